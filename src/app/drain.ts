@@ -12,14 +12,14 @@ export interface DrainPart {
 /** Drains this node when its row says so, or a signal. */
 export function startDrain({ ctx, config, due }: App): DrainPart {
   const drain = new NodeDrain(ctx, () => config.server.drainSeconds * 1000)
-  const requests = due.on('drain', async () => drain.begin())
+  const requests = due.on('drain', () => drain.begin())
   return {
     over: drain.over,
     async request() {
-      drain.begin()
-      await ctx.store
+      const noted = ctx.store
         .transaction((tx) => tx.nodes.drain(ctx.sessions.node))
         .catch((error: unknown) => ctx.log.warn({ err: error }, 'other nodes cannot see yet that this node drains'))
+      await Promise.all([drain.begin(), noted])
     },
     async stop() {
       await requests.stop()

@@ -12,6 +12,8 @@ export class SessionCounts {
   bytesOut = 0
   /** To viewers of channels and to targets of restreams; not in `bytesOut`. */
   otherBytesOut = 0
+  /** When a viewer of a channel got something last, epoch milliseconds; 0: never. They have no sessions. */
+  channelsSentAtMs = 0
   /** Reported by caches from their logs; not in `bytesOut`. */
   bytesFromCaches = 0
   /** Tickets in reports of caches that counted for no session, by reason. */

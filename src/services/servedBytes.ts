@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { ServedBytes as Row, Store } from '../store/store.ts'
+import type { SessionCounts } from '../media/sessionCounts.ts'
 import type { Viewers } from './viewers.ts'
 
 /** A quarter of an hour, because offsets of time zones are multiples of it. */
@@ -9,6 +10,8 @@ const SLOT_MS = 900_000
 const WAITING_MAX = 10_000
 
 type Served = Omit<Row, 'slotMs'>
+
+type Sent = Pick<SessionCounts, 'otherBytesOut' | 'channelsSentAtMs'>
 
 export interface ServedBytesOptions {
   readonly store: Pick<Store, 'transaction'>
@@ -23,12 +26,16 @@ export interface ServedBytesOptions {
 export class ServedBytesCounter {
   readonly #options: ServedBytesOptions
   readonly #viewers: Pick<Viewers, 'took'>
-  readonly #sent: { otherBytesOut: number }
+  readonly #sent: Sent
   #waiting = new Map<string, Row>()
   #flushing: Promise<void> | null = null
 
   /** @param sent what this node has sent besides the media of sessions */
-  constructor(options: ServedBytesOptions, viewers: Pick<Viewers, 'took'>, sent = { otherBytesOut: 0 }) {
+  constructor(
+    options: ServedBytesOptions,
+    viewers: Pick<Viewers, 'took'>,
+    sent: Sent = { otherBytesOut: 0, channelsSentAtMs: 0 },
+  ) {
     this.#options = options
     this.#viewers = viewers
     this.#sent = sent
@@ -36,8 +43,10 @@ export class ServedBytesCounter {
 
   add(served: Served): void {
     this.#viewers.took(served.distributionId, served.viewedMs)
+    const nowMs = this.#options.clock.now()
     this.#sent.otherBytesOut += served.bytesOut
-    const slotMs = Math.floor(this.#options.clock.now() / SLOT_MS) * SLOT_MS
+    this.#sent.channelsSentAtMs = nowMs
+    const slotMs = Math.floor(nowMs / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
     const waiting = this.#waiting.get(key)
     if (waiting) add(waiting, served)

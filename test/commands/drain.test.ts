@@ -1,9 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { NodeDrain } from '../../src/commands/nodes/nodeDrain.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
+import type { Drain } from '../../src/core/nodes/drain.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -51,7 +53,7 @@ test('a node that drains takes no publisher and no viewer, and sends viewers of 
   const publisher = await publish(at, { presented: token })
   await publish(other, { presented: token, streamName: 'there' })
   await refreshRemoteFeeds(at.ctx)
-  drain.begin()
+  await drain.begin()
   expect(
     await admitPublisher(at.ctx, attemptOf({ presented: token }), { sourceId: null, cut: async () => {} }),
   ).toEqual(expect.objectContaining(BUSY))
@@ -65,14 +67,14 @@ test('a node that drains takes no publisher and no viewer, and sends viewers of 
 test('a viewer without access is refused as ever, and learns nothing of what is on the air', async () => {
   const { token } = await makeToken(at, 'publish', { subscribeRequiresAuth: true })
   await publish(at, { presented: token })
-  drain.begin()
+  await drain.begin()
   expect(await tryToView(at)).toMatchObject({ status: 401 })
 })
 
 test('it has drained when its last session has left', async () => {
   const { token } = await makeToken(at, 'publish')
   const publisher = await publish(at, { presented: token })
-  drain.begin()
+  await drain.begin()
   await passes(1000)
   expect(isOver).toBe(false)
   await closeSession(at.ctx, publisher.session.id, 'left')
@@ -84,7 +86,7 @@ test('publishers move in the middle of their shares of the time, and their viewe
   const { token } = await makeToken(at, 'publish')
   const first = await publish(at, { presented: token })
   const viewers = [await view(at), await view(at)]
-  drain.begin()
+  await drain.begin()
   await passes(26_000)
   expect(first.cuts).toEqual([])
   await passes(1500)
@@ -106,7 +108,7 @@ test('it has drained when its time is up, with sessions left', async () => {
   const { token } = await makeToken(at, 'publish')
   await publish(at, { presented: token, streamName: 'alone' })
   await view(at, { streamName: 'alone' })
-  drain.begin()
+  await drain.begin()
   await passes(59_000)
   // The publisher came back nowhere.
   expect(isOver).toBe(false)
@@ -114,11 +116,42 @@ test('it has drained when its time is up, with sessions left', async () => {
   await until(() => isOver)
 })
 
+test('it knows where players go before it says that it drains, and waits a second for that, if the store answers', async () => {
+  const { nodes } = at.ctx.store.read
+  const withUrls = (await nodes.list()).map((node) => ({ ...node, url: `https://${node.id}.example.com` }))
+  const list = vi.spyOn(nodes, 'list')
+  const begun = async (passedMs: number) => {
+    at.ctx.sessions.drain = null
+    const another = new NodeDrain(at.ctx, () => 60_000)
+    const done = another.begin()
+    clock.advance(passedMs)
+    await done
+    const found = at.ctx.sessions.drain as Drain | null
+    await another.stop()
+    return found?.nodeUrls
+  }
+  list.mockResolvedValueOnce(withUrls)
+  expect(await begun(0)).toEqual([`https://${other.ctx.sessions.node}.example.com`])
+  list.mockRejectedValueOnce(new StoreUnavailable('away'))
+  expect(await begun(0)).toEqual([])
+  list.mockReturnValueOnce(new Promise(() => undefined))
+  expect(await begun(1000)).toEqual([])
+})
+
+test('it waits for players of channels, who have no sessions, until they have been sent to another node', async () => {
+  at.ctx.sessions.counts.channelsSentAtMs = clock.now() - 29_000
+  await drain.begin()
+  await passes(32_000)
+  expect(isOver).toBe(false)
+  await passes(1000)
+  await until(() => isOver)
+})
+
 test('without another node that takes sessions it has drained at once', async () => {
   const { token } = await makeToken(at, 'publish')
   await publish(at, { presented: token })
   await other.ctx.store.transaction((tx) => tx.nodes.drain(other.ctx.sessions.node))
-  drain.begin()
+  await drain.begin()
   await until(() => isOver)
   await at.ctx.store.transaction((tx) => tx.nodes.delete(other.ctx.sessions.node))
 })

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimPulls, followPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { planMoves } from '../../src/core/nodes/drain.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
+import { makeToken, publish, startTestNode, type TestNode } from '../support/testNode.ts'
 
 describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
   let place: Place
@@ -13,9 +15,9 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     one = await startTestNode({ url: place.url })
     other = await startTestNode({ url: place.url })
     const { id: tokenId } = await makeToken(one, 'publish')
-    const add = (more: object) =>
-      one.call('POST', '/api/pulls', { tokenId, streamName: 'x', url: 'rtsp://camera.example.com/', ...more })
-    const made = [await add({}), await add({}), await add({}), await add({ enabled: false })]
+    const add = (streamName: string, more = {}) =>
+      one.call('POST', '/api/pulls', { tokenId, streamName, url: 'rtsp://camera.example.com/', ...more })
+    const made = [await add('a'), await add('b'), await add('c'), await add('d', { enabled: false })]
     ids = made.map(({ json }) => json.data.id)
   })
   afterAll(async () => {
@@ -40,6 +42,27 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     await writePullState(one.ctx, ids[0] ?? 0, one.ctx.sessions.node, state)
     expect(await statusOf(ids[0])).toBe('live')
     expect(await statusOf(ids[3])).toBe('off')
+  })
+
+  it('stay at a node that drains while they are on the air, and run elsewhere otherwise', async () => {
+    const [a, b, c] = ids
+    const { token } = await makeToken(one, 'publish')
+    const { session } = await publish(one, { protocol: 'pull', presented: token, streamName: 'a' })
+    one.ctx.sessions.drain = {
+      beganAtMs: 0,
+      drainMs: 1,
+      plan: planMoves({ publishers: [], hasHlsViewers: false }, 1, () => 0),
+      nodeUrls: [],
+    }
+    expect(await claims(one)).toEqual([a])
+    expect(await claims(other)).toEqual([b, c])
+    await closeSession(one.ctx, session.id, 'moved')
+    expect(await claims(one)).toEqual([])
+    expect(await claims(other)).toEqual([a, b, c])
+    one.ctx.sessions.drain = null
+    await releasePulls(other.ctx, other.ctx.sessions.node, [a ?? 0, b ?? 0])
+    // Each time its share of those that are free.
+    expect([await claims(one), await claims(one)]).toEqual([[a], [a, b]])
   })
 
   it('run at the other node when theirs releases them, or is gone', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
 import { endChildren } from '../support/channels.ts'
-import { until } from '../support/until.ts'
+import { pace, until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { servedBy } from '../support/served.ts'
@@ -51,7 +51,7 @@ afterAll(async () => {
 async function node(): Promise<ChannelsClient> {
   const port = await ownPort()
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
-  const server = { port, nodeUrl: `http://127.0.0.1:${port}` }
+  const server = { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 6 }
   return runChannels({ flags: { storage: { url: place.url }, secrets, server } })
 }
 
@@ -155,5 +155,24 @@ describe('a node that does not run the engine of a channel', () => {
     await expect.poll(async () => (await fetch(playlist)).status).toBe(404)
     await owner.made('PATCH', `/distributions/${channel.distributionId}`, { enabled: true })
     await expect.poll(async () => (await fetch(playlist)).status).toBe(200)
+  })
+
+  test('sends its players to another node while it drains, without an error', async () => {
+    const [playlist = ''] = await watch(other)
+    const seen: string[] = []
+    const ask = async () => {
+      const { status, url } = await fetch(playlist)
+      seen.push(`${status} ${new URL(url).origin === owner.running.base ? 'there' : 'here'}`)
+    }
+    await ask()
+    const { node } = other.running.app.ctx.sessions
+    expect((await owner.running.call('POST', `/api/nodes/${node}/drain`)).status).toBe(200)
+    while (seen.at(-1) !== '200 there') {
+      await ask()
+      // More often, and the ticket would seem to be in use by several players.
+      await pace(500)
+    }
+    expect(new Set(seen)).toEqual(new Set(['200 here', '200 there']))
+    await other.running.drained
   })
 })

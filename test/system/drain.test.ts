@@ -16,9 +16,9 @@ let recorded: Recorded
 const engine = new ScriptedEngine()
 /** Drains. */
 let leaving: RunningApp
-/** Takes the publishers. */
+/** Takes the publishers, and drains then. */
 let next: RunningApp
-/** Has viewers only. */
+/** Has viewers only, and takes the publishers in the end. */
 let third: RunningApp
 const nodes = () => [leaving, next, third]
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 async function node(media = new ScriptedEngine()): Promise<RunningApp> {
   const port = await ownPort()
-  const server = { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 20 }
+  const server = { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 12 }
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   return runApp({ engine: media, flags: { storage: { url: place.url }, secrets, server } })
 }
@@ -71,7 +71,7 @@ function follow(url: string) {
   return { seen, end: () => asking.stop() }
 }
 
-test('a node that drains moves its viewers and publishers to others, which serve them without an error, and then ends', async () => {
+test('nodes that drain move their viewers and publishers to others, which serve them without an error, and then end', async () => {
   const live = await play(leaving, recorded, { streamName: 'live', speed: 1 })
   const { token } = await makeToken(leaving, 'publish')
   const published = await post(`${leaving.base}/api/whip/show`, token)
@@ -82,7 +82,10 @@ test('a node that drains moves its viewers and publishers to others, which serve
   const watched = await post(whep(leaving, 'show'))
   expect([published.status, watched.status]).toEqual([201, 201])
   const viewer = engine.asked.at(-1)?.sessionId ?? ''
-  const players = [follow(await mediaPlaylist(leaving)), follow(await mediaPlaylist(third))]
+  const stays = follow(await mediaPlaylist(third))
+  const players = [follow(await mediaPlaylist(leaving)), stays]
+  // Of a player that asks much later.
+  const late = await mediaPlaylist(third)
   await until(() => players.every(({ seen }) => seen.length > 1))
 
   const id = leaving.app.ctx.sessions.node
@@ -119,10 +122,31 @@ test('a node that drains moves its viewers and publishers to others, which serve
   expect((await post(whep(leaving, 'show'))).headers.get('location')).toContain(`${next.base}/api/whep/`)
 
   await leaving.drained
-  for (const player of players) await player.end()
+  await players[0]?.end()
+  await movesOnce(stays, late)
+  await stays.end()
   expect(players.flatMap(({ seen }) => seen.map(({ status }) => status)).filter((status) => status !== 200)).toEqual([])
   expect(players.flatMap(({ seen }) => seen).filter(({ isOver }) => isOver)).toEqual([])
   const { store } = third.app.ctx
   const ends = await Promise.all([publisher, viewer].map((one) => store.read.sessions.get(one)))
   expect(ends.map((one) => one?.endReason)).toEqual(['moved', 'moved'])
 })
+
+/** The publisher leaves its second node, too. Players reload the address that they got first. */
+async function movesOnce(player: ReturnType<typeof follow>, late: string): Promise<void> {
+  const { accountId } = third
+  const { sessions } = third.app.ctx
+  const before = sessions.remotesOf(accountId, 'live')
+  expect((await third.call('POST', `/api/nodes/${next.app.ctx.sessions.node}/drain`)).status).toBe(200)
+  await until(() => next.app.ctx.sessions.feed(accountId, 'live', null) === undefined)
+  await until(() => sessions.remote(accountId, 'live', null) === undefined)
+  // As in the moment before this node hears of it.
+  sessions.setRemote(before, true)
+  const answer = await fetch(late)
+  expect([answer.status, answer.url.split('/')[5]]).toEqual([200, before[0]?.feedId])
+  const seen = player.seen.length
+  await until(() => player.seen.length > seen + 1)
+  const last = await play(third, recorded, { streamName: 'live', speed: 1 })
+  await until(() => player.seen.at(-1)?.stream === last.feed.feedId)
+  await next.drained
+}

@@ -8,8 +8,13 @@ import { endSession } from '../sessions/close.ts'
 
 const LOOK_MS = 250
 const NODES_MS = 1_000
+/** A drain begins without the store if that does not answer for so long. */
+const FIRST_READ_MS = 1_000
 /** Players over HLS still fetch pieces that their last playlist from here names, and learn where the stream goes on. */
 const TAIL_MS = 3_000
+
+/** A viewer of a channel, who has no session, asks for its next playlist within this time. */
+const CHANNEL_VIEWER_MS = 30_000
 
 /** Drains this node, once it is asked to. */
 export class NodeDrain {
@@ -24,7 +29,9 @@ export class NodeDrain {
   #movedAtMs = Number.NEGATIVE_INFINITY
   /** Unknown is yes. */
   #hasPeers = true
+  #nodeUrls: readonly string[] = []
   #viewers = 0
+  #begun: Promise<void> | null = null
 
   /** @param drainMs read when it begins */
   constructor(ctx: SessionContext, drainMs: () => number) {
@@ -33,12 +40,18 @@ export class NodeDrain {
     this.over = new Promise((resolve) => (this.#isOver = resolve))
   }
 
-  /** Takes nothing new from now on, and moves what is there. Idempotent. */
-  begin(): void {
+  /** Takes nothing new once it resolves, and moves what is there. Idempotent, never rejects. */
+  begin(): Promise<void> {
+    this.#begun ??= this.#begin()
+    return this.#begun
+  }
+
+  async #begin(): Promise<void> {
     const { sessions, clock, log } = this.#ctx
-    if (sessions.drain !== null) return
+    // Players are told from the first moment where to go.
+    await this.#readFirst()
     const [beganAtMs, drainMs] = [clock.monotonic(), this.#drainMs()]
-    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: [] }
+    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: this.#nodeUrls }
     this.#viewers = sessions.all().filter(isConnectedViewer).length
     log.info({ sessions: sessions.size, seconds: drainMs / 1000 }, 'this node drains: it takes nothing new')
     this.#looking = repeat({ ...this.#ctx, name: 'drain this node', everyMs: LOOK_MS }, () => this.#look())
@@ -49,19 +62,17 @@ export class NodeDrain {
   }
 
   #plan(drainMs: number): MovePlan {
-    const { sessions, random } = this.#ctx
+    const { sessions, random, clock } = this.#ctx
     const all = sessions.all()
     const publishers = all.filter(isPublisher).map(({ session }) => session.id)
-    const hasHlsViewers = all.some((entry) => !isPublisher(entry) && !isConnectedViewer(entry))
+    const hasChannelViewers = clock.now() - sessions.counts.channelsSentAtMs < CHANNEL_VIEWER_MS
+    const hasHlsViewers = hasChannelViewers || all.some((entry) => !isPublisher(entry) && !isConnectedViewer(entry))
     return planMoves({ publishers, hasHlsViewers }, drainMs, () => random.bytes(4).readUInt32BE() / 2 ** 32)
   }
 
   async #look(): Promise<'done' | void> {
     const { sessions, clock, log } = this.#ctx
-    await this.#readNodes().catch((error: unknown) => {
-      // It ends in time also without the store.
-      if (!(error instanceof StoreUnavailable)) throw error
-    })
+    await this.#readNodes()
     const { drain } = sessions
     if (drain === null) return
     const nowMs = clock.monotonic()
@@ -95,17 +106,30 @@ export class NodeDrain {
     return sessions.remote(accountId, streamName, sourceId) !== undefined
   }
 
-  /** Where sessions can go. */
+  async #readFirst(): Promise<void> {
+    const over = new AbortController()
+    const late = this.#ctx.clock.sleep(FIRST_READ_MS, over.signal).catch(() => undefined)
+    await Promise.race([this.#readNodes(), late])
+    over.abort()
+  }
+
+  /** Where sessions can go. Without the store it is what was read last, and the node still ends in time. */
   async #readNodes(): Promise<void> {
     const { store, sessions, clock } = this.#ctx
     if (clock.monotonic() - this.#readAtMs < NODES_MS) return
-    const nodes = await store.read.nodes.list()
+    const nodes = await store.read.nodes.list().catch(nullIfUnavailable)
+    if (nodes === null) return
     this.#readAtMs = clock.monotonic()
     const taking = nodes.filter((node) => node.id !== sessions.node && takesSessions(node))
     this.#hasPeers = taking.length > 0
-    const nodeUrls = taking.flatMap(({ url }) => (url === null ? [] : [url]))
-    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls }
+    this.#nodeUrls = taking.flatMap(({ url }) => (url === null ? [] : [url]))
+    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls: this.#nodeUrls }
   }
+}
+
+function nullIfUnavailable(error: unknown): null {
+  if (!(error instanceof StoreUnavailable)) throw error
+  return null
 }
 
 const takesSessions = ({ isExpired, drainingSinceMs }: Node): boolean => !isExpired && drainingSinceMs === null

@@ -111,6 +111,11 @@ export class Hls {
     return stream
   }
 
+  /** The stream of a source that is not over. It is there also while the publisher moves to another node. */
+  unended(source: Source): FeedStream | undefined {
+    return [...this.#packaged].find(({ stream, feed }) => !stream.ended && isSameSource(feed, source))?.stream
+  }
+
   /** Stops idle streams and kills processes that hang. Call it about every `SWEEP_EVERY_MS`. */
   async sweep(): Promise<void> {
     const { clock, limits } = this.#options
@@ -135,5 +140,7 @@ export class Hls {
   }
 }
 
-const isSameSource = (a: ActiveFeed, b: ActiveFeed): boolean =>
+type Source = Pick<ActiveFeed, 'accountId' | 'streamName' | 'sourceId'>
+
+const isSameSource = (a: Source, b: Source): boolean =>
   a.accountId === b.accountId && a.streamName === b.streamName && a.sourceId === b.sourceId

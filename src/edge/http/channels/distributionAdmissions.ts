@@ -136,6 +136,10 @@ class DistributionAdmission implements Admission {
     return !this.#admitted.rules.isOpen && this.#parts.refuseShared()
   }
 
+  get mayRepeat(): boolean {
+    return this.#admitted.rules.engines.length === 1
+  }
+
   attend(): void {
     // An answer that has begun is sent to its end: a segment lasts two seconds.
   }

@@ -55,6 +55,8 @@ export interface Admission {
   readonly viewer: TicketViewer
   /** Whether a ticket that several players use is refused. */
   readonly refusesSharing: boolean
+  /** Whether a player gets its latest playlist again while there is none for a moment. Not one that has another engine to turn to. */
+  readonly mayRepeat: boolean
   /** An answer is under way: whatever ends the viewer aborts it. */
   attend(response: ViewerAnswer): void
   /** Counts what is sent: `length` bytes of body, or what was taken of them, and the playing time of a whole piece. */

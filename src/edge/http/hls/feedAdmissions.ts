@@ -62,6 +62,7 @@ function cmcdOf({ url, headers }: ViewerRequest): string | null {
 }
 
 class FeedAdmission implements Admission {
+  readonly mayRepeat = true
   readonly viewer: HlsViewer
   readonly #parts: HlsParts
   readonly #ticket: SessionTicket
@@ -106,7 +107,7 @@ class FeedAdmission implements Admission {
    * name.
    */
   async locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>> {
-    const { hls, ctx, tickets } = this.#parts
+    const { hls, ctx } = this.#parts
     const { stream, tokenId } = this.#ticket
     const { target } = this.viewer
     if (hls.find(stream) === undefined) {
@@ -117,11 +118,10 @@ class FeedAdmission implements Admission {
       const opened = hls.open(feed)
       if (!opened.ok) return err({ status: 503, text: opened.error })
       const { hls: packaged } = opened.value
-      if (!(await packaged.ready(START_MAX_MS))) return err(NOT_YET)
-      if (packaged.id !== stream) {
-        const ticket = tickets.make({ ...this.#ticket, stream: packaged.id })
-        return ok({ movedTo: { stream: packaged.id, ticket } })
-      }
+      const followed = this.#followed()
+      if (!(await packaged.ready(followed === null ? START_MAX_MS : 0)))
+        return followed === null ? err(NOT_YET) : ok({ movedTo: followed })
+      if (packaged.id !== stream) return ok({ movedTo: this.#movedTo(packaged.id) })
     }
     const found = this.here(rendition)
     return found === undefined ? err(NOT_THERE) : ok({ rendition: found })
@@ -152,21 +152,30 @@ class FeedAdmission implements Admission {
   }
 
   async locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>> {
-    const { ctx, tickets } = this.#parts
+    const followed = this.#followed()
+    if (followed !== null) return ok(followed)
     const { target } = this.viewer
-    const feed = await remoteFeed(ctx, target, target.sourceId)
-    const { nextStream } = this.viewer
-    // Players reload their first address, also while the publisher moves.
-    if (feed === undefined && nextStream !== null && nextStream !== this.#ticket.stream)
-      return ok({ stream: nextStream, ticket: tickets.make({ ...this.#ticket, stream: nextStream }) })
+    const feed = await remoteFeed(this.#parts.ctx, target, target.sourceId)
     if (feed?.url !== nodeUrl) return err(NOT_THERE)
     // The viewer was admitted to a feed that needed no token.
     if (feed.secured && this.#ticket.tokenId === null && !this.#isPreview) return err(NO_TICKET)
     const master = await remoteMaster(this.#parts, target, nodeUrl)
     if (!master.ok) return master
     const { stream } = master.value
-    if (stream === this.#ticket.stream) return err(NOT_THERE)
+    return stream === this.#ticket.stream ? err(NOT_THERE) : ok(this.#movedTo(stream))
+  }
+
+  #movedTo(stream: string): MovedStream {
     this.viewer.nextStream = stream
-    return ok({ stream, ticket: tickets.make({ ...this.#ticket, stream }) })
+    return { stream, ticket: this.#parts.tickets.make({ ...this.#ticket, stream }) }
+  }
+
+  /**
+   * The stream that this player was sent to last; null: it is that of its ticket. Players reload their first address again and
+   * again, also while the publisher is on its way once more.
+   */
+  #followed(): MovedStream | null {
+    const { nextStream } = this.viewer
+    return nextStream === null || nextStream === this.#ticket.stream ? null : this.#movedTo(nextStream)
   }
 }

@@ -2,11 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { mayView } from '../../../commands/sessions/admit.ts'
 import { hlsMaster } from '../../../core/hls/master.ts'
+import type { FeedStream } from '../../../media/hls/feedStream.ts'
 import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
 import { countBytes } from '../../../commands/sessions/count.ts'
 import { refuseHls } from './answering.ts'
+import { feedSoon } from './feedSoon.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
 import type { NodeAnswer } from './remoteMedia.ts'
@@ -73,28 +75,20 @@ export const isForNode = ({ tickets }: HlsParts, { params, query }: FastifyReque
 
 /** Another node has viewers of a feed of this node. */
 async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyReply): Promise<FastifyReply> {
-  const { ctx, tickets } = parts
-  const feed = await feedSoon(ctx, source)
-  const master = feed === undefined ? err(NOT_YET) : await localMaster(parts, feed)
+  const master = await masterForNode(parts, source)
   return master.ok
-    ? send(reply, master.value.with(tickets.forNode(master.value.stream)))
+    ? send(reply, master.value.with(parts.tickets.forNode(master.value.stream)))
     : refuseHls(reply, master.error)
 }
 
-/** Other nodes may learn of a feed a moment before it is on the air here. */
-const SOON_MS = 1000
-
-async function feedSoon(
-  { sessions, clock }: HlsParts['ctx'],
-  { accountId, streamName, sourceId }: StreamSource,
-): Promise<ActiveFeed | undefined> {
-  const find = () => sessions.feed(accountId, streamName, sourceId)
-  if (find() !== undefined) return find()
-  const begun = new AbortController()
-  const unwatch = sessions.watchFeeds(() => find() !== undefined && begun.abort())
-  await clock.sleep(SOON_MS, begun.signal).catch(() => undefined)
-  unwatch()
-  return find()
+/** Other nodes may learn of a feed a moment before it is on the air here, and a moment after it has left. */
+async function masterForNode(parts: HlsParts, source: StreamSource): Promise<Result<Master, HttpRefusal>> {
+  const { accountId, streamName, sourceId } = source
+  const here = parts.ctx.sessions.feed(accountId, streamName, sourceId)
+  const left = here === undefined ? parts.hls.unended(source) : undefined
+  if (left !== undefined) return masterOf(left)
+  const feed = here ?? (await feedSoon(parts.ctx, source))
+  return feed === undefined ? err(NOT_YET) : localMaster(parts, feed)
 }
 
 const send = (reply: FastifyReply, text: string): FastifyReply =>
@@ -102,8 +96,10 @@ const send = (reply: FastifyReply, text: string): FastifyReply =>
 
 async function localMaster({ hls }: HlsParts, feed: ActiveFeed): Promise<Result<Master, HttpRefusal>> {
   const opened = hls.open(feed)
-  if (!opened.ok) return err({ status: 503, text: opened.error })
-  const stream = opened.value.hls
+  return opened.ok ? masterOf(opened.value) : err({ status: 503, text: opened.error })
+}
+
+async function masterOf({ hls: stream }: FeedStream): Promise<Result<Master, HttpRefusal>> {
   if (!(await stream.ready(START_MAX_MS))) return err(NOT_YET)
   // Relative to the address of the master playlist, so that a proxy may have a prefix of its own.
   const uriOf = (ticket: string) => (rendition: string) => `../../~${ticket}/${stream.id}/${rendition}/media.m3u8`

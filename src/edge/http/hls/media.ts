@@ -45,10 +45,11 @@ export async function sendMedia(
   const { ticket, stream, rendition } = request.params
   if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
   if (route.tickets.isOfNode(ticket, stream)) return sendToNode(route, request, reply)
-  const nodeUrl = route.nodeFor(request.raw, ticket, stream, request.params.file === MEDIA_PLAYLIST)
-  if (nodeUrl !== null) return refuseHls(reply, movedToNode(nodeUrl, request.url))
+  const moved = movedFrom(route, request)
+  if (moved !== null) return refuseHls(reply, moved)
   const admitted = await route.admit(ticket, stream, request.raw)
-  if (!admitted.ok) return refuseHls(reply, forWatching(request, admitted.error))
+  // This node may drain since.
+  if (!admitted.ok) return refuseHls(reply, movedFrom(route, request) ?? forWatching(request, admitted.error))
   const admission = admitted.value
   admission.attend(reply.raw)
   const media = await mediaFor(route, admission, request)
@@ -93,12 +94,30 @@ async function mediaFor(
   const { viewer } = admission
   viewer.lastAskedMs = route.clock.monotonic()
   const location = await admission.locate(request.params.rendition)
-  if (!location.ok) return location
-  const media = await mediaAt(route, admission, location.value, request)
+  const media = location.ok ? await mediaAt(route, admission, location.value, request) : location
   // What admitted the viewer may have changed meanwhile.
   const refused = await admission.recheck()
   viewer.lastAskedMs = route.clock.monotonic()
-  return refused === null ? media : err(refused)
+  return refused === null ? orLatest(route, admission, request, media) : err(refused)
+}
+
+/**
+ * A player that watches gets the playlist of before while there is none for a moment: the publisher or an engine begins at
+ * another node. After an error some players give up.
+ */
+function orLatest(
+  { latest }: HlsRoute,
+  { mayRepeat }: Admission,
+  { params: { stream, rendition, file } }: FastifyRequest<MediaRequest>,
+  media: Result<Found, HttpRefusal>,
+): Result<Found, HttpRefusal> {
+  if (file !== MEDIA_PLAYLIST || !mayRepeat) return media
+  if (media.ok) {
+    if ('playlist' in media.value) latest.sent(stream, rendition, media.value.playlist)
+    return media
+  }
+  const playlist = media.error.status === 503 ? latest.find(stream, rendition) : null
+  return playlist === null ? media : ok({ playlist, caching: cachingOf(playlist, false) })
 }
 
 async function mediaAt(
@@ -129,12 +148,13 @@ function movedTo({ ticket, stream }: MovedStream, { params, query }: FastifyRequ
   return { status: 307, text: 'The stream continues at another address', location }
 }
 
-/** This node is about to stop. Every node admits the ticket. */
-const movedToNode = (nodeUrl: string, path: string): HttpRefusal => ({
-  status: 307,
-  text: 'Another server continues this stream',
-  location: nodeUrl.replace(/\/$/, '') + path,
-})
+/** Sends a player on, because this node is about to stop; null: it stays. Every node admits the ticket. */
+function movedFrom(route: HlsRoute, { raw, params, url }: FastifyRequest<MediaRequest>): HttpRefusal | null {
+  const nodeUrl = route.nodeFor(raw, params.ticket, params.stream, params.file === MEDIA_PLAYLIST)
+  if (nodeUrl === null) return null
+  const location = nodeUrl.replace(/\/$/, '') + url
+  return { status: 307, text: 'Another server continues this stream', location }
+}
 
 /** @param admission counts what is sent; null: another node counts */
 function answer(request: FastifyRequest, reply: FastifyReply, found: Found, admission: Admission | null): FastifyReply {

@@ -20,10 +20,12 @@ export function movedNode(
   if (drain === null || ticket === null) return null
   const id = ticket.kind === 'session' ? ticket.sessionId : ticket.viewerId
   const viewer = ticket.kind === 'session' ? viewers.find(id) : undefined
-  const isNew = ticket.kind === 'session' && viewer === undefined
+  const entry = viewer && ctx.sessions.get(viewer.sessionId)
+  // Its session would begin here.
+  const isNew = ticket.kind === 'session' && entry === undefined
   // A player of this node gets the pieces of the last playlist.
   if (!isPlaylist && !isNew) return null
-  const credential = viewer && ctx.sessions.get(viewer.sessionId)?.request.credential
+  const credential = entry?.request.credential
   if (request.headers.origin !== undefined && credential && hasOrigins(credential)) return null
   return hlsNodeFor(drain, positionOf(id), isNew ? Number.POSITIVE_INFINITY : ctx.clock.monotonic())
 }

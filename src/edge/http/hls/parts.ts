@@ -14,7 +14,7 @@ import type { PeerOf } from '../peer.ts'
 import type { Tickets } from '../media/tickets.ts'
 import type { Admission, LocalRendition } from './admissions.ts'
 import type { FetchFromNode, RemoteMedia } from './remoteMedia.ts'
-import type { SharedPlaylists } from './sharedPlaylists.ts'
+import type { LatestPlaylists, SharedPlaylists } from './sharedPlaylists.ts'
 import type { HlsViewers } from './viewers.ts'
 import type { ViewerRequest } from '../viewerRequest.ts'
 
@@ -60,6 +60,7 @@ export interface HlsRoute {
   readonly peerOf: PeerOf
   readonly tickets: Tickets
   readonly playlists: SharedPlaylists
+  readonly latest: LatestPlaylists
   readonly remote: RemoteMedia
   readonly memory: SegmentMemory
   /** Decides on a request with this ticket. */

@@ -28,7 +28,7 @@ import {
 } from './parts.ts'
 import { movedNode } from './movedNode.ts'
 import { RemoteMedia } from './remoteMedia.ts'
-import { SharedPlaylists } from './sharedPlaylists.ts'
+import { LatestPlaylists, SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
 import {
   sendThumbnail,
@@ -100,6 +100,7 @@ function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute 
     remote,
     memory,
     playlists: new SharedPlaylists(),
+    latest: new LatestPlaylists(ctx.clock),
     async admit(ticket, stream, request) {
       const read = tickets.read(ticket, stream)
       if (read === null) return err(NO_TICKET)

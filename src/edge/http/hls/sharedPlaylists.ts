@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import type { Clock } from '../../../base/clock.ts'
 import type { RenditionFacts } from '../../../core/hls/facts.ts'
 import { hlsPlaylist, type PlaylistOptions } from '../../../core/hls/playlist.ts'
 
@@ -44,5 +45,36 @@ export class SharedPlaylists {
     const playlist = this.#received.get(text) ?? new SharedPlaylist(text.toString())
     this.#received.set(text, playlist)
     return playlist
+  }
+}
+
+/** A publisher comes back within this time, and with it the first segment, or the stream is over. */
+const LATEST_MS = 30_000
+const LATEST_MAX = 1000
+
+/** The playlist of each rendition that players got last, for those who ask again while there is none for a moment. */
+export class LatestPlaylists {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  /** The one that was sent longest ago first. */
+  readonly #sent = new Map<string, { readonly playlist: SharedPlaylist; readonly atMs: number }>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  sent(stream: string, rendition: string, playlist: SharedPlaylist): void {
+    const [key, nowMs] = [`${stream}/${rendition}`, this.#clock.monotonic()]
+    this.#sent.delete(key)
+    this.#sent.set(key, { playlist, atMs: nowMs })
+    for (const [oldest, { atMs }] of this.#sent) {
+      if (this.#sent.size <= LATEST_MAX && nowMs - atMs < LATEST_MS) return
+      this.#sent.delete(oldest)
+    }
+  }
+
+  /** Null: there is none, or it is too old. */
+  find(stream: string, rendition: string): SharedPlaylist | null {
+    const found = this.#sent.get(`${stream}/${rendition}`)
+    return found !== undefined && this.#clock.monotonic() - found.atMs < LATEST_MS ? found.playlist : null
   }
 }

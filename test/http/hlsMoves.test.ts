@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { hmacKey, sha256 } from '../../src/base/crypto.ts'
+import { timeOrderedId } from '../../src/base/ids.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { SegmentMemory } from '../../src/base/segmentMemory.ts'
+import type { Grant } from '../../src/core/channels/playback.ts'
+import { hlsMaster } from '../../src/core/hls/master.ts'
+import { FeedAdmissions } from '../../src/edge/http/hls/feedAdmissions.ts'
+import { feedSoon } from '../../src/edge/http/hls/feedSoon.ts'
+import { movedNode } from '../../src/edge/http/hls/movedNode.ts'
+import type { HlsParts } from '../../src/edge/http/hls/parts.ts'
+import { RemoteMedia } from '../../src/edge/http/hls/remoteMedia.ts'
+import { NOT_YET, START_MAX_MS } from '../../src/edge/http/hls/sending.ts'
+import { LatestPlaylists, SharedPlaylist } from '../../src/edge/http/hls/sharedPlaylists.ts'
+import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
+import { Tickets } from '../../src/edge/http/media/tickets.ts'
+import type { ViewerRequest } from '../../src/edge/http/viewerRequest.ts'
+import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
+
+const TWO = 'https://two.example.com'
+const request = { socket: {}, headers: {} } as ViewerRequest
+const clock = new ManualClock()
+const tickets = new Tickets(hmacKey(randomBytes(32)), clock)
+const newId = () => timeOrderedId(clock.now(), systemRandom)
+
+/** A node with one player, whose first address names the stream `first`. */
+function node() {
+  const state = {
+    /** The stream that the node with the publisher makes. */
+    there: { url: TWO, stream: 'second' } as { url: string; stream: string } | undefined,
+    /** The feed that is on the air here, and whether its stream can be played. */
+    here: undefined as string | undefined,
+    isReady: true,
+    asked: [] as string[],
+    waits: [] as number[],
+  }
+  const viewers = new HlsViewers(clock)
+  const ticketId = newId()
+  viewers.add(
+    new HlsViewer({ ticketId, sessionId: ticketId, target: { accountId: 'a', streamName: 's', sourceId: null } }),
+  )
+  const fetchFromNode = async (url: string) => {
+    state.asked.push(url)
+    const master = hlsMaster([], () => '')
+    const body = Buffer.from(`${master}../../~ticket/${state.there?.stream}/v0/media.m3u8`)
+    return { status: 200, caching: 'no-store', playsMs: 0, body }
+  }
+  const opened = (id: string) => {
+    const ready = async (ms: number) => {
+      state.waits.push(ms)
+      return state.isReady
+    }
+    return { ok: true, value: { hls: { id, ready, rendition: () => undefined } } }
+  }
+  const parts = {
+    tickets,
+    viewers,
+    remote: new RemoteMedia(clock, fetchFromNode, new SegmentMemory()),
+    access: { check: async () => null },
+    peerOf: () => ({}),
+    hls: { find: () => undefined, open: ({ feedId }: ActiveFeed) => opened(feedId) },
+    ctx: {
+      clock,
+      sessions: {
+        knowsAll: true,
+        feed: () => state.here && { feedId: state.here, secured: false },
+        remote: () => state.there && { ...state.there, secured: false },
+      },
+    },
+  } as unknown as HlsParts
+  const at = async (stream: string) => {
+    const ticket = { kind: 'session', sessionId: ticketId, stream, tokenId: null, request: '' } as const
+    const admitted = await new FeedAdmissions(parts).admit(ticket, request)
+    if (!admitted.ok) throw new Error(admitted.error.text)
+    return admitted.value
+  }
+  /** The stream that the player is sent to, or why not. */
+  const next = async (stream: string) => {
+    const found = await (await at(stream)).locateNext(TWO)
+    return found.ok ? tickets.read(found.value.ticket, found.value.stream)?.stream : found.error.text
+  }
+  const located = async (stream: string) => {
+    const found = await (await at(stream)).locate('v0')
+    return found.ok && 'movedTo' in found.value ? found.value.movedTo.stream : found
+  }
+  return { state, next, located }
+}
+
+describe('a player that reloads its first address', () => {
+  it('is sent to the stream that continues it, and later there again without a request, also while no node has it', async () => {
+    const { state, next } = node()
+    expect(await next('first')).toBe('second')
+    expect(state.asked).toHaveLength(1)
+    state.there = undefined
+    expect(await next('first')).toBe('second')
+    expect(state.asked).toHaveLength(1)
+    expect(await next('second')).toMatch(/gone/)
+  })
+
+  it('is sent on when the publisher moves once more', async () => {
+    const { state, next } = node()
+    await next('first')
+    state.there = { url: TWO, stream: 'third' }
+    expect(await next('second')).toBe('third')
+    expect(await next('first')).toBe('third')
+  })
+
+  it('waits at the stream that it watched until the one of this node can be played', async () => {
+    const { state, next, located } = node()
+    await next('first')
+    Object.assign(state, { there: undefined, here: 'third', isReady: false })
+    expect([await located('first'), await located('second')]).toEqual(['second', { ok: false, error: NOT_YET }])
+    expect(state.waits).toEqual([0, START_MAX_MS])
+    state.isReady = true
+    expect([await located('second'), await located('first')]).toEqual(['third', 'third'])
+  })
+})
+
+describe('the latest playlist of a rendition', () => {
+  it('is there for half a minute, and for each rendition by itself', () => {
+    const time = new ManualClock()
+    const latest = new LatestPlaylists(time)
+    const [one, other] = [new SharedPlaylist('one'), new SharedPlaylist('other')]
+    latest.sent('s', 'v0', one)
+    latest.sent('s', 'v1', other)
+    time.advance(29_999)
+    expect([latest.find('s', 'v0'), latest.find('s', 'v1'), latest.find('t', 'v0')]).toEqual([one, other, null])
+    latest.sent('s', 'v0', other)
+    time.advance(1)
+    expect([latest.find('s', 'v0'), latest.find('s', 'v1')]).toEqual([other, null])
+  })
+
+  it('is kept for a thousand renditions, those that were sent last', () => {
+    const latest = new LatestPlaylists(clock)
+    const playlist = new SharedPlaylist('')
+    for (let n = 0; n <= 1000; n++) latest.sent('s', String(n), playlist)
+    expect(['0', '1', '1000'].map((rendition) => latest.find('s', rendition))).toEqual([null, playlist, playlist])
+  })
+})
+
+test('a node that is asked for a feed waits a second until it is on the air', async () => {
+  for (const begins of [true, false]) {
+    const time = new ManualClock()
+    let feed: ActiveFeed | undefined
+    let told: () => void = () => undefined
+    const sessions = {
+      feed: () => feed,
+      watchFeeds(listener: () => void) {
+        told = listener
+        return () => (told = () => undefined)
+      },
+    }
+    const found = feedSoon({ sessions, clock: time } as never, { accountId: 'a', streamName: 's', sourceId: null })
+    told()
+    if (begins) feed = { feedId: 'f' } as ActiveFeed
+    if (begins) told()
+    else time.advance(1000)
+    expect(await found).toBe(feed)
+  }
+})
+
+describe('where a player of a node that drains goes', () => {
+  const plan = { hlsUntilMs: 10_000, publishersAtMs: new Map<string, number>() }
+  const grant: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
+
+  /** Asks at a moment of the drain for a playlist, or a piece. */
+  function asks(at: { ms: number; isPlaylist: boolean; ticketId: string; hasSession?: boolean; isChannel?: boolean }) {
+    const { ms, isPlaylist, ticketId, hasSession = false, isChannel = false } = at
+    const drain = { beganAtMs: 0, drainMs: 20_000, plan, nodeUrls: [TWO] }
+    const sessions = { drain, get: () => (hasSession ? { request: { credential: { kind: 'none' } } } : undefined) }
+    const viewers = { find: () => ({ sessionId: ticketId }) }
+    const parts = { ctx: { sessions, clock: new ManualClock(ms) }, viewers } as unknown as HlsParts
+    const ticket = isChannel
+      ? ({ kind: 'grant', viewerId: ticketId, stream: 'd', grant } as const)
+      : ({ kind: 'session', sessionId: ticketId, stream: 's', tokenId: null, request: '' } as const)
+    return movedNode(parts, request, ticket, isPlaylist)
+  }
+
+  const ids = Array.from({ length: 100 }, newId)
+  const share = (ticketId: string) => sha256(ticketId).readUInt32BE() / 2 ** 32
+
+  it('is another node at once for one whose session is not open here, with playlists and pieces', () => {
+    for (const isPlaylist of [true, false]) expect(asks({ ms: 0, isPlaylist, ticketId: ids[0] ?? '' })).toBe(TWO)
+  })
+
+  it.each([{ isChannel: false }, { isChannel: true }])(
+    'is another node from its share of the time on, for playlists alone: %o',
+    ({ isChannel }) => {
+      const moved = ids.filter((ticketId) =>
+        asks({ ms: 4000, isPlaylist: true, ticketId, hasSession: true, isChannel }),
+      )
+      expect(moved).toEqual(ids.filter((ticketId) => share(ticketId) <= 0.4))
+      for (const ticketId of ids) {
+        expect(asks({ ms: 10_000, isPlaylist: true, ticketId, hasSession: true, isChannel })).toBe(TWO)
+        expect(asks({ ms: 10_000, isPlaylist: false, ticketId, hasSession: true, isChannel })).toBeNull()
+      }
+    },
+  )
+})
