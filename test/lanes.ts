@@ -90,7 +90,7 @@ export const LANES = {
   },
   // The dashboard in Chromium, page by page.
   dashboard: {
-    files: ['test/e2e/dashboard/!(firefox).test.ts'],
+    files: ['test/e2e/dashboard/!(firefox).test.ts', 'test/http/operator.test.ts'],
     needs: 'test',
     mostly: 'waits',
     seconds: 120,

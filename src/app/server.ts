@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { addonProblem } from '../base/addon.ts'
 import { liveAddressList } from '../base/addressList.ts'
+import { ok } from '../base/result.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
@@ -10,6 +11,7 @@ import { startDrain } from './drain.ts'
 import { openEncoders } from './encoders.ts'
 import { offlineFfmpeg } from './offline.ts'
 import { openVideoEncoder } from './videoEncoder.ts'
+import { configurationOf, doctorOf } from './operator.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Reloading, Serving } from '../cli/host.ts'
@@ -168,7 +170,7 @@ export async function startServing(
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready
-    const port = await listen(app, { engine, packager, playback, channels, tls }, parts)
+    const port = await listen(app, { engine, packager, playback, channels, tls }, reloading, parts)
     ownPorts.tcp.push(port)
     const prepared: Prepare[] = [(next) => app.countries.prepare(next)]
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
@@ -214,8 +216,15 @@ async function openFfmpeg(app: App): Promise<Ffmpeg> {
   return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder, offline })
 }
 
-/** Builds the HTTP edge of this app, without listening. */
-export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildServer> {
+/**
+ * Builds the HTTP edge of this app, without listening.
+ * @param readConfig reads the sources of the configuration again
+ */
+export function buildHttp(
+  app: App,
+  media: Media = {},
+  readConfig: Reloading['readConfig'] = () => ok(app.config),
+): ReturnType<typeof buildServer> {
   const { config, ctx, sign, key } = app
   const { server } = config
   const { engine, packager, playback, channels, tls } = media
@@ -251,6 +260,8 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
     facts: () => factsOf(app.config),
+    configuration: () => configurationOf(app, readConfig),
+    doctor: doctorOf(app, readConfig),
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     connections: liveView(() => ({
@@ -286,9 +297,9 @@ const hlsOptions = (app: App): Omit<HlsRouteOptions, 'hls' | 'handover'> => ({
 const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
   Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
-async function listen(app: App, media: Media, parts: Parts): Promise<number> {
+async function listen(app: App, media: Media, { readConfig }: Reloading, parts: Parts): Promise<number> {
   const { host, port } = app.config.server
-  const http = await buildHttp(app, media)
+  const http = await buildHttp(app, media, readConfig)
   parts.add('http', async () => {
     const closed = http.close()
     const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMsOf(app)).then(() => false)])

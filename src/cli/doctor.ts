@@ -1,31 +1,11 @@
-import { existsSync } from 'node:fs'
-import { systemClock } from '../base/clock.ts'
 import { ok } from '../base/result.ts'
-import { command } from './command.ts'
-import { checkClock } from './doctorClock.ts'
-import {
-  checkAddons,
-  checkConfig,
-  checkDataDirectory,
-  checkNode,
-  checkOpenFiles,
-  checkTools,
-  checkWebhookCertificates,
-  type Finding,
-} from './doctorMachine.ts'
-import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from './doctorDisk.ts'
-import { checkMediaPorts, checkPublicAddress } from './doctorNetwork.ts'
-import { checkPort, isServing } from './doctorPort.ts'
-import { checkProxy } from './doctorProxy.ts'
-import { checkVideoEncoders, type TryEncoder } from './doctorEncoders.ts'
-import { checkStore } from './doctorStore.ts'
-import { checkTime } from './doctorTime.ts'
-import { checkTls } from './doctorTls.ts'
-import { checkPublicUrl } from './doctorUrl.ts'
+import type { Config } from '../config/schema.ts'
+import { examination, type Finding } from '../core/examination.ts'
+import { type Call, command } from './command.ts'
+import { examine, examineMachine } from './examine.ts'
 import { textFlag } from './flag.ts'
 import { table } from './print.ts'
-import { quietLogger, readConfig } from './session.ts'
-import type { Call } from './command.ts'
+import { loadSources, quietLogger } from './session.ts'
 
 const FLAGS = {
   'time-server': textFlag('HOST', 'An NTP server to compare the clock with, as HOST or HOST:PORT.'),
@@ -43,52 +23,30 @@ export const doctorCommand = command({
   flags: FLAGS,
   examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --time-server pool.ntp.org --json'],
   run: async (call) => {
-    const findings = await examine(call)
-    const failed = findings.some((finding) => finding.outcome === 'FAIL')
-    const rows = findings.map(({ outcome, check, detail }) => [outcome, check, detail])
-    return ok({
-      json: { ok: !failed, checks: findings },
-      text: table(['', 'check', 'detail'], rows),
-      exitCode: failed ? 1 : 0,
-    })
+    const read = loadSources(call)
+    const machine = examineMachine(read)
+    const answer = examination(read.ok ? [...machine, ...(await examineFrom(call, read.value))] : machine)
+    const rows = answer.checks.map(({ outcome, check, detail }) => [outcome, check, detail])
+    return ok({ json: answer, text: table(['', 'check', 'detail'], rows), exitCode: answer.ok ? 0 : 1 })
   },
 })
 
-async function examine(call: Call<typeof FLAGS>): Promise<Finding[]> {
-  const config = readConfig(call)
-  const machine = [checkNode(), checkAddons(), ...checkConfig(config)]
-  if (!config.ok) return machine
-  const directory = checkDataDirectory(config.value)
-  const usable = directory.every((finding) => finding.outcome === 'ok')
-  const store = usable ? await checkStore(call, config.value) : []
-  const clock = usable ? checkClock(config.value) : []
-  const disk =
-    usable && existsSync(config.value.data.dir)
-      ? [...checkDiskSpace(config.value), ...checkDiskSpeed(config.value)]
-      : []
+/** Opens the store as a server would, which runs its migrations. */
+function examineFrom(call: Call<typeof FLAGS>, config: Config): Promise<Finding[]> {
+  const { host, flags } = call
   const log = quietLogger(call)
-  const tryOne: TryEncoder = (name) => call.host.tryVideoEncoder({ config: config.value, name, log })
-  const serves = await isServing(config.value)
-  const publicUrl = await checkPublicUrl(config.value, serves, (url) => call.host.askHealth(config.value, url))
-  const certificates = checkWebhookCertificates(config.value)
-  return [
-    ...machine,
-    ...directory,
-    ...checkOpenFiles(config.value),
-    ...store,
-    ...clock,
-    ...(await checkTime(call.flags['time-server'])),
-    ...disk,
-    ...certificates,
-    ...(await checkTls(config.value, systemClock.now())),
-    ...checkCountryDatabase(config.value),
-    await checkPort(config.value),
-    ...(await checkMediaPorts(config.value, serves)),
-    await checkPublicAddress(config.value),
-    ...publicUrl.findings,
-    ...checkProxy(config.value, publicUrl.report),
-    ...checkKernelBuffers(),
-    ...(await checkTools(config.value)),
-    ...(await checkVideoEncoders(config.value, tryOne)),
-  ]
+  return examine(config, {
+    withStore: async (check) => {
+      const app = await host.openApp({ config, log })
+      try {
+        return await check(app.ctx)
+      } finally {
+        await app.close()
+      }
+    },
+    tryEncoder: (name) => host.tryVideoEncoder({ config, name, log }),
+    askHealth: (url) => host.askHealth(config, url),
+    timeServer: flags['time-server'],
+    isServer: false,
+  })
 }

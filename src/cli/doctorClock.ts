@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 
 const WARN_MS = 2_000
 /** Self-signed tokens tolerate this much skew. */

@@ -1,8 +1,10 @@
-import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import { readFileSync, statfsSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { NEW_FILE, withFile } from '../base/files.ts'
 import { isPostgres, recordingsDir, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 
 const WRITES_MAX = 20
 const TRIAL_MS = 1000
@@ -10,37 +12,34 @@ const TRIAL_MS = 1000
 const SLOW_MS = 20
 
 /** The time of a durable write of 4 KB: what every change on SQLite waits for. */
-export function checkDiskSpeed(config: Config): Finding[] {
+export async function checkDiskSpeed(config: Config): Promise<Finding[]> {
   if (isPostgres(config)) return []
   const probe = join(config.data.dir, `.doctor-${process.pid}`)
   try {
-    const medianMs = durableWriteMs(probe)
+    const medianMs = await durableWriteMs(probe)
     const detail = `a durable write takes ${medianMs.toFixed(1)} ms`
     if (medianMs < SLOW_MS) return [found('ok', 'disk speed', detail)]
     return [
       found('warn', 'disk speed', `${detail}: use a faster disk for data.dir (SSD, no network mount), or PostgreSQL`),
     ]
   } finally {
-    rmSync(probe, { force: true })
+    await rm(probe, { force: true })
   }
 }
 
-function durableWriteMs(path: string): number {
-  const file = openSync(path, 'wx', 0o600)
-  const times: number[] = []
-  try {
+/** A server that is examined serves meanwhile, so it does not wait for the disk itself. */
+const durableWriteMs = (path: string): Promise<number> =>
+  withFile(path, NEW_FILE, async (file) => {
+    const times: number[] = []
     const endMs = performance.now() + TRIAL_MS
     while (times.length < WRITES_MAX && performance.now() < endMs) {
       const startMs = performance.now()
-      writeSync(file, Buffer.alloc(4096, times.length), 0, 4096, times.length * 4096)
-      fdatasyncSync(file)
+      await file.write(Buffer.alloc(4096, times.length), 0, 4096, times.length * 4096)
+      await file.datasync()
       times.push(performance.now() - startMs)
     }
-  } finally {
-    closeSync(file)
-  }
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
-}
+    return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+  })
 
 const MEGABYTE = 1_000_000
 const SPARE_MEGABYTES = 500

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts'
-import { encodersOf, type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
+import { encodersOf } from './doctorMachine.ts'
 
 type Name = Config['ffmpeg']['videoEncoder']
 /** Encodes some frames. Resolves with what is wrong, or null. */

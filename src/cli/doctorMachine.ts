@@ -10,20 +10,7 @@ import type { Result } from '../base/result.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
 import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
-import type { CliRefusal } from './refusal.ts'
-
-export interface Finding {
-  readonly check: string
-  readonly outcome: 'ok' | 'warn' | 'FAIL'
-  /** The finding and, unless it is ok, the remedy. */
-  readonly detail: string
-}
-
-export const found = (outcome: Finding['outcome'], check: string, detail: string): Finding => ({
-  check,
-  outcome,
-  detail,
-})
+import { type Finding, found } from '../core/examination.ts'
 
 const NODE_MAJOR = 24
 
@@ -44,10 +31,9 @@ export function checkAddons(): Finding {
 }
 
 /** One line per problem, with its location. */
-export function checkConfig(config: Result<Config, CliRefusal>): Finding[] {
+export function checkConfig(config: Result<Config, readonly ConfigProblem[]>): Finding[] {
   if (config.ok) return [found('ok', 'configuration', `read; the data is in ${config.value.data.dir}`)]
-  const problems = (config.error.data['problems'] ?? []) as ConfigProblem[]
-  return problems.map((problem) => found('FAIL', 'configuration', formatConfigProblem(problem)))
+  return config.error.map((problem) => found('FAIL', 'configuration', formatConfigProblem(problem)))
 }
 
 /**

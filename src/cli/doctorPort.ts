@@ -1,7 +1,7 @@
 import { request as plainRequest } from 'node:http'
 import { request as encryptedRequest } from 'node:https'
 import type { Config } from '../config/schema.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 import { portProblem, serverUrl } from './port.ts'
 
 const ANSWER_TIMEOUT_MS = 2000

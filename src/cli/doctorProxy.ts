@@ -2,7 +2,7 @@ import { isLoopback } from '../base/loopback.ts'
 import type { Config } from '../config/schema.ts'
 import { speaksTls } from '../config/tlsSource.ts'
 import { CLAIMED_ADDRESS, type HealthReport } from '../core/health.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 
 const CHECK = 'proxy'
 

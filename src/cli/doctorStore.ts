@@ -4,37 +4,32 @@ import type { Context } from '../commands/context.ts'
 import { listTokens } from '../commands/tokens/readTokens.ts'
 import { isPostgres, sealingKeyFile, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
-import type { Call } from './command.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 import { checkAcme } from './doctorTls.ts'
-import { quietLogger } from './session.ts'
 
-/** Opens the store as a server would: runs its migrations, reads and writes it, and opens a sealed value. */
-export async function checkStore(call: Call, config: Config): Promise<Finding[]> {
+/** Runs a check on the opened store. */
+export type WithStore = (check: (ctx: Context) => Promise<Finding[]>) => Promise<Finding[]>
+
+/** Checks the store as a server uses it: reads and writes it, and opens a sealed value. */
+export async function checkStore(config: Config, withStore: WithStore): Promise<Finding[]> {
   const finding = lostKey(config)
   if (finding !== null) return [finding]
   const file = isPostgres(config) ? null : storageUrl(config)
   if (file !== null && !existsSync(file))
     return [found('warn', 'store', `${file} does not exist yet; \`sluice serve\` creates it`)]
   try {
-    const app = await call.host.openApp({ config, log: quietLogger(call) })
-    try {
-      await app.ctx.store.ping()
-      const store = found(
-        'ok',
-        'store',
-        `${file ?? 'PostgreSQL'} can be read and written, and its tables are up to date`,
-      )
-      const { ctx } = app
-      const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
-      const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
-      return [store, ...server, sealing, ahead, ...(await checkAcme(ctx, config)), ...(await checkAttention(ctx))]
-    } finally {
-      await app.close()
-    }
+    return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
     return [found('FAIL', 'store', `${messageOf(error)}; see storage.url, data.dir and the log of the database`)]
   }
+}
+
+async function checkOpened(ctx: Context, config: Config, name: string): Promise<Finding[]> {
+  await ctx.store.ping()
+  const store = found('ok', 'store', `${name} can be read and written, and its tables are up to date`)
+  const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
+  const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
+  return [store, ...server, sealing, ahead, ...(await checkAcme(ctx, config)), ...(await checkAttention(ctx))]
 }
 
 /** Reports a missing key before the store is opened: opening would create a new key, which opens no existing value. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../base/clock.ts'
 import { quote } from '../base/quote.ts'
 import { judgeClock } from './doctorClock.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 import { askOverUdp, udpEndpoint } from './udpQuestion.ts'
 
 const CHECK = 'clock and time server'

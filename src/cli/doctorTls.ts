@@ -8,7 +8,7 @@ import type { Context } from '../commands/context.ts'
 import { AcmeCertificate } from '../tls/acme/renewal.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import { readFiles } from '../tls/files.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 import { portProblem } from './port.ts'
 
 const CHECK = 'TLS'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts'
 import { type HealthReport, readHealthReport } from '../core/health.ts'
-import { type Finding, found } from './doctorMachine.ts'
+import { type Finding, found } from '../core/examination.ts'
 import type { HealthAnswer } from './host.ts'
 
 const CHECK = 'public URL'

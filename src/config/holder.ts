@@ -1,5 +1,6 @@
-import { allKeys, type Config } from './schema.ts'
-import { build } from './load.ts'
+import { allKeys, type Config, environmentName } from './schema.ts'
+import { shownOf } from './keys.ts'
+import { build, type Origin, originOf } from './load.ts'
 import { tlsSource } from './tlsSource.ts'
 
 /** A key whose value differs between two configurations. Secrets are never in `from` and `to`. */
@@ -17,6 +18,24 @@ export interface ConfigChanges {
   readonly needRestart: readonly ChangedKey[]
 }
 
+/** A key with its present value, for the operator. */
+export interface ListedKey {
+  /** In dotted form. */
+  readonly key: string
+  /** Of a secret, the same text whatever it is. */
+  readonly value: unknown
+  readonly isSecret: boolean
+  /** Null: the default. */
+  readonly origin: Origin | null
+  /** A reload does not apply it. */
+  readonly needsRestart: boolean
+  readonly default: unknown
+  /** Its environment variable. */
+  readonly variable: string
+  readonly about: string
+  readonly allowed: string
+}
+
 /** Holds the configuration that a process runs with. A reload replaces it; each configuration stays frozen. */
 export class ConfigHolder {
   #current: Config
@@ -32,11 +51,10 @@ export class ConfigHolder {
   /** What `replace` would do. */
   compare(next: Config): ConfigChanges {
     const isLive = this.#liveKeys(next)
-    const changed = allKeys().flatMap(([path, { secret }]) => {
+    const changed = allKeys().flatMap(([path, key]) => {
       const [from, to] = [valueAt(this.#current, path), valueAt(next, path)]
       if (isSame(from, to)) return []
-      const shown = secret ? { from: '(secret)', to: '(secret)' } : { from, to }
-      return [{ live: isLive(path), change: { key: path, ...shown } }]
+      return [{ live: isLive(path), change: { key: path, from: shownOf(key, from), to: shownOf(key, to) } }]
     })
     const of = (wanted: boolean) => changed.filter(({ live }) => live === wanted).map(({ change }) => change)
     return { applied: of(true), needRestart: of(false) }
@@ -52,8 +70,27 @@ export class ConfigHolder {
   /** What `replace` would leave here: the keys of `next` that apply at run time, and the present others. */
   preview(next: Config): Config {
     const isLive = this.#liveKeys(next)
-    const values = allKeys().map(([path]) => [path, valueAt(isLive(path) ? next : this.#current, path)] as const)
+    const values = allKeys().map(([path]) => {
+      const from = isLive(path) ? next : this.#current
+      return [path, { value: valueAt(from, path), origin: originOf(from, path) }] as const
+    })
     return build(new Map(values))
+  }
+
+  /** Every key as it may be shown to the operator. */
+  list(): ListedKey[] {
+    const isLive = this.#liveKeys(this.#current)
+    return allKeys().map(([path, key]) => ({
+      key: path,
+      value: shownOf(key, valueAt(this.#current, path)),
+      isSecret: key.secret,
+      origin: originOf(this.#current, path),
+      needsRestart: !isLive(path),
+      default: key.default,
+      variable: environmentName(path),
+      about: key.about,
+      allowed: key.allowed,
+    }))
   }
 
   /** Keys of TLS apply at run time only while the certificate comes from where it came from at the start. */

@@ -12,6 +12,8 @@ export interface Key<T> {
   readonly secret: boolean
   /** Whether a reload applies a new value; otherwise it needs a restart. */
   readonly live: boolean
+  /** Replaces the credentials inside of a value that is no secret as a whole, for all who are shown it. */
+  mask?(value: T): T
   /** Checks a value from the file or the command line. The error is a predicate after the key. */
   check(value: unknown): Result<T, string>
   /** Parses the text of an environment variable. */
@@ -114,25 +116,35 @@ export function choice<const W extends string>(
 interface ListOptions extends About<readonly string[]> {
   allowed: string
   rule: TextRule
+  /** Replaces the credential in an item, right or wrong. */
+  mask?: (item: string) => string
 }
 
 /** A list of text; each item passes `rule`. In the environment commas separate the items. */
-export function list({ default: fallback, about, allowed, live = false, rule }: ListOptions): Key<readonly string[]> {
+export function list({
+  default: fallback,
+  about,
+  allowed,
+  live = false,
+  rule,
+  mask = (item) => item,
+}: ListOptions): Key<readonly string[]> {
+  const maskAll = (items: readonly string[]): string[] => items.map(mask)
   const check = (value: unknown): Result<readonly string[], string> => {
     if (!Array.isArray(value)) return err(`is ${nameOfType(value)}, not a list`)
     if (value.length > MAX_ITEMS) return err(`has ${value.length} items; ${MAX_ITEMS} is the most`)
-    const reasons = value.map((item) => itemProblem(item, rule)).filter((reason) => reason !== undefined)
+    const reasons = value.map((item) => itemProblem(item, rule, mask)).filter((reason) => reason !== undefined)
     return reasons.length === 0 ? ok([...(value as string[])]) : err(reasons.join('; '))
   }
   const parse = (input: string): Result<readonly string[], string> =>
     check(input.trim() === '' ? [] : input.split(',').map((item) => item.trim()))
-  return { default: fallback, about, allowed, secret: false, live, check, parse }
+  return { default: fallback, about, allowed, secret: false, live, mask: maskAll, check, parse }
 }
 
-function itemProblem(item: unknown, rule: TextRule): string | undefined {
+function itemProblem(item: unknown, rule: TextRule, mask: (item: string) => string): string | undefined {
   if (typeof item !== 'string') return `has ${nameOfType(item)} in it, not text`
   const reason = textProblem(item) ?? rule(item)
-  return reason === undefined ? undefined : `${quote(item)} ${reason}`
+  return reason === undefined ? undefined : `${quote(mask(item))} ${reason}`
 }
 
 function textProblem(value: string): string | undefined {
@@ -141,6 +153,13 @@ function textProblem(value: string): string | undefined {
   // secrets.
   return /\p{Cc}/u.test(value) ? 'contains a control character' : undefined
 }
+
+/** What stands for a secret where values are shown. */
+export const SECRET = '(secret)'
+
+/** A value of a key as people and logs may see it. */
+export const shownOf = (key: Key<unknown>, value: unknown): unknown =>
+  key.secret ? SECRET : (key.mask?.(value) ?? value)
 
 /** Stands for an alias (`*name`) in a file. No key accepts one: write each value where it applies. */
 export const ALIAS = Symbol('alias')

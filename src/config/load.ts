@@ -31,11 +31,30 @@ export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSour
   return ok(build(values))
 }
 
+/** Where the value of a key comes from. */
+export interface Origin {
+  readonly kind: 'file' | 'environment' | 'flag'
+  /** `config.yaml:12`, `SLUICE_SERVER_PORT`, or `command line`. */
+  readonly name: string
+}
+
+/** A value with its origin; null: the default. */
+interface Originated {
+  readonly value: unknown
+  readonly origin: Origin | null
+}
+
 /** The checked values of one source. */
 interface Checked {
-  values: (readonly [path: string, value: unknown])[]
+  values: (readonly [path: string, value: Originated])[]
   problems: ConfigProblem[]
 }
+
+/** Beside the values, and not in them: a configuration is compared and passed on as plain data. */
+const origins = new WeakMap<Config, ReadonlyMap<string, Originated>>()
+
+/** Where the value of a key comes from; null: it is the default. */
+export const originOf = (config: Config, path: string): Origin | null => origins.get(config)?.get(path)?.origin ?? null
 
 const keyAt = new Map(allKeys())
 
@@ -45,10 +64,10 @@ function fileOf(env: Environment, directory: string): string | undefined {
 }
 
 const fromFile = (file: string | undefined): Checked =>
-  file === undefined ? { values: [], problems: [] } : checkReading(readConfigFile(file))
+  file === undefined ? { values: [], problems: [] } : checkReading('file', readConfigFile(file))
 
 function fromFlags(flags: object): Checked {
-  return checkReading(readTree(branchesOf(flags)))
+  return checkReading('flag', readTree(branchesOf(flags)))
 }
 
 function branchesOf(object: object): Branch[] {
@@ -64,21 +83,25 @@ const isSection = (value: unknown): value is object =>
 
 function fromEnvironment(env: Environment): Checked {
   const { settings, problems } = readEnvironment(env)
-  const checked = settings.map(({ path, text, source }) => settle(path, source, (key) => key.parse(text)))
+  const checked = settings.map(({ path, text, source }) =>
+    settle(path, { kind: 'environment', name: source }, (key) => key.parse(text)),
+  )
   return merge(checked, problems)
 }
 
-function checkReading({ settings, problems }: Reading): Checked {
-  const checked = settings.map(({ path, value, source }) => settle(path, source, (key) => key.check(value)))
+function checkReading(kind: Origin['kind'], { settings, problems }: Reading): Checked {
+  const checked = settings.map(({ path, value, source }) =>
+    settle(path, { kind, name: source }, (key) => key.check(value)),
+  )
   return merge(checked, problems)
 }
 
-function settle(path: string, source: string, read: (key: Key<unknown>) => Result<unknown, string>): Checked {
+function settle(path: string, origin: Origin, read: (key: Key<unknown>) => Result<unknown, string>): Checked {
   const key = keyAt.get(path)
   if (key === undefined) throw new Error(`no such key: ${path}`)
   const value = read(key)
-  if (value.ok) return { values: [[path, value.value]], problems: [] }
-  return { values: [], problems: [{ key: path, source, reason: value.error, allowed: key.allowed }] }
+  if (value.ok) return { values: [[path, { value: value.value, origin }]], problems: [] }
+  return { values: [], problems: [{ key: path, source: origin.name, reason: value.error, allowed: key.allowed }] }
 }
 
 const merge = (parts: readonly Checked[], problems: readonly ConfigProblem[]): Checked => ({
@@ -87,13 +110,18 @@ const merge = (parts: readonly Checked[], problems: readonly ConfigProblem[]): C
 })
 
 /** The configuration with these values at their paths, and the defaults elsewhere. Deeply frozen. */
-export const build = (values: ReadonlyMap<string, unknown>): Config => buildSection(root, values) as Config
+export function build(values: ReadonlyMap<string, Originated>): Config {
+  const config = buildSection(root, values) as Config
+  origins.set(config, values)
+  return config
+}
 
-function buildSection(section: ConfigSection, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
+function buildSection(section: ConfigSection, values: ReadonlyMap<string, Originated>, parent = ''): unknown {
   const entries = Object.entries(section).map(([name, entry]) => {
     const path = parent === '' ? name : `${parent}.${name}`
     if (!isKey(entry)) return [name, buildSection(entry, values, path)]
-    const value = values.has(path) ? values.get(path) : entry.default
+    const found = values.get(path)
+    const value = found === undefined ? entry.default : found.value
     return [name, Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value]
   })
   return Object.freeze(Object.fromEntries(entries))

@@ -51,7 +51,7 @@ this order. Later sources override earlier ones:
 
 A key that does not exist, a value of the wrong type or out of bounds, and an unknown \`SLUICE_\` variable all keep
 Sluice from starting. It reports all such problems at once, with their location. It never shows or logs the values of
-keys marked *secret*.
+keys marked *secret*. **Settings**, **Server** in the dashboard shows each value with its source.
 
 A running server reads all sources again on \`sluice reload\`, on SIGHUP and on \`systemctl reload\`. It applies the keys with
 *yes* under *Reload*, and names the others that changed: they need a restart. If anything is wrong in any source, it changes

@@ -1,6 +1,6 @@
 import { isPostgresUrl, postgresHosts } from '../base/postgresUrl.ts'
 import { isIP } from 'node:net'
-import type { TextRule } from './keys.ts'
+import { SECRET, type TextRule } from './keys.ts'
 
 /** An IPv4 or IPv6 address, or a network of them such as `10.0.0.0/8`. */
 export const addressOrNetwork: TextRule = (value) => {
@@ -90,6 +90,9 @@ export const iceServer: TextRule = (value) => {
   const isTurn = /^turns?:[^\s<>"]+ [^\s"\\]+ [^\s"\\]+$/.test(value)
   return isTurn ? undefined : 'is neither stun:HOST:PORT nor turn:HOST:PORT with a user name and a credential'
 }
+
+/** An ICE server without what follows its address: a user name and a credential. */
+export const withoutCredential = (server: string): string => server.replace(/\s.*/, ` ${SECRET}`)
 
 const MIN_SECRET = 16
 

@@ -13,6 +13,7 @@ import {
   iceServer,
   notEmpty,
   storageUrlRule,
+  withoutCredential,
 } from './rules.ts'
 import { server } from './server.ts'
 import { sessions } from './sessions.ts'
@@ -205,6 +206,7 @@ const schema = {
       default: [],
       allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',
       rule: iceServer,
+      mask: withoutCredential,
       about:
         'The STUN and TURN servers that Sluice announces to publishers and viewers; needed only behind strict firewalls.',
     }),

@@ -124,9 +124,9 @@ describe('the machine', () => {
     expect(nothing).toEqual([])
   })
 
-  test('has room and a disk that was measured, without leaving the trial behind', () => {
+  test('has room and a disk that was measured, without leaving the trial behind', async () => {
     expect(checkDiskSpace(configOf({}))[0]?.detail).toMatch(/^\d+ MB left in /)
-    expect(checkDiskSpeed(configOf({}))[0]?.detail).toMatch(/^a durable write takes \d+\.\d ms/)
+    expect((await checkDiskSpeed(configOf({})))[0]?.detail).toMatch(/^a durable write takes \d+\.\d ms/)
     const full = checkDiskSpace(configOf({ recordings: { dir, minFreeMegabytes: 1_000_000 } }))
     expect(full.at(-1)?.detail).toContain('recordings.minFreeMegabytes')
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { MAX_FILE_BYTES } from '../../src/config/file.ts'
-import { type ConfigSources, loadConfig } from '../../src/config/load.ts'
+import { type ConfigSources, loadConfig, originOf } from '../../src/config/load.ts'
 import { sealingKeyFile, storageUrl } from '../../src/config/paths.ts'
 import { type ConfigProblem, formatConfigProblem } from '../../src/config/problem.ts'
 import type { Config } from '../../src/config/schema.ts'
@@ -42,6 +42,18 @@ describe('precedence', () => {
   test('the file replaces defaults, the environment the file, the command line the environment', () => {
     const { server } = load({ file: file(), env, flags: { server: { bodyLimitBytes: 2003 } } })
     expect(server).toMatchObject({ host: '10.0.0.1', port: 1002, bodyLimitBytes: 2003, shutdownGraceSeconds: 10 })
+  })
+
+  test('the origin of each value is on record: line, variable, command line, or none for a default', () => {
+    const named = file()
+    const config = load({ file: named, env, flags: { server: { bodyLimitBytes: 2003 } } })
+    const origins = ['host', 'port', 'bodyLimitBytes', 'publicUrl'].map((key) => originOf(config, `server.${key}`))
+    expect(origins).toEqual([
+      { kind: 'file', name: `${named}:2` },
+      { kind: 'environment', name: 'SLUICE_SERVER_PORT' },
+      { kind: 'flag', name: 'command line' },
+      null,
+    ])
   })
 
   test('SLUICE_CONFIG names the file, and an argument goes before it', () => {

@@ -23,7 +23,8 @@ let client: ChannelsClient
 let base: string
 let folder: string
 beforeAll(async () => {
-  client = await runChannels()
+  // No answer needs ffmpeg, and the doctor would try its encoders.
+  client = await runChannels({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' } } })
   base = client.running.base
   folder = mkdtempSync(join(tmpdir(), 'sluice-samples-'))
 })

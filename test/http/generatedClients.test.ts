@@ -34,7 +34,8 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   sluice = await runChannels({
-    flags: { webhooks: { allowPrivateTargets: true } },
+    // No answer needs ffmpeg, and the doctor would try its encoders.
+    flags: { webhooks: { allowPrivateTargets: true }, ffmpeg: { path: '/nowhere/ffmpeg' } },
   })
   const { accountId } = sluice.running
   const { store } = sluice.running.app.ctx

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { type Failure, failure, notFound } from '../../core/errors.ts'
+import { type Failure, notFound } from '../../core/errors.ts'
+import { refuseShared } from '../accounts/operator.ts'
 import { type Actor, audit, type CommandContext } from '../context.ts'
 
 /**
@@ -20,17 +21,12 @@ export async function drainNode(
   return isFound ? ok(true) : err(notFound('nodeId', `No node with id: ${id.slice(0, 64)}`))
 }
 
-/**
- * As `drainNode`, for the holder of an account. A node serves all accounts, so that no account may end it for the others:
- * where there are several, only the command line and a signal can.
- */
+/** As `drainNode`, for the holder of an account, who may not end a node for others. A signal can. */
 export async function drainNodeOfAccount(
   ctx: CommandContext,
   actor: Actor,
   id: string,
 ): Promise<Result<true, Failure>> {
-  const accounts = await ctx.store.read.accounts.list()
-  return accounts.length > 1 ? err(failure('forbidden', SEVERAL_ACCOUNTS)) : drainNode(ctx, () => actor, id)
+  const shared = await refuseShared(ctx, 'sluice node drain')
+  return shared === null ? drainNode(ctx, () => actor, id) : err(shared)
 }
-
-const SEVERAL_ACCOUNTS = 'Forbidden: the nodes serve several accounts. On one of the machines run: sluice node drain'

@@ -9,6 +9,8 @@ import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { accountRoutes } from './about/account.ts'
 import { attentionRoutes } from './about/attention.ts'
+import { type ConfigurationReport, configurationRoutes } from './about/configuration.ts'
+import { type Doctor, doctorRoutes } from './about/doctor.ts'
 import { nodeRoutes } from './about/nodes.ts'
 import { storageRoutes } from './about/storage.ts'
 import { clusterRoutes } from './about/clusters.ts'
@@ -70,6 +72,8 @@ export interface ServerOptions {
   sign: Mac
   /** What `GET /api/server` tells. */
   facts: () => ServerFacts
+  configuration: () => ConfigurationReport
+  doctor: Doctor
   /** Whether Sluice serves `/demo`. */
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
@@ -230,6 +234,8 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
   clusterRoutes(api, ctx, options.facts)
+  configurationRoutes(api, ctx, options.configuration)
+  doctorRoutes(api, ctx, options.doctor)
   accountRoutes(api, ctx, peerOf)
   attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)

@@ -1833,6 +1833,58 @@ export const de: Sentences = {
     },
   },
 
+  // The server
+  server: {
+    title: 'Server',
+    adminsOnly: 'Nur Admins sehen die Konfiguration und starten Prüfungen.',
+    whichNode: (node) => `Diese Seite zeigt den Knoten, der antwortet: ${node}.`,
+    doctor: {
+      title: 'Diagnose',
+      run: 'Prüfungen starten',
+      again: 'Erneut prüfen',
+      running: 'Die Prüfung läuft. Sie dauert einige Sekunden.',
+      about:
+        'Prüft Computer, Netzwerk und Konfiguration wie sluice doctor und sagt, was zu tun ist. Streams laufen weiter.',
+      allWell: (checks) => `Alle ${checks} Prüfungen sind in Ordnung`,
+      problems: (failed, warned) =>
+        [
+          failed > 0 ? `${failed} ${failed === 1 ? 'Prüfung' : 'Prüfungen'} fehlgeschlagen` : '',
+          warned > 0 ? `${warned} ${warned === 1 ? 'Warnung' : 'Warnungen'}` : '',
+        ]
+          .filter(Boolean)
+          .join(', '),
+      fine: (checks) => `${checks} in Ordnung`,
+      outcomes: { ok: 'in Ordnung', warn: 'Warnung', FAIL: 'fehlgeschlagen' },
+    },
+    configuration: {
+      title: 'Konfiguration',
+      search: 'Konfiguration durchsuchen',
+      searchHint: 'Teil eines Schlüssels oder seiner Beschreibung',
+      which: 'Welche Schlüssel',
+      set: 'Gesetzte',
+      all: 'Alle',
+      shown: (shown, all) => `${shown} von ${all} Schlüsseln`,
+      nothingSet: 'Nichts ist gesetzt: Jeder Schlüssel hat seinen Standardwert.',
+      noMatch: 'Kein Schlüssel passt.',
+      key: 'Schlüssel',
+      value: 'Wert',
+      source: 'Aus',
+      sources: { default: 'Standard', flag: 'Befehlszeile' },
+      change: 'Ein neuer Wert',
+      restart: 'braucht einen Neustart',
+      reload: 'braucht ein Neuladen',
+      hidden: 'Gesetzt, verborgen',
+      notSet: 'Nicht gesetzt',
+      on: 'Ein',
+      off: 'Aus',
+      empty: 'leer',
+      broken:
+        'Die Konfiguration hat jetzt einen Fehler. Sluice läuft mit den Werten unten weiter und würde nicht mehr starten.',
+      waitsForReload: (keys) => `Seitdem geändert und nicht übernommen: ${keys}. Führen Sie sluice reload aus.`,
+      waitsForRestart: (keys) => `Seitdem geändert; erst ein Neustart übernimmt: ${keys}.`,
+    },
+  },
+
   // Search
   palette: {
     hits: 'Orte',

@@ -1798,6 +1798,57 @@ export const en = {
     },
   },
 
+  // The server
+  server: {
+    title: 'Server',
+    adminsOnly: 'Only admins see the configuration and run checks.',
+    whichNode: (node: string) => `What you see here is of the node that answers: ${node}.`,
+    doctor: {
+      title: 'Doctor',
+      run: 'Run the checks',
+      again: 'Check again',
+      running: 'Checking. It takes some seconds.',
+      about:
+        'Checks the machine, the network and the configuration as sluice doctor does, and says for each problem what to do. Streams go on meanwhile.',
+      allWell: (checks: number) => `All ${checks} checks are fine`,
+      problems: (failed: number, warned: number) =>
+        [
+          failed > 0 ? `${failed} ${failed === 1 ? 'check has' : 'checks have'} failed` : '',
+          warned > 0 ? `${warned} ${warned === 1 ? 'warning' : 'warnings'}` : '',
+        ]
+          .filter(Boolean)
+          .join(', '),
+      fine: (checks: number) => `${checks} fine`,
+      outcomes: { ok: 'fine', warn: 'warning', FAIL: 'failed' },
+    },
+    configuration: {
+      title: 'Configuration',
+      search: 'Search the configuration',
+      searchHint: 'Part of a key or its description',
+      which: 'Which keys',
+      set: 'Set',
+      all: 'All',
+      shown: (shown: number, all: number) => `${shown} of ${all} keys`,
+      nothingSet: 'Nothing is set: every key has its default.',
+      noMatch: 'No key matches.',
+      key: 'Key',
+      value: 'Value',
+      source: 'From',
+      sources: { default: 'Default', flag: 'Command line' },
+      change: 'A new value',
+      restart: 'needs a restart',
+      reload: 'needs a reload',
+      hidden: 'Set, hidden',
+      notSet: 'Not set',
+      on: 'On',
+      off: 'Off',
+      empty: 'empty',
+      broken: 'The configuration has a problem now. Sluice goes on with the values below, and would not start again.',
+      waitsForReload: (keys: string) => `Changed since, and not applied: ${keys}. Run sluice reload.`,
+      waitsForRestart: (keys: string) => `Changed since, and applied by a restart only: ${keys}.`,
+    },
+  },
+
   // Search
   palette: {
     hits: 'Places',

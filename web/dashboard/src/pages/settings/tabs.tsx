@@ -9,6 +9,7 @@ const TABS = [
   { path: '/settings/security', text: text.security },
   { path: '/settings/people', text: text.people },
   { path: '/settings/nodes', text: words.nodes.title },
+  { path: '/settings/server', text: words.server.title },
   { path: '/settings/audit', text: text.audit },
 ] as const
 

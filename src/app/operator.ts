@@ -1,0 +1,76 @@
+import type { Clock } from '../base/clock.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import type { Reloading } from '../cli/host.ts'
+import { formatConfigProblem } from '../config/problem.ts'
+import { failure, type Failure } from '../core/errors.ts'
+import { type Examination, examination } from '../core/examination.ts'
+import type { ConfigurationReport } from '../edge/http/about/configuration.ts'
+import type { DatedExamination, Doctor } from '../edge/http/about/doctor.ts'
+import type { App } from './app.ts'
+import { tryVideoEncoder } from './videoEncoder.ts'
+
+type ReadConfig = Reloading['readConfig']
+
+/** The configuration of this node, beside its sources as they are now. */
+export function configurationOf({ holder }: App, readConfig: ReadConfig): ConfigurationReport {
+  const next = readConfig()
+  const changes = next.ok ? holder.compare(next.value) : { applied: [], needRestart: [] }
+  return {
+    keys: holder.list(),
+    waiting: { reload: changes.applied.map(({ key }) => key), restart: changes.needRestart.map(({ key }) => key) },
+    problems: next.ok ? [] : next.error.map(formatConfigProblem),
+  }
+}
+
+/** The checks of `sluice doctor` on the running configuration, with the store that is open. */
+export function doctorOf(app: App, readConfig: ReadConfig): Doctor {
+  const { ctx } = app
+  return new OneByOne(ctx.clock, async () => {
+    // Loaded by the first examination.
+    const [{ examine, examineMachine }, { askHealth }] = await Promise.all([
+      import('../cli/examine.ts'),
+      import('./health.ts'),
+    ])
+    const { config } = app
+    const findings = await examine(config, {
+      withStore: (check) => check(ctx),
+      tryEncoder: (name) => tryVideoEncoder({ config, name, log: ctx.log }),
+      askHealth: (url) => askHealth(config, url),
+      timeServer: undefined,
+      isServer: true,
+    })
+    return examination([...examineMachine(readConfig()), ...findings])
+  })
+}
+
+/** All checks together hardly ever take half as long. */
+const TIMEOUT_MS = 60_000
+
+/** Runs one examination at a time, which those who ask meanwhile share, and keeps the last. */
+class OneByOne implements Doctor {
+  readonly #clock: Clock
+  readonly #run: () => Promise<Examination>
+  #running: Promise<Result<DatedExamination, Failure>> | null = null
+  latest: DatedExamination | null = null
+
+  constructor(clock: Clock, run: () => Promise<Examination>) {
+    this.#clock = clock
+    this.#run = run
+  }
+
+  async examine(): Promise<Result<DatedExamination, Failure>> {
+    this.#running ??= this.#examine().finally(() => (this.#running = null))
+    const enough = new AbortController()
+    const late = this.#clock.sleep(TIMEOUT_MS, enough.signal).then(
+      () => err(failure('unavailable', 'The checks have not ended within a minute. They go on: look again later.')),
+      () => err(failure('internal')),
+    )
+    return Promise.race([this.#running, late]).finally(() => enough.abort())
+  }
+
+  async #examine(): Promise<Result<DatedExamination, Failure>> {
+    const done = await this.#run()
+    this.latest = { ...done, atMs: this.#clock.now() }
+    return ok(this.latest)
+  }
+}

@@ -1,0 +1,59 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+const SECRET = 'scrape-me-if-you-can'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard({ SLUICE_METRICS_SECRET: SECRET, SLUICE_HLS_LIST_SEGMENTS: '9' })
+})
+afterAll(() => dashboard.close())
+
+const SOON = { timeout: 60_000, interval: 100 }
+
+let page: Page
+async function open(path: string): Promise<void> {
+  page = await dashboard.open(path)
+  onTestFinished(() => page.close())
+}
+
+const card = (title: string) => page.locator('section.card', { has: page.getByRole('heading', { name: title }) })
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+test('the configuration shows where each value comes from, finds keys, and hides secrets', async () => {
+  await open('/settings/server')
+  const rows = card('Configuration').locator('tbody tr')
+  const row = (key: string) => rows.filter({ has: page.getByText(key, { exact: true }) })
+  await row('hls.listSegments').waitFor()
+  expect(await row('hls.listSegments').textContent()).toMatch(/9SLUICE_HLS_LIST_SEGMENTSneeds a reload/)
+  expect(await row('data.dir').textContent()).toContain('Command line')
+  expect(await row('metrics.secret').textContent()).toContain('Set, hidden')
+  expect(await row('log.level').count()).toBe(0)
+  expect(await page.content()).not.toContain(SECRET)
+  expect(await axe(page)).toEqual([])
+
+  await page.getByRole('radio', { name: 'All' }).check({ force: true })
+  await row('log.level').waitFor()
+  await page.getByLabel('Search the configuration').fill('SLUICE_LOG_')
+  await expect.poll(() => rows.count(), SOON).toBe(2)
+  await page.getByLabel('Search the configuration').fill('no such key')
+  await page.getByText('No key matches.').waitFor()
+})
+
+test('the doctor checks at a click, and what it found is there when the page opens again', async () => {
+  await open('/settings/server')
+  const doctor = card('Doctor')
+  await button('Run the checks').click()
+  await button('Check again').waitFor()
+  const folded = doctor.locator('details')
+  await folded.locator('summary').click()
+  await folded.getByText('opens existing tokens').or(folded.getByText('there is no token to open yet')).waitFor()
+  expect(await axe(page)).toEqual([])
+  await page.reload()
+  await button('Check again').waitFor()
+})
+
+test('no page broke its policy or its script', () => {
+  expect(dashboard.complaints).toEqual([])
+})
