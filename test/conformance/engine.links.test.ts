@@ -1,11 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { vp8 } from '../../src/media/codecs/vp8.ts'
-import type { MediaEngineEvent } from '../../src/media/engine.ts'
+import type { MediaEngine, MediaEngineEvent } from '../../src/media/engine.ts'
 import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
+import { parseRtp, payloadOf } from '../../src/media/relay/wire/rtp.ts'
+import { parseFragment } from '../../src/media/relay/wire/sdp/fragment.ts'
+import { encoded, Player } from '../media/ffmpeg/frames.ts'
 import { processIdsOf } from '../support/relayProcesses.ts'
-import { publishTo, type TestViewer, viewFrom } from '../support/rtcPeer.ts'
+import { publishTo, TestPublisher, type TestViewer, viewFrom } from '../support/rtcPeer.ts'
 import { silentLog } from '../support/log.ts'
+import { SimulcastPublisher } from '../support/simulcastPublisher.ts'
+import { socketWire } from '../support/socketWire.ts'
 import { until } from '../support/until.ts'
+import { addressOf, isAnswer, WirePeer } from '../support/wirePeer.ts'
 import { engineConformance } from './engine.ts'
 
 const config = {
@@ -20,11 +26,11 @@ const config = {
 /** Longer than a process takes to start: no viewer goes home because its process has just begun. */
 const LINK_WAIT_MS = 20_000
 
-const engineWith = (maxViewers: number, native: boolean) =>
+const engineWith = (maxViewers: number, native: boolean, processes = 3) =>
   createRelayEngine({
     log: silentLog,
     now: () => performance.now(),
-    config: { ...config, native },
+    config: { ...config, native, processes },
     maxViewers,
     linkWaitMs: LINK_WAIT_MS,
   })
@@ -132,5 +138,162 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
       expect(stepsOf(viewers[at] as TestViewer)).toEqual(new Set([1]))
     }
     expect(ended()).toHaveLength(2)
+  })
+})
+
+const ROOM = 'a1b2c3/show'
+
+/** A viewer whose packets the test reads. */
+async function watch(engine: MediaEngine, sessionId: string) {
+  const wire = socketWire('udp')
+  const at = addressOf(1)
+  const peer = new WirePeer(wire, at)
+  /** How many of its connectivity checks were answered. */
+  let answers = 0
+  wire.listen(at, (datagram) => {
+    if (isAnswer(datagram)) answers += 1
+    peer.take(datagram, at)
+  })
+  const answer = await engine.view({ sessionId, room: ROOM, sourceId: null, offer: peer.offer('recvonly') })
+  if (!answer.ok) throw new Error(answer.problem)
+  peer.accept(answer)
+  await wire.open(answer.answer)
+  await peer.connect()
+  const packets = () =>
+    peer.media.flatMap((packet) => {
+      const header = parseRtp(packet)
+      return header === null ? [] : [{ sequence: header.sequence, payload: payloadOf(packet, header) }]
+    })
+  const gets = async (more = 10) => {
+    const enough = peer.media.length + more
+    await until(() => peer.media.length >= enough)
+  }
+  return { sessionId, peer, packets, gets, answers: () => answers, close: () => wire.close() }
+}
+
+describe.each([true, false])('viewers in another process than their publisher, native: %s', (native) => {
+  const open: { close(): unknown }[] = []
+  let engine: MediaEngine
+  let events: MediaEngineEvent[] = []
+  const start = (maxViewers: number, processes: number): void => {
+    engine = engineWith(maxViewers, native, processes)
+    events = []
+    engine.watch((event) => events.push(event))
+  }
+  afterEach(async () => {
+    for (const one of open.splice(0)) await one.close()
+    await engine.stop()
+  })
+
+  const tracked = <T extends { close(): unknown }>(one: T): T => {
+    open.push(one)
+    return one
+  }
+  const view = async (sessionId: string) => tracked(await watch(engine, sessionId))
+  const ended = () => events.flatMap((event) => (event.kind === 'ended' ? [`${event.sessionId} ${event.reason}`] : []))
+
+  test('a viewer changes between layers at keyframes without a gap, and the link carries what it watches', async () => {
+    start(0, 2)
+    const publisher = tracked(await SimulcastPublisher.publish(engine, 'p1', ROOM))
+    const viewer = await view('v1')
+    const latest = () => publisher.layerOf(viewer.packets().at(-1)?.payload)
+    await until(() => latest() === 'h')
+    for (const rid of ['l', 'h', 'l']) {
+      // The bit rates of the layers come by the link.
+      await until(async () => (await engine.layers('v1', rid)).ok)
+      await until(() => latest() === rid)
+      await viewer.gets(20)
+      expect(latest()).toBe(rid)
+    }
+    const all = viewer.packets()
+    for (const [at, { sequence, payload }] of all.entries()) {
+      const before = all[at - 1]
+      if (before === undefined) continue
+      expect((sequence - before.sequence) & 0xffff).toBe(1)
+      if (publisher.layerOf(payload) !== publisher.layerOf(before.payload)) expect(vp8.isKeyStart(payload)).toBe(true)
+    }
+  })
+
+  test('a viewer restarts ICE, and goes on with the new credentials', async () => {
+    start(0, 2)
+    tracked(await publishTo(engine, 'p1'))
+    const { peer, answers, gets } = await view('v1')
+    await gets()
+    const names = { ufrag: 'EsAw', pwd: 'P2uYro0UCOQ4zxjKXaWCBui1' }
+    const answer = await engine.patch('v1', `a=ice-ufrag:${names.ufrag}\r\na=ice-pwd:${names.pwd}\r\n`, true)
+    const fragment = parseFragment(answer.ok ? (answer.answer ?? '') : '')
+    if (!fragment.ok) throw new Error(fragment.error.problem)
+    const { iceUfrag, icePwd } = fragment.value
+    Object.assign(peer, { names, remote: { ufrag: iceUfrag, pwd: icePwd } })
+    const before = answers()
+    peer.check()
+    await until(() => answers() > before)
+    await gets(30)
+    expect(ended()).toEqual([])
+  })
+
+  test('of two forms of a feed each viewer gets the one that it can show', async () => {
+    start(0, 2)
+    const [h264, original] = await Promise.all(
+      (['h264', 'vp8'] as const).map((video) => encoded({ video, seconds: 3, gop: 25 })),
+    )
+    if (h264 === undefined || original === undefined) throw new Error('a clip is missing')
+    const feed = (sessionId: string, preferredTo: string | null, clip: typeof h264) =>
+      engine.feed({ sessionId, room: ROOM, sourceId: null, preferredTo, source: new Player(clip, 1) })
+    await feed('f1', null, h264)
+    await feed('f1 as it is', 'f1', original)
+    await until(() => events.filter(({ kind }) => kind === 'tracks').length >= 2)
+    const able = tracked(await viewFrom(engine, 'able', { codec: 'vp8' }))
+    const other = tracked(await viewFrom(engine, 'other', { codec: 'h264' }))
+    for (const viewer of [able, other]) await until(() => viewer.packets.length > 20)
+    expect(ended()).toEqual([])
+  })
+
+  test('viewers follow to another publisher when theirs is set aside, and back', async () => {
+    start(0, 2)
+    const publish = async (sessionId: string, priority: number) => {
+      const publisher = tracked(new TestPublisher())
+      const offer = await publisher.offer()
+      const answer = await engine.publish({ sessionId, room: ROOM, sourceId: null, offer, codec: null, priority })
+      if (!answer.ok) throw new Error(answer.problem)
+      await publisher.accept(answer.answer)
+      publisher.play()
+    }
+    await publish('spare', 1)
+    await publish('main', 2)
+    const { packets, gets } = await view('v1')
+    await gets()
+    for (const isAside of [true, false]) {
+      const asked = packets().length
+      engine.setAside('main', isAside)
+      // Each begins with a keyframe, which nothing else asks for.
+      await until(() =>
+        packets()
+          .slice(asked)
+          .some(({ payload }) => vp8.isKeyStart(payload)),
+      )
+      await gets(30)
+    }
+    const sequences = packets().map(({ sequence }) => sequence)
+    const steps = sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff)
+    expect(new Set(steps)).toEqual(new Set([1]))
+    expect(ended()).toEqual([])
+  })
+
+  test('a process that is killed ends its twenty viewers and no other, and they come back at once', async () => {
+    start(20, 2)
+    tracked(await publishTo(engine, 'p1'))
+    const [home] = processIdsOf(process.pid)
+    const ids = Array.from({ length: 40 }, (_, at) => `v${at + 1}`)
+    const viewers = []
+    for (const sessionId of ids) viewers.push(await view(sessionId))
+    await Promise.all(viewers.map(({ gets }) => gets()))
+    for (const pid of processIdsOf(process.pid)) if (pid !== home) process.kill(pid, 'SIGKILL')
+    await until(() => ended().length >= 20)
+    const lost = ids.slice(20)
+    expect(ended()).toEqual(lost.map((sessionId) => `${sessionId} engine_died`))
+    const back = await Promise.all(lost.map((sessionId) => view(`${sessionId} again`)))
+    await Promise.all([...viewers.slice(0, 20), ...back].map(({ gets }) => gets()))
+    expect(ended()).toHaveLength(20)
   })
 })

@@ -312,7 +312,7 @@ export class Relay {
 
   #reconcileFeeds(): void {
     const isWatched = (sessionId: string, room: string): boolean =>
-      this.#rooms.at(room)?.isWatched(sessionId) === true || this.#links?.isWatched(sessionId) === true
+      this.#rooms.at(room)?.isWatched(sessionId) === true || this.#links?.isWatched(sessionId, room) === true
     this.#feeds.reconcile(this.#options.now(), isWatched)
   }
 

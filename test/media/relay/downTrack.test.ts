@@ -50,6 +50,15 @@ test('a viewer gets nothing before a keyframe, then every packet, and one reques
   for (const { sent } of [first, second]) expect(sent.map(({ head }) => head.index)).toEqual([100, 101])
 })
 
+test('a viewer who waits for a keyframe gets all of it when its first packet was lost and repaired', () => {
+  const source = track()
+  const { downTrack, sent } = viewer()
+  downTrack.attach(source, 0)
+  for (const index of [11, 12, 10]) source.take(packet(index, { timestamp: 30_000, isKeyStart: index === 10 }), 20)
+  source.take(packet(13), 40)
+  expect(sent.map(({ head }) => head.index)).toEqual([100, 101, 102, 103])
+})
+
 test('a viewer that comes late begins with the last keyframe at once if the source takes no requests', () => {
   const source = track(null)
   source.take(packet(1, { isKeyStart: true }), 0)

@@ -3,20 +3,24 @@ import type { LinkMessage, LinkOffer } from '../../../src/media/relay/link/linkO
 import type { Relay } from '../../../src/media/relay/relay.ts'
 import { parseRtp } from '../../../src/media/relay/wire/rtp.ts'
 import { writePli } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
+import { seeded } from '../../support/lossyUdp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
-const [HOME, CHILD] = [0, 1]
+const [HOME, CHILD] = [0, 1] as const
 const ROOM = 'a/show'
 
-/** Two relays with a link between them, which loses what `loses` says. */
+/** Two relays with a link between them, which loses what `loses` says, and whose datagrams take `delayMs` each way. */
 async function linked() {
   const said: LinkMessage[] = []
   const carried: Buffer[] = []
   const nothing: (datagram: Buffer) => boolean = () => false
-  const state = { loses: nothing }
+  const state = { loses: nothing, delayMs: 0 }
+  const onTheWay: { readonly atMs: number; readonly arrive: () => void }[] = []
   const relays: Relay[] = []
-  const netOf = (own: number): WireNet =>
+  const wants: string[] = []
+  const netOf = (own: 0 | 1): WireNet =>
     new WireNet({
+      want: (sessionId, isWanted) => wants.push(`${sessionId} ${isWanted}`),
       links: {
         process: own,
         port: 5000 + own,
@@ -24,7 +28,10 @@ async function linked() {
         send: (datagram, { port }) => {
           const sealed = Buffer.from(datagram)
           carried.push(Buffer.from(sealed))
-          if (!state.loses(sealed)) relays[port - 5000]?.receiveLink(sealed, 0)
+          const arrive = () => relays[port - 5000]?.receiveLink(sealed, 0)
+          if (state.loses(sealed)) return
+          if (state.delayMs === 0) arrive()
+          else onTheWay.push({ atMs: nets[own].nowMs + state.delayMs, arrive })
         },
         post: (process, message) => {
           said.push(message)
@@ -45,6 +52,7 @@ async function linked() {
   const pass = async (ms: number, step: (passedMs: number) => void = () => undefined): Promise<void> => {
     for (let passed = 20; passed <= ms; passed += 20) {
       await Promise.all(nets.map((net) => net.pass(20)))
+      while (onTheWay[0] !== undefined && onTheWay[0].atMs <= nets[0].nowMs) onTheWay.shift()?.arrive()
       step(passed)
     }
   }
@@ -52,7 +60,7 @@ async function linked() {
     if (passedMs % 40 === 0) publisher.sendFrame(3, false)
   }
   const sequences = (): number[] => viewer.media.map((packet) => parseRtp(packet)?.sequence ?? -1)
-  return { home: nets[0], child: nets[1], publisher, viewer, pass, publish, state, said, carried, sequences }
+  return { wants, home: nets[0], child: nets[1], publisher, viewer, pass, publish, state, said, carried, sequences }
 }
 
 const isRtpOf = (datagram: Buffer): boolean => (datagram[1] ?? 0) < 192
@@ -78,6 +86,36 @@ test('what a link loses is sent again by the home', async () => {
   const got = new Set(sequences())
   expect(got.size).toBe(Math.max(...got) - Math.min(...got) + 1)
   expect(viewer.media.length).toBeGreaterThan(140)
+})
+
+/** A link with a round trip of 60 ms that loses this share. */
+async function lossy(loss: number) {
+  const all = await linked()
+  const { pass, publish, state, sequences } = all
+  const random = seeded(7)
+  await pass(100, publish)
+  Object.assign(state, { delayMs: 30, loses: () => random() < loss })
+  await pass(4000, publish)
+  Object.assign(state, { loses: () => false })
+  await pass(800, publish)
+  const got = new Set(sequences())
+  return { ...all, missing: Math.max(...got) - Math.min(...got) + 1 - got.size }
+}
+
+test.each([0, 0.03, 0.08])('with a loss of %s every packet arrives, and nobody asks for a keyframe', async (loss) => {
+  const { viewer, publisher, missing } = await lossy(loss)
+  expect(viewer.media.length).toBeGreaterThan(300)
+  expect({ missing, asked: publisher.asked }).toEqual({ missing: 0, asked: 0 })
+})
+
+test('with a loss of a quarter nearly all of it arrives, and nothing waits in a queue', async () => {
+  const { viewer, missing, carried, pass, publish } = await lossy(0.25)
+  expect(viewer.media.length).toBeGreaterThan(300)
+  expect(missing).toBeLessThan(20)
+  const before = carried.length
+  await pass(400, publish)
+  // Ten frames of three packets, and reports.
+  expect(carried.length - before).toBeLessThan(40)
 })
 
 test('a request for a keyframe goes to the publisher, and those of many viewers are one', async () => {
@@ -138,4 +176,40 @@ test('viewers wait when the other process is gone, and follow the next publisher
   await pass(200, (passedMs) => next.sendFrame(2, passedMs === 20))
   expect(viewer.media.length).toBeGreaterThan(before)
   expect(home.endOf('publisher')).toBeUndefined()
+})
+
+test('a feed that rested leaves nothing old in another process', async () => {
+  const { home, child, pass, wants } = await linked()
+  const room = 'a/feed'
+  const feed = home.relay.feed({ sessionId: 'feed', room, sourceId: null })
+  feed.tracks([{ kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }])
+  home.relay.share(room, { process: CHILD, port: 5000 + CHILD })
+  /** An even first byte is that of a keyframe (RFC 6386 section 9.1). */
+  const show = (text: string): void => {
+    const timeUs = home.nowMs * 1000
+    feed.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: Buffer.from(text) })
+  }
+  const view = async (sessionId: string, at: number) => {
+    const viewer = new WirePeer(child, addressOf(at))
+    viewer.view(child.relay, sessionId, room)
+    await viewer.connect()
+    return viewer
+  }
+  const shown = ({ media }: WirePeer): string[] => media.map((packet) => packet.subarray(13).toString())
+  const first = await view('first', 11)
+  await pass(40)
+  show('before')
+  await pass(40)
+  expect([shown(first), wants]).toEqual([['before'], ['feed true']])
+  child.relay.end('first')
+  // It is wanted by the child for ten seconds, and then by the home for ten.
+  await pass(21_000)
+  expect(wants).toEqual(['feed true', 'feed false'])
+  feed.rest()
+  const second = await view('second', 12)
+  await pass(400)
+  expect([shown(second), wants.at(-1)]).toEqual([[], 'feed true'])
+  show('later')
+  await pass(40)
+  expect(shown(second)).toEqual(['later'])
 })

@@ -51,7 +51,7 @@ export class RtpTrack {
   readonly #lateListeners = new Set<() => void>()
   /** The latest packet is too old for viewers. It is kept and goes to listeners, since recordings want all of it. */
   isLate = false
-  readonly #askForKeyframe: (() => void) | null
+  readonly #askForKeyframe: ((nowMs: number) => void) | null
   /** Video frames so far: the last packet of each has the marker. */
   frames = 0
   /** Called with the last packet of each frame that comes in order, or with each of audio. Set by what measures it. */
@@ -69,7 +69,11 @@ export class RtpTrack {
   #isAskPending = false
 
   /** `askForKeyframe` sends a request to the publisher; null if the source takes no requests. */
-  constructor(shape: RtpTrackShape, askForKeyframe: (() => void) | null, fanout: Fanout = createJsFanout()) {
+  constructor(
+    shape: RtpTrackShape,
+    askForKeyframe: ((nowMs: number) => void) | null,
+    fanout: Fanout = createJsFanout(),
+  ) {
     this.shape = shape
     this.timeline = new Timeline(shape.rate)
     this.#askForKeyframe = askForKeyframe
@@ -183,7 +187,7 @@ export class RtpTrack {
   tick(nowMs: number): void {
     if (!this.#isAskPending || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
     this.#askedAtMs = nowMs
-    this.#askForKeyframe?.()
+    this.#askForKeyframe?.(nowMs)
   }
 
   /** A keyframe is asked for only when packets are in time again: before that it would be late too. */

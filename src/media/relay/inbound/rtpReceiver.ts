@@ -21,21 +21,25 @@ interface Missing {
   tries: number
 }
 
-/** Receives one RTP stream of a publisher: missing packets, receiver reports, and the track that it feeds. */
+const NOTHING: readonly number[] = []
+
+/** Receives one RTP stream of a publisher or a link: missing packets, receiver reports, and the track that it feeds. */
 export class RtpReceiver {
   readonly ssrc: number
   readonly track: RtpTrack
   readonly #reader: VideoReader | null
+  readonly #isRepaired: boolean
   readonly #missing = new Map<number, Missing>()
   readonly #reception: Reception
   readonly #nackTimer = new NackTimer()
   #highest = -1
 
-  /** `reader`: null for audio. */
-  constructor(ssrc: number, track: RtpTrack, reader: VideoReader | null) {
+  /** `reader`: null for audio. `isRepaired`: missing packets are asked for; those of video at least. */
+  constructor(ssrc: number, track: RtpTrack, reader: VideoReader | null, isRepaired = reader !== null) {
     this.ssrc = ssrc
     this.track = track
     this.#reader = reader
+    this.#isRepaired = isRepaired
     this.#reception = new Reception(track.shape.rate)
   }
 
@@ -56,7 +60,8 @@ export class RtpReceiver {
   }
 
   /** The sequence numbers to NACK now, in order. Gives up on packets after too many NACKs. */
-  missing(nowMs: number): number[] {
+  missing(nowMs: number): readonly number[] {
+    if (this.#missing.size === 0) return NOTHING
     const asked: number[] = []
     for (const [index, one] of this.#missing) {
       if (nowMs - one.nackAtMs < this.#nackTimer.retryMs) continue
@@ -102,11 +107,10 @@ export class RtpReceiver {
 
   #noteGap(index: number, nowMs: number): void {
     const gap = this.#highest < 0 ? 0 : index - this.#highest - 1
-    const canAsk = this.#reader !== null
     if (gap > MAX_GAP) {
       this.#missing.clear()
-      if (canAsk) this.track.requestKeyframe(nowMs)
-    } else if (canAsk) {
+      if (this.#isRepaired) this.track.requestKeyframe(nowMs)
+    } else if (this.#isRepaired) {
       for (let lost = index - gap; lost < index; lost++)
         this.#missing.set(lost, { firstNackAtMs: 0, nackAtMs: 0, tries: 0 })
     }

@@ -4,6 +4,8 @@ import type { LinkSecrets } from './linkTransport.ts'
 /** A track of a link. */
 export interface LinkTrack {
   readonly ssrc: number
+  /** Of its retransmissions (RFC 4588). */
+  readonly rtxSsrc: number
   readonly shape: RtpTrackShape
   /** Of a layer of video; '' for audio. */
   readonly rid: string
@@ -35,7 +37,7 @@ export type LinkMessage =
   | LinkOffer
   /** The source is gone, or the parent ends the link. */
   | { readonly kind: 'close'; readonly linkId: number }
-  /** Bits per second of each layer, also of those that the link does not carry now. */
+  /** Bits per second of each layer, also of those that the child does not need now; 0: the link cannot carry it, or it pauses. */
   | { readonly kind: 'rates'; readonly linkId: number; readonly bitrates: readonly number[] }
   /** See `Room.setAside`. */
   | { readonly kind: 'aside'; readonly room: string; readonly sessionId: string; readonly isAside: boolean }

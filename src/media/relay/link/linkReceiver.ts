@@ -5,10 +5,9 @@ import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, chooseLayer, type Source } from '../forward/source.ts'
 import { PublisherClock } from '../forward/timeline.ts'
 import { RtpReceiver } from '../inbound/rtpReceiver.ts'
-import type { OpenedRtp } from '../srtp/reader.ts'
-import { wallOf } from '../wire/ntp.ts'
+import { middleOf, wallOf } from '../wire/ntp.ts'
 import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport } from '../wire/rtcp/rtcp.ts'
-import { parseRtp, payloadOf } from '../wire/rtp.ts'
+import { isRtcp } from '../wire/rtp.ts'
 import type { LinkOffer, LinkTrack } from './linkOffer.ts'
 import type { LinkTransport } from './linkTransport.ts'
 
@@ -18,6 +17,17 @@ const UNUSED_MS = 10_000
 interface Received extends LinkTrack {
   readonly receiver: RtpReceiver
   usedAtMs: number
+}
+
+/** The parent sends packets with the fixed header alone (RFC 3550 section 5.1): no sources, no extensions, no padding. */
+const HEADER = 12
+
+export interface LinkReceiverOptions {
+  readonly offer: LinkOffer
+  readonly transport: LinkTransport
+  readonly createFanout: () => Fanout
+  /** Its viewers wait for a keyframe, perhaps of a track that the link does not carry yet. */
+  readonly waiting: (nowMs: number) => void
 }
 
 /** What a child needs of a link. */
@@ -33,19 +43,27 @@ export class LinkReceiver {
   readonly #transport: LinkTransport
   /** By SSRC: audio, and one for each layer. */
   readonly #received: ReadonlyMap<number, Received>
+  /** By the SSRC of their retransmissions. */
+  readonly #repaired: ReadonlyMap<number, Received>
   readonly #clock = new PublisherClock()
 
-  constructor(offer: LinkOffer, transport: LinkTransport, createFanout: () => Fanout, nowMs: number) {
+  constructor({ offer, transport, createFanout, waiting }: LinkReceiverOptions, nowMs: number) {
     this.offer = offer
     this.#transport = transport
     const all = offer.tracks.map((one): Received => {
       const { ssrc, shape, isAskable } = one
-      const ask = isAskable && shape.kind === 'video' ? () => this.#send(writePli(offer.linkId, ssrc)) : null
+      const ask = (atMs: number): void => {
+        waiting(atMs)
+        this.#send(writePli(offer.linkId, ssrc))
+      }
+      const track = new RtpTrack(shape, isAskable && shape.kind === 'video' ? ask : null, createFanout())
       const reader = isVideoCodec(shape.codec) ? videoReader(shape.codec) : null
-      const receiver = new RtpReceiver(ssrc, new RtpTrack(shape, ask, createFanout()), reader)
+      // Audio too: what a link loses all viewers of the process would miss.
+      const receiver = new RtpReceiver(ssrc, track, reader, true)
       return { ...one, receiver, usedAtMs: Number.NEGATIVE_INFINITY }
     })
     this.#received = new Map(all.map((one) => [one.ssrc, one]))
+    this.#repaired = new Map(all.map((one) => [one.rtxSsrc, one]))
     const { sessionId, sourceId, priority, profile } = offer
     const layers = all.filter(({ shape }) => shape.kind === 'video')
     this.source = {
@@ -58,18 +76,10 @@ export class LinkReceiver {
     }
   }
 
-  /** `isLate`: the packet waited too long before it was read. */
-  rtp({ packet, index }: OpenedRtp, nowMs: number, isLate: boolean): void {
-    const header = parseRtp(packet)
-    const receiver = header === null ? undefined : this.#received.get(header.ssrc)?.receiver
-    if (header === null || receiver === undefined) return
-    const { timestamp, marker } = header
-    receiver.take({ index, timestamp, marker, payload: payloadOf(packet, header), isLate }, nowMs)
-    this.#sendNack(receiver, nowMs)
-  }
-
-  rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
-    for (const packet of packets) if (packet.kind === 'sr') this.#senderReport(packet, nowMs)
+  /** A datagram of this link, which is decrypted in place. `isLate`: it waited too long before it was read. */
+  receive(sealed: Buffer, nowMs: number, isLate: boolean): void {
+    if (isRtcp(sealed)) this.#rtcp(this.#transport.openRtcp(sealed), nowMs)
+    else this.#rtp(sealed, nowMs, isLate)
   }
 
   /** What the parent measured of each layer. */
@@ -84,7 +94,9 @@ export class LinkReceiver {
   wanted(isWatched: boolean, nowMs: number): Wanted {
     for (const one of this.#received.values()) if (one.receiver.track.isUsed) one.usedAtMs = nowMs
     if (isWatched) this.#prepare(nowMs)
-    const used = [...this.#received.values()].filter(({ usedAtMs }) => nowMs - usedAtMs < UNUSED_MS)
+    const used = [...this.#received.values()].filter(
+      (one) => nowMs - one.usedAtMs < UNUSED_MS && (one.receiver.track.isUsed || !this.#isShed(one)),
+    )
     return { isWatched, ssrcs: used.map(({ ssrc }) => ssrc) }
   }
 
@@ -100,9 +112,22 @@ export class LinkReceiver {
     this.#transport.close()
   }
 
-  /** The packets of a datagram that belongs to this link. */
-  open(sealed: Buffer): ReturnType<LinkTransport['open']> {
-    return this.#transport.open(sealed)
+  #rtp(sealed: Buffer, nowMs: number, isLate: boolean): void {
+    const opened = this.#transport.openRtp(sealed)
+    if (opened === undefined) return
+    const { packet, index } = opened
+    const arrival = {
+      index,
+      timestamp: packet.readUInt32BE(4),
+      marker: packet.readUInt8(1) >= 0x80,
+      payload: packet.subarray(HEADER),
+      isLate,
+    }
+    const ssrc = packet.readUInt32BE(8)
+    const receiver = this.#received.get(ssrc)?.receiver
+    if (receiver !== undefined) receiver.take(arrival, nowMs)
+    else this.#repaired.get(ssrc)?.receiver.takeRetransmission(arrival, nowMs)
+    if (receiver !== undefined) this.#sendNack(receiver, nowMs)
   }
 
   #prepare(nowMs: number): void {
@@ -112,11 +137,25 @@ export class LinkReceiver {
       if (one.receiver.track === audio || one.receiver.track === video) one.usedAtMs = nowMs
   }
 
+  /** The link cannot carry this layer, or it pauses, and another does not. */
+  #isShed({ receiver }: Received): boolean {
+    const { layers } = this.source
+    const own = layers.find(({ track }) => track === receiver.track)
+    return own?.meter.bitrate === 0 && layers.some(({ meter }) => meter.bitrate > 0)
+  }
+
+  #rtcp(packets: readonly RtcpPacket[] | null, nowMs: number): void {
+    for (const packet of packets ?? []) if (packet.kind === 'sr') this.#senderReport(packet, nowMs)
+  }
+
+  /** The answer tells the parent the loss and the round trip. */
   #senderReport(report: SenderReport, nowMs: number): void {
     const receiver = this.#received.get(report.ssrc)?.receiver
     if (receiver === undefined) return
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
     receiver.track.timeline.reported(receiver.track.ownTimestamp(report.rtpTimestamp), wallMs)
+    receiver.reported(middleOf(report), nowMs)
+    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, [receiver.report(nowMs)]))
   }
 
   #sendNack(receiver: RtpReceiver, nowMs: number): void {

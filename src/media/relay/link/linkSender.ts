@@ -1,12 +1,18 @@
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import type { Source } from '../forward/source.ts'
 import { DownTrack } from '../outbound/downTrack.ts'
-import type { RtcpPacket } from '../wire/rtcp/rtcp.ts'
-import { writeSenderReport } from '../wire/rtcp/rtcp.ts'
+import { type ReportBlock, type RtcpPacket, writeSenderReport } from '../wire/rtcp/rtcp.ts'
+import { isRtcp } from '../wire/rtp.ts'
+import { type CarriedLayer, LinkCapacity } from './linkCapacity.ts'
 import type { LinkTrack } from './linkOffer.ts'
 import type { LinkTransport } from './linkTransport.ts'
 
 const REPORT_MS = 1000
+const RATES_MS = 1000
+/** Above this loss, retransmissions are lost so often that two copies are worth their cost. */
+const LOSSY = 0.04
+/** Probe padding is spread over time. After a late timer it makes up for no more than this. */
+const MAX_PACE_MS = 60
 
 interface Carried extends LinkTrack {
   readonly track: RtpTrack
@@ -17,25 +23,36 @@ interface Carried extends LinkTrack {
 /** The parent's end of a link: forwards the tracks of one source that the child wants, as to a viewer of each. */
 export class LinkSender {
   readonly source: Source
-  readonly transport: LinkTransport
   readonly tracks: readonly LinkTrack[]
   /** Whether the child has viewers of the source. */
   isWatched = false
+  readonly #transport: LinkTransport
   readonly #carried: readonly Carried[]
+  readonly #capacity = new LinkCapacity()
   #reportedAtMs = Number.NEGATIVE_INFINITY
+  #pacedAtMs = Number.NEGATIVE_INFINITY
+  #rates: readonly number[] = []
+  #ratesAtMs = Number.NEGATIVE_INFINITY
 
-  /** `ssrcs`: as many as `tracksOf(source)`. */
-  constructor(source: Source, transport: LinkTransport, ssrcs: readonly number[]) {
+  /** `newSsrc` gives one that no other stream of the link has. */
+  constructor(source: Source, transport: LinkTransport, newSsrc: () => number) {
     this.source = source
-    this.transport = transport
+    this.#transport = transport
     this.#carried = tracksOf(source).map(({ track, rid }, at) => {
-      const ssrc = ssrcs[at] ?? 0
-      const payloadTypes = new Map([[track.shape.codec, FIRST_TYPE + at]])
+      const [ssrc, rtxSsrc, payloadType] = [newSsrc(), newSsrc(), FIRST_TYPE + at]
+      const payloadTypes = new Map([[track.shape.codec, payloadType]])
+      const rtx = { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, payloadType]]) }
       const { kind } = track.shape
-      const down = new DownTrack({ ssrc, kind, payloadTypes, rtx: null, transport, firstIndex: 0 })
-      return { ssrc, shape: track.shape, rid, isAskable: track.isAskable, track, down, isWanted: false }
+      const down = new DownTrack({ ssrc, kind, payloadTypes, rtx, transport, firstIndex: 0 })
+      return { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, down, isWanted: false }
     })
-    this.tracks = this.#carried.map(({ ssrc, shape, rid, isAskable }) => ({ ssrc, shape, rid, isAskable }))
+    this.tracks = this.#carried.map(({ ssrc, rtxSsrc, shape, rid, isAskable }) => ({
+      ssrc,
+      rtxSsrc,
+      shape,
+      rid,
+      isAskable,
+    }))
   }
 
   /** The child needs these tracks from now on, and no others. */
@@ -50,29 +67,71 @@ export class LinkSender {
     }
   }
 
-  rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
-    for (const packet of packets) {
-      if (packet.kind === 'nack') this.#of(packet.mediaSsrc)?.down.resend(packet.sequences, nowMs)
-      // The child merges the requests of its viewers, and the track those of all.
-      if (packet.kind === 'pli') this.#of(packet.mediaSsrc)?.down.requestKeyframe(nowMs)
-    }
+  /** A datagram of the child. */
+  receive(sealed: Buffer, nowMs: number): void {
+    if (isRtcp(sealed)) for (const packet of this.#transport.openRtcp(sealed) ?? []) this.#rtcp(packet, nowMs)
   }
 
-  /** Call it every few hundredths of a second: continues catch-ups, and reports the clock each second. */
+  /** Call it every few hundredths of a second: continues catch-ups, probes, and reports the clock each second. */
   pace(nowMs: number): void {
     for (const { down } of this.#carried) down.pace(nowMs)
+    if (this.source.layers.length > 1) this.#probe(nowMs)
     if (nowMs - this.#reportedAtMs < REPORT_MS) return
     this.#reportedAtMs = nowMs
     for (const { down } of this.#carried) {
       down.tick(nowMs)
       const report = down.report(nowMs)
-      if (report !== null) this.transport.sendRtcp(writeSenderReport(report))
+      if (report !== null) this.#transport.sendRtcp(writeSenderReport(report))
     }
+  }
+
+  /**
+   * What the child has to know of the layers now: the bits per second of each, and 0 for one that the link cannot carry. Null:
+   * it knows, or knew a second ago.
+   */
+  newRates(nowMs: number): readonly number[] | null {
+    const isDue = nowMs - this.#ratesAtMs >= RATES_MS
+    if (this.source.layers.length < (isDue ? 1 : 2)) return null
+    const layers = this.#layers()
+    const carried = this.#capacity.carries(layers)
+    const rates = layers.map(({ bitrate }, at) => (carried[at] === true ? bitrate : 0))
+    const isChoiceNew = rates.some((rate, at) => rate > 0 !== (this.#rates[at] ?? 0) > 0)
+    if (!isChoiceNew && !isDue) return null
+    this.#rates = rates
+    this.#ratesAtMs = nowMs
+    return rates
   }
 
   close(): void {
     for (const { down } of this.#carried) down.detach()
-    this.transport.close()
+    this.#transport.close()
+  }
+
+  #rtcp(packet: RtcpPacket, nowMs: number): void {
+    if (packet.kind === 'nack') this.#of(packet.mediaSsrc)?.down.resend(packet.sequences, nowMs)
+    // The child merges the requests of its viewers, and the track those of all.
+    if (packet.kind === 'pli') this.#of(packet.mediaSsrc)?.down.requestKeyframe(nowMs)
+    if (packet.kind === 'rr') for (const report of packet.reports) this.#noteReport(report, nowMs)
+  }
+
+  #noteReport(report: ReportBlock, nowMs: number): void {
+    const share = this.#capacity.reported(report, this.#layers(), nowMs)
+    if (share !== null) for (const { down } of this.#carried) down.repeatResends(share > LOSSY ? 2 : 1)
+  }
+
+  #probe(nowMs: number): void {
+    const elapsedMs = Math.min(nowMs - this.#pacedAtMs, MAX_PACE_MS)
+    this.#pacedAtMs = nowMs
+    const bitrate = this.#capacity.probe(this.#layers(), nowMs)
+    if (bitrate > 0)
+      this.#carried.find(({ rid, isWanted }) => rid !== '' && isWanted)?.down.pad((bitrate * elapsedMs) / 8000)
+  }
+
+  #layers(): CarriedLayer[] {
+    return this.source.layers.map(({ track, meter: { bitrate } }) => ({
+      bitrate,
+      isWanted: this.#carried.find((one) => one.track === track)?.isWanted === true,
+    }))
   }
 
   #of(ssrc: number): Carried | undefined {
@@ -84,6 +143,6 @@ export class LinkSender {
 const FIRST_TYPE = 96
 
 /** What a link carries of a source: audio first, then each layer. */
-export function tracksOf({ audio, layers }: Source): { readonly track: RtpTrack; readonly rid: string }[] {
+function tracksOf({ audio, layers }: Source): { readonly track: RtpTrack; readonly rid: string }[] {
   return [...(audio === null ? [] : [{ track: audio, rid: '' }]), ...layers.map(({ track, rid }) => ({ track, rid }))]
 }

@@ -8,7 +8,6 @@ import type { RtpSender } from '../transport/rtpSender.ts'
 import type { Endpoint } from '../transport/socket.ts'
 import { SrtpSession } from '../transport/srtpSession.ts'
 import { parseRtcp, type RtcpPacket } from '../wire/rtcp/rtcp.ts'
-import { isRtcp } from '../wire/rtp.ts'
 
 /** The secrets of one link: of what the parent sends, and of what the child sends. Each is a key and a salt of AES-128-GCM. */
 export interface LinkSecrets {
@@ -63,11 +62,14 @@ export class LinkTransport implements RtpSender {
     if (!this.#isClosed) this.#options.send(this.#srtp.sealRtcp(Buffer.concat(packets)), this.#options.to)
   }
 
-  /** The packet in a datagram, which is decrypted in place; null: it is of another, or a replay. */
-  open(sealed: Buffer): OpenedRtp | readonly RtcpPacket[] | null {
-    if (this.#isClosed) return null
-    if (!isRtcp(sealed)) return this.#srtp.openRtp(sealed) ?? null
-    const compound = this.#srtp.openRtcp(sealed)
+  /** The packet in a datagram, which is decrypted in place; undefined: it is of another, or a replay. */
+  openRtp(sealed: Buffer): OpenedRtp | undefined {
+    return this.#isClosed ? undefined : this.#srtp.openRtp(sealed)
+  }
+
+  /** The packets in a datagram; null: it is of another, or a replay. */
+  openRtcp(sealed: Buffer): readonly RtcpPacket[] | null {
+    const compound = this.#isClosed ? undefined : this.#srtp.openRtcp(sealed)
     return compound === undefined ? null : parseRtcp(compound)
   }
 

@@ -6,9 +6,10 @@ import type { Rooms } from '../rooms.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
 import { isRtcp } from '../wire/rtp.ts'
+import { ByRoom } from './byRoom.ts'
 import type { LinkMessage, LinkOffer } from './linkOffer.ts'
 import { LinkReceiver, type Wanted } from './linkReceiver.ts'
-import { LinkSender, tracksOf } from './linkSender.ts'
+import { LinkSender } from './linkSender.ts'
 import { LinkTransport, newLinkSecrets } from './linkTransport.ts'
 
 export interface LinksOptions {
@@ -23,12 +24,12 @@ export interface LinksOptions {
   readonly post: (process: number, message: LinkMessage) => void
 }
 
-const RATES_MS = 1000
 /** The upper 8 bits of an SSRC are the number of the process that sends it. */
 const SSRCS_A_PROCESS = 2 ** 24
 
 /** A link from here to a child. */
 interface Down {
+  readonly linkId: number
   readonly process: number
   readonly room: string
   readonly preferredTo: string | null
@@ -56,10 +57,12 @@ export class Links {
   /** By link. */
   readonly #down = new Map<number, Down>()
   readonly #up = new Map<number, Up>()
+  /** The same links. */
+  readonly #downOf = new ByRoom<Down>()
+  readonly #upOf = new ByRoom<Up>()
   /** By SSRC. */
   readonly #bySsrc = new Map<number, Up>()
   #nextSsrc = 1
-  #ratesAtMs = 0
 
   constructor(options: LinksOptions, rooms: Rooms, createFanout: () => Fanout) {
     this.#options = options
@@ -85,22 +88,23 @@ export class Links {
   /** A process has ended, and with it the other end of each link between it and this one. */
   gone(process: number, nowMs: number): void {
     for (const room of this.#shared.keys()) this.unshare(room, process, nowMs)
-    for (const [linkId, up] of this.#up) if (up.process === process) this.#closeUp(linkId, up, nowMs)
+    for (const up of this.#up.values()) if (up.process === process) this.#closeUp(up, nowMs)
   }
 
   /** The sources of this room may have changed. */
   refresh(name: string, nowMs: number): void {
     const [room, children] = [this.#rooms.at(name), this.#shared.get(name)]
-    const forms = room === undefined ? [] : ownFormsOf(room, this.#up)
+    const forms = room === undefined ? [] : ownFormsOf(room, this.#upOf.of(name))
+    const down = this.#downOf.of(name)
     // First the new ones: a child's viewers follow from one source to the next.
     for (const [process, port] of children ?? [])
       for (const { source, preferredTo } of forms) {
-        const has = [...this.#down.values()].some((one) => one.process === process && one.sender.source === source)
+        const has = [...down].some((one) => one.process === process && one.sender.source === source)
         if (!has) this.#open(name, source, preferredTo, { process, port, nowMs })
       }
-    for (const [linkId, { room: of, process, sender }] of this.#down) {
+    for (const { linkId, process, sender } of down) {
       const isCarried = children?.has(process) === true && forms.some(({ source }) => source === sender.source)
-      if (of === name && !isCarried) this.#closeDown(linkId)
+      if (!isCarried) this.#closeDown(linkId)
     }
   }
 
@@ -111,8 +115,8 @@ export class Links {
   }
 
   /** Whether a child has viewers of the source of this session. */
-  isWatched(sessionId: string): boolean {
-    for (const { sender } of this.#down.values())
+  isWatched(sessionId: string, room: string): boolean {
+    for (const { sender } of this.#downOf.of(room))
       if (sender.isWatched && sender.source.sessionId === sessionId) return true
     return false
   }
@@ -124,12 +128,13 @@ export class Links {
         return this.#accept(process, message, nowMs)
       case 'close': {
         const up = this.#up.get(message.linkId)
-        return up === undefined ? undefined : this.#closeUp(message.linkId, up, nowMs)
+        return up === undefined ? undefined : this.#closeUp(up, nowMs)
       }
       case 'rates':
         return this.#up.get(message.linkId)?.receiver.rates(message.bitrates)
       case 'aside':
-        return this.#rooms.at(message.room)?.setAside(message.sessionId, message.isAside, nowMs)
+        this.#rooms.at(message.room)?.setAside(message.sessionId, message.isAside, nowMs)
+        return this.#reconcileRoom(message.room, nowMs)
       case 'want':
         return this.#wanted(message, nowMs)
     }
@@ -139,38 +144,39 @@ export class Links {
   receive(datagram: Buffer, nowMs: number, isLate: boolean): void {
     if (datagram.length < 12) return
     const ssrc = datagram.readUInt32BE(isRtcp(datagram) ? 4 : 8)
-    const down = this.#down.get(ssrc)
-    if (down !== undefined) {
-      const packets = down.sender.transport.open(datagram)
-      if (packets !== null && !('index' in packets)) down.sender.rtcp(packets, nowMs)
-      return
-    }
-    const receiver = this.#bySsrc.get(ssrc)?.receiver
-    const opened = receiver?.open(datagram) ?? null
-    if (opened === null) return
-    if ('index' in opened) receiver?.rtp(opened, nowMs, isLate)
-    else receiver?.rtcp(opened, nowMs)
+    const up = this.#bySsrc.get(ssrc)
+    if (up !== undefined) up.receiver.receive(datagram, nowMs, isLate)
+    else this.#down.get(ssrc)?.sender.receive(datagram, nowMs)
   }
 
   /** Call it every few hundredths of a second. */
   pace(nowMs: number): void {
-    for (const { sender } of this.#down.values()) sender.pace(nowMs)
+    for (const down of this.#down.values()) this.#paceDown(down, nowMs)
     for (const { receiver } of this.#up.values()) receiver.pace(nowMs)
-    if (nowMs - this.#ratesAtMs < RATES_MS) return
-    this.#ratesAtMs = nowMs
-    for (const [linkId, { process, sender }] of this.#down)
-      if (sender.source.layers.length > 1) this.#options.post(process, ratesOf(linkId, sender.source))
   }
 
   /** Tells parents what viewers here need. Call it when one joins, and several times a second. */
   reconcile(nowMs: number): void {
-    for (const [linkId, up] of this.#up) {
-      const { room, sessionId } = up.receiver.offer
-      const wanted = up.receiver.wanted(this.#rooms.at(room)?.isWatched(sessionId) === true, nowMs)
-      if (wanted.isWatched === up.said.isWatched && wanted.ssrcs.join() === up.said.ssrcs.join()) continue
-      up.said = wanted
-      this.#options.post(up.process, { kind: 'want', linkId, ...wanted })
-    }
+    for (const up of this.#up.values()) this.#reconcile(up, nowMs)
+  }
+
+  /** What the viewers of a room are shown may have changed. */
+  #reconcileRoom(room: string, nowMs: number): void {
+    for (const up of this.#upOf.of(room)) this.#reconcile(up, nowMs)
+  }
+
+  #reconcile(up: Up, nowMs: number): void {
+    const { linkId, room, sessionId } = up.receiver.offer
+    const wanted = up.receiver.wanted(this.#rooms.at(room)?.isWatched(sessionId) === true, nowMs)
+    if (wanted.isWatched === up.said.isWatched && wanted.ssrcs.join() === up.said.ssrcs.join()) return
+    up.said = wanted
+    this.#options.post(up.process, { kind: 'want', linkId, ...wanted })
+  }
+
+  #paceDown({ linkId, process, sender }: Down, nowMs: number): void {
+    sender.pace(nowMs)
+    const bitrates = sender.newRates(nowMs)
+    if (bitrates !== null) this.#options.post(process, { kind: 'rates', linkId, bitrates })
   }
 
   #open(
@@ -180,20 +186,20 @@ export class Links {
     { process, port, nowMs }: { process: number; port: number; nowMs: number },
   ): void {
     const { random, native, send, post } = this.#options
-    const ssrcs = tracksOf(source).map(() => this.#newSsrc())
-    const [linkId] = ssrcs
-    if (linkId === undefined) return
     const secrets = newLinkSecrets(random)
     const transport = new LinkTransport({ secrets, end: 'parent', to: loopback(port), native, send })
-    const sender = new LinkSender(source, transport, ssrcs)
-    this.#down.set(linkId, { process, room, preferredTo, sender, wasWatched: false })
+    const sender = new LinkSender(source, transport, () => this.#newSsrc())
+    const linkId = sender.tracks[0]?.ssrc
+    if (linkId === undefined) return transport.close()
+    const down = { linkId, process, room, preferredTo, sender, wasWatched: false }
+    this.#down.set(linkId, down)
+    this.#downOf.add(room, down)
     const { sessionId, sourceId, priority = null, profile } = source
     const about = { room, sessionId, sourceId, priority, profile, preferredTo }
     post(process, { kind: 'open', linkId, ...about, tracks: sender.tracks, secrets, port: this.#options.port })
-    post(process, ratesOf(linkId, source))
     if (this.#rooms.at(room)?.isAside(sessionId) === true)
       post(process, { kind: 'aside', room, sessionId, isAside: true })
-    sender.pace(nowMs)
+    this.#paceDown(down, nowMs)
   }
 
   #newSsrc(): number {
@@ -205,6 +211,7 @@ export class Links {
     const down = this.#down.get(linkId)
     if (down === undefined) return
     this.#down.delete(linkId)
+    this.#downOf.delete(down.room, down)
     down.sender.close()
     this.#options.post(down.process, { kind: 'close', linkId })
   }
@@ -213,26 +220,28 @@ export class Links {
     const { native, send } = this.#options
     const { secrets, room, preferredTo, tracks, linkId } = offer
     const transport = new LinkTransport({ secrets, end: 'child', to: loopback(offer.port), native, send })
-    const receiver = new LinkReceiver(offer, transport, this.#createFanout, nowMs)
-    const up = { process, receiver, said: { isWatched: false, ssrcs: [] } }
+    const waiting = (atMs: number): void => this.#reconcile(up, atMs)
+    const receiver = new LinkReceiver({ offer, transport, createFanout: this.#createFanout, waiting }, nowMs)
+    const up: Up = { process, receiver, said: { isWatched: false, ssrcs: [] } }
     this.#up.set(linkId, up)
-    for (const { ssrc } of tracks) this.#bySsrc.set(ssrc, up)
+    this.#upOf.add(room, up)
+    for (const { ssrc, rtxSsrc } of tracks) this.#bySsrc.set(ssrc, up).set(rtxSsrc, up)
     if (preferredTo === null) this.#rooms.open(room).addSource(receiver.source, nowMs)
     else this.#rooms.open(room).prefer(receiver.source, preferredTo, nowMs)
-    this.reconcile(nowMs)
+    this.#reconcileRoom(room, nowMs)
   }
 
   /** A link of the same session may have replaced it: then the room has another source of it. */
-  #closeUp(linkId: number, { receiver }: Up, nowMs: number): void {
-    const { room, sessionId, tracks } = receiver.offer
+  #closeUp(up: Up, nowMs: number): void {
+    const { linkId, room, sessionId, tracks } = up.receiver.offer
     this.#up.delete(linkId)
-    for (const { ssrc } of tracks) this.#bySsrc.delete(ssrc)
-    receiver.close()
-    const isReplaced = [...this.#up.values()].some(
-      ({ receiver: { offer } }) => offer.room === room && offer.sessionId === sessionId,
-    )
+    this.#upOf.delete(room, up)
+    for (const { ssrc, rtxSsrc } of tracks) for (const one of [ssrc, rtxSsrc]) this.#bySsrc.delete(one)
+    up.receiver.close()
+    const isReplaced = [...this.#upOf.of(room)].some(({ receiver: { offer } }) => offer.sessionId === sessionId)
     if (!isReplaced) this.#rooms.at(room)?.removeSource(sessionId, nowMs)
     this.#rooms.closeIfEmpty(room)
+    this.#reconcileRoom(room, nowMs)
   }
 
   /** A source without requests for keyframes leaves the child with old packets when it pauses: then a new link begins. */
@@ -252,15 +261,9 @@ export class Links {
 }
 
 /** What is published here: not what came by a link, so that none goes in a circle. The oldest first, as a child adds them. */
-function ownFormsOf(room: Room, up: ReadonlyMap<number, Up>): ReturnType<Room['forms']> {
-  const linked = new Set([...up.values()].map(({ receiver }) => receiver.source))
+function ownFormsOf(room: Room, up: Iterable<Up>): ReturnType<Room['forms']> {
+  const linked = new Set([...up].map(({ receiver }) => receiver.source))
   return room.forms().filter(({ source }) => !linked.has(source))
 }
-
-const ratesOf = (linkId: number, { layers }: Source): LinkMessage => ({
-  kind: 'rates',
-  linkId,
-  bitrates: layers.map(({ meter }) => meter.bitrate),
-})
 
 const loopback = (port: number): Endpoint => ({ address: '127.0.0.1', port, via: 0 })

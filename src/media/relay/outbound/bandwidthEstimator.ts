@@ -27,6 +27,8 @@ const PROBE_LIFTS = 1.02
 const QUEUED_MS = 100
 /** On a link that is too small for the probe, the queue is longer than that after this time. */
 const QUEUE_TAKES_MS = 1000
+/** What a link with a queue carries, of what is sent. */
+const KEPT_OF_QUEUE = 0.7
 /** Between probes: twice as long after each that fails. */
 const FIRST_WAIT_MS = 4000
 const LONGEST_WAIT_MS = 64_000
@@ -105,6 +107,12 @@ export class BandwidthEstimator {
       if (roundTripMs > probe.rttMs + QUEUED_MS) this.#failed(nowMs)
       else if (leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true
     }
+  }
+
+  /** The round trip has been longer for a while: what is sent waits in a queue. For peers that send no REMB, which would say so. */
+  onQueue({ sent }: LinkLoad, nowMs: number): void {
+    if (this.#probe !== null) this.#failed(nowMs)
+    else if (this.#isSettled(nowMs)) this.#congested(sent * KEPT_OF_QUEUE, nowMs)
   }
 
   /** Call it often. Returns the bits per second of padding to send beside the media; mostly 0. */

@@ -82,11 +82,7 @@ export class DownTrack {
     if (first === undefined) {
       this.#wait(track)
       track.requestKeyframe(nowMs)
-    } else {
-      this.#begin(track, first, nowMs)
-      this.#catchUp = { nextIndex: first.index, untilMs: nowMs + CATCH_UP_MS }
-      this.pace(nowMs)
-    }
+    } else this.#beginWithCached(track, first, nowMs)
     return true
   }
 
@@ -162,10 +158,16 @@ export class DownTrack {
       track?.listen((packet, nowMs) => {
         if (!packet.isKeyStart || track.isLate) return
         this.#wait(null)
-        this.#begin(track, packet, nowMs)
-        this.#segment?.track.fanout.add(this.#segment.target)
-        this.#send(packet)
+        // What comes after the first packet may be there already, if that one was lost and repaired.
+        this.#beginWithCached(track, packet, nowMs)
       }) ?? (() => undefined)
+  }
+
+  /** Begins with the cached packets from `first` on; after them the track's fan-out takes over. */
+  #beginWithCached(track: RtpTrack, first: MediaPacket, nowMs: number): void {
+    this.#begin(track, first, nowMs)
+    this.#catchUp = { nextIndex: first.index, untilMs: nowMs + CATCH_UP_MS }
+    this.pace(nowMs)
   }
 
   /** Continues the stream with `track` from `first` on: the next free index, and a timestamp that matches the elapsed time. */

@@ -57,7 +57,11 @@ export function parseRtp(packet: Buffer): RtpHeader | null {
 }
 
 /** Bytes of the header with its sources and extensions, which are clear in an encrypted packet; null as for `parseRtp`. */
-export const headerBytes = (packet: Buffer): number | null => findExtension(packet)?.end ?? null
+export function headerBytes(packet: Buffer): number | null {
+  // Neither sources nor extensions, as what we send ourselves.
+  if (packet.length >= FIXED && (packet.readUInt8(0) & 0xdf) === 0x80) return FIXED
+  return findExtension(packet)?.end ?? null
+}
 
 function findExtension(packet: Buffer): { profile: number; start: number; end: number } | null {
   if (packet.length < FIXED) return null

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { type CarriedLayer, LinkCapacity } from '../../../src/media/relay/link/linkCapacity.ts'
+import { middleOf, ntpOf } from '../../../src/media/relay/wire/ntp.ts'
+
+const [LARGE, SMALL] = [2_500_000, 500_000]
+const START_MS = 1_750_000_000_000
+/** A layer of this bit rate is wanted as long as the link carries it, else the small one. */
+const ONLY_SMALL = [false, true]
+const BOTH = [true, true]
+
+/** A link on which the child reports once a second. */
+function link() {
+  const capacity = new LinkCapacity()
+  let [nowMs, highest, lost] = [START_MS, 0, 0]
+  let carried = BOTH
+  const layers = (): CarriedLayer[] => [
+    { bitrate: LARGE, isWanted: carried[0] === true },
+    { bitrate: SMALL, isWanted: carried[0] !== true },
+  ]
+  /** Seconds with this loss and this round trip. Returns what is carried after each. */
+  const pass = (seconds: number, { loss = 0, roundTripMs = 1 } = {}): (readonly boolean[])[] =>
+    Array.from({ length: seconds }, () => {
+      for (let at = 0; at < 50; at++) {
+        nowMs += 20
+        capacity.probe(layers(), nowMs)
+      }
+      highest += 300
+      lost += Math.round(300 * loss)
+      const left = { lastReport: middleOf(ntpOf(nowMs - roundTripMs)), delaySinceLastReport: 0 }
+      const report = { ssrc: 1, fractionLost: 0, packetsLost: lost, highestSequence: highest, jitter: 0, ...left }
+      capacity.reported(report, layers(), nowMs)
+      carried = capacity.carries(layers())
+      return carried
+    })
+  return { pass }
+}
+
+describe('a link', () => {
+  it('carries all layers at a loss of a tenth, and whatever its round trip is', () => {
+    const { pass } = link()
+    for (const each of pass(60, { loss: 0.1, roundTripMs: 250 })) expect(each).toEqual(BOTH)
+  })
+
+  it('drops the largest layer when more than a fifth is lost, and never the smallest', () => {
+    const { pass } = link()
+    pass(3)
+    expect(pass(4, { loss: 0.25 }).at(-1)).toEqual(ONLY_SMALL)
+    for (const each of pass(60, { loss: 0.25 })) expect(each[1]).toBe(true)
+  })
+
+  it('drops it when its round trip stays longer, but not for one late report', () => {
+    const { pass } = link()
+    pass(3)
+    expect(pass(1, { roundTripMs: 400 })).toEqual([BOTH])
+    expect(pass(10).at(-1)).toEqual(BOTH)
+    expect(pass(4, { roundTripMs: 400 }).at(-1)).toEqual(ONLY_SMALL)
+  })
+
+  it('carries it again after a probe without loss', () => {
+    const { pass } = link()
+    pass(3)
+    pass(4, { loss: 0.25 })
+    expect(pass(15).at(-1)).toEqual(BOTH)
+  })
+
+  it('takes a longer way for no queue after some time', () => {
+    const { pass } = link()
+    pass(3)
+    pass(20, { roundTripMs: 180 })
+    expect(pass(30, { roundTripMs: 180 }).at(-1)).toEqual(BOTH)
+  })
+})
