@@ -4,18 +4,23 @@
  * one run. Also compares with the floor: a loop in C that only encrypts and sends. Leaves out what is not installed:
  * Janus, Pion, the loop in C.
  *   node bench/relay.ts [VIEWERS …]
+ * With --processes, compares our own engine with so many relay processes, which share one room, with one of them: see
+ * relay/processes.ts. With --viewers-until-loss, counts how many viewers one and two processes carry: see relay/untilLoss.ts.
+ *   node bench/relay.ts --processes 2 [VIEWERS …]
+ *   node bench/relay.ts --viewers-until-loss
  */
+import { parseArgs } from 'node:util'
 import { measureBare } from './relay/bare.ts'
 import type { Contender } from './relay/contender.ts'
 import { startDatachannel } from './relay/datachannel.ts'
 import { hasJanus, startJanus } from './relay/janus.ts'
-import { type Measured, measure, PACKET } from './relay/load.ts'
+import { arrived, type Measured, measureOnce, PACKET } from './relay/load.ts'
 import { startOurs } from './relay/ours.ts'
 import { buildPion, startPion } from './relay/pion.ts'
+import { compareProcesses } from './relay/processes.ts'
+import { compareUntilLoss } from './relay/untilLoss.ts'
 import { median, report } from './lib/report.ts'
 
-const BITRATE = 2_500_000
-const WINDOW_MS = 4000
 /** Two rounds where a round is short. */
 const roundsOf = (viewers: number): number => (viewers > 100 ? 1 : 2)
 
@@ -25,27 +30,36 @@ const PION_MOST: Readonly<Record<'js' | 'native', Readonly<Record<number, number
   native: { 10: 0.5, 40: 0.35, 200: 0.4 },
 }
 
-const withoutPion = buildPion()
-if (withoutPion !== null) console.log(`Pion is left out: ${withoutPion}`)
-
-const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
-  js: () => startOurs('js'),
-  native: () => startOurs('native'),
-  datachannel: startDatachannel,
-  ...(hasJanus() ? { janus: startJanus } : {}),
-  ...(withoutPion === null ? { pion: startPion } : {}),
-}
-
-const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 40, 200]
-for (const viewers of sizes) await compare(viewers)
+const { values, positionals } = parseArgs({
+  options: { processes: { type: 'string' }, 'viewers-until-loss': { type: 'boolean' } },
+  allowPositionals: true,
+})
+const sizes = positionals.map(Number)
+if (values['viewers-until-loss'] === true) await compareUntilLoss()
+else if (values.processes !== undefined)
+  await compareProcesses(Number(values.processes), sizes.length > 0 ? sizes : [200, 400])
+else await compareServers(sizes.length > 0 ? sizes : [10, 40, 200])
 // The other stack leaves threads running.
 process.exit()
 
-async function compare(viewers: number): Promise<void> {
+async function compareServers(all: readonly number[]): Promise<void> {
+  const withoutPion = buildPion()
+  if (withoutPion !== null) console.log(`Pion is left out: ${withoutPion}`)
+  const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
+    js: () => startOurs('js'),
+    native: () => startOurs('native'),
+    datachannel: startDatachannel,
+    ...(hasJanus() ? { janus: startJanus } : {}),
+    ...(withoutPion === null ? { pion: startPion } : {}),
+  }
+  for (const viewers of all) await compare(contenders, viewers)
+}
+
+async function compare(contenders: Readonly<Record<string, () => Promise<Contender>>>, viewers: number): Promise<void> {
   const found = new Map<string, Measured[]>()
   for (let round = 0; round < roundsOf(viewers); round++) {
     for (const [name, start] of Object.entries(contenders)) {
-      const measured = await once(start, viewers).catch((error: Error) => error)
+      const measured = await measureOnce(start, viewers).catch((error: Error) => error)
       const result = measured instanceof Error ? measured.message : `${measured.usPerPacket.toFixed(1)} µs`
       console.log(`${viewers} viewers, ${name}: ${result}`)
       if (measured instanceof Error) continue
@@ -76,17 +90,4 @@ async function compare(viewers: number): Promise<void> {
   const ratio = us('native') / floor
   const what = `CPU per packet at ${viewers} viewers, native / bare loop in C`
   report({ what, ratio, target: 'none', met: true, detail: `${summary('native')}, floor ${floor.toFixed(1)} µs` })
-}
-
-async function once(start: () => Promise<Contender>, viewers: number): Promise<Measured> {
-  const server = await start()
-  try {
-    return await measure(server, viewers, BITRATE, WINDOW_MS)
-  } finally {
-    await server.stop()
-  }
-}
-
-function arrived(all: readonly Measured[]): string {
-  return `${Math.round(median(all.map(({ delivery }) => delivery)) * 100)} %`
 }

@@ -3,6 +3,7 @@ import { PeerConnection, type Track, Video } from 'node-datachannel'
 import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
 import { parseRtcp } from '../../src/media/relay/wire/rtcp/rtcp.ts'
 import { isRtcp, writeRtp } from '../../src/media/relay/wire/rtp.ts'
+import { median } from '../lib/report.ts'
 import { type Contender, cpuNs, ownAddress } from './contender.ts'
 import { Sockets } from './sockets.ts'
 import { Viewer } from './viewer.ts'
@@ -12,11 +13,15 @@ import { Viewer } from './viewer.ts'
  * viewers join like any other and then only count packets, so that the machine spends its time on the server.
  */
 
+const BITRATE = 2_500_000
+const WINDOW_MS = 4000
 const PAYLOAD = 1100
 export const PACKET = PAYLOAD + 12
 const PAYLOAD_TYPE = 96
 const SSRC = 0x1234
 const FRAMES_PER_SECOND = 30
+/** Of the RTP clock. */
+const TICKS_A_FRAME = 90_000 / FRAMES_PER_SECOND
 /** Frames between keyframes that no server asked for. */
 const KEY_INTERVAL = 60
 const JOINS_AT_ONCE = 4
@@ -35,36 +40,130 @@ export interface Measured {
   /** Share of sent packets that arrived. */
   readonly delivery: number
   readonly packetsPerSecond: number
+  /** From the publisher's call to the arrival at viewers, of the first packet of each frame; milliseconds. */
+  readonly delay: { readonly p50: number; readonly p99: number }
+  /** The p50 of the viewers of each server process. */
+  readonly p50s: readonly number[]
 }
 
 export const connection = (name: string): PeerConnection =>
   new PeerConnection(name, { iceServers: [], bindAddress: ownAddress(), disableAutoNegotiation: true })
 
-/** Runs one contender with `viewers` at `bitrate` (bits per second) for `windowMs`, and stops what it started. */
-export async function measure(
-  server: Contender,
-  viewers: number,
-  bitrate: number,
-  windowMs: number,
-): Promise<Measured> {
-  const publisher = connection('publisher')
-  const sender = startSending(await publish(server, publisher), bitrate)
-  // A low bit rate leaves the server time for joining viewers.
-  sender.turn(JOINING_BITRATE)
-  const sockets = new Sockets(viewers * TRIES)
-  const joined: Viewer[] = []
+/** Starts a contender, measures it once with so many viewers, and stops it. */
+export async function measureOnce(start: () => Promise<Contender>, viewers: number): Promise<Measured> {
+  const server = await start()
   try {
-    await join(server, viewers, sockets, joined)
-    sender.turn(bitrate)
-    await sleep(Math.max(SETTLE_MS, (WARM_PACKETS * 1000) / (perSecond(bitrate) * viewers)))
-    return await window(server, viewers, windowMs, sender, sockets)
+    const load = await Load.start(server, viewers)
+    try {
+      await load.join(viewers)
+      return await load.measure()
+    } finally {
+      await load.close()
+    }
   } finally {
-    sender.stop()
-    for (const viewer of joined) viewer.close()
-    sockets.close()
-    publisher.close()
+    await server.stop()
+  }
+}
+
+/** The share of packets that arrived, for people. */
+export const arrived = (all: readonly Measured[]): string =>
+  `${Math.round(median(all.map(({ delivery }) => delivery)) * 100)} %`
+
+/** One contender with its publisher, and viewers who join in steps. */
+export class Load {
+  readonly #server: Contender
+  readonly #publisher: PeerConnection
+  readonly #sender: ReturnType<typeof startSending>
+  readonly #sockets: Sockets
+  readonly #viewers: Viewer[] = []
+  readonly #sentAtMs: ReadonlyMap<number, number>
+  #count = 0
+
+  /** @param most viewers */
+  static async start(server: Contender, most: number): Promise<Load> {
+    const publisher = connection('publisher')
+    const sockets = new Sockets(most * TRIES)
+    const sentAtMs = new Map<number, number>()
+    const note = (timestamp: number): void => void sentAtMs.set(timestamp, sockets.now())
+    const sender = startSending(await publish(server, publisher), BITRATE, note)
+    return new Load({ server, publisher, sender, sockets, sentAtMs })
+  }
+
+  private constructor(parts: {
+    server: Contender
+    publisher: PeerConnection
+    sender: ReturnType<typeof startSending>
+    sockets: Sockets
+    sentAtMs: ReadonlyMap<number, number>
+  }) {
+    this.#server = parts.server
+    this.#publisher = parts.publisher
+    this.#sender = parts.sender
+    this.#sockets = parts.sockets
+    this.#sentAtMs = parts.sentAtMs
+  }
+
+  /** Adds viewers, at a low bit rate, which leaves the server time for them. */
+  async join(count: number): Promise<void> {
+    this.#sender.turn(JOINING_BITRATE)
+    await join(this.#server, count, this.#sockets, this.#viewers)
+    this.#count += count
+  }
+
+  /** Sends at the full bit rate, and measures when the server has settled. */
+  async measure(): Promise<Measured> {
+    this.#sender.turn(BITRATE)
+    await sleep(Math.max(SETTLE_MS, (WARM_PACKETS * 1000) / (perSecond(BITRATE) * this.#count)))
+    this.#sockets.takeArrivals()
+    const before = this.#read()
+    await sleep(WINDOW_MS)
+    const after = this.#read()
+    const received = after.received - before.received
+    return {
+      usPerPacket: (after.cpu - before.cpu) / 1000 / received,
+      delivery: received / (after.sent - before.sent) / this.#count,
+      packetsPerSecond: (received * 1000) / (after.at - before.at),
+      ...this.#delays(),
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#sender.stop()
+    for (const viewer of this.#viewers) viewer.close()
+    this.#sockets.close()
+    this.#publisher.close()
     await sleep(300)
   }
+
+  #read() {
+    return {
+      cpu: cpuNs(this.#server.pids()),
+      received: this.#sockets.media,
+      sent: this.#sender.sent(),
+      at: performance.now(),
+    }
+  }
+
+  /** A viewer who was moved to another track has RTP times a little apart from those of the publisher. */
+  #delays(): Pick<Measured, 'delay' | 'p50s'> {
+    const portOf = new Map(this.#viewers.map(({ index, serverPort }) => [index, serverPort]))
+    const delays = this.#sockets.takeArrivals().flatMap(({ index, timestamp, atMs }) => {
+      const sentAtMs = this.#sentAtMs.get(Math.round(timestamp / TICKS_A_FRAME) * TICKS_A_FRAME)
+      return sentAtMs === undefined ? [] : [{ port: portOf.get(index), ms: atMs - sentAtMs }]
+    })
+    const msOf = (some: readonly { readonly ms: number }[]): number[] => some.map(({ ms }) => ms)
+    const all = msOf(delays)
+    return {
+      delay: { p50: percentile(all, 0.5), p99: percentile(all, 0.99) },
+      p50s: [...Map.groupBy(delays, ({ port }) => port).values()].map((some) => percentile(msOf(some), 0.5)),
+    }
+  }
+}
+
+/** The smallest value that this share of all do not exceed. */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
 
 async function publish(server: Contender, peer: PeerConnection): Promise<Track> {
@@ -121,8 +220,11 @@ export function connected(peer: PeerConnection): Promise<void> {
   })
 }
 
-/** Sends every 10 ms, and catches up with packets that are late. Answers requests for a keyframe. `turn` sets another bit rate. */
-export function startSending(track: Track, bitrate: number) {
+/**
+ * Sends every 10 ms, and catches up with packets that are late. Answers requests for a keyframe. `turn` sets another bit rate.
+ * `begins` is called with the RTP time of each frame before its first packet.
+ */
+export function startSending(track: Track, bitrate: number, begins: (timestamp: number) => void = () => undefined) {
   const perFrame = Math.max(1, Math.round(perSecond(bitrate) / FRAMES_PER_SECOND))
   let rate = perSecond(bitrate)
   let [owed, owedAt, sent, keyFrame] = [0, performance.now(), 0, 0]
@@ -133,7 +235,10 @@ export function startSending(track: Track, bitrate: number) {
     const now = performance.now()
     owed += ((now - owedAt) / 1000) * rate
     owedAt = now
-    for (; owed >= 1 && track.isOpen(); owed--) track.sendMessageBinary(packetOf(sent++, perFrame, keyFrame))
+    for (; owed >= 1 && track.isOpen(); owed--) {
+      if (sent % perFrame === 0) begins((sent / perFrame) * TICKS_A_FRAME)
+      track.sendMessageBinary(packetOf(sent++, perFrame, keyFrame))
+    }
   }, 10)
   return {
     sent: () => sent,
@@ -160,29 +265,5 @@ function packetOf(count: number, perFrame: number, keyFrame: number): Buffer {
   const head = packet > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01]
   BODY.set(head)
   const fields = { marker: packet === perFrame - 1, payloadType: PAYLOAD_TYPE, sequence: count & 0xffff, ssrc: SSRC }
-  return writeRtp({ ...fields, timestamp: (frame * 90_000) / FRAMES_PER_SECOND }, BODY)
-}
-
-async function window(
-  server: Contender,
-  viewers: number,
-  windowMs: number,
-  sender: { sent(): number },
-  sockets: Sockets,
-): Promise<Measured> {
-  const read = () => ({
-    cpu: cpuNs(server.pids()),
-    received: sockets.media,
-    sent: sender.sent(),
-    at: performance.now(),
-  })
-  const before = read()
-  await sleep(windowMs)
-  const after = read()
-  const received = after.received - before.received
-  return {
-    usPerPacket: (after.cpu - before.cpu) / 1000 / received,
-    delivery: received / (after.sent - before.sent) / viewers,
-    packetsPerSecond: (received * 1000) / (after.at - before.at),
-  }
+  return writeRtp({ ...fields, timestamp: frame * TICKS_A_FRAME }, BODY)
 }

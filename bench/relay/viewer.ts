@@ -54,6 +54,16 @@ export class Viewer implements ViewerSide {
     return this.#describe({ mid: found(offer, /a=mid:(\S+)/), payloadType, setup: 'active' })
   }
 
+  /** The index of its socket. */
+  get index(): number {
+    return this.#socket.index
+  }
+
+  /** The port of the server process that it is at; 0 before the answer. */
+  get serverPort(): number {
+    return this.#remote?.port ?? 0
+  }
+
   close(): void {
     for (const timer of this.#timers) clearInterval(timer)
   }

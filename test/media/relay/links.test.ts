@@ -102,7 +102,7 @@ async function lossy(loss: number) {
   return { ...all, missing: Math.max(...got) - Math.min(...got) + 1 - got.size }
 }
 
-test.each([0, 0.03, 0.08])('with a loss of %s every packet arrives, and nobody asks for a keyframe', async (loss) => {
+test.each([0, 0.03, 0.08])('with a loss of %s every packet arrives without a new keyframe', async (loss) => {
   const { viewer, publisher, missing } = await lossy(loss)
   expect(viewer.media.length).toBeGreaterThan(300)
   expect({ missing, asked: publisher.asked }).toEqual({ missing: 0, asked: 0 })
