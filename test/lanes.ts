@@ -59,7 +59,7 @@ export const LANES = {
   // Several nodes on one database, its failover, PgBouncer, and what `npm test` runs on SQLite alone.
   postgres: {
     files: [
-      'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,faults,handover}.test.ts',
+      'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,failover,faults,handover}.test.ts',
       'test/system/{monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
     shared: [

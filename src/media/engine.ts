@@ -15,6 +15,8 @@ export interface MediaEngine {
   readonly processes: number
   /** Which process a newcomer in this room would get, from 0 on, and whether the room is there already. */
   processFor(room: string, part: PartInRoom): { readonly process: number; readonly hasRoom: boolean }
+  /** How many viewers a process has now. */
+  viewersOf(process: number): number
   /** Answers a publisher's SDP offer (RFC 9725 section 4.2). The engine accepts no media before this resolves. */
   publish(request: PublishOffer): Promise<Negotiated>
   /** Answers a viewer's SDP offer. The viewer gets the room's source, and its replacement when there is one. */

@@ -23,6 +23,6 @@ export class SessionCounts {
   writingMs = 0
   /** Called when the edge has cut a session that this node ended, with the time since it was asked to. Set by what measures it. */
   onCut: ((ms: number) => void) | null = null
-  /** The same for all sessions that a change of their token ended, with the time since the change, when the last one is cut. */
+  /** The same for all sessions that one change or request ended, with the time since that, when the last one is cut. */
   onLastCut: ((ms: number) => void) | null = null
 }

@@ -43,7 +43,7 @@ export interface Newcomer {
  */
 export class NodeLoad {
   /** Set by what starts the engine; null: there is none. */
-  engine: Pick<MediaEngine, 'processes' | 'processFor'> | null = null
+  engine: Pick<MediaEngine, 'processes' | 'processFor' | 'viewersOf'> | null = null
   readonly #options: NodeLoadOptions
   readonly #processes = new Map<number, ProcessLoad>()
   #sent: readonly SentBytes[] = []
@@ -54,8 +54,9 @@ export class NodeLoad {
   }
 
   /** A media process lives, and says how busy it is. */
-  heard({ process, ...beat }: Beat & { readonly process: number }): void {
+  heard({ process, load, meanMs }: Omit<Beat, 'watching'> & { readonly process: number }): void {
     const before = this.#processes.get(process) ?? null
+    const beat = { load, meanMs, watching: this.#watching(process) }
     this.#processes.set(process, hear(before, beat, this.#options.clock.monotonic()))
   }
 
@@ -100,7 +101,7 @@ export class NodeLoad {
 
   /** Every process that may serve is full: then the next room finds none. */
   #isMediaFull(): boolean {
-    const full = [...this.#processes.values()].filter((process) => !takesViewers(process))
+    const full = [...this.#processes].filter(([index, process]) => !takesViewers(process, this.#watching(index)))
     return full.length > 0 && full.length >= (this.engine?.processes ?? 0)
   }
 
@@ -111,7 +112,12 @@ export class NodeLoad {
     const found = this.engine.processFor(room, isViewer ? 'viewer' : 'source')
     const process = this.#processes.get(found.process)
     if (process === undefined || (!isViewer && found.hasRoom)) return null
-    return (isViewer ? takesViewers(process) : takesPublishers(process)) ? null : process
+    const takes = isViewer ? takesViewers(process, this.#watching(found.process)) : takesPublishers(process)
+    return takes ? null : process
+  }
+
+  #watching(process: number): number {
+    return this.engine?.viewersOf(process) ?? 0
   }
 
   #egressText(): string {

@@ -26,9 +26,10 @@ export interface CachedToken {
 export type Changed =
   /** `atMs`: when it was made, epoch milliseconds. */
   | { readonly kind: 'token'; readonly id: number; readonly atMs: number }
-  | { readonly kind: 'account'; readonly id: string }
+  | { readonly kind: 'account'; readonly id: string; readonly atMs: number }
+  | { readonly kind: 'kick'; readonly atMs: number }
   | { readonly kind: 'feed' | 'recording'; readonly stream: Stream | null }
-  | { readonly kind: 'kick' | 'all' }
+  | { readonly kind: 'all' }
 
 export type ChangeListener = (changed: Changed) => void
 
@@ -189,12 +190,13 @@ export class AccessCache {
   /**
    * Call it after a committed change of what an account says for its tokens on this node. It changes rarely, so the tokens of
    * all accounts are read again.
+   * @param atMs when it was made
    */
-  forgetAccount(id: string): void {
+  forgetAccount(id: string, atMs = this.#clock.now()): void {
     this.#generation++
     this.#accounts.delete(id)
     this.#tokensById.clear()
-    this.#notify({ kind: 'account', id })
+    this.#notify({ kind: 'account', id, atMs })
   }
 
   /** Call it after a committed change of any API secret on this node. There are few, so it drops all of them. */
@@ -279,8 +281,8 @@ export class AccessCache {
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id, change.atMs)
         if (change.kind === 'secret') this.forgetSecrets()
-        if (change.kind === 'account') this.forgetAccount(change.accountId)
-        if (change.kind === 'kick') this.#notify({ kind: 'kick' })
+        if (change.kind === 'account') this.forgetAccount(change.accountId, change.atMs)
+        if (change.kind === 'kick') this.#notify({ kind: 'kick', atMs: change.atMs })
         if (change.kind === 'feed' || change.kind === 'recording')
           this.#notify({ kind: change.kind, stream: streamOf(change) })
       }

@@ -88,3 +88,21 @@ it('a cache that checks a ticket gets the answer of the rules at that moment', a
   expect(await asked('198.51.100.3')).toBe(403)
   expect(await refusalOf(check)).toEqual(SHARED)
 })
+
+it('a node that has too much to do gives out no new tickets, and those who have one go on', async () => {
+  const stage = await newStage({ isOpen: true })
+  const before = await stage.watch()
+  const { ctx } = live.running.app
+  onTestFinished(() => void vi.restoreAllMocks())
+  vi.spyOn(ctx.nodeLoad, 'refusalOf').mockReturnValue({ check: 'node', outcome: 'fail', detail: 'busy' })
+  const refused = ctx.sessions.counts.refused
+  const counted = refused.get('node_full')
+  const answer = await get(`/v2/distributions/${stage.id}/hls/main.m3u8`)
+  expect([answer.status, answer.headers.get('retry-after'), answer.json]).toEqual([
+    503,
+    '10',
+    { code: 'node_full', message: 'The server is busy and takes no more: try again later' },
+  ])
+  expect(refused.get('node_full')).toBe(counted + 1)
+  for (const file of ['media.m3u8', stage.segment]) expect((await get(`${before}/${file}`)).status).toBe(200)
+})

@@ -65,6 +65,24 @@ describe('the metrics of a node', () => {
     await other.close()
   })
 
+  it('say the same of what an account says for its tokens, and of sessions that people end, here or there', async () => {
+    const other = await startTestNode({ url: place.url, clock: new ManualClock(clock.now() - 3000), hostKey: 'other' })
+    const { token } = await makeToken(at, 'publish')
+    await publish(at, { presented: token })
+    const [here, there] = [await view(at), await view(at)]
+    const counts = async () => [
+      await value('sluice_change_cut_seconds_bucket{le="2.5"}'),
+      await value('sluice_change_cut_seconds_count'),
+    ]
+    await other.call('DELETE', `/api/sessions/${there.session.id}`)
+    await eventually(async () => expect(await counts()).toEqual([0, 1]))
+    await at.call('DELETE', `/api/sessions/${here.session.id}`)
+    await eventually(async () => expect(await counts()).toEqual([1, 2]))
+    await other.call('POST', '/api/geo/account', { allowedCountries: ['NZ'] })
+    await eventually(async () => expect(await counts()).toEqual([1, 3]))
+    await other.close()
+  })
+
   it('have the queue of deliveries, and go without it while the database is away', async () => {
     const { store } = at.ctx
     const queued = 'sluice_webhook_deliveries_queued'

@@ -182,5 +182,5 @@ test('a token is compiled with what its account says, again after each change of
   expect(await allowed()).toEqual(new Set(['NZ']))
   expect((await cache.accountDefaults(ACCOUNT)).version).toBe(1)
   expect((await cache.accountDefaults('absent')).version).toBe(0)
-  expect(heard).toEqual([{ kind: 'account', id: ACCOUNT }])
+  expect(heard).toEqual([{ kind: 'account', id: ACCOUNT, atMs: 1 }])
 })

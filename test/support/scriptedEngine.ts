@@ -29,6 +29,13 @@ export class ScriptedEngine implements MediaEngine {
     return { process: 0, hasRoom: this.rooms.has(room) }
   }
 
+  /** Of its one process. */
+  viewers = 0
+
+  viewersOf(): number {
+    return this.viewers
+  }
+
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { Client } from 'pg'
 import { describe, expect, type Mock, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { type Answer, type RunningApp, runApp } from '../support/app.ts'
-import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
+import { findBinaries, type TestServer } from '../support/postgres.setup.ts'
+import { ask, pair, urlOf } from '../support/postgresPair.ts'
 import { until } from '../support/until.ts'
 import { command } from './cliProcess.ts'
 
@@ -39,8 +39,7 @@ describe.skipIf(!findBinaries())('a primary and a standby that change places und
 
   test('are both in storage.url: the one that takes writes is used, also for leases and notifications', async () => {
     const [a, b] = await pair()
-    const hosts = [b, a].map(({ url }) => new URL(url).host).join(',')
-    const url = `postgres://sluice@${hosts}/postgres?target_session_attrs=read-write`
+    const url = urlOf([b, a])
     const { app, accepted, stop } = await underLoad(url)
     const heard = await listenTo(url)
     await changePlaces(a, b)
@@ -58,16 +57,6 @@ describe.skipIf(!findBinaries())('a primary and a standby that change places und
     expect(await lost(accepted, b)).toEqual([])
   })
 })
-
-/** A primary, and a standby that has all of it. */
-async function pair(): Promise<[TestServer, TestServer]> {
-  const a = await startPostgres(findBinaries() ?? '')
-  onTestFinished(() => a.remove())
-  const b = await a.standby()
-  onTestFinished(() => b.remove())
-  await until(async () => (await ask(a, `select count(*) from pg_stat_replication where state = 'streaming'`))[0] === 1)
-  return [a, b]
-}
 
 /** As Patroni and managed databases do: the old primary is a standby before the address of the database moves. */
 async function changePlaces(primary: TestServer, standby: TestServer): Promise<void> {
@@ -129,18 +118,6 @@ const connectionsAt = (server: TestServer): Promise<number[]> =>
 async function makeReadOnly(server: TestServer): Promise<void> {
   await ask(server, 'alter system set default_transaction_read_only = on')
   await ask(server, 'select pg_reload_conf()')
-}
-
-/** The numbers of the one column that a query answers. */
-async function ask(server: TestServer, query: string): Promise<number[]> {
-  const client = new Client({ connectionString: server.url })
-  await client.connect()
-  try {
-    const { rows } = await client.query<Record<string, unknown>>(query)
-    return rows.flatMap(Object.values).map(Number)
-  } finally {
-    await client.end()
-  }
 }
 
 /** An address that leads to another server later; connections stay where they are. */

@@ -25,13 +25,21 @@ type FeedsRead = (ctx: SessionContext, streams: readonly Stream[] | null) => Pro
  */
 export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => void {
   const { staleStreams } = ctx.sessions
-  const kick = oneAtATime(() => endKicked(ctx))
+  let kickedAtMs: number | undefined
+  const kick = oneAtATime(() => {
+    const askedAtMs = kickedAtMs
+    kickedAtMs = undefined
+    return endKicked(ctx, askedAtMs)
+  })
   const look = () => readStaleFeeds(ctx, feedsRead)
   const recheckAny = oneAtATime(() => recheck(ctx, null))
   const follow = async (changed: Changed): Promise<void> => {
-    if (changed.kind === 'token') return recheckToken(ctx, changed.id, changed.atMs)
-    if (changed.kind === 'account') return recheck(ctx, changed.id)
-    if (changed.kind === 'kick') return kick()
+    if (changed.kind === 'token') return noteCuts(ctx, await recheckToken(ctx, changed.id), changed.atMs)
+    if (changed.kind === 'account') return noteCuts(ctx, await recheck(ctx, changed.id), changed.atMs)
+    if (changed.kind === 'kick') {
+      kickedAtMs ??= changed.atMs
+      return kick()
+    }
     if (changed.kind === 'recording') return
     if (changed.kind === 'feed' && changed.stream !== null) staleStreams.add(changed.stream)
     else staleStreams.addAll()
@@ -76,24 +84,22 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   }
 }
 
-/**
- * Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others.
- * @param changedAtMs when the token was changed; absent: not known
- */
-async function recheckToken(ctx: SessionContext, tokenId: number, changedAtMs?: number): Promise<void> {
+/** Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. */
+async function recheckToken(ctx: SessionContext, tokenId: number): Promise<ActiveSession[]> {
   const entries = ctx.sessions.ofToken(tokenId)
   const streams = ctx.sessions.streamsOf(tokenId)
-  if (entries.length === 0 && streams.size === 0) return
+  if (entries.length === 0 && streams.size === 0) return []
+  let ended: ActiveSession[] = []
   try {
     const token = await ctx.cache.tokenById(tokenId)
     const isRepeated = ctx.sessions.unchecked.delete(tokenId)
-    const ended = endRefused(ctx, entries, token)
-    if (changedAtMs !== undefined && ended.length > 0) void noteCuts(ctx, ended, changedAtMs)
+    ended = endRefused(ctx, entries, token)
     if (token) await takeLateSeats(ctx, token.snapshot, streams, isRepeated)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     ctx.sessions.unchecked.add(tokenId)
   }
+  return ended
 }
 
 /** Repeats the checks that failed while the store was unavailable. */
@@ -110,12 +116,14 @@ export function endExpired(ctx: SessionContext): void {
 }
 
 /** Checks the sessions of the tokens of one account, or of all (null). */
-async function recheck(ctx: SessionContext, accountId: string | null): Promise<void> {
+async function recheck(ctx: SessionContext, accountId: string | null): Promise<ActiveSession[]> {
   const sessions = ctx.sessions.all().map(({ session }) => session)
   const ids = new Set(
     sessions.filter((one) => accountId === null || one.accountId === accountId).map((one) => one.tokenId),
   )
-  for (const id of ids) if (id !== null) await recheckToken(ctx, id)
+  const ended: ActiveSession[] = []
+  for (const id of ids) if (id !== null) ended.push(...(await recheckToken(ctx, id)))
+  return ended
 }
 
 /** Does not wait for the ends: an edge that does not answer must not delay the next change. */
@@ -133,6 +141,7 @@ function endRefused(
 
 /** Measures how long after the change the last of these sessions is cut. */
 async function noteCuts(ctx: SessionContext, ended: readonly ActiveSession[], changedAtMs: number): Promise<void> {
+  if (ended.length === 0) return
   await Promise.all(ended.flatMap(({ ending }) => ending?.cut ?? []))
   // The clock of the node that changed it may be ahead by a little.
   ctx.sessions.counts.onLastCut?.(Math.max(0, ctx.clock.now() - changedAtMs))
@@ -179,17 +188,22 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
   return { kind: 'selfSigned', token, claims }
 }
 
-/** Starts to end the sessions of this node that users asked to end. `done` resolves when they have ended. */
-export async function endKicked(ctx: SessionContext): Promise<{ readonly done: Promise<unknown> }> {
+/**
+ * Starts to end the sessions of this node that users asked to end. `done` resolves when they have ended.
+ * @param askedAtMs when they asked; absent: not known
+ */
+export async function endKicked(ctx: SessionContext, askedAtMs?: number): Promise<{ readonly done: Promise<unknown> }> {
   const { sessions } = ctx
   const most = sessions.size + sessions.leaving.size
   if (sessions.node === '' || most === 0) return { done: Promise.resolve() }
   // The store lists them until their ends are written.
   const kicked = await ctx.store.read.sessions.kicked(sessions.node, most)
+  const open = kicked.flatMap(({ id }) => sessions.get(id) ?? []).filter(({ ending }) => ending === null)
   const ends = kicked.map(({ id, reason }) => {
     const entry = sessions.get(id)
     return entry ? endSession(ctx, entry, reason) : closeSession(ctx, id, reason)
   })
+  if (askedAtMs !== undefined) void noteCuts(ctx, open, askedAtMs)
   return { done: Promise.all(ends) }
 }
 

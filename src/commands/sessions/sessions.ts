@@ -61,13 +61,14 @@ export async function kickSession(ctx: SessionContext, actor: Actor, id: string)
   if (found?.accountId !== accountId || found.endedAtMs !== null) {
     return err(notFound('sessionId', `No session with id: ${id.slice(0, 32)}`))
   }
+  const atMs = ctx.clock.now()
   await ctx.store.transaction(async (tx) => {
     const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
     if (!kicked) return
     await notifyNodes(ctx, tx, accountId)
     await audit(tx, actor, ctx.clock.now(), { action: 'session.end', subject: id, before: toEntry(kicked) })
   })
-  const here = await endKicked(ctx)
+  const here = await endKicked(ctx, atMs)
   await here.done
   return ok(true)
 }
@@ -129,6 +130,7 @@ interface Stopping {
  * statement timeout. The nodes start with the first batch while the others are written. False: no session was open.
  */
 async function stopAll(ctx: SessionContext, actor: Actor, stopping: Stopping): Promise<boolean> {
+  const atMs = ctx.clock.now()
   const sessions = await ctx.store.read.sessions.count(stopping.scope)
   let asked = 0
   for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
@@ -142,7 +144,7 @@ async function stopAll(ctx: SessionContext, actor: Actor, stopping: Stopping): P
     asked += count
     if (count < KICKED_AT_ONCE) break
   }
-  const here = await endKicked(ctx)
+  const here = await endKicked(ctx, atMs)
   await here.done
   return asked > 0
 }

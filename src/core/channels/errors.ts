@@ -47,6 +47,7 @@ export const CHANNEL_ERRORS = {
   internal: 500,
   not_supported: 501,
   unavailable: 503,
+  node_full: 503,
 } as const satisfies Record<string, number>
 
 export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS

@@ -48,6 +48,17 @@ const BEHIND_MS = 150
 const BEHIND_BEATS = 3
 const IN_TIME_BEATS = 5
 
+/** The load of a process over a beat, and how many viewers it had at the begin of that time. */
+interface MeasuredLoad {
+  readonly load: number
+  readonly watching: number
+}
+
+/** So many beats say what a viewer costs. Two at least, because a pause makes one of them useless. */
+const COST_BEATS = { most: 3, least: 2 }
+/** With fewer viewers, or less to do, the load is not that of viewers. */
+const COST_FROM = { watching: 50, load: 0.4 }
+
 /** A media process, by its beats. */
 export interface ProcessLoad {
   readonly load: number
@@ -58,18 +69,27 @@ export interface ProcessLoad {
   readonly isBehind: boolean
   /** Beats in a row that say the opposite of `isBehind`. */
   readonly otherBeats: number
+  /** Its viewers at the latest beat. */
+  readonly watching: number
+  /** The latest last. */
+  readonly measured: readonly MeasuredLoad[]
 }
 
 /** What a process says each second: the share of it with work, and how long a datagram waited on the average. */
 export interface Beat {
   readonly load: number
   readonly meanMs: number
+  /** Its viewers at the moment. */
+  readonly watching: number
 }
 
 /** The state of a process after a beat. @param before null: it has sent none yet */
-export function hear(before: ProcessLoad | null, { load, meanMs }: Beat, nowMs: number): ProcessLoad {
+export function hear(before: ProcessLoad | null, { load, meanMs, watching }: Beat, nowMs: number): ProcessLoad {
+  const measured = [...(before?.measured ?? []), { load, watching: before?.watching ?? 0 }]
   return {
     load,
+    watching,
+    measured: measured.slice(-COST_BEATS.most),
     viewers: lookAt(before?.viewers ?? UNMARKED, VIEWERS_MARK, load, nowMs),
     publishers: lookAt(before?.publishers ?? UNMARKED, PUBLISHERS_MARK, load, nowMs),
     ...behindAfter(before, meanMs > BEHIND_MS),
@@ -83,7 +103,17 @@ function behindAfter(before: ProcessLoad | null, isLate: boolean): Pick<ProcessL
   return isOver ? { isBehind: isLate, otherBeats: 0 } : { isBehind, otherBeats: otherBeats + 1 }
 }
 
-export const takesViewers = ({ viewers, isBehind }: ProcessLoad): boolean => !viewers.isFull && !isBehind
+/** @param watching its viewers by now: those of a crowd are there before its load shows them */
+export const takesViewers = (of: ProcessLoad, watching: number): boolean =>
+  !of.viewers.isFull && !of.isBehind && expectedLoad(of, watching) < VIEWERS_MARK.full
+
+/** The load with the viewers that have come since the latest beat. 0: none have come, or nothing says what they cost. */
+function expectedLoad({ measured, watching: before }: ProcessLoad, watching: number): number {
+  const telling = measured.filter((one) => one.watching >= COST_FROM.watching && one.load >= COST_FROM.load)
+  if (watching <= before || telling.length < COST_BEATS.least) return 0
+  return watching * Math.min(...telling.map((one) => one.load / one.watching))
+}
+
 export const takesPublishers = ({ publishers }: ProcessLoad): boolean => !publishers.isFull
 
 /** Shares of the most that a node may send. The rate is that of some seconds, so that it needs not last. */

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type Beat,
@@ -50,27 +51,74 @@ describe('a mark', () => {
   })
 })
 
-describe('a media process', () => {
-  function after(beats: readonly Partial<Beat>[]): ProcessLoad {
-    let state: ProcessLoad | null = null
-    for (const [at, beat] of beats.entries()) state = hear(state, { load: 0.1, meanMs: 1, ...beat }, at * 1000)
-    if (state === null) throw new Error('no beat')
-    return state
-  }
+function after(beats: readonly Partial<Beat>[]): ProcessLoad {
+  let state: ProcessLoad | null = null
+  for (const [at, beat] of beats.entries())
+    state = hear(state, { load: 0.1, meanMs: 1, watching: 0, ...beat }, at * 1000)
+  if (state === null) throw new Error('no beat')
+  return state
+}
 
+describe('a media process', () => {
   test('takes no viewers at 85 % for five seconds, but publishers up to 95 %', () => {
     const [below, busy, full] = [0.84, 0.85, 0.95].map((load) => after(times(6, { load })))
-    expect([below, busy, full].map((process) => process && takesViewers(process))).toEqual([true, false, false])
+    expect([below, busy, full].map((process) => process && takesViewers(process, 0))).toEqual([true, false, false])
     expect([below, busy, full].map((process) => process && takesPublishers(process))).toEqual([true, true, false])
   })
 
   test('takes no viewers from three beats behind with its media until five in time, and a pause is one beat', () => {
-    expect(takesViewers(after([{ meanMs: 4000 }, {}, { meanMs: 151 }, { meanMs: 151 }]))).toBe(true)
-    expect(takesViewers(after(times(3, { meanMs: 151 })))).toBe(false)
+    expect(takesViewers(after([{ meanMs: 4000 }, {}, { meanMs: 151 }, { meanMs: 151 }]), 0)).toBe(true)
+    expect(takesViewers(after(times(3, { meanMs: 151 })), 0)).toBe(false)
     const late = times(3, { meanMs: 151 })
-    expect(takesViewers(after([...late, ...times(4, { meanMs: 150 }), ...late.slice(1), ...times(4, {})]))).toBe(false)
-    expect(takesViewers(after([...late, ...times(5, { meanMs: 150 })]))).toBe(true)
+    expect(takesViewers(after([...late, ...times(4, { meanMs: 150 }), ...late.slice(1), ...times(4, {})]), 0)).toBe(
+      false,
+    )
+    expect(takesViewers(after([...late, ...times(5, { meanMs: 150 })]), 0)).toBe(true)
     expect(takesPublishers(after(times(3, { meanMs: 151 })))).toBe(true)
+  })
+})
+
+describe('a crowd', () => {
+  /** Seconds in which viewers come to a process, each of whom costs as much. Returns how many are there after each. */
+  function crowd(cost: number, coming: readonly number[]): number[] {
+    let state: ProcessLoad | null = null
+    let watching = 0
+    return coming.map((count, at) => {
+      const begun = watching
+      for (let n = 0; n < count; n++) if (state === null || takesViewers(state, watching)) watching += 1
+      state = hear(state, { load: Math.min(1, (cost * (begun + watching)) / 2), meanMs: 1, watching }, at * 1000)
+      return watching
+    })
+  }
+
+  test('that comes within the five seconds of the mark finds no room beyond it', () => {
+    const room = 0.85 / 0.002
+    const there = crowd(0.002, times(20, 50))
+    expect(there.slice(0, 7)).toEqual([50, 100, 150, 200, 250, 300, 350])
+    // Each beat lets one more in, until the mark is reached.
+    expect(there.at(-1)).toBeLessThanOrEqual(room + 6)
+    expect(there.at(-1)).toBeGreaterThanOrEqual(room)
+  })
+
+  test('exceeds the mark by those of a second at most, however it comes', () => {
+    const seconds = fc.array(fc.double({ min: 0, max: 0.25, noNaN: true }), { minLength: 1, maxLength: 20 })
+    fc.assert(
+      fc.property(fc.double({ min: 0.0005, max: 0.003, noNaN: true }), seconds, (cost, shares) => {
+        const room = 0.85 / cost
+        const coming = shares.map((share) => Math.round(share * room))
+        const most = Math.max(...crowd(cost, coming))
+        expect(most).toBeLessThanOrEqual(room + Math.max(...coming) + 1)
+      }),
+    )
+  })
+
+  test('is no reason to refuse a viewer while a process has little to do or few viewers, or after one busy second', () => {
+    const steady = (beat: Partial<Beat>) => after(times(3, { watching: 100, ...beat }))
+    expect(takesViewers(steady({ load: 0.39 }), 1000)).toBe(true)
+    expect(takesViewers(steady({ load: 0.84, watching: 49 }), 1000)).toBe(true)
+    expect(takesViewers(after([...times(3, { watching: 100, load: 0.2 }), { watching: 100, load: 1 }]), 200)).toBe(true)
+    expect(takesViewers(steady({ load: 0.84 }), 100)).toBe(true)
+    expect(takesViewers(steady({ load: 0.84 }), 102)).toBe(false)
   })
 })
 

@@ -79,6 +79,39 @@ describe('a UDP port of Node', () => {
     await expect.poll(() => came.at(-1), POLL).toBe('last')
     peer.close()
   })
+
+  it('says how long datagrams wait when more come than its process can take, and not once it is emptied', async () => {
+    const peer = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(peer, 'listening')
+    let nowMs = 0
+    /** How long each has waited, and how long the port says. */
+    const waits: [number, number][] = []
+    const port = await openUdp(
+      { host: '127.0.0.1', port: 0 },
+      (_datagram, _from, saidMs = 0) => {
+        waits.push([nowMs, saidMs])
+        nowMs += 10
+      },
+      () => nowMs,
+    )
+    const send = (count: number): void => {
+      for (let n = 0; n < count; n++) peer.send('x', port.port, '127.0.0.1')
+    }
+    try {
+      send(300)
+      await expect.poll(() => waits.length, POLL).toBe(300)
+      for (const [waitedMs, saidMs] of waits) expect(saidMs).toBeLessThanOrEqual(waitedMs)
+      // The first probe was sent after the first turn, of 32.
+      expect(waits.at(-1)).toEqual([2990, 2670])
+      send(1)
+      await expect.poll(() => waits.length, POLL).toBe(301)
+      send(1)
+      await expect.poll(() => waits.at(301)?.[1], POLL).toBe(0)
+    } finally {
+      await port.close()
+      peer.close()
+    }
+  })
 })
 
 it('the port of a process is served by JavaScript alone when that is asked for, and says so', async () => {

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { timeOrderedId } from '../../../base/ids.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
-import { type ChannelFailure, noSuch } from '../../../core/channels/errors.ts'
+import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
+import { type ChannelFailure, noSuch, refusal } from '../../../core/channels/errors.ts'
 import { admit, type Grant, type PlaybackRules } from '../../../core/channels/playback.ts'
 import { bearer } from '../auth.ts'
 import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
@@ -50,6 +51,7 @@ async function sendMaster(
   if (parts.tickets.isOfNode(request.query.node, distributionId)) return sendToNode(parts, distributionId, reply)
   const asked = await admittedTo(parts, request)
   if (!asked.ok) return refuse(reply, asked.error)
+  if (isFull(parts)) return refuse(reply, NODE_FULL)
   const master = await distributionMaster(parts, asked.value.rules)
   // The rules may have changed meanwhile.
   const admitted = await admittedTo(parts, request)
@@ -57,6 +59,15 @@ async function sendMaster(
   if (!master.ok) return refuse(reply, master.error)
   const text = master.value.with(ticketFor(parts, admitted.value))
   return send(parts, admitted.value, request, reply, { bytes: Buffer.from(text), type: PLAYLIST, cache: 'no-store' })
+}
+
+const NODE_FULL = refusal('node_full', SESSION_LIMITS.node_full.text)
+
+/** Whether this node takes no new viewers because of its load. Those who have a ticket go on. */
+function isFull({ ctx: { nodeLoad, sessions } }: PlaybackParts): boolean {
+  const isRefused = nodeLoad.refusalOf({ action: 'view', protocol: 'hls', room: null }) !== null
+  if (isRefused) sessions.counts.refused.add('node_full')
+  return isRefused
 }
 
 /** Another node has viewers of engines of this node, and decides on them. */

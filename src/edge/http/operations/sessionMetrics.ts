@@ -141,7 +141,7 @@ function registerBooks(registry: Registry, { sessions, clock }: Context): void {
   registry.registerMetric(cut)
   const lastCut = new Histogram({
     name: 'sluice_change_cut_seconds',
-    help: 'Time from a change of a token, at any node, until the media of the last session here that it ends had stopped.',
+    help: 'Time from a change of tokens or a request to end sessions, at any node, until the media of the last session here had stopped.',
     buckets: CUT_BUCKETS,
     registers: [],
   })

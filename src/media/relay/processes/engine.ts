@@ -175,6 +175,10 @@ class RelayEngine implements MediaEngine {
     return { process, hasRoom: this.#placement.hasRoom(room, process) }
   }
 
+  viewersOf(process: number): number {
+    return this.#placement.viewersOf(process)
+  }
+
   view(offer: ViewOffer): Promise<Negotiated> {
     return this.#negotiate(offer, 'viewer', (worker) => worker.call('view', offer))
   }

@@ -116,6 +116,11 @@ export class Placement {
     if (part === 'viewer') process.viewers += by
   }
 
+  /** The viewers of a process. */
+  viewersOf(index: number): number {
+    return this.#processes[index]?.viewers ?? 0
+  }
+
   /** A process reports the share of the last second in which its thread had work. */
   report(index: number, load: number): void {
     const process = this.#processes[index]

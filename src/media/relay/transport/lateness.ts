@@ -60,3 +60,54 @@ export class LoopTurns {
     return (nowMs - this.#beforeMs) / 2
   }
 }
+
+/** libuv reads so many datagrams of a socket in a turn (`uv__udp_recvmsg`), and leaves the others for the next. */
+export const READ_MAX = 32
+const PROBE_MS = 100
+/** Ten seconds of them: longer than the memory of a socket lasts. */
+const PROBES_MAX = 100
+
+/**
+ * How long datagrams wait in a socket that is not emptied. `LoopTurns` cannot see that: its turns are short. So the socket sends
+ * probes to itself, which wait behind what is there. While it is emptied in each turn it sends none.
+ */
+export class SocketBacklog {
+  #read = 0
+  #isLeft = false
+  /** When the probes that have not come back were sent, the oldest first. */
+  #sentAtMs: number[] = []
+  #probedAtMs = Number.NEGATIVE_INFINITY
+  #waitedMs = 0
+
+  /** A datagram is read. Returns whether it is the first one of its turn: then call `turned` after the turn. */
+  read(): boolean {
+    this.#read += 1
+    return this.#read === 1
+  }
+
+  /** Returns whether to send a probe now. */
+  turned(nowMs: number): boolean {
+    this.#isLeft = this.#read >= READ_MAX
+    this.#read = 0
+    if (!this.#isLeft) {
+      this.#sentAtMs = []
+      this.#waitedMs = 0
+      return false
+    }
+    if (nowMs - this.#probedAtMs < PROBE_MS) return false
+    this.#probedAtMs = nowMs
+    if (this.#sentAtMs.push(nowMs) > PROBES_MAX) this.#sentAtMs.shift()
+    return true
+  }
+
+  /** A probe is back. The kernel may have dropped those before it. */
+  probed(sentAtMs: number, nowMs: number): void {
+    this.#sentAtMs = this.#sentAtMs.filter((atMs) => atMs > sentAtMs)
+    this.#waitedMs = nowMs - sentAtMs
+  }
+
+  /** How long what is read now has waited at least; undefined: the last turn left nothing. */
+  waitedMs(nowMs: number): number | undefined {
+    return this.#isLeft ? Math.max(this.#waitedMs, nowMs - (this.#sentAtMs[0] ?? nowMs)) : undefined
+  }
+}

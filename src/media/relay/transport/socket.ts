@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type Binder, BoundSockets, type OnePort } from './boundSockets.ts'
+import { SocketBacklog } from './lateness.ts'
 
 /** The address of a peer, and the socket of ours that it reaches. */
 export interface Endpoint {
@@ -37,19 +39,28 @@ const ATTEMPTS = 10
 
 /**
  * Handles a datagram. Its memory is reused after the call: keep a copy. `waitedMs`: how long it waited in the socket, where the
- * system says so.
+ * system says so; of a socket of Node at least how long, where it is not emptied.
  */
 export type Receive = (datagram: Buffer, from: Endpoint, waitedMs?: number) => void
 
 /**
  * Opens a port, at `host` or (when that is '') at every address of this machine. A single socket for all of them would do
  * for receiving, but the kernel would then choose the source address of each answer.
+ * @param now monotonic milliseconds
  * @throws the error of the socket when the port is taken
  */
-export async function openUdp(options: { host: string; port: number }, receive: Receive): Promise<UdpPort> {
+export async function openUdp(
+  options: { host: string; port: number },
+  receive: Receive,
+  now: () => number = () => performance.now(),
+): Promise<UdpPort> {
   const binder = { bind, portOf: (socket: Socket) => socket.address().port, close: closed }
   const listen = (socket: Socket, via: number): void => {
-    socket.on('message', (datagram, from) => receive(datagram, { address: from.address, port: from.port, via }))
+    const probes = new Probes(socket, now)
+    socket.on('message', (datagram, from) => {
+      const waitedMs = probes.read(datagram)
+      if (waitedMs !== 'probe') receive(datagram, { address: from.address, port: from.port, via }, waitedMs)
+    })
     // The kernel reports the closed port of a peer here. It says nothing about other peers.
     socket.on('error', () => undefined)
   }
@@ -66,6 +77,47 @@ export async function openUdp(options: { host: string; port: number }, receive: 
       outbox.flush()
       return bound.close()
     },
+  }
+}
+
+const SECRET_BYTES = 16
+const PROBE_BYTES = SECRET_BYTES + 8
+
+/** Measures how long datagrams wait in a socket, by probes that no peer can make. */
+class Probes {
+  readonly #backlog = new SocketBacklog()
+  readonly #secret = randomBytes(SECRET_BYTES)
+  readonly #socket: Socket
+  readonly #now: () => number
+  #isClosed = false
+
+  constructor(socket: Socket, now: () => number) {
+    this.#socket = socket
+    this.#now = now
+    socket.once('close', () => (this.#isClosed = true))
+  }
+
+  /** A datagram is read. See `SocketBacklog.waitedMs`. */
+  read(datagram: Buffer): number | undefined | 'probe' {
+    if (this.#backlog.read()) setImmediate(() => this.#turned())
+    const nowMs = this.#now()
+    if (!this.#isProbe(datagram)) return this.#backlog.waitedMs(nowMs)
+    this.#backlog.probed(datagram.readDoubleBE(SECRET_BYTES), nowMs)
+    return 'probe'
+  }
+
+  #isProbe(datagram: Buffer): boolean {
+    return datagram.length === PROBE_BYTES && datagram.subarray(0, SECRET_BYTES).equals(this.#secret)
+  }
+
+  #turned(): void {
+    const nowMs = this.#now()
+    if (!this.#backlog.turned(nowMs) || this.#isClosed) return
+    const probe = Buffer.alloc(PROBE_BYTES)
+    this.#secret.copy(probe)
+    probe.writeDoubleBE(nowMs, SECRET_BYTES)
+    const { address, port } = this.#socket.address()
+    this.#socket.send(probe, port, address)
   }
 }
 
