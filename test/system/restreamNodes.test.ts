@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { hostKeyOf } from '../../src/config/paths.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { listenFor, type Place as Listener, type RtmpPublication } from '../media/rtmp/publications.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { endChildren, pushTo } from '../support/channels.ts'
+import { credential } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { makeToken } from '../support/testNode.ts'
 import { eventually, until } from '../support/until.ts'
@@ -19,6 +22,7 @@ beforeAll(async () => {
   nodes = [await runApp({ flags }), await runApp({ flags })]
   targets = [await listenFor(), await listenFor()]
 })
+afterEach(endChildren)
 afterAll(async () => {
   for (const one of targets) await one.stop()
   for (const node of nodes) await node.close()
@@ -77,4 +81,44 @@ test('targets of a broadcast at another node are added, taken away and switched 
     expect(await of('first')).toEqual(['connecting', 'live', 'off', 'connecting', 'live', 'off'])
     expect(await of('second')).toEqual(['connecting', 'live', 'off'])
   })
+})
+
+test('targets of an engine go with it to the node of its publisher: they end at the one and are dialled at the other, once each', async () => {
+  const authorization = await credential(nodes[0], 'write')
+  const v2 = async (path: string, body: object = {}) =>
+    (await nodes[0].call('POST', `/v2${path}`, body, { authorization })).json?.data
+  const target = await listenFor()
+  const { id: abrLadderId } = await v2('/abr', { name: 'tiny', video: [{ width: 96, height: 54, bitrate: 100_000 }] })
+  const engines = [{ name: 'Main', quality: { abrLadderId }, restream: [targetOf(target, 'engine')] }]
+  const {
+    id,
+    ingests,
+    engines: made,
+  } = await v2('/channels', {
+    name: 'Stage',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines }],
+  })
+  await v2(`/channels/${id}/start`)
+  const pushAt = (at: 0 | 1) => pushTo(`rtmp://127.0.0.1:${nodes[at].rtmpPort}/live/${ingests[0].streamKey}`)
+  const nodeOfEngine = async () => {
+    const state = await nodes[0].app.ctx.store.read.engineStates.get(made[0].id)
+    return nodes.findIndex(({ dataDir }) => state?.node?.startsWith(`${hostKeyOf(dataDir)}#`))
+  }
+  const takes = (publication: RtmpPublication) => until(() => publication.frames.length > 25)
+  pushAt(0)
+  const first = await publicationOf(target)
+  await takes(first)
+  expect([first.reason, await nodeOfEngine()]).toEqual([null, 0])
+  pushAt(1)
+  const second = await until(() => {
+    // Never two of them: a service would refuse the second one, or cut the first.
+    expect(target.publications.filter(({ reason }) => reason === null).length).toBeLessThan(2)
+    return target.publications[1] ?? false
+  })
+  await takes(second)
+  expect(await nodeOfEngine()).toBe(1)
+  await v2(`/channels/${id}/stop`)
+  await until(() => second.reason !== null)
+  expect(target.publications.map(({ reason }) => reason)).toEqual(['left', 'left'])
+  await target.stop()
 })
