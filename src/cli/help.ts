@@ -15,7 +15,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   user: 'Users of the dashboard',
   token: 'Publish and subscribe tokens: the rights to broadcast and to watch',
   pull: 'Sources that Sluice dials, such as cameras',
-  restream: 'Targets of publish tokens: other servers that get what is published',
+  restream: 'Targets of publish tokens and engines: other servers that get their media',
   access: 'The access log: refusals and their reasons',
   session: 'Active publishers and viewers',
   stream: 'Streams, with their publishers and viewers',

@@ -1,46 +1,45 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { latestTargetEvents, type TargetEventEntry } from '../commands/restream/targetEvents.ts'
 import { readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
-import { readToken } from '../commands/tokens/readTokens.ts'
-import { syncRestream } from '../commands/tokens/syncRestream.ts'
-import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
 import { hasSecretUrl, isMasked, maskedUrl, RESTREAM_LIMITS, withSecret } from '../core/restream/targets.ts'
 import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
-import type { TokenRecord } from '../core/tokens/rules.ts'
-import type { PublishTokenRecord } from '../core/tokens/schema.ts'
-import { command } from './command.ts'
+import { type Call, command } from './command.ts'
 import { id, required, textFlag, toggleFlag, wholeOr } from './flag.ts'
 import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS } from './listing.ts'
 import { type CliRefusal, usage } from './refusal.ts'
-import { type AccountScope, withAccount } from './session.ts'
+import { holderOf, type Target } from './restreamHolders.ts'
+import { withAccount } from './session.ts'
 
-const TOKEN_ID = id('ID', 'The id of the publish token, as `sluice token list` shows it.')
+const HOLDER_ID = required(
+  'ID',
+  'The id of the publish token, as `sluice token list` shows it, or of the engine, as `sluice channel show` does.',
+)
 const NUMBER = id('N', 'The number of the target, as `sluice restream list` shows it.')
 
-type Targets = PublishTokenRecord['restream']
+type Targets = readonly Target[]
 
 const list = command({
   path: ['restream', 'list'],
-  summary: 'List the targets of a publish token',
-  args: { id: TOKEN_ID },
+  summary: 'List the targets of a publish token or an engine',
+  args: { id: HOLDER_ID },
   flags: CSV_FLAG,
-  examples: ['sluice restream list 7', 'sluice restream list 7 --json'],
+  examples: ['sluice restream list 7', 'sluice restream list en_1BvTL3PCGW4dXdKwCqFkRe --json'],
   run: (call) =>
     withAccount(call, async (scope) => {
-      const targets = await targetsOf(scope, call.args.id)
+      const targets = await holderOf(call.args.id).read(scope)
       return targets.ok ? ok({ json: targets.value, text: targetTable(targets.value) }) : targets
     }),
 })
 
 const add = command({
   path: ['restream', 'add'],
-  summary: 'Send what is published with a token on to another server',
+  summary: 'Send what is published with a token, or what an engine makes, on to another server',
   detail:
     'Reads the stream key from standard input, so that it is in no list of processes. For srt:// that is streamid=…&passphrase=…, ' +
     'for rtsp:// the password of the user in the address, or nothing.',
   args: {
-    id: TOKEN_ID,
+    id: HOLDER_ID,
     url: required(
       'URL',
       'rtmp:// or rtmps:// with the application, without the key; srt:// with a port; or whips:// or rtsp:// with the path.',
@@ -48,7 +47,7 @@ const add = command({
   },
   flags: {
     label: textFlag('LABEL', 'A name for people.'),
-    transcode: toggleFlag('Encode video other than H.264 again for it.'),
+    transcode: toggleFlag('Encode video other than H.264 again for it. Engines make H.264 anyway.'),
   },
   examples: [
     'sluice restream add 7 rtmps://live.example.com/app < key.txt',
@@ -62,16 +61,16 @@ const add = command({
       return err(
         usage('the secrets of srt:// and rtsp:// belong on standard input, and the user of rtsp:// into the address'),
       )
-    const tokenId = call.args.id
     const { label = '', transcode } = call.flags
-    return withAccount(call, (scope) =>
-      change(scope, tokenId, (targets) => ok([...targets, { ...target, label, enabled: true, transcode }])),
-    )
+    const isOfEngine = holderOf(call.args.id).kind === 'engine'
+    if (isOfEngine && transcode) return err(usage('an engine makes H.264 for all of its targets, without --transcode'))
+    const added = { ...target, label, enabled: true, ...(isOfEngine ? {} : { transcode }) }
+    return change(call, (targets) => ok([...targets, added]))
   },
 })
 
 /** Joins what came on standard input to a URL. Null: the URL has a secret, which lists of processes show, or no user for a password. */
-function addressOf(url: string, secret: string): Pick<Targets[number], 'url' | 'key'> | null {
+function addressOf(url: string, secret: string): Pick<Target, 'url' | 'key'> | null {
   if (!hasSecretUrl(url)) return { url, key: secret }
   const joined = secret === '' ? url : withSecret(url, secret)
   if (isMasked(maskedUrl(url)) || (secret !== '' && joined === url)) return null
@@ -80,28 +79,27 @@ function addressOf(url: string, secret: string): Pick<Targets[number], 'url' | '
 
 const remove = command({
   path: ['restream', 'remove'],
-  summary: 'Take a target away from a publish token',
-  args: { id: TOKEN_ID, n: NUMBER },
+  summary: 'Take a target away from a publish token or an engine',
+  args: { id: HOLDER_ID, n: NUMBER },
   examples: ['sluice restream remove 7 1', 'sluice restream remove 7 2 --json'],
-  run: (call) =>
-    withAccount(call, (scope) => changeOne(scope, call.args, (targets, at) => targets.filter((_, one) => one !== at))),
+  run: (call) => changeOne(call, (targets, at) => targets.filter((_, one) => one !== at)),
 })
 
 const enable = command({
   path: ['restream', 'enable'],
-  summary: 'Send to a target of a publish token again',
-  args: { id: TOKEN_ID, n: NUMBER },
+  summary: 'Send to a target again',
+  args: { id: HOLDER_ID, n: NUMBER },
   examples: ['sluice restream enable 7 1', 'sluice restream enable 7 2 --json'],
-  run: (call) => withAccount(call, (scope) => changeOne(scope, call.args, switched(true))),
+  run: (call) => changeOne(call, switched(true)),
 })
 
 const disable = command({
   path: ['restream', 'disable'],
-  summary: 'Send nothing to a target of a publish token, and keep it',
+  summary: 'Send nothing to a target, and keep it',
   detail: 'Only this target ends; the broadcast and the other targets go on.',
-  args: { id: TOKEN_ID, n: NUMBER },
+  args: { id: HOLDER_ID, n: NUMBER },
   examples: ['sluice restream disable 7 1', 'sluice restream disable 7 2 --json'],
-  run: (call) => withAccount(call, (scope) => changeOne(scope, call.args, switched(false))),
+  run: (call) => changeOne(call, switched(false)),
 })
 
 const switched =
@@ -111,53 +109,37 @@ const switched =
 
 const sync = command({
   path: ['restream', 'sync'],
-  summary: 'Dial the targets of a publish token again that were refused or have failed',
-  args: { id: TOKEN_ID },
+  summary: 'Dial targets again that were refused or have failed',
+  args: { id: HOLDER_ID },
   examples: ['sluice restream sync 7', 'sluice restream sync 7 --json'],
   run: (call) =>
-    withAccount(call, async ({ ctx, actor }) => {
-      const done = await syncRestream(ctx, actor, call.args.id)
+    withAccount(call, async (scope) => {
+      const done = await holderOf(call.args.id).sync(scope)
       return done.ok ? ok({ json: true, text: '', hint: 'The targets are dialled within some seconds.' }) : done
     }),
 })
 
-async function targetsOf({ ctx, accountId }: AccountScope, tokenId: number): Promise<Result<Targets, CliRefusal>> {
-  const found = await readToken(ctx, accountId, 'publish', tokenId)
-  return found.ok ? ok(restreamOf(found.value)) : found
-}
-
 /** Keys are as records show them, which means to an update that they stay. */
-async function change(
-  scope: AccountScope,
-  tokenId: number,
-  to: (targets: Targets) => Result<Targets, CliRefusal>,
-): Promise<Result<{ json: Targets; text: Listing }, CliRefusal>> {
-  const before = await targetsOf(scope, tokenId)
-  if (!before.ok) return before
-  const restream = to(before.value)
-  if (!restream.ok) return restream
-  const { ctx, actor } = scope
-  const updated = await updateToken(ctx, actor, 'publish', tokenId, { restream: restream.value })
-  if (!updated.ok) return updated
-  const targets = restreamOf(updated.value)
-  return ok({ json: targets, text: targetTable(targets) })
-}
+const change = (call: Call & { args: { id: string } }, to: (targets: Targets) => Result<Targets, CliRefusal>) =>
+  withAccount(call, async (scope) => {
+    const holder = holderOf(call.args.id)
+    const before = await holder.read(scope)
+    const next = before.ok ? to(before.value) : before
+    const written = next.ok ? await holder.write(scope, next.value) : next
+    return written.ok ? ok({ json: written.value, text: targetTable(written.value) }) : written
+  })
 
 /** The same for the target with a number, as lists show it. */
-const changeOne = (
-  scope: AccountScope,
-  { id: tokenId, n }: { id: number; n: number },
-  to: (targets: Targets, at: number) => Targets,
-) =>
-  change(scope, tokenId, (targets) =>
-    n > targets.length ? err(failure('not_found', `The token has no target ${n}`)) : ok(to(targets, n - 1)),
-  )
-
-const restreamOf = (record: TokenRecord): Targets => ('restream' in record ? record.restream : [])
+const changeOne = (call: Call & { args: { id: string; n: number } }, to: (targets: Targets, at: number) => Targets) =>
+  change(call, (targets) => {
+    const { n, id: holderId } = call.args
+    if (n <= targets.length) return ok(to(targets, n - 1))
+    return err(failure('not_found', `The ${holderOf(holderId).kind} has no target ${n}`))
+  })
 
 interface Row {
   readonly n: number
-  readonly target: Targets[number]
+  readonly target: Target
 }
 
 const yesNo = (is: boolean): string => (is ? 'yes' : 'no')
@@ -168,7 +150,7 @@ const COLUMNS: Columns<Row> = {
   key: ['text', ({ target }) => target.key],
   label: ['text', ({ target }) => target.label],
   enabled: ['text', ({ target }) => yesNo(target.enabled)],
-  transcode: ['text', ({ target }) => yesNo(target.transcode)],
+  transcode: ['text', ({ target }) => yesNo(target.transcode ?? false)],
 }
 
 const targetTable = (targets: Targets): Listing =>

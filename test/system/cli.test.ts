@@ -130,6 +130,32 @@ describe('a store of its own', () => {
     rmSync(own, { recursive: true })
   })
 
+  it('adds targets to an engine with the same commands, and keeps their keys when it changes others', async () => {
+    const own = newDirectory()
+    const within = (argv: string[], input = '') => command(['--data', own, ...argv], { input })
+    const channel = (await within(['channel', 'create', '--name', 'Stage'])).stdout.trim()
+    const { engines } = parsed((await within(['channel', 'show', channel, '--json'])).stdout) as {
+      engines: { id: string }[]
+    }
+    const id = engines[0]?.id ?? ''
+    const add = (url: string, key: string, ...more: string[]) =>
+      within(['restream', 'add', id, url, ...more, '--json'], key)
+    await add('rtmps://live.example.com/app', 'live_0123456789', '--label', 'TV')
+    const both = await add('rtsp://user@media.example.com/show', 'a-password')
+    const first = { id: '1', url: 'rtmps://live.example.com/app', key: '••••789', label: 'TV', enabled: true }
+    const second = { id: '2', url: 'rtsp://user:••••rd@media.example.com/show', key: '', label: '', enabled: true }
+    expect(parsed(both.stdout)).toEqual([first, second])
+    const refused = await add('rtmp://live.example.com/app', 'live_0123456789', '--transcode')
+    expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('without --transcode') })
+    const disabled = await within(['restream', 'disable', id, '2', '--json'])
+    expect(parsed(disabled.stdout)).toEqual([first, { ...second, enabled: false }])
+    expect(await within(['restream', 'sync', id])).toMatchObject({ status: 0, stdout: '' })
+    expect((await within(['restream', 'remove', id, '3'])).stderr).toContain('The engine has no target 3')
+    expect(parsed((await within(['restream', 'remove', id, '1', '--json'])).stdout)).toMatchObject([{ id: '2' }])
+    expect((await within(['restream', 'list', 'en_none'])).status).toBe(1)
+    rmSync(own, { recursive: true })
+  })
+
   it('creates tokens, signs with them, checks them and revokes signed tokens', async () => {
     const hls = ['--rendition', '360:600000', '--rendition', '480:1200000', '--hls-codecs', 'source']
     const publish = await at('token', 'create', '--label', 'Studio 1', '--stream', 'studio-1', '--secure', ...hls)
