@@ -53,3 +53,33 @@ test('sources are added, changed, switched off and deleted on the page of their 
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })
+
+test('a source of a channel gets another address while that is stopped, and the page says why it cannot', async () => {
+  const url = 'rtsp://viewer:s3cret-pass@camera.invalid/one'
+  const { id } = (await dashboard.v2('POST', '/channels', {
+    name: 'Door',
+    ingests: [{ name: 'Camera', type: 'rtsp-pull', url, engines: [{ name: 'Main' }] }],
+  })) as { id: string }
+  const page = await dashboard.open(`/channels/${id}`)
+  onTestFinished(() => page.close())
+  const dialog = page.getByRole('dialog')
+  const address = dialog.locator('.field', { hasText: 'Address of the source' })
+  const button = { name: 'Change address', exact: true }
+  const change = async (to: string): Promise<void> => {
+    await address.locator('input').fill(to)
+    await dialog.getByRole('button', button).click()
+  }
+  await page.getByRole('button', button).click()
+  expect(await address.locator('input').inputValue()).toContain('viewer')
+  await change('http://camera.invalid/two')
+  await address.locator('.err').waitFor()
+  expect(await axe(page)).toEqual([])
+  await change('rtsp://viewer:0ther-pass@camera.invalid/two')
+  await page.locator('main code', { hasText: 'camera.invalid/two' }).waitFor()
+  expect(await page.content()).not.toContain('-pass')
+  await dashboard.v2('POST', `/channels/${id}/start`)
+  await page.getByRole('button', button).click()
+  await change('rtsp://camera.invalid/three')
+  await dialog.getByText('stop it first').waitFor()
+  await dashboard.v2('POST', `/channels/${id}/stop`)
+})

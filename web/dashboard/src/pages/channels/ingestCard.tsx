@@ -12,6 +12,7 @@ import { toast } from '../../parts/toast.tsx'
 import { bitrate } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { ChangeSource } from './ingestSource.tsx'
 
 const text = words.channel
 /** The application of publishers that push into a channel. */
@@ -58,7 +59,12 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
           <CopyField label={text.key} what={text.key} value={ingest.streamKey} isSecret />
         )}
       </div>
-      {isPush(ingest.type) && canChange() && <Rotate ingest={ingest} onChanged={onChanged} />}
+      {canChange() &&
+        (isPush(ingest.type) ? (
+          <Rotate ingest={ingest} onChanged={onChanged} />
+        ) : (
+          <ChangeSource ingest={ingest} onChanged={onChanged} />
+        ))}
     </div>
   )
 }
