@@ -73,8 +73,9 @@ globalThis.own = { start: null, gaps: [], frames: 0 }
 {
   const begun = Date.now()
   let last = null
-  const look = () => {
+  const look = (_, { captureTime }) => {
     const now = Date.now()
+    if (captureTime !== undefined) own.behind = performance.now() - captureTime
     own.start ??= now - begun
     if (last !== null && now - last > 190) {
       own.gaps.push(now - last)
@@ -91,6 +92,8 @@ globalThis.own = { start: null, gaps: [], frames: 0 }
 interface Own {
   start: number
   gaps: number[]
+  /** Milliseconds, by the browser's own sum. */
+  behind: number
 }
 
 async function watching(attributes: object, options?: PlayerPageOptions): Promise<PlayerPage> {
@@ -113,15 +116,20 @@ const expectClose = (ms: number, ownMs: number): void => expect(Math.abs(ms - ow
 
 const sumOf = (all: readonly number[]): number => all.reduce((sum, ms) => sum + ms, 0)
 
-test('a player over WHEP reports when the page saw its first frame', async () => {
+test('a player over WHEP reports when the page saw its first frame, and how far it is behind the server', async () => {
   const site = await watching({ mode: 'whep' })
   await site.evaluate(WATCH)
   await site.reaches('playing')
   await site.plays()
+  // Times of the server come with its second report.
+  await expect.poll(() => site.evaluate('own.behind'), SOON).toBeGreaterThan(0)
+  // Statistics are read once a second.
+  await expect.poll(() => site.evaluate('(own.knownSince ??= Date.now()) < Date.now() - 3000'), SOON).toBe(true)
   const own = await leave(site)
   await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(1)
   const quality = await reported('counted', 'whep')
   expectClose(1000 * (quality?.startSeconds ?? 0), own.start)
+  expectClose(1000 * (quality?.behindSeconds ?? 0), own.behind)
   expect(quality).toMatchObject({ started: 1, failures: {}, switches: 0 })
 })
 

@@ -311,6 +311,9 @@ describe('statistics', () => {
       bytesReceived: 100_000 * seconds,
       packetsReceived: 90 * seconds,
       packetsLost: 10 * seconds,
+      framesDropped: seconds / 2,
+      jitterBufferDelay: 1.5 * seconds,
+      jitterBufferEmittedCount: 30 * seconds,
     },
     { id: 'S', type: 'inbound-rtp', kind: 'audio', codecId: 'A', timestamp: 1000 * seconds, bytesReceived: 0 },
   ]
@@ -326,6 +329,9 @@ describe('statistics', () => {
       audioCodec: 'opus',
       loss: 0.1,
       roundTripMs: 42,
+      dropped: 6,
+      bufferSeconds: 0.05,
+      behindSeconds: expect.closeTo(0.071, 6) as number,
     })
     await viewer.stop()
     expect(await viewer.stats()).toBe(null)

@@ -155,14 +155,17 @@ it('of a viewer over WHEP goes below the resource of its session, before that is
       frameHeight: 360,
       freezeCount: 1,
       totalFreezesDuration: 0.5,
+      jitterBufferDelay: 3,
+      jitterBufferEmittedCount: 30,
     },
+    { type: 'candidate-pair', nominated: true, currentRoundTripTime: 0.02 },
   ]
   browser.peer.become('connected')
   await browser.pass(100)
   browser.leave()
   await browser.pass(0)
   expect(browser.reports).toEqual([
-    expect.objectContaining({ n: 1, frames: 30, dropped: 1, height: 360, stalls: 1, stalled: 500 }),
+    expect.objectContaining({ n: 1, frames: 30, dropped: 1, height: 360, stalls: 1, stalled: 500, behind: 110 }),
   ])
   expect(browser.requests('DELETE')).toHaveLength(1)
 })

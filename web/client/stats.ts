@@ -1,3 +1,5 @@
+import { numberOf, type Playout, PlayoutReader, readReports, type Report, roundTripOf } from './playout.ts'
+
 /** Figures of the video that is sent or received. With simulcast: those of the largest layer. */
 export interface VideoStats {
   readonly width: number
@@ -8,7 +10,7 @@ export interface VideoStats {
 }
 
 /** Figures of a connection. Rates cover the time since the last call. */
-export interface MediaStats {
+export interface MediaStats extends Playout {
   /** Bits per second of all audio and video; with simulcast of all layers. */
   readonly bitrate: number
   /** Null as long as no video flows. */
@@ -18,9 +20,9 @@ export interface MediaStats {
   readonly loss: number
   /** Null: not known. */
   readonly roundTripMs: number | null
+  /** Pictures that came and were not shown, since the connection began. Null: not known. */
+  readonly dropped: number | null
 }
-
-type Report = Readonly<Record<string, unknown>> & { readonly type: string; readonly id: string }
 
 /** Sums since the begin of the connection. */
 interface Totals {
@@ -33,7 +35,7 @@ interface Totals {
 
 const NOTHING: Totals = { atMs: 0, bytes: 0, frames: 0, packets: 0, lost: 0 }
 
-const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
+const number = (value: unknown): number => numberOf(value) ?? 0
 const sum = (reports: readonly Report[], ...names: string[]): number =>
   reports.reduce((total, report) => total + names.reduce((part, name) => part + number(report[name]), 0), 0)
 /** Totals begin again when a layer or a connection does. */
@@ -41,10 +43,11 @@ const grown = (now: number, before: number): number => Math.max(0, now - before)
 
 /** Reads the statistics of one connection after the other; rates cover the time since the last call. */
 export class StatsReader {
+  readonly #playout = new PlayoutReader()
   #before: Totals = NOTHING
 
   async read(pc: RTCPeerConnection): Promise<MediaStats> {
-    const all = [...((await pc.getStats()) as unknown as Map<string, Report>).values()]
+    const all = await readReports(pc)
     const streams = all.filter(({ type }) => type === 'inbound-rtp' || type === 'outbound-rtp')
     const video = largest(streams.filter(({ kind }) => kind === 'video'))
     const totals = totalsOf(all, streams, video)
@@ -65,6 +68,8 @@ export class StatsReader {
       ),
       loss: lost === 0 ? 0 : Math.min(1, lost / (packets + (isReceiver(streams) ? lost : 0))),
       roundTripMs: roundTripOf(all),
+      dropped: numberOf(video?.['framesDropped']),
+      ...this.#playout.read(all),
     }
   }
 }
@@ -91,19 +96,4 @@ function totalsOf(all: readonly Report[], streams: readonly Report[], video: Rep
 function codecOf(all: readonly Report[], stream: Report | undefined): string {
   const mimeType = all.find(({ id }) => id === stream?.['codecId'])?.['mimeType']
   return typeof mimeType === 'string' ? (mimeType.split('/')[1] ?? '') : ''
-}
-
-/** Firefox knows it only from the reports of the other side. */
-function roundTripOf(all: readonly Report[]): number | null {
-  const transport = all.find(({ type }) => type === 'transport')
-  const pairs = all.filter(({ type }) => type === 'candidate-pair')
-  const selected = transport?.['selectedCandidatePairId']
-  const times = [
-    ...pairs
-      .filter(({ id, nominated }) => (selected === undefined ? nominated : id === selected))
-      .map(({ currentRoundTripTime }) => currentRoundTripTime),
-    ...all.filter(({ type }) => type === 'remote-inbound-rtp').map(({ roundTripTime }) => roundTripTime),
-  ]
-  const seconds = times.find((time) => typeof time === 'number')
-  return seconds === undefined ? null : Math.round(seconds * 1000)
 }

@@ -1,6 +1,5 @@
-import { type ClientState, type SluiceError, type ViewerLayer, WhepViewer } from '../client/index.ts'
+import { type ClientState, type MediaStats, type SluiceError, type ViewerLayer, WhepViewer } from '../client/index.ts'
 import type { Figures, Level, Playback, PlaybackState, PlaybackTarget } from './playback.ts'
-import { WhepFigures } from './whepFigures.ts'
 
 /** A network that blocks WebRTC is no reason to wait longer: HLS is next. */
 const CONNECT_TIMEOUT_MS = 5000
@@ -20,7 +19,6 @@ export class WhepPlayback implements Playback {
   readonly delivery = 'whep'
   readonly #target: PlaybackTarget
   readonly #viewer: WhepViewer
-  readonly #reader = new WhepFigures()
   #layerIds: readonly string[] = []
   /** The layer that the viewer has chosen; null: the bandwidth decides. */
   #choice: string | null = null
@@ -113,14 +111,21 @@ export class WhepPlayback implements Playback {
       this.#looksWithoutMedia = 0
       return
     }
-    const report = await this.#viewer.getStats()
-    if (report !== null) this.#figures = this.#reader.read(stats, report)
+    this.#figures = figuresOf(stats)
     const wasGone = this.#looksWithoutMedia >= LOOKS_WITHOUT_MEDIA
     this.#looksWithoutMedia = stats.bitrate === 0 ? this.#looksWithoutMedia + 1 : 0
     const isGone = this.#looksWithoutMedia >= LOOKS_WITHOUT_MEDIA
     if (isGone !== wasGone) this.#target.onState(isGone ? 'interrupted' : 'playing', null)
   }
 }
+
+const figuresOf = ({ video, audioCodec, ...figures }: MediaStats): Figures => ({
+  ...figures,
+  width: video?.width ?? 0,
+  height: video?.height ?? 0,
+  framesPerSecond: video?.framesPerSecond ?? null,
+  codecs: [video?.codec, audioCodec].filter(Boolean).join(', '),
+})
 
 /** Its height; layers of the same height, and those whose size is not known, also say their bitrate. */
 function nameOf({ height, bitrate, encodingId }: ViewerLayer, all: readonly ViewerLayer[]): string {
