@@ -94,6 +94,17 @@ describe('frames of another protocol', () => {
     expect(video.track?.isAskable).toBe(false)
   })
 
+  it('have the clock of the frame that came soonest after its time: the first ones waited', () => {
+    const { clock, feed, packetsOf } = feedAt([VIDEO, OPUS])
+    const [{ track: video }, { track: audio }] = [packetsOf('video'), packetsOf('audio')]
+    for (const timeMs of [1000, 1040, 1080]) feed.frame(frame('video', timeMs, nal(0x41, 30), timeMs === 1000))
+    clock.nowMs = 5040
+    feed.frame(frame('video', 1400, nal(0x41, 30)))
+    clock.nowMs = 5100
+    feed.frame(frame('audio', 1430, Buffer.alloc(50)))
+    expect([video?.timeline.wallAt(90 * 1400), audio?.timeline.wallAt(48 * 1400)]).toEqual([5040, 5040])
+  })
+
   it('begin a keyframe with the parameter sets, unless it has its own', () => {
     const [sps, pps] = [Buffer.from([0x67, 0x42, 0xe0, 0x1f, 1]), Buffer.from([0x68, 0xce])]
     const config = Buffer.from([1, 0x42, 0xe0, 0x1f, 0xff, 0xe1, 0, 5, ...sps, 1, 0, 2, ...pps])

@@ -98,7 +98,7 @@ export class FrameFeed implements FrameSink {
   rest(): void {
     this.#video = null
     this.#audio = null
-    this.#originMs = null
+    this.#originMs = Number.POSITIVE_INFINITY
     this.#backlogs = { video: new Backlog(), audio: new Backlog() }
     this.#paced = []
     this.tracks(this.#reported)
@@ -135,10 +135,13 @@ export class FrameFeed implements FrameSink {
     this.#keepTime(track, timestamp, timeUs)
   }
 
-  /** Audio and video share one clock, `timeUs`. The first frame sets its offset to ours. */
-  #originMs: number | null = null
+  /**
+   * Audio and video share one clock, `timeUs`. The frame that came soonest after its time sets its offset to ours: the first ones
+   * may have waited, and then viewers would see what is yet to come.
+   */
+  #originMs = Number.POSITIVE_INFINITY
   #keepTime(track: RtpTrack, timestamp: number, timeUs: number): void {
-    this.#originMs ??= this.#options.now() - timeUs / 1000
+    this.#originMs = Math.min(this.#originMs, this.#options.now() - timeUs / 1000)
     track.timeline.reported(timestamp, this.#originMs + timeUs / 1000)
   }
 }
