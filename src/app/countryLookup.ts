@@ -2,6 +2,7 @@ import { type CountryDatabase, openCountryDatabase } from '../base/geoip.ts'
 import type { Logger } from '../base/log.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { Config } from '../config/schema.ts'
+import type { CountryFile } from '../edge/http/about/upkeep.ts'
 import { NOTHING_PREPARED, type Prepared } from './prepared.ts'
 
 /** The country database that `geoip.database` names at present. */
@@ -17,6 +18,11 @@ export class CountryLookup {
   /** Without a database no address has a country. */
   get isThere(): boolean {
     return this.#database !== null
+  }
+
+  /** The file in use; null: there is none. */
+  get file(): CountryFile | null {
+    return this.#database && { path: this.#path, builtMs: this.#database.builtMs }
   }
 
   /** ISO 3166-1 alpha-2 upper case; null: not known. */

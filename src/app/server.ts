@@ -11,6 +11,7 @@ import { startDrain } from './drain.ts'
 import { openEncoders } from './encoders.ts'
 import { offlineFfmpeg } from './offline.ts'
 import { openVideoEncoder } from './videoEncoder.ts'
+import { LocalBackups } from './backupDesk.ts'
 import { configurationOf, doctorOf } from './operator.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
@@ -48,6 +49,7 @@ import type { Transport } from '../core/restream/targets.ts'
 import { startRestreams } from './restream.ts'
 import { openRtmp } from './rtmp.ts'
 import { openSrt } from './srt.ts'
+import { LocalStorage } from './storageSurvey.ts'
 import { useSplice } from './segmentMemory.ts'
 import { startSessions } from './sessions.ts'
 import { openTls, type Tls } from './tls.ts'
@@ -231,6 +233,7 @@ export function buildHttp(
   const openFiles = openFilesLimit()
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
+  const storage = new LocalStorage(app)
   return buildServer(ctx, {
     ...(tls ? { https: { ...tls, hstsSeconds: () => app.config.tls.hstsSeconds } } : {}),
     ...(engine
@@ -262,6 +265,9 @@ export function buildHttp(
     facts: () => factsOf(app.config),
     configuration: () => configurationOf(app, readConfig),
     doctor: doctorOf(app, readConfig),
+    backups: new LocalBackups(app),
+    storage: () => storage.read(),
+    countryFile: () => app.countries.file,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     connections: liveView(() => ({

@@ -48,6 +48,13 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
+/** The size of a file, bytes; null: it is not there. */
+export const fileSize = (path: string): Promise<number | null> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => null,
+  )
+
 /** A new file that only its owner can read. */
 export const NEW_FILE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR
 

@@ -6,6 +6,8 @@ import type { Logger } from './log.ts'
 export interface CountryDatabase {
   /** ISO 3166-1 alpha-2 upper case; null when the database does not know the address. */
   countryOf(address: string): string | null
+  /** When its provider made it, epoch milliseconds; null: it does not say. */
+  readonly builtMs: number | null
   /** Reads the file again when it has changed. If the file cannot be read, the old data stays in use. */
   reload(): void
 }
@@ -19,6 +21,9 @@ export function openCountryDatabase(path: string, log: Logger): CountryDatabase 
   let reader = read(path)
   return {
     countryOf: (address) => countryIn(reader.get(address)),
+    get builtMs() {
+      return reader.metadata.buildEpoch.getTime() || null
+    },
     reload() {
       try {
         const now = fingerprint(path)

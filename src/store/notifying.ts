@@ -26,6 +26,7 @@ export function notifyingStore(store: Store, notify: () => void): Store {
     ping: () => store.ping(),
     time: () => store.time(),
     connections: () => store.connections(),
+    tableSizes: (rowsMax) => store.tableSizes(rowsMax),
     close: () => store.close(),
   }
 }

@@ -108,8 +108,21 @@ export interface Store {
   time(): Promise<number>
   /** Null with SQLite, which has no server. */
   connections(): Promise<PoolConnections | null>
+  /** The tables of the database, the largest first. Rows are counted up to `rowsMax`, where they have to be counted. */
+  tableSizes(rowsMax: number): Promise<TableSize[]>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
+}
+
+/** How much is in a table. */
+export interface TableSize {
+  readonly name: string
+  /** SQLite counts up to a bound. PostgreSQL estimates. */
+  readonly rows: number
+  /** There are more rows than were counted. */
+  readonly hasMore: boolean
+  /** With its indexes. Null with SQLite, which would read the whole database for it. */
+  readonly bytes: number | null
 }
 
 /** The database is unreachable or cannot write. Nothing was written. The API answers 503 with Retry-After. */

@@ -3,7 +3,7 @@ import { newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 export function operationsSuite(stores: Stores): void {
-  describe('requests to reload, and what files made', () => {
+  describe('requests to reload, what files made, and sizes', () => {
     test('a request waits for its node until it is answered; old ones are pruned', async () => {
       const { store, other } = stores
       const [mine, theirs] = [newAccount(), newAccount()]
@@ -24,6 +24,26 @@ export function operationsSuite(stores: Stores): void {
       expect(await store.read.reloads.waiting(mine, 10)).toEqual([])
       await store.transaction((tx) => tx.reloads.delete(`${mine}2`))
       expect(await store.read.reloads.answer(`${mine}2`)).toBeNull()
+    })
+
+    test('each table has its rows, up to a bound or about, and its bytes where the database knows them', async () => {
+      const { store } = stores
+      await store.transaction((tx) => tx.accounts.insert({ id: newAccount(), name: 'x', createdAtMs: 1 }))
+      const sizes = await store.tableSizes(1000)
+      const accounts = sizes.find(({ name }) => name === 'accounts') ?? expect.fail()
+      if (accounts.bytes === null) {
+        await store.transaction((tx) => tx.accounts.insert({ id: newAccount(), name: 'y', createdAtMs: 1 }))
+        const all = (await store.read.accounts.list()).length
+        for (const [rowsMax, size] of [
+          [all, { rows: all, hasMore: false }],
+          [all - 1, { rows: all - 1, hasMore: true }],
+        ] as const)
+          expect(await store.tableSizes(rowsMax)).toContainEqual({ name: 'accounts', bytes: null, ...size })
+      } else expect(accounts.bytes).toBeGreaterThan(0)
+      expect(sizes.map(({ name }) => name)).toContain('sessions')
+      expect(sizes.map(({ name }) => name).join()).not.toMatch(/kysely|sqlite/)
+      const order = sizes.map(({ bytes, rows }) => bytes ?? rows)
+      expect(order).toEqual(order.toSorted((a, b) => b - a))
     })
 
     test('a name of a kind and account has one resource', async () => {

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { VERSION } from '../../src/base/version.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
+import { withBackupFile } from '../../src/store/backup/backupFile.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const SCRAPE = 'scrape-me-if-you-can'
 const CREDENTIAL = 'relay-credential'
@@ -20,7 +27,14 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-const PATHS = ['/server/configuration', '/server/doctor'] as const
+const PATHS = [
+  '/server/configuration',
+  '/server/doctor',
+  '/server/backup',
+  '/server/backup/file',
+  '/server/storage',
+  '/server/upkeep',
+] as const
 
 interface Key {
   readonly key: string
@@ -84,6 +98,67 @@ describe('the doctor', () => {
     })
     expect(JSON.stringify(checks)).not.toContain(CREDENTIAL)
   })
+})
+
+describe('the backup', () => {
+  const read = async () => (await sluice.call('GET', '/api/server/backup')).json.data
+  const file = (headers?: Record<string, string>) =>
+    fetch(`${sluice.base}/api/server/backup/file`, {
+      headers: { authorization: `Bearer ${sluice.secret}`, ...headers },
+    })
+
+  it('is made beside the server, one at a time, fetched as it is, and both are on record', async () => {
+    expect(await read()).toEqual({ node: sluice.app.ctx.sessions.node, engine: 'sqlite', isRunning: false })
+    expect((await file()).status).toBe(404)
+    await makeToken(sluice, 'publish', { label: 'Saved' })
+    const begin = () => sluice.call('POST', '/api/server/backup')
+    const statuses = (await Promise.all([begin(), begin()])).map(({ status }) => status)
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409])
+    await until(async () => !(await read()).isRunning)
+    const { latest, problem } = await read()
+    expect(problem).toBeUndefined()
+    expect(latest).toMatchObject({ accounts: 1, tokens: 1, version: VERSION })
+    expect(latest.sealedBy).toHaveLength(1)
+
+    const fetched = await file()
+    const content = Buffer.from(await fetched.arrayBuffer())
+    expect(content.length).toBe(latest.bytes)
+    expect(fetched.headers.get('content-disposition')).toMatch(/^attachment; filename="sluice-[\dTZ-]+\.tar"$/)
+    expect(await (await file({ range: 'bytes=0-9' })).text()).toBe('sluice.db\0')
+    const saved = join(sluice.dataDir, 'fetched.tar')
+    writeFileSync(saved, content)
+    const checked = await withBackupFile(saved, async (backup) => backup.check())
+    expect(checked).toEqual({ ok: true, value: undefined })
+    // Neither the key nor an authority may leave by a browser.
+    expect(await withBackupFile(saved, (backup) => backup.secrets())).toMatchObject({
+      value: { keys: [], authority: null },
+    })
+    const rows = await sluice.app.ctx.store.read.audit.recent(sluice.accountId, 3)
+    expect(rows.map(({ action }) => action)).toEqual(['backup.download', 'backup.download', expect.anything()])
+    expect(rows.map(({ actor }) => actor.kind)).toContain('secret')
+  })
+})
+
+it('the storage is told by what fills it, and costs a walk once a minute', async () => {
+  await mkdir(join(sluice.dataDir, 'recordings', 'one'), { recursive: true })
+  writeFileSync(join(sluice.dataDir, 'recordings', 'one', 'recording.mp4'), Buffer.alloc(3000))
+  writeFileSync(join(sluice.dataDir, 'recordings', 'one', 'thumbnail.jpeg'), Buffer.alloc(200))
+  const read = async () => (await sluice.call('GET', '/api/server/storage')).json.data
+  const { volumes, parts, tables } = await read()
+  expect(volumes).toEqual([
+    {
+      directories: [sluice.dataDir, join(sluice.dataDir, 'recordings')],
+      freeBytes: expect.any(Number),
+      totalBytes: expect.any(Number),
+    },
+  ])
+  expect(parts).toContainEqual({ part: 'recordings', files: 1, bytes: 3000, hasMore: false })
+  expect(parts).toContainEqual({ part: 'thumbnails', files: 1, bytes: 200, hasMore: false })
+  expect(parts[0]).toMatchObject({ part: 'database', hasMore: false })
+  expect(parts[0].bytes).toBeGreaterThan(4096)
+  expect(tables).toContainEqual({ name: 'accounts', rows: 1, hasMore: false })
+  writeFileSync(join(sluice.dataDir, 'recordings', 'one', 'other.mp4'), Buffer.alloc(3000))
+  expect((await read()).parts).toEqual(parts)
 })
 
 it('is for admins alone, and for no holder of one account among several', async () => {

@@ -52,6 +52,7 @@ describe('the tarball', () => {
     for (const name of [
       'bin/sluice.js',
       'dist/main.js',
+      'dist/store/backup/thread.js',
       'dist/store/leases/thread.js',
       'dist/program/main.js',
       'dist/media/relay/processes/process.js',

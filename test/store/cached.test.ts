@@ -77,6 +77,7 @@ const watched = (real: Store): Store => ({
   ping: () => real.ping(),
   time: () => real.time(),
   connections: () => real.connections(),
+  tableSizes: (rowsMax) => real.tableSizes(rowsMax),
   close: () => real.close(),
 })
 

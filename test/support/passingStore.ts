@@ -12,5 +12,6 @@ export const passingStore = (store: Store): Store => ({
   ping: () => store.ping(),
   time: () => store.time(),
   connections: () => store.connections(),
+  tableSizes: (rowsMax) => store.tableSizes(rowsMax),
   close: () => store.close(),
 })

@@ -9,10 +9,13 @@ import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { accountRoutes } from './about/account.ts'
 import { attentionRoutes } from './about/attention.ts'
+import { type BackupDesk, backupRoutes } from './about/backup.ts'
 import { type ConfigurationReport, configurationRoutes } from './about/configuration.ts'
 import { type Doctor, doctorRoutes } from './about/doctor.ts'
 import { nodeRoutes } from './about/nodes.ts'
+import { serverStorageRoutes, type StorageSurvey } from './about/serverStorage.ts'
 import { storageRoutes } from './about/storage.ts'
+import { type CountryFile, upkeepRoutes } from './about/upkeep.ts'
 import { clusterRoutes } from './about/clusters.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
@@ -74,6 +77,9 @@ export interface ServerOptions {
   facts: () => ServerFacts
   configuration: () => ConfigurationReport
   doctor: Doctor
+  backups: BackupDesk
+  storage: () => Promise<StorageSurvey>
+  countryFile: () => CountryFile | null
   /** Whether Sluice serves `/demo`. */
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
@@ -236,6 +242,9 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   clusterRoutes(api, ctx, options.facts)
   configurationRoutes(api, ctx, options.configuration)
   doctorRoutes(api, ctx, options.doctor)
+  backupRoutes(api, ctx, peerOf, options.backups)
+  serverStorageRoutes(api, ctx, options.storage)
+  upkeepRoutes(api, ctx, options)
   accountRoutes(api, ctx, peerOf)
   attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)

@@ -22,8 +22,8 @@ const NAME = /^before-.*\.tar$/
 /** What a killed process left of one. The lock lets only one process write here. */
 const UNFINISHED = /^before-.*\.partial-/
 
-/** The directory of the backups that migrations make. */
-const copiesFolder = (database: string): string => join(dirname(database), 'backups')
+/** The directory of the backups that Sluice makes by itself. */
+export const backupsFolder = (database: string): string => join(dirname(database), 'backups')
 
 /**
  * Makes a backup of a database that is about to be migrated, and keeps the last of them. A new database, and one
@@ -34,7 +34,7 @@ export async function copyBeforeMigration(database: string, { keep, version }: M
   const schema = onSqlite(database, { readOnly: true }, schemaOf)
   const pending = [...MIGRATIONS.keys()].filter((name) => !schema.includes(name))
   if (schema.length === 0 || pending.length === 0) return
-  const folder = copiesFolder(database)
+  const folder = backupsFolder(database)
   const made = await makeCopy(database, folder, pending[0] ?? '', version).catch((error: Error) => err(error.message))
   if (made.ok) return removeMatching(folder, NAME, keep)
   throw new NoMigrationCopy(

@@ -7,12 +7,14 @@ import {
   type Reads,
   type Store,
   StoreUnavailable,
+  type TableSize,
   type Tx,
   type WatchListener,
 } from '../store.ts'
 import { changesSinceXid } from '../tables/changes.ts'
 import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
+import { readTableSizes } from '../tables/tableSizes.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { readConnections } from './connections.ts'
@@ -95,6 +97,10 @@ class PostgresStore implements Store {
 
   connections(): Promise<PoolConnections> {
     return readConnections(this.#session, this.#pool.size)
+  }
+
+  tableSizes(rowsMax: number): Promise<TableSize[]> {
+    return readTableSizes(this.#session, rowsMax)
   }
 
   close(): Promise<void> {

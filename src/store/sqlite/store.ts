@@ -9,12 +9,14 @@ import {
   type Reads,
   type Store,
   StoreUnavailable,
+  type TableSize,
   type Tx,
   type WatchListener,
 } from '../store.ts'
 import { changesSinceSeq } from '../tables/changes.ts'
 import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
+import { readTableSizes } from '../tables/tableSizes.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
@@ -103,6 +105,10 @@ class SqliteStore implements Store {
   /** SQLite has no server. */
   async connections(): Promise<null> {
     return null
+  }
+
+  tableSizes(rowsMax: number): Promise<TableSize[]> {
+    return readTableSizes(this.#executor, rowsMax)
   }
 
   close(): Promise<void> {

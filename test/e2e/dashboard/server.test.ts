@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
@@ -52,6 +53,25 @@ test('the doctor checks at a click, and what it found is there when the page ope
   expect(await axe(page)).toEqual([])
   await page.reload()
   await button('Check again').waitFor()
+})
+
+test('a backup is made at a click and downloaded, and what fills the disks is there', async () => {
+  await open('/settings/server')
+  const backup = card('Backup')
+  await backup.getByText('None was made here yet.').waitFor()
+  await button('Make a backup').click()
+  const saving = page.waitForEvent('download')
+  await backup.getByRole('link', { name: 'Download' }).click()
+  const download = await saving
+  expect(download.suggestedFilename()).toMatch(/^sluice-.*\.tar$/)
+  const { size } = statSync(await download.path())
+  const { latest } = (await dashboard.api('GET', '/api/server/backup')).data as { latest: { bytes: number } }
+  expect(size).toBe(latest.bytes)
+  await card('Storage').getByText('audit', { exact: true }).waitFor()
+  await card('Version and ages').getByText('Sluice speaks no TLS.').waitFor()
+  const changes = await card('Version and ages').getByRole('link', { name: 'What changed' }).getAttribute('href')
+  expect(await (await fetch(new URL(changes ?? '', dashboard.home))).text()).toContain('Unreleased')
+  expect(await axe(page)).toEqual([])
 })
 
 test('no page broke its policy or its script', () => {

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fileSize } from '../../../base/files.ts'
 import type { Context } from '../../../commands/context.ts'
 import { finishedRecording } from '../../../commands/recordings/recordings.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { type HttpRefusal, plainErrorHandler, sendRefusal } from '../media/refusal.ts'
-import { sendRecordingFile, sizeOf } from './file.ts'
+import { sendRecordingFile } from './file.ts'
 import { RecordingLinks } from './links.ts'
 import type { RecordingRouteOptions } from './routes.ts'
 
@@ -45,11 +46,11 @@ async function sendLinked(
   const found = await finishedRecording(ctx, accountId, recordingId)
   if (!found.ok) return refuse(reply, DELETED)
   const path = pathOf(recordingId)
-  const size = await sizeOf(path)
+  const size = await fileSize(path)
   if (size === null) return refuse(reply, found.value.hostKey === hostKey ? DELETED : AT_ANOTHER_NODE)
   reply.header('Access-Control-Expose-Headers', EXPOSED)
   const disposition = request.query.download === undefined ? 'inline' : 'attachment'
-  return sendRecordingFile(request, reply, { recordingId, path, size }, disposition)
+  return sendRecordingFile(request, reply, { recordingId, path, size, disposition })
 }
 
 const refuse = (reply: FastifyReply, refused: HttpRefusal): FastifyReply =>

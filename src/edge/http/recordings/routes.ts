@@ -11,6 +11,7 @@ import {
   noThumbnail,
   readRecording,
 } from '../../../commands/recordings/recordings.ts'
+import { fileSize } from '../../../base/files.ts'
 import { signRecording } from '../../../commands/recordings/signRecording.ts'
 import { switchRecording } from '../../../commands/recordings/switchRecording.ts'
 import { err, ok } from '../../../base/result.ts'
@@ -23,7 +24,7 @@ import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
-import { sendRecordingFile, sizeOf } from './file.ts'
+import { sendRecordingFile } from './file.ts'
 import { RecordingLinks } from './links.ts'
 
 export interface RecordingRouteOptions {
@@ -151,9 +152,9 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
   const found = await finished(parts, request)
   if (!found.ok) return sendFailure(reply, found.error)
   const path = parts.pathOf(recordingId)
-  const size = await sizeOf(path)
+  const size = await fileSize(path)
   if (size === null) return sendFailure(reply, noFile(found.value, parts.hostKey))
-  return sendRecordingFile(request, reply, { recordingId, path, size }, 'attachment')
+  return sendRecordingFile(request, reply, { recordingId, path, size, disposition: 'attachment' })
 }
 
 async function sign(
@@ -177,7 +178,7 @@ async function sendThumbnail(parts: Parts, request: FastifyRequest<ById>, reply:
   const found = await finished(parts, request)
   if (!found.ok) return sendFailure(reply, found.error)
   const path = parts.thumbnailOf(recordingId)
-  const size = await sizeOf(path)
+  const size = await fileSize(path)
   if (size === null) return sendFailure(reply, noThumbnail(found.value, parts.hostKey))
   // It never changes.
   reply.header('Cache-Control', 'private, max-age=86400, immutable')

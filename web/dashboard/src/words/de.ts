@@ -1860,6 +1860,59 @@ export const de: Sentences = {
       fine: (checks) => `${checks} in Ordnung`,
       outcomes: { ok: 'in Ordnung', warn: 'Warnung', FAIL: 'fehlgeschlagen' },
     },
+    backup: {
+      title: 'Sicherung',
+      make: 'Sicherung erstellen',
+      running: 'Eine Sicherung entsteht. Sluice arbeitet währenddessen weiter.',
+      none: 'Hier wurde noch keine erstellt.',
+      made: 'Zuletzt erstellt',
+      size: 'Größe',
+      tokens: 'Tokens',
+      version: 'Version',
+      key: 'Braucht den Schlüssel',
+      noKey: 'keinen',
+      download: 'Herunterladen',
+      about:
+        'Sie enthält alles, was Sluice speichert, Geheimnisse versiegelt, auch Hashes von Passwörtern: Bewahren ' +
+        'Sie sie wie ein Geheimnis auf. Der Sealing-Key ist nicht darin, und eine Wiederherstellung braucht ihn: ' +
+        'Verwahren Sie eine Kopie des Schlüssels anderswo. Aufnahmen sind nicht darin. Der Server behält die ' +
+        'letzte Sicherung; sluice restore stellt eine wieder her.',
+      postgres:
+        'Die Daten sind in PostgreSQL. Führen Sie sluice backup FILE aus, wo pg_dump installiert ist, oder nutzen ' +
+        'Sie die Sicherungen Ihres Datenbankservers.',
+    },
+    storage: {
+      title: 'Speicher',
+      free: (free, total) => `${free} von ${total} frei`,
+      parts: {
+        database: 'Datenbank',
+        recordings: 'Aufnahmen',
+        thumbnails: 'Vorschaubilder von Aufnahmen',
+        channels: 'Ausgabe von Engines',
+        backups: 'Sicherungen',
+      },
+      inFiles: (size, files) => `${size} in ${files} ${files === 1 ? 'Datei' : 'Dateien'}`,
+      atLeast: (size) => `mindestens ${size}`,
+      elsewhere:
+        'HLS ist im Arbeitsspeicher. Das Log geht auf die Standardausgabe: Ihr Dienstverwalter bewahrt es auf.',
+      tables: 'Die größten Tabellen der Datenbank',
+      table: 'Tabelle',
+      rows: 'Zeilen',
+      size: 'Größe',
+    },
+    upkeep: {
+      title: 'Version und Alter',
+      version: 'Version',
+      changes: 'Was sich geändert hat',
+      certificate: 'TLS-Zertifikat',
+      noTls: 'Sluice spricht kein TLS. Ein vorgelagerter Proxy hat ein eigenes Zertifikat.',
+      daysLeft: (days) => `noch ${days} ${days === 1 ? 'Tag' : 'Tage'} gültig`,
+      expired: 'Abgelaufen',
+      countries: 'Länderdatenbank',
+      noCountries: 'Keine: Das Land jeder Adresse ist unbekannt.',
+      noAge: 'Nennt ihr Alter nicht.',
+      daysOld: (days) => `${days} ${days === 1 ? 'Tag' : 'Tage'} alt`,
+    },
     configuration: {
       title: 'Konfiguration',
       search: 'Konfiguration durchsuchen',

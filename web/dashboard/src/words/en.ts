@@ -1825,6 +1825,57 @@ export const en = {
       fine: (checks: number) => `${checks} fine`,
       outcomes: { ok: 'fine', warn: 'warning', FAIL: 'failed' },
     },
+    backup: {
+      title: 'Backup',
+      make: 'Make a backup',
+      running: 'A backup is being made. Sluice serves meanwhile.',
+      none: 'None was made here yet.',
+      made: 'Last made',
+      size: 'Size',
+      tokens: 'Tokens',
+      version: 'Version',
+      key: 'Needs the key',
+      noKey: 'none',
+      download: 'Download',
+      about:
+        'It has all that Sluice stores, secrets sealed, password hashes too: keep it as you keep a secret. The ' +
+        'sealing key is not in it, and a restore needs it: keep a copy of the key elsewhere. Recordings are not ' +
+        'in it. The server keeps the last backup; sluice restore brings one back.',
+      postgres:
+        'The data is in PostgreSQL. Run sluice backup FILE where pg_dump is installed, or use the backups of your ' +
+        'database server.',
+    },
+    storage: {
+      title: 'Storage',
+      free: (free: string, total: string) => `${free} free of ${total}`,
+      parts: {
+        database: 'Database',
+        recordings: 'Recordings',
+        thumbnails: 'Thumbnails of recordings',
+        channels: 'Output of engines',
+        backups: 'Backups',
+      },
+      inFiles: (size: string, files: number) => `${size} in ${files} ${files === 1 ? 'file' : 'files'}`,
+      atLeast: (size: string) => `${size} at least`,
+      elsewhere: 'HLS is in memory. The log goes to standard output: your service manager keeps it.',
+      tables: 'The largest tables of the database',
+      table: 'Table',
+      rows: 'Rows',
+      size: 'Size',
+    },
+    upkeep: {
+      title: 'Version and ages',
+      version: 'Version',
+      changes: 'What changed',
+      certificate: 'TLS certificate',
+      noTls: 'Sluice speaks no TLS. A proxy in front has a certificate of its own.',
+      daysLeft: (days: number) => `${days} ${days === 1 ? 'day' : 'days'} left`,
+      expired: 'Expired',
+      countries: 'Country database',
+      noCountries: 'None: the country of every address is unknown.',
+      noAge: 'Does not say its age.',
+      daysOld: (days: number) => `${days} ${days === 1 ? 'day' : 'days'} old`,
+    },
     configuration: {
       title: 'Configuration',
       search: 'Search the configuration',

@@ -7,8 +7,11 @@ import type { PageArgs } from '../../../router.ts'
 import { canChange } from '../../../session.ts'
 import { words } from '../../../words/words.ts'
 import { SettingsFrame } from '../tabs.tsx'
+import { BackupCard } from './backup.tsx'
 import { ConfigurationCard } from './configuration.tsx'
 import { DoctorCard } from './doctor.tsx'
+import { StorageCard } from './storage.tsx'
+import { UpkeepCard } from './upkeep.tsx'
 
 const text = words.server
 
@@ -34,7 +37,16 @@ function Operated({ query }: PageArgs) {
   return (
     <>
       <p class="note">{text.whichNode(nodeName(loaded.data))}</p>
-      <DoctorCard />
+      <div class="cols half">
+        <div class="stack">
+          <DoctorCard />
+          <BackupCard />
+        </div>
+        <div class="stack">
+          <UpkeepCard />
+          <StorageCard />
+        </div>
+      </div>
       <ConfigurationCard configuration={loaded.data} query={query} />
     </>
   )

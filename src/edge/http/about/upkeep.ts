@@ -1,0 +1,95 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { ok } from '../../../base/result.ts'
+import type { Context } from '../../../commands/context.ts'
+import { daysLeft, expiresSoon } from '../../../core/certificates/renewal.ts'
+import type { HttpsOptions } from '../https.ts'
+import { document } from '../openapi.ts'
+import { sendResult } from '../problem.ts'
+import { operatorsOnly } from './operators.ts'
+
+/** The country database in use. */
+export interface CountryFile {
+  readonly path: string
+  /** When its provider made it; null: it does not say. */
+  readonly builtMs: number | null
+}
+
+export interface UpkeepOptions {
+  readonly version: string
+  /** Null: there is none. */
+  readonly countryFile: () => CountryFile | null
+  /** Absent: this server speaks no TLS. */
+  readonly https?: HttpsOptions | undefined
+}
+
+const DAY_MS = 86_400_000
+
+/** What grows old: the version, the certificate, the country database. */
+export function upkeepRoutes(app: FastifyInstance, ctx: Context, { version, countryFile, https }: UpkeepOptions): void {
+  app.get(
+    '/api/server/upkeep',
+    {
+      ...document('server', 'The ages of what an operator renews, of the node that answers', {
+        operationId: 'readUpkeep',
+        data: Upkeep,
+      }),
+      preHandler: operatorsOnly(ctx, 'sluice doctor'),
+    },
+    (_request, reply) => {
+      const nowMs = ctx.clock.now()
+      const countries = countryFile()
+      return sendResult(
+        reply,
+        ok({
+          node: ctx.sessions.node,
+          version,
+          ...(countries === null ? {} : { countryDatabase: countriesAt(countries, nowMs) }),
+          ...(https ? { certificate: certificateAt(https, nowMs) } : {}),
+        }),
+      )
+    },
+  )
+}
+
+const countriesAt = ({ path, builtMs }: CountryFile, nowMs: number) => ({
+  path,
+  ...(builtMs === null
+    ? {}
+    : { builtOn: new Date(builtMs).toISOString(), ageDays: Math.max(0, Math.floor((nowMs - builtMs) / DAY_MS)) }),
+})
+
+const certificateAt = ({ certificate: { current, problem } }: HttpsOptions, nowMs: number) => ({
+  names: [...current.names],
+  expiresOn: new Date(current.expiresMs).toISOString(),
+  daysLeft: daysLeft(current, nowMs),
+  isLate: expiresSoon(current, nowMs),
+  ...(problem === null ? {} : { problem }),
+})
+
+const Upkeep = Type.Object({
+  node: Type.String({ description: 'The id of the node that answers.' }),
+  version: Type.String(),
+  countryDatabase: Type.Optional(
+    Type.Object(
+      {
+        path: Type.String(),
+        builtOn: Type.Optional(Type.String({ format: 'date-time', description: 'By its provider, as the file says.' })),
+        ageDays: Type.Optional(Type.Integer({ minimum: 0 })),
+      },
+      { description: 'Absent: there is none.' },
+    ),
+  ),
+  certificate: Type.Optional(
+    Type.Object(
+      {
+        names: Type.Array(Type.String()),
+        expiresOn: Type.String({ format: 'date-time' }),
+        daysLeft: Type.Integer({ description: 'Negative once it has expired.' }),
+        isLate: Type.Boolean({ description: 'It should have been renewed by now.' }),
+        problem: Type.Optional(Type.String({ description: 'Why the latest replacement failed.' })),
+      },
+      { description: 'Absent: Sluice speaks no TLS.' },
+    ),
+  ),
+})
