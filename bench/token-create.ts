@@ -175,6 +175,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     restream: [],
     trackingId: null,
     maxViewers: 0,
+    recordingDays: null,
     addedAtMs: Date.now(),
     expiresAtMs: null,
     revokedBeforeMs: null,

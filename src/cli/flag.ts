@@ -83,6 +83,24 @@ export const wholeOr = (
   read: ([given]) => (given === undefined ? ok(fallback) : readWhole(given, bounds)),
 })
 
+/** A whole number, or a word for null. Undefined: it is not given. */
+export const wholeOrWord = (
+  word: string,
+  about: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): CliFlag<number | null | undefined> => ({
+  ...optional,
+  placeholder: `N|${word}`,
+  about,
+  read: ([given]) => {
+    if (given === undefined || given === word) return ok(given === undefined ? undefined : null)
+    const value = /^-?\d{1,10}$/.test(given) ? Number(given) : Number.NaN
+    return value >= min && value <= max
+      ? ok(value)
+      : err(`must be ${word} or a whole number from ${min} to ${max}, not ${quote(given)}`)
+  },
+})
+
 /** The id of a record: required, a whole number. */
 export const id = (placeholder: string, about: string): CliFlag<number> => ({
   placeholder,

@@ -6,7 +6,7 @@ import { TOKEN_FLAGS, type TokenFlagFacts } from '../core/tokens/flags.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { readJson } from '../core/validation/json.ts'
 import type { Call } from './command.ts'
-import { choiceOrNone, type CliFlag, type Flags, textFlag, texts, toggleFlag, wholeFlag } from './flag.ts'
+import { choiceOrNone, type CliFlag, type Flags, textFlag, texts, toggleFlag, wholeFlag, wholeOrWord } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
 interface Rendition {
@@ -36,20 +36,11 @@ function renditionOf(text: string): Rendition {
 
 const INT32_MAX = 2_147_483_647
 
-/** Null: none. Undefined: it is not given. */
-export const PRIORITY_FLAG: CliFlag<number | null | undefined> = {
-  placeholder: 'N|none',
-  about:
-    'The rank of its publishers among those of one source: the highest is shown, none is the lowest (publish tokens).',
-  required: false,
-  many: false,
-  read: ([given]) => {
-    if (given === undefined || given === 'none') return ok(given && null)
-    const value = /^-?\d{1,10}$/.test(given) ? Number(given) : Number.NaN
-    if (value <= INT32_MAX && value >= -INT32_MAX - 1) return ok(value)
-    return err(`must be none or a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}, not ${quote(given)}`)
-  },
-}
+export const PRIORITY_FLAG = wholeOrWord(
+  'none',
+  'The rank of its publishers among those of one source: the highest is shown, none is the lowest (publish tokens).',
+  { min: -INT32_MAX - 1, max: INT32_MAX },
+)
 
 interface BodyField {
   /** The name of its flag. */
@@ -82,6 +73,14 @@ const FIELDS: Readonly<Record<string, BodyField>> = {
   allowedCountries: { name: 'country', flag: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).') },
   deniedCountries: { name: 'deny-country', flag: texts('CODE', 'A country that may not use it.') },
   priority: { name: 'priority', flag: PRIORITY_FLAG },
+  recordingDays: {
+    name: 'recording-days',
+    flag: wholeOrWord(
+      'account',
+      'Delete its recordings after N days; 0: keep them; account: as the account says (publish tokens).',
+      { min: 0, max: TOKEN_LIMITS.recordingDaysMax },
+    ),
+  },
   hlsRenditions: { name: 'rendition', flag: renditions },
   hlsCodecs: {
     name: 'hls-codecs',

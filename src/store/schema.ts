@@ -103,6 +103,8 @@ const TABLES = {
     tracking_id: TEXT_OR_NULL,
     /** 0: no limit. */
     max_viewers: NUMBER,
+    /** 0: they stay; null: as the account says. */
+    recording_days: NUMBER_OR_NULL,
     added_at_ms: NUMBER,
     expires_at_ms: NUMBER_OR_NULL,
     version: NUMBER,

@@ -106,7 +106,7 @@ interface RestreamHourTx extends RestreamHourReads {
   prune(beforeMs: number, limit: number): Promise<number>
 }
 
-interface TokenTx {
+interface TokenTx extends Pick<TokenReads, 'get'> {
   /** Gives the token this id or the next one, and version 1. Later tokens get larger ids. */
   insert(token: Omit<StoredToken, 'id' | 'version'>, id?: number): Promise<StoredToken>
   /** Reads and locks the row until the transaction ends. */

@@ -19,9 +19,8 @@ const update = (...flags: string[]) => bodyOf('token', 'update', '7', ...flags)
 describe('token create', () => {
   it('sets each field of the body that has a flag', async () => {
     const body = await bodyOf(
-      ...'token create --label A --stream s --regex c.* --expires 60 --origin example.com --ip 192.0.2.1 --max-viewers 9'.split(
-        ' ',
-      ),
+      ...'token create --label A --stream s --regex c.* --expires 60 --origin example.com --ip 192.0.2.1'.split(' '),
+      ...'--max-viewers 9 --recording-days 0'.split(' '),
       ...'--bind 2 --country NL --rendition 480:1200000 --priority=-7 --hls-codecs source --record --no-multisource --end-at-expiry'.split(
         ' ',
       ),
@@ -38,6 +37,7 @@ describe('token create', () => {
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
       priority: -7,
       hlsCodecs: 'source',
+      recordingDays: 0,
       record: true,
       multisource: false,
       endAtExpiry: true,
@@ -60,6 +60,7 @@ describe('token update', () => {
     expect(await update('--label', 'B')).toEqual({ label: 'B' })
     expect(await update('--bind', '0', '--deny-country', 'NL')).toEqual({ bindIpsOnUsage: 0, deniedCountries: ['NL'] })
     expect(await update('--priority', 'none')).toEqual({ priority: null })
+    expect(await update('--recording-days', 'account')).toEqual({ recordingDays: null })
     expect(await update('--refresh', '--hls-codecs', 'h264')).toEqual({ refreshToken: true, hlsCodecs: 'h264' })
   })
 

@@ -44,6 +44,7 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
     restream: [],
     trackingId: null,
     maxViewers: 0,
+    recordingDays: null,
     addedAtMs: 1_750_000_000_000,
     expiresAtMs: null,
     revokedBeforeMs: null,

@@ -29,6 +29,7 @@ const anyToken = fc.record({
   priority: fc.option(fc.integer(), { nil: null }),
   trackingId: fc.option(text, { nil: null }),
   maxViewers: fc.nat(1_000_000),
+  recordingDays: fc.option(fc.nat(365), { nil: null }),
   addedAtMs: time,
   expiresAtMs: fc.option(time, { nil: null }),
   revokedBeforeMs: fc.option(time, { nil: null }),

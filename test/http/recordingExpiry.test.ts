@@ -8,6 +8,7 @@ import type { StoredRecording } from '../../src/store/store.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { makeToken } from '../support/testNode.ts'
 
 const EXPIRATION = '/api/v3/account/media/expiration'
 const DAY_MS = 86_400_000
@@ -82,6 +83,22 @@ it('the days of an account count from when a recording is complete, for those th
     expect(atMs).toBeGreaterThanOrEqual(from)
     expect(atMs).toBeLessThanOrEqual(until)
   }
+})
+
+it('the days of a token win over those of its account, and 0 keeps them', async () => {
+  const { ctx } = sluice.app
+  await sluice.call('PUT', EXPIRATION, { recordings: { days: 30 } })
+  const days = async (recordingDays: number | null) => {
+    const { id } = await makeToken(sluice, 'publish', { recordingDays })
+    const recording = await recorded({ state: 'processing', endedAtMs: 1, tokenId: id })
+    const fromMs = ctx.clock.now()
+    await completeRecording(ctx, recording, FILE)
+    const { expiresOn } = (await read(recording)) as { expiresOn?: string }
+    return expiresOn === undefined ? null : Math.floor((Date.parse(expiresOn) - fromMs) / DAY_MS)
+  }
+  expect([await days(null), await days(7), await days(0)]).toEqual([30, 7, null])
+  await sluice.call('PUT', EXPIRATION, {})
+  expect([await days(null), await days(7), await days(0)]).toEqual([null, 7, null])
 })
 
 it.each([

@@ -68,6 +68,7 @@ const SAMPLES = {
     lowLatencyRtmp: true,
     geoCascade: { isEnabled: false, clusters: [] },
     priority: 5,
+    recordingDays: 30,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     hlsCodecs: 'source',
     restream: [

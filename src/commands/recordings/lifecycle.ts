@@ -111,8 +111,9 @@ type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; p
 function finish(ctx: SessionContext, id: string, end: End): Promise<void> {
   return change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'processing') return
+    const token = await tx.tokens.get(recording.tokenId)
     const account = await tx.accounts.defaults(recording.accountId)
-    const expiresAtMs = expiryAfter(account?.recordingDays ?? null, ctx.clock.now())
+    const expiresAtMs = expiryAfter(token?.recordingDays ?? null, account?.recordingDays ?? null, ctx.clock.now())
     const ended = { ...recording, ...end, expiresAtMs, node: ctx.sessions.node }
     await tx.recordings.replace(ended)
     await emitEvent(ctx, tx, ended, end.state)

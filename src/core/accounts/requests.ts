@@ -5,6 +5,7 @@ import type { AccountDefaults } from '../tokens/accountDefaults.ts'
 import { canonicalList } from '../tokens/canonical.ts'
 import { countryUpdates } from '../tokens/schema.ts'
 import { cascadeClusters, NO_CLUSTERS, orNull } from '../tokens/schemaParts.ts'
+import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { agreed } from '../tokens/update.ts'
 import { type BodyReader, isObject, readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
@@ -37,10 +38,13 @@ export const AccountDistribution = Type.Object(
   { $id: 'AccountDistribution', ...closed, description: STORED, examples: [{ geoCascade: { isEnabled: false } }] },
 )
 
-const LONGEST_DAYS = 365
-
 const days = (description: string) =>
-  Type.Optional(orNull(Type.Object({ days: Type.Integer({ minimum: 1, maximum: LONGEST_DAYS }) }, closed), description))
+  Type.Optional(
+    orNull(
+      Type.Object({ days: Type.Integer({ minimum: 1, maximum: TOKEN_LIMITS.recordingDaysMax }) }, closed),
+      description,
+    ),
+  )
 
 export const MediaExpiration = Type.Object(
   {

@@ -30,9 +30,16 @@ export function readSignRecording(body: unknown): Result<number, FieldErrors> {
 
 const DAY_MS = 86_400_000
 
-/** When a recording that is over at `nowMs` is deleted. @param days null: it stays */
-export const expiryAfter = (days: number | null, nowMs: number): number | null =>
-  days === null ? null : nowMs + days * DAY_MS
+/**
+ * When a recording that is over at `nowMs` is deleted; null: it stays.
+ *
+ * @param ofToken days; 0: it stays; null: the account decides
+ * @param ofAccount days; null: it stays
+ */
+export function expiryAfter(ofToken: number | null, ofAccount: number | null, nowMs: number): number | null {
+  const days = ofToken ?? ofAccount ?? 0
+  return days === 0 ? null : nowMs + days * DAY_MS
+}
 
 /** The path from which a completed recording is downloaded. */
 const downloadPath = (id: string): string => `/api/recordings/${id}/download`

@@ -50,6 +50,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRul
     hlsCodecs: body.value('hlsCodecs') ?? 'h264',
     trackingId,
     maxViewers: body.value('maxViewers') ?? 0,
+    recordingDays: body.value('recordingDays') ?? null,
   }
   checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)

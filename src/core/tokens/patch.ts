@@ -47,6 +47,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     restream: token.restream,
     trackingId: token.trackingId,
     maxViewers: token.maxViewers,
+    recordingDays: token.recordingDays,
   }
 }
 

@@ -32,6 +32,7 @@ function toPublishRecord(
     ...NOT_BUILT,
     restream: token.restream.map(({ shownKey, ...target }, at) => withKey(target, keys[at] ?? shownKey)),
     ...(token.priority === null ? {} : { priority: token.priority }),
+    ...(token.recordingDays === null ? {} : { recordingDays: token.recordingDays }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
     ...(token.hlsCodecs === 'h264' ? {} : { hlsCodecs: token.hlsCodecs }),
     ...pickFlags(COMMON_FLAGS, token),

@@ -143,9 +143,15 @@ const PRIORITY_TEXT =
   'Which of several publishers of one source is shown: the one with the highest. The others stay connected as spares. ' +
   'Default null, the lowest. `priority` in the address of a publisher wins.'
 
+const recordingDays = () => Type.Integer({ minimum: 0, maximum: LIMITS.recordingDaysMax })
+const DAYS_TEXT =
+  'How many days recordings of its broadcasts are kept after they are complete. 0: until they are deleted. It holds for ' +
+  'recordings that get complete from now on.'
+
 const publishFields = () => ({
   ...mapFlags(PUBLISH_FLAGS, (_name, { about }) => flag(about)),
   priority: Type.Optional(orNull(int32(), PRIORITY_TEXT)),
+  recordingDays: Type.Optional(orNull(recordingDays(), `${DAYS_TEXT} Default null: as the account says.`)),
   hlsRenditions: Type.Optional(orNull(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
   hlsCodecs: Type.Optional(orNull(hlsCodecs(), `${CODECS_TEXT} Default: h264.`)),
   restream: Type.Optional(orNull(restreamBody(), RESTREAM_TEXT)),
@@ -335,6 +341,9 @@ export const PublishTokenRecord = Type.Object(
     restream: restreamRecord(),
     encoderProfileId: always(null),
     priority: Type.Optional(int32()),
+    recordingDays: Type.Optional(
+      Type.Integer({ minimum: 0, description: `${DAYS_TEXT} Absent: as the account says.` }),
+    ),
     hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),
     hlsCodecs: Type.Optional(Type.Enum(['source'], { type: 'string', description: `${CODECS_TEXT} Absent: h264.` })),
     ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),

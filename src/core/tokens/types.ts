@@ -44,6 +44,8 @@ export interface TokenRules extends Record<TokenFlag, boolean> {
   trackingId: string | null
   /** Concurrent viewers, at all nodes: of a subscribe token, or of each stream of a publish token. 0: no limit. */
   maxViewers: number
+  /** Publish tokens only: how long recordings are kept after they are complete, days. 0: they stay; null: as the account says. */
+  recordingDays: number | null
 }
 
 /** A stored token without its value. Times are epoch milliseconds. */
@@ -77,6 +79,8 @@ export const TOKEN_LIMITS = {
   countriesMax: 250,
   expiresMaxSeconds: 2_147_483_647,
   bindMax: 2_147_483_647,
+  /** The longest that tokens and accounts have recordings kept by days. */
+  recordingDaysMax: 365,
   /** Revoked `jti`s stored per token; past that, revoke by `issuedBefore`. */
   revokedJtisMax: 10_000,
 } as const

@@ -21,7 +21,8 @@ const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deni
 
 /**
  * Parses the body of an update, from either version of the path. Both spellings of a field are accepted, also
- * together when they agree. Null changes nothing, except that it clears `priority` and `enableUTCInsertion`.
+ * together when they agree. Null changes nothing, except that it clears `priority`, `recordingDays` and
+ * `enableUTCInsertion`.
  */
 export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
   if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
@@ -44,7 +45,7 @@ function saysNothing(kind: TokenKind, body: Record<string, unknown>): boolean {
 }
 
 /** What null sets. */
-const CLEARED = { priority: null, enableUTCInsertion: false } as const
+const CLEARED = { priority: null, recordingDays: null, enableUTCInsertion: false } as const
 
 /** The fields that the body sets by null. */
 const clearedBy = (kind: TokenKind, body: unknown): Changes =>
@@ -57,7 +58,7 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
   const renditions = canonicalRenditions(body)
   const hlsCodecs = body.value('hlsCodecs')
-  const maxViewers = body.value('maxViewers')
+  const [maxViewers, recordingDays] = [body.value('maxViewers'), body.value('recordingDays')]
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
     ...cleared,
@@ -66,6 +67,7 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
     ...(renditions === undefined ? {} : { hlsRenditions: renditions }),
     ...(hlsCodecs === undefined ? {} : { hlsCodecs }),
     ...(maxViewers === undefined ? {} : { maxViewers }),
+    ...(recordingDays === undefined ? {} : { recordingDays }),
   }
   for (const name of FLAGS) {
     const flag = body.value(name)

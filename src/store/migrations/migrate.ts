@@ -8,6 +8,7 @@ import * as quality from './0004_quality.ts'
 import * as engineTargets from './0005_engineTargets.ts'
 import * as recordingExpiry from './0006_recordingExpiry.ts'
 import * as recordingSwitch from './0007_recordingSwitch.ts'
+import * as tokenRecordingDays from './0008_tokenRecordingDays.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -20,6 +21,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0005_engineTargets', engineTargets.up],
   ['0006_recordingExpiry', recordingExpiry.up],
   ['0007_recordingSwitch', recordingSwitch.up],
+  ['0008_tokenRecordingDays', tokenRecordingDays.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

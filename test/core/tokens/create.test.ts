@@ -34,6 +34,7 @@ describe('defaults', () => {
         restream: [],
         trackingId: null,
         maxViewers: 0,
+        recordingDays: null,
       },
     })
   })

@@ -133,7 +133,7 @@ describe('the record of a token', () => {
   })
 
   it('matches the published schemas', () => {
-    const full = { expiresAtMs: 1, bindIpsOnUsage: 1, maxViewers: 1, priority: 1, trackingId: 't' }
+    const full = { expiresAtMs: 1, bindIpsOnUsage: 1, maxViewers: 1, priority: 1, recordingDays: 0, trackingId: 't' }
     const publish = Compile(context, PublishTokenRecord)
     const subscribe = Compile(context, SubscribeTokenRecord)
     for (const changes of [{}, full]) {

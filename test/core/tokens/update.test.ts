@@ -67,6 +67,7 @@ describe('an update', () => {
       displaySrtPassphrase: true,
       hlsRenditions: [{ height: 480, bitrate: 900_000 }],
       hlsCodecs: 'source',
+      recordingDays: 30,
       endSessionsOnUpdate: false,
       endAtExpiry: true,
     }
@@ -88,6 +89,7 @@ describe('an update', () => {
   it('sets priority, and clears it with null, which counts as a change', () => {
     expect(set({ priority: 5 })).toEqual({ priority: 5 })
     expect(set({ priority: null })).toEqual({ priority: null })
+    expect(set({ recordingDays: null })).toEqual({ recordingDays: null })
   })
 
   it('adds and removes streams, as names or as entries', () => {

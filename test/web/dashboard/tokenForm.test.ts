@@ -184,6 +184,7 @@ const FULL: TokenForm = {
   enableUTCInsertion: true,
   displaySrtPassphrase: true,
   priority: '-3',
+  recordingDays: '30',
   hlsRenditions: ['480p:1200', '360p:600'],
   hlsCodecs: 'source',
   trackingId: 'site 7',
@@ -213,6 +214,7 @@ describe('the body', () => {
           enableUTCInsertion: true,
           displaySrtPassphrase: true,
           priority: -3,
+          recordingDays: 30,
           hlsRenditions: [
             { height: 480, bitrate: 1_200_000 },
             { height: 360, bitrate: 600_000 },
@@ -249,6 +251,7 @@ describe('the body', () => {
       endAtExpiry: false,
       multisource: true,
       priority: 7,
+      recordingDays: 0,
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     })
     expect(changesBody('publish', before, before)).toEqual({})
@@ -259,6 +262,7 @@ describe('the body', () => {
       maxViewers: '',
       countryRule: 'denied',
       priority: '',
+      recordingDays: '',
       hlsRenditions: [],
       hlsCodecs: 'source',
       record: true,
@@ -271,6 +275,7 @@ describe('the body', () => {
       allowedCountries: [],
       deniedCountries: ['DE'],
       priority: null,
+      recordingDays: null,
       hlsRenditions: [],
       hlsCodecs: 'source',
       record: true,

@@ -47,6 +47,7 @@ export const channelEdits = editsOf('channel', 'ingest', 'engine', 'distribution
 export const webhookEdits = editsOf('webhook')
 export const recordingEdits = editsOf('recording')
 export const secretEdits = editsOf('secret', 'credential')
+export const accountEdits = editsOf('account')
 export const userEdits = editsOf('user', 'session', 'passkey')
 
 /** The bitrate of each stream in the last five minutes. */

@@ -54,6 +54,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/settings', load: () => import('./settings/security.tsx').then((module) => module.SecurityPage) },
   { path: '/settings/security', load: () => import('./settings/security.tsx').then((module) => module.SecurityPage) },
   { path: '/settings/people', load: () => import('./settings/people.tsx').then((module) => module.PeoplePage) },
+  { path: '/settings/defaults', load: () => import('./settings/defaults.tsx').then((module) => module.DefaultsPage) },
   { path: '/settings/nodes', load: () => import('./settings/nodes.tsx').then((module) => module.NodesPage) },
   { path: '/settings/server', load: () => import('./settings/server/page.tsx').then((module) => module.ServerPage) },
   { path: '/settings/audit', load: () => import('./settings/audit.tsx').then((module) => module.AuditPage) },

@@ -908,6 +908,9 @@ export const de: Sentences = {
           },
         },
       },
+      recordingDays: 'Aufnahmen behalten für',
+      recordingDaysUnit: 'Tage',
+      recordingDaysHint: 'Danach werden sie gelöscht. 0: sie bleiben. Leer: wie das Konto sagt, in den Einstellungen.',
       priority: 'Priorität',
       priorityHint:
         'Von mehreren Quellen eines Streams wird die mit der höchsten Zahl gezeigt. Die anderen warten und springen ein, wenn sie ausfällt.',
@@ -1742,6 +1745,23 @@ export const de: Sentences = {
   },
 
   // Settings
+  defaults: {
+    title: 'Vorgaben',
+    save: 'Speichern',
+    saved: 'Gespeichert',
+    recordingsText:
+      'Von allen Streams, außer der Publish-Token hat eigene Tage. Aufnahmen, die ab jetzt fertig ' +
+      'werden, löscht Sluice von selbst, mit ihren Dateien; ältere behalten ihr Datum.',
+    days: 'Aufnahmen löschen nach',
+    daysHint: '1 bis 365, ab dem Ende der Verarbeitung. Leer: sie bleiben.',
+    keptFor: (days) =>
+      days === null
+        ? 'Aufnahmen bleiben, bis jemand sie löscht.'
+        : days === 1
+          ? 'Aufnahmen werden nach einem Tag gelöscht.'
+          : `Aufnahmen werden nach ${days} Tagen gelöscht.`,
+  },
+
   settings: {
     title: 'Einstellungen',
     security: 'Sicherheit',

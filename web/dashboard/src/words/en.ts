@@ -892,6 +892,9 @@ export const en = {
           },
         },
       },
+      recordingDays: 'Keep recordings for',
+      recordingDaysUnit: 'days',
+      recordingDaysHint: 'Then they are deleted. 0: they stay. Empty: as the account says, in Settings.',
       priority: 'Priority',
       priorityHint:
         'Of several publishers of one stream the one with the highest number is shown. The others wait, and take over when it is gone.',
@@ -1708,6 +1711,23 @@ export const en = {
   },
 
   // Settings
+  defaults: {
+    title: 'Defaults',
+    save: 'Save',
+    saved: 'Saved',
+    recordingsText:
+      'Of all streams, unless their publish token has days of its own. Recordings that get complete from now on are deleted by themselves, ' +
+      'with their files; older ones keep their date.',
+    days: 'Delete recordings after',
+    daysHint: '1 to 365, from when they are complete. Empty: they stay.',
+    keptFor: (days: number | null) =>
+      days === null
+        ? 'Recordings stay until someone deletes them.'
+        : days === 1
+          ? 'Recordings are deleted after a day.'
+          : `Recordings are deleted after ${days} days.`,
+  },
+
   settings: {
     title: 'Settings',
     security: 'Security',

@@ -8,6 +8,7 @@ const text = words.settings
 const TABS = [
   { path: '/settings/security', text: text.security },
   { path: '/settings/people', text: text.people },
+  { path: '/settings/defaults', text: words.defaults.title },
   { path: '/settings/nodes', text: words.nodes.title },
   { path: '/settings/server', text: words.server.title },
   { path: '/settings/audit', text: text.audit },

@@ -16,6 +16,7 @@ import { type CountryRule, errorOf, flagsOf, type FormFlag, type TokenForm, type
 const text = words.tokens.form
 const BIND_MOST = 2_147_483_647
 const VIEWERS_MOST = 1_000_000
+const DAYS_MOST = 365
 
 export interface FieldsProps {
   readonly kind: TokenKind
@@ -54,6 +55,7 @@ export function countWrong(form: TokenForm): number {
     form.hlsRenditions.some((entry) => checkRendition(entry) !== null),
     checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) !== null,
     checkWhole(form.maxViewers, 0, VIEWERS_MOST) !== null,
+    checkWhole(form.recordingDays, 0, DAYS_MOST) !== null,
     checkPriority(form.priority) !== null,
   ]
   return checks.filter(Boolean).length
@@ -153,7 +155,7 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
 }
 
 interface CountProps extends FieldsProps {
-  readonly field: 'bindIpsOnUsage' | 'maxViewers'
+  readonly field: 'bindIpsOnUsage' | 'maxViewers' | 'recordingDays'
   readonly most: number
   readonly label: string
   readonly unit: string
@@ -262,6 +264,7 @@ export function SwitchFields(props: FieldsProps) {
           <FlagSwitch key={name} name={name} {...props} />
         ))}
       </div>
+      {props.kind === 'publish' && <RecordingDaysField {...props} />}
       {props.kind === 'publish' && <PriorityField {...props} />}
       {props.kind === 'publish' && <CodecsSwitch {...props} />}
       {props.kind === 'publish' && <RenditionsField {...props} />}
@@ -282,6 +285,17 @@ function FlagSwitch({ name, ...props }: FieldsProps & { readonly name: FormFlag 
     />
   )
 }
+
+const RecordingDaysField = (props: FieldsProps) => (
+  <CountField
+    {...props}
+    field="recordingDays"
+    most={DAYS_MOST}
+    label={text.recordingDays}
+    unit={text.recordingDaysUnit}
+    hint={text.recordingDaysHint}
+  />
+)
 
 const PriorityField = (props: FieldsProps) => (
   <TextField

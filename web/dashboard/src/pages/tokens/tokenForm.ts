@@ -53,6 +53,7 @@ export interface TokenForm extends Readonly<Record<FormFlag, boolean>> {
   readonly countries: readonly string[]
   readonly countryRule: CountryRule
   readonly priority: string
+  readonly recordingDays: string
   /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
   readonly hlsRenditions: readonly string[]
   readonly hlsCodecs: HlsCodecs
@@ -73,6 +74,7 @@ export interface StoredToken extends Readonly<Partial<Record<FormFlag, boolean |
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
   readonly priority?: number | undefined
+  readonly recordingDays?: number | undefined
   readonly hlsRenditions?: readonly FeedRendition[] | undefined
   readonly hlsCodecs?: 'source' | undefined
   readonly tracking?: { readonly trackingId?: string | undefined } | undefined
@@ -89,6 +91,7 @@ export const emptyForm: TokenForm = {
   countryRule: 'allowed',
   ...eachFlag((name) => FLAGS[name].byDefault),
   priority: '',
+  recordingDays: '',
   hlsRenditions: [],
   hlsCodecs: 'h264',
   trackingId: '',
@@ -111,6 +114,7 @@ export function formOf(token: StoredToken): TokenForm {
     countryRule: isDenied ? 'denied' : 'allowed',
     ...eachFlag((name) => token[name] ?? FLAGS[name].byDefault),
     priority: String(token.priority ?? ''),
+    recordingDays: String(token.recordingDays ?? ''),
     hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
     hlsCodecs: token.hlsCodecs ?? 'h264',
     trackingId: token.tracking?.trackingId ?? '',
@@ -149,8 +153,9 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
 const changedFlags = (kind: TokenKind, before: TokenForm, now: TokenForm) =>
   Object.fromEntries(flagsOf(kind).map((name) => [name, changed(before[name], now[name])]))
 
-const publishBody = ({ priority, hlsRenditions, hlsCodecs }: TokenForm) => ({
+const publishBody = ({ priority, recordingDays, hlsRenditions, hlsCodecs }: TokenForm) => ({
   priority: whole(priority),
+  recordingDays: whole(recordingDays),
   hlsRenditions: filled(hlsRenditions)?.map(renditionOf),
   hlsCodecs: changed(emptyForm.hlsCodecs, hlsCodecs),
 })
@@ -178,6 +183,7 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     ...(kind === 'publish'
       ? {
           priority: changed(whole(before.priority) ?? null, whole(now.priority) ?? null),
+          recordingDays: changed(whole(before.recordingDays) ?? null, whole(now.recordingDays) ?? null),
           hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
           hlsCodecs: changed(before.hlsCodecs, now.hlsCodecs),
         }
@@ -244,6 +250,7 @@ const FIELDS = [
   'allowedCountries',
   'deniedCountries',
   'priority',
+  'recordingDays',
   'hlsRenditions',
   'hlsCodecs',
   'tracking',

@@ -66,6 +66,7 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     ...form.countries.map((country) => flag(countryFlag, country)),
     ...flagsOf(kind).flatMap((name) => optionOf(name, form)),
     ...(kind === 'publish' && form.priority !== '' ? [`--priority=${form.priority}`] : []),
+    ...(kind === 'publish' && form.recordingDays !== '' ? [flag('recording-days', form.recordingDays)] : []),
     ...(kind === 'publish' ? form.hlsRenditions.map(renditionFlag) : []),
     ...(kind === 'publish' && form.hlsCodecs !== 'h264' ? [flag('hls-codecs', form.hlsCodecs)] : []),
     ...(kind === 'subscribe' && form.trackingId !== '' ? [flag('tracking-id', form.trackingId)] : []),
