@@ -47,8 +47,9 @@ export const LANES = {
       'test/system/{hardwareEncoder,hlsRestart,overload,pullDemand,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
       'test/{system/engineRestream,system/restreamRtsp,media/rtsp/senderFfmpeg}.test.ts',
-      // Rooms that three media processes share.
+      // Rooms that media processes or nodes share.
       'test/conformance/engine.links.test.ts',
+      'test/media/relay/nodeShares.test.ts',
     ],
     needs: 'test',
     mostly: 'waits',
@@ -59,7 +60,7 @@ export const LANES = {
   // Several nodes on one database, its failover, PgBouncer, and what `npm test` runs on SQLite alone.
   postgres: {
     files: [
-      'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,failover,faults,handover}.test.ts',
+      'test/system/{backupPostgres,cascade,channelNodes,cluster,doctorPostgres,drain,failover,faults,handover}.test.ts',
       'test/system/{monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
     shared: [

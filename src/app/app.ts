@@ -1,8 +1,6 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
-import { hmacSha256 } from '../base/crypto.ts'
 import { Starts, systemClock, type Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
@@ -48,7 +46,9 @@ import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
 import { VERSION } from '../base/version.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
+import { cascadeOf } from './cascade.ts'
 import { CountryLookup } from './countryLookup.ts'
+import { derivationsOf, viewerSeed } from './derivedKeys.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
 import { slateProbeOf } from './slates.ts'
 
@@ -142,8 +142,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     sessions,
     ...metersOf(clock, sessions, viewerSeed(key), now),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
-    lastUses: new LastUses(),
     ...derivationsOf(keys),
+    ...cascadeOf({ clock, random, log, sessions, cache }, keys, now),
     passwordCost,
     channelChanged: (change) => bus.emit('channelChanged', change),
   }
@@ -201,6 +201,7 @@ const metersOf = (
   now: () => Config,
 ): Pick<
   Context,
+  | 'lastUses'
   | 'streamMeter'
   | 'latestThumbnails'
   | 'accountMinutes'
@@ -211,6 +212,7 @@ const metersOf = (
   | 'viewerFeedback'
   | 'runStarts'
 > => ({
+  lastUses: new LastUses(),
   streamMeter: new StreamMeter({ clock, sessions, tell: emitHealth }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
@@ -330,39 +332,6 @@ function countriesOf(config: Config, log: Logger): CountryLookup {
   prepared.value.take()
   return countries
 }
-
-/** Signs for one purpose, with a key of its own. */
-export function macWith(key: Buffer, purpose: string): Mac {
-  const derived = derivedKey(key, purpose)
-  return (data) => createHmac('sha256', derived).update(data).digest()
-}
-
-/** A key for one purpose, derived from the sealing key (RFC 5869). */
-export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
-  createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
-
-const derivationsOf = (keys: Keyring): Pick<Context, 'sign' | 'srtPassphrases'> => ({
-  sign: macWith(keys[0], 'sluice list cursors'),
-  srtPassphrases: srtPassphrasesWith(keys),
-})
-
-/** As many bytes in base64url have 32 characters; a passphrase of SRT has 10 to 79. */
-const PASSPHRASE_BYTES = 24
-
-function srtPassphrasesWith([sealing, ...others]: Keyring): Context['srtPassphrases'] {
-  const passphraseWith = (key: Buffer) => {
-    const derived = derivedKey(key, 'sluice srt passphrase')
-    return (value: string) => hmacSha256(derived, value).toString('base64url', 0, PASSPHRASE_BYTES)
-  }
-  const [shown, opening] = [passphraseWith(sealing), others.map(passphraseWith)]
-  return (value) => [shown(value), ...opening.map((passphrase) => passphrase(value))]
-}
-
-/** What hashes of viewers begin with: without the key of the installation, no address can be tried. */
-const viewerSeed = (key: Buffer): number => hmacSha256(derivedKey(key, 'sluice viewers'), '').readUInt32BE()
-
-/** Shows servers that a request is from `sluice doctor` of their installation. */
-export const doctorKey = (key: Buffer): KeyObject => derivedKey(key, 'sluice doctor')
 
 /** Only the names that the configuration has are known as ours; each dial checks the address that it leads to. */
 function targetPolicyOf(config: Config): TargetPolicy {

@@ -7,7 +7,7 @@ import { tlsSource } from '../config/tlsSource.ts'
 import { CLAIMED_ADDRESS, DOCTOR_HEADER } from '../core/health.ts'
 import { signDoctorRequest } from '../edge/http/operations/doctorRequests.ts'
 import { createEgress } from '../net/egress.ts'
-import { doctorKey } from './app.ts'
+import { doctorKey } from './derivedKeys.ts'
 import { readKeyring } from './keyring.ts'
 
 /**

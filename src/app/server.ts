@@ -5,7 +5,9 @@ import { ok } from '../base/result.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
-import { type App, CannotStart, derivedKey, doctorKey, macWith } from './app.ts'
+import { type App, CannotStart } from './app.ts'
+import { startCascade } from './cascade.ts'
+import { derivedKey, doctorKey, macWith } from './derivedKeys.ts'
 import { startChannels } from './channels.ts'
 import { startDrain } from './drain.ts'
 import { openEncoders } from './encoders.ts'
@@ -92,6 +94,7 @@ interface LocalChannels {
 const STOP_ORDER = [
   'reloads',
   'drain',
+  'cascade',
   ...([
     'pulls',
     'sessions',
@@ -148,6 +151,8 @@ export async function startServing(
     const sessions = await startSessions(app, leases)
     parts.add('sessions', () => sessions.stop())
     parts.add('engine', followed(app, engine))
+    const cascade = startCascade(app, engine)
+    parts.add('cascade', () => cascade.stop())
     await countStreamsOn(app)
     const encoders = openEncoders(app)
     const packager = startPackager(app, ffmpeg, encoders)

@@ -18,6 +18,8 @@ import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
+import type { Cascade, NodeKey } from '../services/cascade.ts'
+import type { LentRooms } from '../services/lentRooms.ts'
 import type { AudienceNow } from '../services/audienceNow.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
@@ -92,6 +94,12 @@ export interface SessionContext extends AccessContext {
   readonly sampled: SampledLogs
   /** Whether this is the address of a proxy that the operator trusts. Many clients may share it. */
   readonly isProxy: (address: Address) => boolean
+  /** The keys of requests between nodes, one for each sealing key of this node. The first one signs. */
+  readonly nodeKeys: readonly [NodeKey, ...NodeKey[]]
+  /** The streams that this node has from others. */
+  readonly cascade: Cascade
+  /** What this node lends to others. */
+  readonly lentRooms: LentRooms
   /** Limits the sessions of this node. */
   readonly slots: SessionSlots
   /** What this node measures of its feeds. */

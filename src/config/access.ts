@@ -16,6 +16,13 @@ export const access = {
       max: 3600,
       about: 'How long each process decides from its cache while the store is unreachable, in seconds.',
     }),
+    forwardStaleSeconds: integer({
+      live: true,
+      default: 300,
+      min: 0,
+      max: 86_400,
+      about: 'How long a node forwards secured streams of other nodes while the store is unreachable, in seconds.',
+    }),
     log: {
       refusalRate: rate({
         live: true,

@@ -1,4 +1,4 @@
-import { integer, list, text, toggle } from './keys.ts'
+import { choice, integer, list, text, toggle } from './keys.ts'
 import { addressOrNetwork, hostToListenOn, httpUrl } from './rules.ts'
 
 /** The keys of the HTTP server and its node: a part of the one table in `schema.ts`. */
@@ -30,6 +30,11 @@ export const server = {
       allowed: 'empty, or a URL such as https://node1.example.com',
       rule: httpUrl,
       about: 'The URL of this node for clients, in a cluster; other nodes redirect viewers of its feeds here.',
+    }),
+    handover: choice(['cascade', 'redirect'], {
+      default: 'cascade',
+      about:
+        'What becomes of a WHEP viewer of a stream at another node: `cascade` brings the stream here, `redirect` sends the viewer there.',
     }),
     trustedProxies: list({
       live: true,

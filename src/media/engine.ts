@@ -47,12 +47,53 @@ export interface MediaEngine {
     readonly preferredTo?: string | null
     readonly source: RestingSource
   }): Promise<void>
+  /** Shares rooms with the engines of other nodes. Absent: this engine cannot. */
+  readonly links?: EngineLinks
   /** Whether viewers get every other publisher of its source rather than this one. */
   setAside(sessionId: string, isAside: boolean): void
   /** The frames that the publisher `sessionId` sends, for packaging. */
   tap(sessionId: string): FrameSource
   /** Calls `listener` with every event. Returns the function that unsubscribes. */
   watch(listener: (event: MediaEngineEvent) => void): () => void
+}
+
+/** A room that engines of two nodes share, as both know it. */
+export interface RoomShare {
+  /** `accountId/streamName`. */
+  readonly room: string
+  /** 32 bytes, used once. */
+  readonly key: Uint8Array
+  /** 32 bits, which tell it from other shares of the engine that lends the room. */
+  readonly ssrc: number
+}
+
+/** Where an engine listens. */
+interface EngineAddress {
+  readonly address: string
+  readonly port: number
+}
+
+export interface LentRoom {
+  readonly addresses: readonly EngineAddress[]
+  end(): void
+}
+
+export interface BorrowedRoom {
+  /** True once a source of the room is there; false: the share has ended before. */
+  readonly open: Promise<boolean>
+  end(): void
+}
+
+/** How engines of different nodes bring a stream from one to the other. No session is part of that, and no byte is counted. */
+export interface EngineLinks {
+  /** Lets the engine of another node have the sources of a room. Null: nothing of this room is here. `ended`: called once. */
+  lend(share: RoomShare, ended: () => void): Promise<LentRoom | null>
+  /** Gets the sources of a room from the engine that listens at `addresses`, until 10 s after the last viewer here. */
+  borrow(share: RoomShare, addresses: readonly EngineAddress[], ended: () => void): BorrowedRoom
+  /** Viewers of a room, at this node. */
+  viewersOf(room: string): number
+  /** How many rooms are lent and borrowed now. */
+  readonly counts: { readonly lent: number; readonly borrowed: number }
 }
 
 /** What a session is to its room. */

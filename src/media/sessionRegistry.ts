@@ -43,6 +43,7 @@ export interface RemoteFeedRef
   extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured' | 'tokenId'> {
   /** Of its publisher; null: the lowest. */
   readonly priority: number | null
+  readonly node: string
   /** Where clients reach that node; null when it is not known. */
   readonly url: string | null
 }
@@ -264,9 +265,7 @@ export class SessionRegistry {
     this.usage.change(entry.session, -1)
     this.turns.delete(entry)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
-    for (const feed of this.feedsOf(accountId, streamName)) {
-      if (feed.sessionId === sessionId) this.removeFeed(feed)
-    }
+    for (const feed of this.feedsOf(accountId, streamName)) if (feed.sessionId === sessionId) this.removeFeed(feed)
   }
 
   /** All feeds on the air at this node. */

@@ -37,6 +37,29 @@ export function nodeFetch(clock: Clock): (url: string) => Promise<Answer | null>
   }
 }
 
+/**
+ * Sends JSON to another node of this installation. The function returns null when there was no answer with JSON in time, and never
+ * rejects.
+ */
+export function postToNode(
+  clock: Clock,
+): (url: string, body: object, ms: number) => Promise<{ status: number; body: unknown } | null> {
+  return async (url, body, ms) => {
+    const deadline = startDeadline(clock, ms)
+    const headers = { 'content-type': 'application/json' }
+    try {
+      const request = { method: 'POST', headers, body: JSON.stringify(body) } as const
+      const response = await fetch(url, { ...request, redirect: 'error', signal: deadline.signal })
+      const answered = await bodyOf(response)
+      return answered && { status: response.status, body: JSON.parse(answered.toString()) as unknown }
+    } catch {
+      return null
+    } finally {
+      deadline.cancel()
+    }
+  }
+}
+
 /** Null: it is too long. */
 async function bodyOf({ body }: Response): Promise<Buffer | null> {
   const chunks: Uint8Array[] = []

@@ -82,6 +82,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
       secured: false,
       tokenId: 7,
       priority: null,
+      node: 'n',
       url: null,
     })
     sessions.setRemote([], true)

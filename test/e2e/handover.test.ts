@@ -25,6 +25,7 @@ async function node(): Promise<Stage> {
     SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
     SLUICE_SERVER_PORT: String(port),
     SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
+    SLUICE_SERVER_HANDOVER: 'redirect',
   })
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { macWith } from '../../src/app/app.ts'
+import { macWith } from '../../src/app/derivedKeys.ts'
 import { recordingsHostKey } from '../../src/app/packager.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'

@@ -38,7 +38,7 @@ export type PublisherAdmission =
 type ViewerRefusal = AdmissionRefusal<401 | 409 | 429 | 503> | PublishedRemotely
 
 export type ViewerAdmission =
-  | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed }
+  | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed | null }
   | ViewerRefusal
 
 export type ViewerPreview = (FoundFeed & { readonly tokenId: number | null }) | ViewerRefusal
@@ -76,7 +76,7 @@ export function noteUnknownParameters(
 
 /**
  * As `admitPublisher`. Checks access first, so that a viewer without access does not learn what is on the air. Then it
- * looks for the feed at this node. If the feed is at another node, the refusal names that node.
+ * looks for the feed at this node. A feed at another node is brought here, and is null; if that cannot be, the refusal names that node.
  */
 export async function admitViewer(
   ctx: SessionContext,
@@ -87,7 +87,7 @@ export async function admitViewer(
   if (!('entry' in admitted)) return admitted
   const { session } = admitted.entry
   const feed = ctx.sessions.feed(session.accountId, session.streamName, sessionRequest.sourceId)
-  if (feed) return { ok: true, session, feed }
+  if (feed || ctx.cascade.has(session)) return { ok: true, session, feed: feed ?? null }
   await closeSession(ctx, session.id, 'source_gone')
   return refuseAdmission(ctx, 409, 'stream_not_published')
 }

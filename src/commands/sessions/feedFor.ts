@@ -30,7 +30,7 @@ export interface AdmissionRefusal<S extends number> {
   readonly retryAfterSeconds?: number
 }
 
-/** A feed at this node, or at another one that is reached at `url`. */
+/** A feed at this node, or at another one that is reached at `url`, whose media the edge fetches or a link brings. */
 export type FoundFeed =
   | { readonly ok: true; readonly feed: ActiveFeed; readonly url: null }
   | { readonly ok: true; readonly feed: null; readonly url: string }
@@ -74,6 +74,8 @@ export async function feedFor(
   const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
   if (there && isAnywhere && drain) return moveOn(ctx, drain, isAnywhere)
   if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
+  if (there && !drain && !isAnywhere && (await ctx.cascade.take({ accountId, streamName }, there)))
+    return { ok: true, feed: null, url: there.url ?? '' }
   if (there && !isHandedOver) return sendTo(ctx, there)
   if (drain) return refuseDraining(ctx)
   if (action === 'view') {

@@ -214,6 +214,7 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
     if (streams?.length === 0) return
     try {
       await refreshRemoteFeeds(ctx, streams)
+      ctx.cascade.follow(streams)
       await feedsRead(ctx, streams)
     } catch (error) {
       ctx.sessions.staleStreams.addAll()

@@ -12,6 +12,7 @@ import { attentionRoutes } from './about/attention.ts'
 import { type BackupDesk, backupRoutes } from './about/backup.ts'
 import { type ConfigurationReport, configurationRoutes } from './about/configuration.ts'
 import { type Doctor, doctorRoutes } from './about/doctor.ts'
+import { linkRoutes } from './about/links.ts'
 import { nodeRoutes } from './about/nodes.ts'
 import { serverStorageRoutes, type StorageSurvey } from './about/serverStorage.ts'
 import { storageRoutes } from './about/storage.ts'
@@ -158,6 +159,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await collectOpenApi(app, options.version)
   const peerOf = peerResolver(ctx.isProxy)
   operationRoutes(app, ctx, metrics, { ...options, peerOf })
+  linkRoutes(app, ctx, peerOf)
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   pageRoutes(app, ctx, options, peerOf)
   if (options.recordings) await recordingLinkRoutes(app, ctx, options.recordings)

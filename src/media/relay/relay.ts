@@ -20,6 +20,7 @@ import { tap } from './forward/tap.ts'
 import { Publisher } from './inbound/publisher.ts'
 import type { LinkMessage } from './link/linkOffer.ts'
 import { Links, type LinksOptions } from './link/links.ts'
+import { type NodeShare, NodeShares, type NodeSharesOptions, type ShareAddress } from './link/nodeShares.ts'
 import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
@@ -31,6 +32,7 @@ import type { Endpoint } from './transport/socket.ts'
 import { WebRtcServer, type WebRtcServerOptions } from './transport/webRtcServer.ts'
 import type { TransportEvents } from './transport/transportEvents.ts'
 import { buildAnswer } from './wire/sdp/answer.ts'
+import { isRtcp } from './wire/rtp.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 
 export interface RelayOptions extends WebRtcServerOptions {
@@ -42,8 +44,8 @@ export interface RelayOptions extends WebRtcServerOptions {
   readonly emit: (event: MediaEngineEvent) => void
   /** Frames of a feed are needed from now on, or no longer. */
   want(sessionId: string, isWanted: boolean): void
-  /** How rooms are shared with other processes; null or absent: they are not. */
-  readonly links?: Omit<LinksOptions, 'random'> | null
+  /** How rooms are shared with other processes and nodes; null or absent: they are not. */
+  readonly links?: (Omit<LinksOptions, 'random'> & { readonly tell?: NodeSharesOptions['tell'] }) | null
 }
 
 export type FeedRequest = Omit<Parameters<MediaEngine['feed']>[0], 'source'>
@@ -68,6 +70,7 @@ export class Relay {
   readonly #feeds: Feeds
   readonly #createFanout: () => Fanout
   readonly #links: Links | null
+  readonly #nodeShares: NodeShares | null
   #slowAtMs = 0
   #bytesAtMs = 0
   readonly #looks: LateLooks
@@ -82,8 +85,11 @@ export class Relay {
     this.#server = new WebRtcServer(options)
     this.#createFanout = fanoutsOf(options.native?.addon ?? null)
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
-    const { links = null, random } = options
+    const { links = null, random, native = null, now } = options
     this.#links = links && new Links({ ...links, random }, this.#rooms, this.#createFanout)
+    const send = (datagram: Uint8Array, to: Endpoint): void => options.send(datagram, to)
+    const tell = links?.tell ?? (() => undefined)
+    this.#nodeShares = this.#links && new NodeShares({ native, send, now, tell }, this.#links)
   }
 
   publish(request: PublishOffer): Negotiated {
@@ -222,6 +228,17 @@ export class Relay {
     this.#links?.gone(process, this.#options.now())
   }
 
+  /** Shares a room with a relay at another node. Null: that cannot be. Else where this relay listens. */
+  shareWithNode(share: NodeShare): readonly ShareAddress[] | null {
+    if (this.#nodeShares?.add(share, this.#options.now()) !== true) return null
+    return this.#options.hosts().filter(({ transport }) => transport === 'udp')
+  }
+
+  /** Ends a share with another node. */
+  endShare(peer: number): void {
+    this.#nodeShares?.end(peer, this.#options.now())
+  }
+
   /** A datagram of a link arrived. See `receive`. */
   receiveLink(datagram: Buffer, waitedMs: number): void {
     this.#links?.receive(datagram, this.#options.now(), this.#lateness.read(waitedMs))
@@ -238,7 +255,10 @@ export class Relay {
   /** A datagram arrived. It may be reused after this call. `waitedMs`: how long it waited in the socket. */
   receive(datagram: Buffer, from: Endpoint, waitedMs = 0): void {
     this.#isLate = this.#lateness.read(waitedMs)
-    this.#server.receive(datagram, from, this.#options.now())
+    const nowMs = this.#options.now()
+    if (this.#nodeShares?.receive(datagram, from, nowMs, this.#isLate) !== true)
+      this.#server.receive(datagram, from, nowMs)
+    else if (isRtcp(datagram)) this.#reconcileFeeds()
   }
 
   /** How long datagrams waited since the last call. */
@@ -257,6 +277,7 @@ export class Relay {
     for (const session of this.#sessions.values()) this.#pace(session, nowMs)
     this.#feeds.pace(nowMs)
     this.#links?.pace(nowMs)
+    this.#nodeShares?.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     this.#looks.look(nowMs)

@@ -31,6 +31,7 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
       },
     }),
   )
+  registry.registerMetric(linksGauge(ctx))
   registry.registerMetric(findingsGauge(ctx))
   const { counts } = sessions
   registry.registerMetric(
@@ -175,3 +176,12 @@ function registerCacheMetrics(registry: Registry, counts: Context['sessions']['c
     ),
   )
 }
+
+const linksGauge = ({ lentRooms }: Context): Gauge =>
+  gauge('sluice_links', 'Streams that this node has from other nodes, or lends to them.', ['direction'], () => {
+    const { borrowed = 0, lent = 0 } = lentRooms.links?.counts ?? {}
+    return [
+      [['in'], borrowed],
+      [['out'], lent],
+    ]
+  })

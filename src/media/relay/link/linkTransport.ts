@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto'
 import type { Random } from '../../../base/random.ts'
 import { type MasterKeys, profileOf } from '../srtp/keys.ts'
 import type { OpenedRtp } from '../srtp/reader.ts'
@@ -33,19 +34,36 @@ export const newLinkSecrets = (random: Random): LinkSecrets => ({
   up: random.bytes(secretBytes()),
 })
 
+/** The secrets of one use of `key`, which no other use has (RFC 5869). */
+export function derivedLinkSecrets(key: Uint8Array, use: string): LinkSecrets {
+  const bytes = Buffer.from(hkdfSync('sha256', key, '', `sluice ${use}`, 2 * secretBytes()))
+  return { down: bytes.subarray(0, secretBytes()), up: bytes.subarray(secretBytes()) }
+}
+
+/** Opens what the other end sends, and seals what this one does. */
+export function linkSession(
+  { down, up }: LinkSecrets,
+  end: LinkTransportOptions['end'],
+  native: NativeBackEnd | null,
+): SrtpSession {
+  return end === 'parent'
+    ? new SrtpSession(keysOf(up), keysOf(down), native)
+    : new SrtpSession(keysOf(down), keysOf(up), native)
+}
+
 /** One end of a link: RTP and RTCP in SRTP, with keys that both ends got beforehand. */
 export class LinkTransport implements RtpSender {
   readonly isConnected = true
   readonly #options: LinkTransportOptions
   readonly #srtp: SrtpSession
+  #to: Endpoint
   #isClosed = false
 
   constructor(options: LinkTransportOptions) {
     this.#options = options
     const { secrets, end, native, to } = options
-    const [down, up] = [keysOf(secrets.down), keysOf(secrets.up)]
-    const [inbound, outbound] = end === 'parent' ? [up, down] : [down, up]
-    this.#srtp = new SrtpSession(inbound, outbound, native)
+    this.#srtp = linkSession(secrets, end, native)
+    this.#to = to
     this.native?.route(to)
   }
 
@@ -53,13 +71,19 @@ export class LinkTransport implements RtpSender {
     return this.#srtp.native
   }
 
+  /** The other end listens there from now on. */
+  route(to: Endpoint): void {
+    this.#to = to
+    this.native?.route(to)
+  }
+
   sendRtp(head: RtpHead, payload: Buffer): void {
-    if (!this.#isClosed) this.#options.send(this.#srtp.sealRtp(head, payload), this.#options.to)
+    if (!this.#isClosed) this.#options.send(this.#srtp.sealRtp(head, payload), this.#to)
   }
 
   /** Sends several packets as one compound. */
   sendRtcp(...packets: readonly Buffer[]): void {
-    if (!this.#isClosed) this.#options.send(this.#srtp.sealRtcp(Buffer.concat(packets)), this.#options.to)
+    if (!this.#isClosed) this.#options.send(this.#srtp.sealRtcp(Buffer.concat(packets)), this.#to)
   }
 
   /** The packet in a datagram, which is decrypted in place; undefined: it is of another, or a replay. */

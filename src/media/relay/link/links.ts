@@ -10,7 +10,7 @@ import { ByRoom } from './byRoom.ts'
 import type { LinkMessage, LinkOffer } from './linkOffer.ts'
 import { LinkReceiver, type Wanted } from './linkReceiver.ts'
 import { LinkSender } from './linkSender.ts'
-import { LinkTransport, newLinkSecrets } from './linkTransport.ts'
+import { type LinkSecrets, LinkTransport, type LinkTransportOptions, newLinkSecrets } from './linkTransport.ts'
 
 export interface LinksOptions {
   /** The number of this process among those of the engine. */
@@ -24,8 +24,21 @@ export interface LinksOptions {
   readonly post: (process: number, message: LinkMessage) => void
 }
 
-/** The upper 8 bits of an SSRC are the number of the process that sends it. */
+/** A relay at another node, where links go or come from. It has a number above those of processes. */
+export interface NodePeer {
+  /** Where it was heard last. */
+  readonly to: Endpoint
+  readonly native: NativeBackEnd | null
+  readonly send: LinksOptions['send']
+  /** Of a link between it and this relay. */
+  secretsOf(linkId: number): LinkSecrets
+  post(message: LinkMessage): void
+}
+
+/** The upper 8 bits of an SSRC are the number of the process that sends it, below `SSRCS_OF_NODES`. */
 const SSRCS_A_PROCESS = 2 ** 24
+/** From here on they are random: two nodes do not agree on them. */
+const SSRCS_OF_NODES = 2 ** 31
 
 /** A link from here to a child. */
 interface Down {
@@ -34,6 +47,7 @@ interface Down {
   readonly room: string
   readonly preferredTo: string | null
   readonly sender: LinkSender
+  readonly transport: LinkTransport
   wasWatched: boolean
 }
 
@@ -41,6 +55,7 @@ interface Down {
 interface Up {
   readonly process: number
   readonly receiver: LinkReceiver
+  readonly transport: LinkTransport
   said: Wanted
 }
 
@@ -52,7 +67,8 @@ export class Links {
   readonly #options: LinksOptions
   readonly #rooms: Rooms
   readonly #createFanout: () => Fanout
-  /** By room: the children, and the ports where they listen. */
+  readonly #nodes = new Map<number, NodePeer>()
+  /** By room: the children, and the ports where they listen; 0 for those at other nodes. */
   readonly #shared = new Map<string, Map<number, number>>()
   /** By link. */
   readonly #down = new Map<number, Down>()
@@ -77,6 +93,22 @@ export class Links {
     this.refresh(room, nowMs)
   }
 
+  /** A relay at another node is there: as a child of rooms that are shared with it, or as a parent. */
+  join(process: number, peer: NodePeer): void {
+    this.#nodes.set(process, peer)
+  }
+
+  /** A relay at another node is at another address now. */
+  moved(process: number, to: Endpoint): void {
+    for (const one of [...this.#down.values(), ...this.#up.values()])
+      if (one.process === process) one.transport.route(to)
+  }
+
+  /** The other end of the link with this SSRC; undefined: there is no such link. */
+  peerOf(ssrc: number): number | undefined {
+    return this.#down.get(ssrc)?.process ?? this.#bySsrc.get(ssrc)?.process
+  }
+
   /** A process has no viewers of this room any more. */
   unshare(room: string, process: number, nowMs: number): void {
     const children = this.#shared.get(room)
@@ -85,33 +117,35 @@ export class Links {
     this.refresh(room, nowMs)
   }
 
-  /** A process has ended, and with it the other end of each link between it and this one. */
+  /** A process, or a relay at another node, has ended, and with it the other end of each link between it and this one. */
   gone(process: number, nowMs: number): void {
     for (const room of this.#shared.keys()) this.unshare(room, process, nowMs)
     for (const up of this.#up.values()) if (up.process === process) this.#closeUp(up, nowMs)
+    this.#nodes.delete(process)
   }
 
   /** The sources of this room may have changed. */
   refresh(name: string, nowMs: number): void {
     const [room, children] = [this.#rooms.at(name), this.#shared.get(name)]
-    const forms = room === undefined ? [] : ownFormsOf(room, this.#upOf.of(name))
+    const formsFor = (process: number) => (room === undefined ? [] : this.#formsFor(room, name, process))
     const down = this.#downOf.of(name)
     // First the new ones: a child's viewers follow from one source to the next.
     for (const [process, port] of children ?? [])
-      for (const { source, preferredTo } of forms) {
+      for (const { source, preferredTo } of formsFor(process)) {
         const has = [...down].some((one) => one.process === process && one.sender.source === source)
         if (!has) this.#open(name, source, preferredTo, { process, port, nowMs })
       }
     for (const { linkId, process, sender } of down) {
-      const isCarried = children?.has(process) === true && forms.some(({ source }) => source === sender.source)
+      const isCarried =
+        children?.has(process) === true && formsFor(process).some(({ source }) => source === sender.source)
       if (!isCarried) this.#closeDown(linkId)
     }
   }
 
   /** See `Room.setAside`. */
   setAside(room: string, sessionId: string, isAside: boolean): void {
-    for (const process of this.#shared.get(room)?.keys() ?? [])
-      this.#options.post(process, { kind: 'aside', room, sessionId, isAside })
+    for (const { process, sender } of this.#downOf.of(room))
+      if (sender.source.sessionId === sessionId) this.#post(process, { kind: 'aside', room, sessionId, isAside })
   }
 
   /** Whether a child has viewers of the source of this session. */
@@ -134,6 +168,7 @@ export class Links {
         return this.#up.get(message.linkId)?.receiver.rates(message.bitrates)
       case 'aside':
         this.#rooms.at(message.room)?.setAside(message.sessionId, message.isAside, nowMs)
+        if (this.#nodes.has(process)) this.setAside(message.room, message.sessionId, message.isAside)
         return this.#reconcileRoom(message.room, nowMs)
       case 'want':
         return this.#wanted(message, nowMs)
@@ -170,13 +205,13 @@ export class Links {
     const wanted = up.receiver.wanted(this.#rooms.at(room)?.isWatched(sessionId) === true, nowMs)
     if (wanted.isWatched === up.said.isWatched && wanted.ssrcs.join() === up.said.ssrcs.join()) return
     up.said = wanted
-    this.#options.post(up.process, { kind: 'want', linkId, ...wanted })
+    this.#post(up.process, { kind: 'want', linkId, ...wanted })
   }
 
   #paceDown({ linkId, process, sender }: Down, nowMs: number): void {
     sender.pace(nowMs)
     const bitrates = sender.newRates(nowMs)
-    if (bitrates !== null) this.#options.post(process, { kind: 'rates', linkId, bitrates })
+    if (bitrates !== null) this.#post(process, { kind: 'rates', linkId, bitrates })
   }
 
   #open(
@@ -185,26 +220,53 @@ export class Links {
     preferredTo: string | null,
     { process, port, nowMs }: { process: number; port: number; nowMs: number },
   ): void {
-    const { random, native, send, post } = this.#options
-    const secrets = newLinkSecrets(random)
-    const transport = new LinkTransport({ secrets, end: 'parent', to: loopback(port), native, send })
-    const sender = new LinkSender(source, transport, () => this.#newSsrc())
-    const linkId = sender.tracks[0]?.ssrc
-    if (linkId === undefined) return transport.close()
-    const down = { linkId, process, room, preferredTo, sender, wasWatched: false }
+    const linkId = this.#newSsrc(process)
+    const { secrets, ...way } = this.#wayTo(process, port, linkId)
+    const transport = new LinkTransport({ secrets, end: 'parent', ...way })
+    const first = [linkId]
+    const sender = new LinkSender(source, transport, () => first.pop() ?? this.#newSsrc(process))
+    if (sender.tracks.length === 0) return transport.close()
+    const down = { linkId, process, room, preferredTo, sender, transport, wasWatched: false }
     this.#down.set(linkId, down)
     this.#downOf.add(room, down)
     const { sessionId, sourceId, priority = null, profile } = source
     const about = { room, sessionId, sourceId, priority, profile, preferredTo }
-    post(process, { kind: 'open', linkId, ...about, tracks: sender.tracks, secrets, port: this.#options.port })
+    this.#post(process, { kind: 'open', linkId, ...about, tracks: sender.tracks, secrets, port: this.#options.port })
     if (this.#rooms.at(room)?.isAside(sessionId) === true)
-      post(process, { kind: 'aside', room, sessionId, isAside: true })
+      this.#post(process, { kind: 'aside', room, sessionId, isAside: true })
     this.#paceDown(down, nowMs)
   }
 
-  #newSsrc(): number {
+  /** Other processes of this node get also what came from other nodes. Nodes do not, so that nothing goes in a circle. */
+  #formsFor(room: Room, name: string, process: number): ReturnType<Room['forms']> {
+    const isForNode = this.#nodes.has(process)
+    const linked = [...this.#upOf.of(name)].filter((up) => isForNode || !this.#nodes.has(up.process))
+    const sources = new Set(linked.map(({ receiver }) => receiver.source))
+    return room.forms().filter(({ source }) => !sources.has(source))
+  }
+
+  #newSsrc(process: number): number {
+    if (this.#nodes.has(process)) return this.#newSsrcOfNode()
     this.#nextSsrc = (this.#nextSsrc % (SSRCS_A_PROCESS - 1)) + 1
     return this.#options.process * SSRCS_A_PROCESS + this.#nextSsrc
+  }
+
+  #newSsrcOfNode(): number {
+    const ssrc = SSRCS_OF_NODES + (Buffer.from(this.#options.random.bytes(4)).readUInt32BE() >>> 1)
+    return this.peerOf(ssrc) === undefined ? ssrc : this.#newSsrcOfNode()
+  }
+
+  #wayTo(process: number, port: number, linkId: number): Omit<LinkTransportOptions, 'end'> {
+    const node = this.#nodes.get(process)
+    const { native, send } = node ?? this.#options
+    const secrets = node?.secretsOf(linkId) ?? newLinkSecrets(this.#options.random)
+    return { secrets, to: node?.to ?? loopback(port), native, send }
+  }
+
+  #post(process: number, message: LinkMessage): void {
+    const node = this.#nodes.get(process)
+    if (node === undefined) this.#options.post(process, message)
+    else node.post(message)
   }
 
   #closeDown(linkId: number): void {
@@ -213,21 +275,23 @@ export class Links {
     this.#down.delete(linkId)
     this.#downOf.delete(down.room, down)
     down.sender.close()
-    this.#options.post(down.process, { kind: 'close', linkId })
+    this.#post(down.process, { kind: 'close', linkId })
   }
 
+  /** An offer with an SSRC that another node has chosen before has no effect: the streams could not be told apart. */
   #accept(process: number, offer: LinkOffer, nowMs: number): void {
-    const { native, send } = this.#options
     const { secrets, room, preferredTo, tracks, linkId } = offer
-    const transport = new LinkTransport({ secrets, end: 'child', to: loopback(offer.port), native, send })
+    if (tracks.some(({ ssrc, rtxSsrc }) => (this.peerOf(ssrc) ?? this.peerOf(rtxSsrc)) !== undefined)) return
+    const transport = new LinkTransport({ ...this.#wayTo(process, offer.port, linkId), secrets, end: 'child' })
     const waiting = (atMs: number): void => this.#reconcile(up, atMs)
     const receiver = new LinkReceiver({ offer, transport, createFanout: this.#createFanout, waiting }, nowMs)
-    const up: Up = { process, receiver, said: { isWatched: false, ssrcs: [] } }
+    const up: Up = { process, receiver, transport, said: { isWatched: false, ssrcs: [] } }
     this.#up.set(linkId, up)
     this.#upOf.add(room, up)
     for (const { ssrc, rtxSsrc } of tracks) this.#bySsrc.set(ssrc, up).set(rtxSsrc, up)
     if (preferredTo === null) this.#rooms.open(room).addSource(receiver.source, nowMs)
     else this.#rooms.open(room).prefer(receiver.source, preferredTo, nowMs)
+    this.refresh(room, nowMs)
     this.#reconcileRoom(room, nowMs)
   }
 
@@ -240,6 +304,7 @@ export class Links {
     up.receiver.close()
     const isReplaced = [...this.#upOf.of(room)].some(({ receiver: { offer } }) => offer.sessionId === sessionId)
     if (!isReplaced) this.#rooms.at(room)?.removeSource(sessionId, nowMs)
+    this.refresh(room, nowMs)
     this.#rooms.closeIfEmpty(room)
     this.#reconcileRoom(room, nowMs)
   }
@@ -258,12 +323,6 @@ export class Links {
     down.wasWatched ||= ssrcs.length > 0
     down.sender.want(ssrcs, nowMs)
   }
-}
-
-/** What is published here: not what came by a link, so that none goes in a circle. The oldest first, as a child adds them. */
-function ownFormsOf(room: Room, up: Iterable<Up>): ReturnType<Room['forms']> {
-  const linked = new Set([...up].map(({ receiver }) => receiver.source))
-  return room.forms().filter(({ source }) => !linked.has(source))
 }
 
 const loopback = (port: number): Endpoint => ({ address: '127.0.0.1', port, via: 0 })

@@ -15,6 +15,7 @@ import type { FrameSource } from '../../frame.ts'
 import { FeedPipe } from './feedPipe.ts'
 import { MediaHosts, type HostsOptions } from './hosts.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
+import { NodeLinks } from './nodeLinks.ts'
 import { Placement } from './placement.ts'
 import { Shares, type SharesOptions } from './shares.ts'
 import { Taps } from './taps.ts'
@@ -96,6 +97,7 @@ class RelayEngine implements MediaEngine {
   readonly #slots: readonly Slot[]
   readonly #placement: Placement
   readonly #shares: Shares
+  readonly links: NodeLinks
   readonly #sessions = new Map<string, Held>()
   readonly #taps = new Taps((sessionId) => this.#sessions.get(sessionId)?.slot.worker ?? null)
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
@@ -134,6 +136,8 @@ class RelayEngine implements MediaEngine {
     this.#placement = new Placement({ processes: count, maxProcessesARoom: count, maxViewers })
     const workerAt = (index: number): RelayProcess | null => this.#workerOf(this.#slotAt(index))
     this.#shares = new Shares({ placement: this.#placement, workerAt, now, waitMs: linkWaitMs })
+    const settle = (room: string): void => this.#shares.settle(room)
+    this.links = new NodeLinks({ placement: this.#placement, workerAt, now, settle })
   }
 
   /** Processes are started when they are needed: an idle server has none. */
@@ -146,6 +150,7 @@ class RelayEngine implements MediaEngine {
     clearInterval(this.#looking)
     this.#looking = undefined
     this.#looked = null
+    this.links.stop()
     await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
     await Promise.all(this.#slots.map(({ worker }) => worker?.stop() ?? Promise.resolve()))
   }
@@ -285,6 +290,7 @@ class RelayEngine implements MediaEngine {
     this.#release(sessionId)
     this.#sessions.set(sessionId, held)
     this.#placement.enter(held.room, held.slot.index, held.part)
+    this.links.count(held.room, held.part, 1)
     this.#shares.settle(held.room)
   }
 
@@ -293,6 +299,7 @@ class RelayEngine implements MediaEngine {
     if (held === undefined) return
     this.#sessions.delete(sessionId)
     this.#placement.leave(held.room, held.slot.index, held.part)
+    this.links.count(held.room, held.part, -1)
     this.#shares.settle(held.room)
   }
 
@@ -331,6 +338,8 @@ class RelayEngine implements MediaEngine {
         return this.#beat(slot, message)
       case 'link':
         return this.#shares.pass(slot.index, this.#slotAt(message.process).worker, message.message)
+      case 'nodeShare':
+        return this.links.told(message.peer, message.state)
       case 'events':
         for (const event of message.events) this.#notify(event)
         return undefined
@@ -351,6 +360,7 @@ class RelayEngine implements MediaEngine {
   #beat(slot: Slot, { waits, load, feedback }: Extract<FromRelay, { kind: 'beat' }>): void {
     this.#placement.report(slot.index, load)
     this.#shares.tick()
+    this.links.tick()
     this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
     if (feedback.length > 0) this.#notify({ kind: 'feedback', rooms: feedback })
   }
@@ -378,6 +388,7 @@ class RelayEngine implements MediaEngine {
     // A feed has its session in the main process, where it goes on.
     const sessions = lost.filter(([, { pipe }]) => pipe === undefined).length
     for (const [sessionId] of lost) this.#notify({ kind: 'ended', sessionId, reason: 'engine_died' })
+    this.links.died(slot.index)
     this.#placement.forget(slot.index)
     if (this.#isStopped) return
     this.#notify({ kind: 'waits', process: slot.index, meanMs: 0, mostMs: 0, late: 0, load: 0 })

@@ -9,6 +9,7 @@ import type {
 } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
 import type { LinkMessage } from '../link/linkOffer.ts'
+import type { NodeShare, ShareAddress } from '../link/nodeShares.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
 
@@ -58,6 +59,8 @@ export interface RelayCalls {
     readonly takes: { readonly room: string; readonly process: number; readonly port: number }
     readonly gives: null
   }
+  /** Null: the share cannot be. Else where the process listens. */
+  shareWithNode: { readonly takes: NodeShare; readonly gives: readonly ShareAddress[] | null }
   end: { readonly takes: { readonly sessionIds: readonly string[] }; readonly gives: null }
 }
 
@@ -90,6 +93,8 @@ export type ToRelay =
   | { readonly kind: 'answered'; readonly sessionId: string }
   /** Another process has no viewers of this room any more. */
   | { readonly kind: 'unshare'; readonly room: string; readonly process: number }
+  /** See `NodeShares.end`. */
+  | { readonly kind: 'endShare'; readonly peer: number }
   /** Another process has ended. */
   | { readonly kind: 'gone'; readonly process: number }
   /** The end of a link in another process says something. */
@@ -119,6 +124,8 @@ export type FromRelay =
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
   /** The feed has viewers now, or has had none for a while. */
   | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
+  /** See `NodeSharesOptions.tell`. */
+  | { readonly kind: 'nodeShare'; readonly peer: number; readonly state: 'open' | 'ended' }
   /** For the end of a link in another process. */
   | { readonly kind: 'link'; readonly process: number; readonly message: LinkMessage }
   | Media

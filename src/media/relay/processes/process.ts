@@ -90,12 +90,13 @@ async function run(settings: RelaySettings): Promise<void> {
     release: (at) => isTcp(at) && tcp?.release(at),
     emit,
     want: (sessionId, isWanted) => post({ kind: 'want', sessionId, isWanted }),
-    links: linkPort && {
+    links: {
       process: settings.process ?? 0,
-      port: linkPort.udp.port,
-      native: linkPort.native,
-      send: (datagram, to) => linkPort.udp.send(datagram, to),
+      port: linkPort?.udp.port ?? 0,
+      native: linkPort?.native ?? null,
+      send: (datagram, to) => linkPort?.udp.send(datagram, to),
       post: (other, message) => post({ kind: 'link', process: other, message }),
+      tell: (peer, state) => post({ kind: 'nodeShare', peer, state }),
     },
   })
   setInterval(() => {
@@ -170,6 +171,9 @@ function listener(relay: Relay): (message: ToRelay) => void {
       case 'link':
         relay.heard(message.process, message.message)
         return
+      case 'endShare':
+        relay.endShare(message.peer)
+        return
       case 'rest':
         feeds.get(message.sessionId)?.rest()
         return
@@ -202,6 +206,8 @@ function handleCall(relay: Relay, call: RelayCall): unknown {
     case 'share':
       relay.share(call.takes.room, call.takes)
       return null
+    case 'shareWithNode':
+      return relay.shareWithNode(call.takes)
     case 'end':
       relay.endTogether(call.takes.sessionIds)
       return null

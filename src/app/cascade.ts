@@ -1,0 +1,44 @@
+import { endOrphanedLinks } from '../commands/nodes/lendStream.ts'
+import type { Context } from '../commands/context.ts'
+import type { Config } from '../config/schema.ts'
+import { startJobs } from '../jobs/timers.ts'
+import type { MediaEngine } from '../media/engine.ts'
+import { postToNode } from '../net/nodeFetch.ts'
+import { Cascade } from '../services/cascade.ts'
+import { LentRooms } from '../services/lentRooms.ts'
+import { nodeKeysOf } from './derivedKeys.ts'
+import type { Keyring } from './keyring.ts'
+
+const LOOK_MS = 1000
+const LEASES_MS = 5000
+
+/** What brings streams from other nodes, and lends them to those. Idle until `startCascade`. */
+export function cascadeOf(
+  parts: Pick<Context, 'clock' | 'random' | 'log' | 'sessions' | 'cache'>,
+  keyring: Keyring,
+  now: () => Config,
+): Pick<Context, 'cascade' | 'lentRooms' | 'nodeKeys'> {
+  const nodeKeys = nodeKeysOf(keyring)
+  const cascade = new Cascade({
+    ...parts,
+    keys: nodeKeys,
+    silentMs: () => parts.cache.silentMs(),
+    forwardStaleMs: () => now().access.forwardStaleSeconds * 1000,
+  })
+  return { nodeKeys, cascade, lentRooms: new LentRooms(parts.clock) }
+}
+
+/** Lets viewers of this node watch streams at others, and those of others streams here, if this node is told to. */
+export function startCascade(
+  { config, ctx }: { readonly config: Config; readonly ctx: Context },
+  { links }: MediaEngine,
+): { stop(): Promise<void> } {
+  const { handover, nodeUrl } = config.server
+  if (links === undefined || handover !== 'cascade' || nodeUrl === '') return { stop: async () => undefined }
+  ctx.lentRooms.links = links
+  ctx.cascade.start({ links, ask: postToNode(ctx.clock) })
+  return startJobs(ctx, [
+    { name: 'follow streams at other nodes', everyMs: LOOK_MS, run: async () => ctx.cascade.tick() },
+    { name: 'end links of nodes that are gone', everyMs: LEASES_MS, run: () => endOrphanedLinks(ctx) },
+  ])
+}

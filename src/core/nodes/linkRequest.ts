@@ -1,0 +1,77 @@
+import { err, ok, type Result } from '../../base/result.ts'
+
+/** A node asks the node of a feed to lend it a stream. */
+export interface LinkRequest {
+  /** The ids of both nodes, new at each start. */
+  readonly from: string
+  readonly to: string
+  readonly accountId: string
+  readonly streamName: string
+  /** When it was asked, by the clock of the database, epoch milliseconds. */
+  readonly atMs: number
+  /** Random; used once. */
+  readonly nonce: string
+}
+
+/** What the node of the feed answers. */
+export interface LinkAnswer {
+  /** Random: with the nonce of the request it makes the keys new, whatever is asked twice. */
+  readonly salt: string
+  /** 32 bits. */
+  readonly ssrc: number
+  /** Where its media process listens. */
+  readonly addresses: readonly { readonly address: string; readonly port: number }[]
+}
+
+/** A request or an answer with the code of its sender. */
+export type Signed<T> = T & { readonly code: string }
+
+/** Both sides must mean the same. Raise it when what goes over a link changes. */
+export const LINK_VERSION = 1
+/** How long a request may be under way, and how far the clocks of two nodes may differ. */
+export const LINK_REQUEST_MS = 30_000
+const MAX_TEXT = 300
+const MAX_ADDRESSES = 16
+
+/** What the code of a request is of. */
+export const linkRequestText = ({ from, to, accountId, streamName, atMs, nonce }: LinkRequest): string =>
+  JSON.stringify(['link', LINK_VERSION, from, to, accountId, streamName, atMs, nonce])
+
+/** What the code of an answer is of. @param requestCode so that it answers this request and no other */
+export const linkAnswerText = (requestCode: string, { salt, ssrc, addresses }: LinkAnswer): string =>
+  JSON.stringify(['link answer', requestCode, salt, ssrc, addresses.map(({ address, port }) => [address, port])])
+
+/** What the key of a link is derived for. */
+export const linkKeyText = (request: LinkRequest, { salt, ssrc }: Pick<LinkAnswer, 'salt' | 'ssrc'>): string =>
+  JSON.stringify([linkRequestText(request), salt, ssrc])
+
+/** The error says what is wrong. */
+export function parseLinkRequest(body: unknown): Result<Signed<LinkRequest>, string> {
+  const { version, from, to, accountId, streamName, atMs, nonce, code } = fieldsOf(body)
+  if (version !== LINK_VERSION) return err(`version must be ${LINK_VERSION}`)
+  const texts = { from, to, accountId, streamName, nonce, code }
+  const wrong = Object.entries(texts).find(([, value]) => !isText(value))
+  if (wrong !== undefined) return err(`${wrong[0]} must be text`)
+  if (!Number.isSafeInteger(atMs)) return err('atMs must be a time')
+  return ok({ ...(texts as Record<keyof typeof texts, string>), atMs: atMs as number })
+}
+
+/** Null: it is no answer. */
+export function parseLinkAnswer(body: unknown): Signed<LinkAnswer> | null {
+  const { salt, ssrc, addresses, code } = fieldsOf(body)
+  if (!isText(salt) || !isText(code) || !isPort(ssrc, 2 ** 32) || !Array.isArray(addresses)) return null
+  const all = addresses.slice(0, MAX_ADDRESSES).flatMap((one: unknown) => {
+    const { address, port } = fieldsOf(one)
+    return isText(address) && isPort(port, 65_536) ? [{ address, port }] : []
+  })
+  return { salt, ssrc, addresses: all, code }
+}
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT
+
+const isPort = (value: unknown, limit: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value < limit

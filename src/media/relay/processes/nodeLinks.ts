@@ -1,0 +1,141 @@
+import type { BorrowedRoom, EngineLinks, LentRoom, PartInRoom, RoomShare } from '../../engine.ts'
+import type { ShareAddress } from '../link/nodeShares.ts'
+import type { Placement } from './placement.ts'
+import type { LinkedProcess } from './shares.ts'
+
+export interface NodeLinksOptions {
+  readonly placement: Placement
+  /** Starts the process of this index when there is none; null: it cannot be started now. */
+  readonly workerAt: (index: number) => LinkedProcess | null
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
+  /** Call it after a share has entered or left a room. */
+  readonly settle: (room: string) => void
+}
+
+/** A borrowed room that no viewer watches is given back after this time: viewers may come back. */
+const IDLE_MS = 10_000
+/** Processes have the numbers below. */
+const FIRST_PEER = 1000
+
+interface Held {
+  readonly peer: number
+  readonly room: string
+  readonly process: number
+  readonly part: PartInRoom
+  /** Its first source is there; false: it ended before. */
+  readonly opened: (isOpen: boolean) => void
+  readonly ended: () => void
+  idleSinceMs: number
+}
+
+/**
+ * Rooms that the engine shares with those of other nodes. One that is lent counts as a viewer of its home, which so stays the home of the
+ * room while its publisher is away; one that is borrowed counts as a source, and this node's other processes get it as they get those of
+ * publishers.
+ */
+export class NodeLinks implements EngineLinks {
+  readonly #options: NodeLinksOptions
+  readonly #held = new Map<number, Held>()
+  readonly #viewers = new Map<string, number>()
+  #lastPeer = FIRST_PEER
+
+  constructor(options: NodeLinksOptions) {
+    this.#options = options
+  }
+
+  get counts(): { readonly lent: number; readonly borrowed: number } {
+    const borrowed = [...this.#held.values()].filter(({ part }) => part === 'source').length
+    return { lent: this.#held.size - borrowed, borrowed }
+  }
+
+  viewersOf(room: string): number {
+    return this.#viewers.get(room) ?? 0
+  }
+
+  async lend(share: RoomShare, ended: () => void): Promise<LentRoom | null> {
+    const home = this.#options.placement.homeOf(share.room)
+    if (home === undefined) return null
+    const held = this.#hold(share.room, home, 'viewer', { ended, opened: () => undefined })
+    const addresses = await this.#begin(held, share, null)
+    return addresses && { addresses, end: () => this.#end(held) }
+  }
+
+  borrow(share: RoomShare, addresses: readonly ShareAddress[], ended: () => void): BorrowedRoom {
+    const { promise: open, resolve: opened } = Promise.withResolvers<boolean>()
+    const process = this.#options.placement.processFor(share.room, 'source')
+    const held = this.#hold(share.room, process, 'source', { ended, opened })
+    void this.#begin(held, share, addresses)
+    return { open, end: () => this.#end(held) }
+  }
+
+  /** A session has entered a room (1), or left it (-1). */
+  count(room: string, part: PartInRoom, by: 1 | -1): void {
+    if (part !== 'viewer') return
+    const viewers = this.viewersOf(room) + by
+    if (viewers > 0) this.#viewers.set(room, viewers)
+    else this.#viewers.delete(room)
+  }
+
+  /** Call it about once a second: gives back what has no viewers. */
+  tick(): void {
+    const nowMs = this.#options.now()
+    for (const held of this.#held.values()) {
+      if (held.part === 'viewer' || this.viewersOf(held.room) > 0) held.idleSinceMs = nowMs
+      else if (nowMs - held.idleSinceMs >= IDLE_MS) this.#end(held)
+    }
+  }
+
+  /** A process reports what became of a share; see `NodeSharesOptions.tell`. */
+  told(peer: number, state: 'open' | 'ended'): void {
+    const held = this.#held.get(peer)
+    if (held === undefined) return
+    if (state === 'open') held.opened(true)
+    else this.#forget(held)
+  }
+
+  /** A process has ended, and its shares with it. */
+  died(process: number): void {
+    for (const held of this.#held.values()) if (held.process === process) this.#forget(held)
+  }
+
+  stop(): void {
+    for (const held of this.#held.values()) this.#end(held)
+  }
+
+  #hold(room: string, process: number, part: PartInRoom, told: Pick<Held, 'opened' | 'ended'>): Held {
+    const { placement, now, settle } = this.#options
+    this.#lastPeer += 1
+    const held: Held = { peer: this.#lastPeer, room, process, part, ...told, idleSinceMs: now() }
+    this.#held.set(held.peer, held)
+    placement.enter(room, process, part)
+    settle(room)
+    return held
+  }
+
+  /** Null: it cannot be, and is forgotten. */
+  async #begin(
+    held: Held,
+    share: RoomShare,
+    addresses: readonly ShareAddress[] | null,
+  ): Promise<readonly ShareAddress[] | null> {
+    const worker = this.#options.workerAt(held.process)
+    const own = (await worker?.call('shareWithNode', { ...share, peer: held.peer, addresses })) ?? null
+    if (own === null || !this.#held.has(held.peer)) this.#end(held)
+    return this.#held.has(held.peer) ? own : null
+  }
+
+  #end(held: Held): void {
+    this.#options.workerAt(held.process)?.post({ kind: 'endShare', peer: held.peer })
+    this.#forget(held)
+  }
+
+  #forget({ peer, room, process, part, opened, ended }: Held): void {
+    if (!this.#held.delete(peer)) return
+    const { placement, settle } = this.#options
+    placement.leave(room, process, part)
+    settle(room)
+    opened(false)
+    ended()
+  }
+}

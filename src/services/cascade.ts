@@ -1,0 +1,209 @@
+import type { Clock } from '../base/clock.ts'
+import type { Fields, Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import {
+  LINK_VERSION,
+  linkAnswerText,
+  linkKeyText,
+  type LinkRequest,
+  linkRequestText,
+  parseLinkAnswer,
+} from '../core/nodes/linkRequest.ts'
+import type { EngineLinks } from '../media/engine.ts'
+import type { RemoteFeedRef, SessionRegistry } from '../media/sessionRegistry.ts'
+import type { Stream } from '../store/store.ts'
+
+/** Signs what this node sends to others, and derives keys that it shares with one of them. */
+export interface NodeKey {
+  code(text: string): string
+  isOf(text: string, code: string): boolean
+  /** 32 bytes for one use. */
+  derive(use: string): Uint8Array
+}
+
+export interface CascadeOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly sessions: SessionRegistry
+  /** The first one signs. */
+  readonly keys: readonly [NodeKey, ...NodeKey[]]
+  /** How long ago the database was heard, milliseconds. */
+  readonly silentMs: () => number
+  /** After this time without the database, secured streams of other nodes are not forwarded. */
+  readonly forwardStaleMs: () => number
+}
+
+/** What a node that serves has. */
+export interface CascadeParts {
+  readonly links: EngineLinks
+  /** Sends a request to another node within `ms`. Null: no answer, or none of JSON. Never rejects. */
+  readonly ask: (url: string, body: object, ms: number) => Promise<{ status: number; body: unknown } | null>
+}
+
+/** How long a viewer waits for a link. Then it is redirected. */
+const WAIT_MS = 2000
+/** A node that did not answer, or that cannot be reached by its media ports, is not tried again before this time. */
+const UNREACHABLE_MS = 30_000
+const NONCE_BYTES = 16
+
+interface Borrowed extends Stream {
+  readonly node: string
+  readonly isSecured: boolean
+  readonly sinceMs: number
+  /** Whether its media is here. */
+  readonly open: Promise<boolean>
+  end: () => void
+}
+
+/**
+ * The streams that this node borrows from others for its viewers: one share for each node that has feeds of a stream, however many viewers
+ * ask. A feed that moves to another node is followed while there are viewers.
+ */
+export class Cascade {
+  readonly #options: CascadeOptions
+  #parts: CascadeParts | null = null
+  /** By node and stream. */
+  readonly #borrowed = new Map<string, Borrowed>()
+  readonly #unreachableUntilMs = new Map<string, number>()
+
+  constructor(options: CascadeOptions) {
+    this.#options = options
+  }
+
+  start(parts: CascadeParts): void {
+    this.#parts = parts
+  }
+
+  /** Whether the media of a stream at another node is here, or on its way. */
+  has(stream: Stream): boolean {
+    const feeds = this.#options.sessions.remotesOf(stream.accountId, stream.streamName)
+    return feeds.some(({ node }) => this.#borrowed.has(keyOf(node, stream)))
+  }
+
+  /** Brings a stream here from the node that has this feed of it. False: it does not come in time, or may not. Never rejects. */
+  async take(stream: Stream, feed: RemoteFeedRef): Promise<boolean> {
+    const key = keyOf(feed.node, stream)
+    const borrowed = this.#borrowed.get(key) ?? this.#borrow(key, stream, feed)
+    if (borrowed === null) return false
+    const leftMs = WAIT_MS - (this.#options.clock.monotonic() - borrowed.sinceMs)
+    return leftMs <= 0 ? borrowed.open : Promise.race([borrowed.open, this.#after(leftMs)])
+  }
+
+  /**
+   * Lets viewers follow their streams to other nodes. Call it when feeds of other nodes were read. @param streams those that may have
+   * changed; null: all
+   */
+  follow(streams: readonly Stream[] | null): void {
+    const { sessions } = this.#options
+    if (this.#parts === null) return
+    for (const stream of streams ?? [...sessions.streams.all()]) this.#followOne(stream)
+  }
+
+  /** Call it every second. */
+  tick(): void {
+    if (this.#isStale) for (const one of this.#borrowed.values()) if (one.isSecured) one.end()
+    const nowMs = this.#options.clock.monotonic()
+    for (const [node, untilMs] of this.#unreachableUntilMs) if (untilMs <= nowMs) this.#unreachableUntilMs.delete(node)
+    if (this.#options.sessions.hasPeers) this.follow(null)
+  }
+
+  get #isStale(): boolean {
+    return this.#options.silentMs() > this.#options.forwardStaleMs()
+  }
+
+  #followOne({ accountId, streamName }: Stream): void {
+    const { sessions } = this.#options
+    if ((sessions.streams.of(accountId, streamName)?.whep ?? 0) === 0) return
+    const isHere = sessions.feedsOf(accountId, streamName).length > 0
+    const remote = sessions.remotesOf(accountId, streamName)
+    if (!isHere && sessions.drain === null) for (const feed of remote) void this.take({ accountId, streamName }, feed)
+    if (!isHere && remote.length === 0) return
+    for (const one of this.#borrowed.values())
+      if (one.accountId === accountId && one.streamName === streamName && !remote.some(({ node }) => node === one.node))
+        one.end()
+  }
+
+  #borrow(key: string, { accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
+    const { clock } = this.#options
+    if (this.#parts === null || feed.url === null || this.#unreachableUntilMs.has(feed.node)) return null
+    if (feed.secured && this.#isStale) return null
+    const ending = new AbortController()
+    const open = this.#open(this.#parts, { accountId, streamName }, { ...feed, url: feed.url }, ending)
+    const about = { accountId, streamName, node: feed.node, isSecured: feed.secured, sinceMs: clock.monotonic() }
+    const borrowed = { ...about, open, end: () => ending.abort() }
+    this.#borrowed.set(key, borrowed)
+    ending.signal.addEventListener('abort', () => {
+      if (this.#borrowed.get(key) === borrowed) this.#borrowed.delete(key)
+    })
+    return borrowed
+  }
+
+  /** Aborts `ending` when the share is over, and ends the share when that is aborted. */
+  async #open(
+    { links }: CascadeParts,
+    stream: Stream,
+    feed: RemoteFeedRef & { readonly url: string },
+    ending: AbortController,
+  ): Promise<boolean> {
+    const { clock, log } = this.#options
+    const beganAtMs = clock.monotonic()
+    const about = { ...stream, node: feed.node, url: feed.url }
+    const share = await this.#ask(stream, feed)
+    if (share === null || ending.signal.aborted) {
+      ending.abort()
+      return false
+    }
+    const lent = links.borrow(share, share.addresses, () => ending.abort())
+    ending.signal.addEventListener('abort', () => lent.end())
+    const isOpen = await Promise.race([lent.open, this.#after(WAIT_MS - (clock.monotonic() - beganAtMs))])
+    if (isOpen) {
+      log.info({ ...about, ms: Math.round(clock.monotonic() - beganAtMs) }, 'a stream comes from another node')
+      return true
+    }
+    this.#unreachable(feed.node, about, 'its media port does not answer')
+    ending.abort()
+    return false
+  }
+
+  /** Null: the other node does not lend it. */
+  async #ask(stream: Stream, { node, url }: RemoteFeedRef & { readonly url: string }) {
+    const { clock, random, sessions, keys } = this.#options
+    const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url')
+    const request: LinkRequest = { from: sessions.node, to: node, ...stream, atMs: clock.now(), nonce }
+    const [signing] = keys
+    const code = signing.code(linkRequestText(request))
+    const answered = await this.#parts?.ask(
+      `${url.replace(/\/$/, '')}/api/links`,
+      { version: LINK_VERSION, ...request, code },
+      WAIT_MS,
+    )
+    const about = { ...stream, node, url }
+    if (!answered) this.#unreachable(node, about, 'it does not answer')
+    else if (answered.status === 503) this.#unreachable(node, about, 'it lends nothing')
+    else if (answered.status === 401 || answered.status === 400)
+      this.#unreachable(
+        node,
+        about,
+        'it refuses the request of this one: do both have the same sealing key and version?',
+      )
+    const answer = answered?.status === 200 ? parseLinkAnswer(answered.body) : null
+    if (answer === null || !signing.isOf(linkAnswerText(code, answer), answer.code)) return null
+    const key = signing.derive(linkKeyText(request, answer))
+    return { room: roomOf(stream), key, ssrc: answer.ssrc, addresses: answer.addresses }
+  }
+
+  #unreachable(node: string, about: Fields, why: string): void {
+    const { clock, log } = this.#options
+    this.#unreachableUntilMs.set(node, clock.monotonic() + UNREACHABLE_MS)
+    log.warn(about, `no stream comes from this node, so its viewers are redirected: ${why}`)
+  }
+
+  async #after(ms: number): Promise<false> {
+    await this.#options.clock.sleep(Math.max(0, ms))
+    return false
+  }
+}
+
+const roomOf = ({ accountId, streamName }: Stream): string => `${accountId}/${streamName}`
+const keyOf = (node: string, stream: Stream): string => `${node} ${roomOf(stream)}`

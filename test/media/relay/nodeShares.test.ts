@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest'
+import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
+import { parseRtp } from '../../../src/media/relay/wire/rtp.ts'
+import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
+
+const ROOM = 'a/show'
+const KEY = Buffer.alloc(32, 5)
+const SSRC = 2 ** 31 + 7
+
+/** Two relays at different nodes, which reach each other by what `drops` lets pass. */
+function twoNodes() {
+  const carried: { to: string; datagram: Buffer }[] = []
+  const nothing: (datagram: Buffer, to: string) => boolean = () => false
+  const state = { drops: nothing }
+  const told: string[] = []
+  const at = (address: string): Endpoint => ({ address, port: 8081, via: 0 })
+  const netOf = (name: string, address: string): WireNet =>
+    new WireNet({
+      hosts: () => [{ transport: 'udp', address, port: 8081 }],
+      links: {
+        process: 0,
+        port: 0,
+        native: null,
+        send: () => undefined,
+        post: () => undefined,
+        tell: (peer, what) => told.push(`${name} ${peer} ${what}`),
+      },
+    })
+  const [home, edge] = [netOf('home', '198.51.100.1'), netOf('edge', '198.51.100.2')]
+  const join = (from: WireNet, to: WireNet, [source, target]: readonly [string, string]): void =>
+    from.listen(at(target), (datagram) => {
+      carried.push({ to: target, datagram: Buffer.from(datagram) })
+      if (!state.drops(datagram, target)) to.send(datagram, at(source))
+    })
+  join(home, edge, ['198.51.100.1', '198.51.100.2'])
+  join(edge, home, ['198.51.100.2', '198.51.100.1'])
+  const pass = async (ms: number, step: (passedMs: number) => void = () => undefined): Promise<void> => {
+    for (let passed = 20; passed <= ms; passed += 20) {
+      await Promise.all([home.pass(20), edge.pass(20)])
+      step(passed)
+    }
+  }
+  const share = (key = KEY, ssrc = SSRC): void => {
+    const addresses = home.relay.shareWithNode({ peer: 1000, room: ROOM, key: KEY, ssrc, addresses: null })
+    edge.relay.shareWithNode({ peer: 1001, room: ROOM, key, ssrc, addresses })
+  }
+  return { home, edge, pass, share, state, carried, told }
+}
+
+async function publisherAt(net: WireNet, port: number, id: string): Promise<WirePeer> {
+  const publisher = new WirePeer(net, addressOf(port))
+  publisher.publish(net.relay, id)
+  await publisher.connect()
+  publisher.sendFrame(3, true)
+  return publisher
+}
+
+/** A viewer at the edge of what a publisher sends at the home. */
+async function watched() {
+  const nodes = twoNodes()
+  const publisher = await publisherAt(nodes.home, 1, 'publisher')
+  nodes.share()
+  await nodes.pass(200)
+  const viewer = new WirePeer(nodes.edge, addressOf(2))
+  viewer.view(nodes.edge.relay, 'viewer')
+  await viewer.connect()
+  const publish = (passedMs: number): void => {
+    if (passedMs % 40 === 0) publisher.sendFrame(3, false)
+  }
+  const sequences = (): number[] => viewer.media.map((packet) => parseRtp(packet)?.sequence ?? -1)
+  return { ...nodes, publisher, viewer, publish, sequences }
+}
+
+const isRtp = (datagram: Buffer): boolean => (datagram[0] ?? 0) >= 128 && (datagram[1] ?? 0) < 192
+const isControl = (datagram: Buffer): boolean =>
+  (datagram[0] ?? 0) >= 128 && !isRtp(datagram) && datagram.readUInt32BE(4) === SSRC
+
+test('a viewer at another node gets every packet, although a tenth is lost and messages too', async () => {
+  const { viewer, pass, publish, sequences, state, told } = await watched()
+  expect(told).toEqual(['edge 1001 open'])
+  let count = 0
+  state.drops = (datagram) => (isRtp(datagram) || isControl(datagram)) && (count += 1) % 10 === 0
+  await pass(2000, publish)
+  state.drops = () => false
+  await pass(400, publish)
+  const got = new Set(sequences())
+  expect(got.size).toBe(Math.max(...got) - Math.min(...got) + 1)
+  expect(viewer.media.length).toBeGreaterThan(140)
+})
+
+test('the first packets of both may be lost', async () => {
+  const nodes = twoNodes()
+  await publisherAt(nodes.home, 1, 'publisher')
+  let count = 0
+  nodes.state.drops = (datagram) => isControl(datagram) && (count += 1) <= 4
+  nodes.share()
+  await nodes.pass(2000)
+  expect(nodes.told).toEqual(['edge 1001 open'])
+})
+
+test('who has another key gets no answer, and leaves no trace', async () => {
+  const nodes = twoNodes()
+  await publisherAt(nodes.home, 1, 'publisher')
+  nodes.share(Buffer.alloc(32, 6))
+  await nodes.pass(2500)
+  expect(nodes.carried.filter(({ to }) => to === '198.51.100.2')).toEqual([])
+  await nodes.pass(1000)
+  expect(nodes.told.toSorted()).toEqual(['edge 1001 ended', 'home 1000 ended'])
+})
+
+test('packets that come again, from anywhere, change nothing', async () => {
+  const { home, edge, carried, viewer, pass, publish } = await watched()
+  await pass(300, publish)
+  await pass(40)
+  const before = [viewer.media.length, home.bytesTo(addressOf(9, '203.0.113.9'))]
+  const stranger = addressOf(9, '203.0.113.9')
+  for (const { datagram, to } of carried) (to === '198.51.100.1' ? home : edge).send(datagram, stranger)
+  await pass(40)
+  expect([viewer.media.length, home.bytesTo(stranger), edge.bytesTo(stranger)]).toEqual([...before, 0])
+  await pass(200, publish)
+  expect(viewer.media.length).toBeGreaterThan(before[0] ?? 0)
+})
+
+test('a node that falls silent is given up, and nothing is sent to it any more', async () => {
+  const { pass, publish, state, told, carried, viewer } = await watched()
+  await pass(200, publish)
+  state.drops = (_, to) => to === '198.51.100.1'
+  await pass(5400, publish)
+  expect(told).toContain('home 1000 ended')
+  const sent = carried.length
+  await pass(500, publish)
+  expect(carried.slice(sent).filter(({ to, datagram }) => to === '198.51.100.2' && isRtp(datagram))).toEqual([])
+  expect(viewer.media.length).toBeGreaterThan(0)
+})
+
+test('a node whose address changes, as behind a NAT, gets everything at its new one', async () => {
+  const { home, edge, pass, publish, state, viewer, sequences } = await watched()
+  await pass(400, publish)
+  const moved = addressOf(4000, '198.51.100.3')
+  // From here on the home sees another address.
+  state.drops = (datagram, to) => {
+    if (to === '198.51.100.1') home.send(datagram, moved)
+    return true
+  }
+  home.listen(moved, (datagram) => edge.send(datagram, { address: '198.51.100.1', port: 8081, via: 0 }))
+  await pass(3000, publish)
+  const before = viewer.media.length
+  await pass(400, publish)
+  expect(viewer.media.length - before).toBeGreaterThan(20)
+  const got = new Set(sequences())
+  expect(got.size).toBe(Math.max(...got) - Math.min(...got) + 1)
+})
+
+test('viewers wait when the share has ended, and follow another publisher of their node', async () => {
+  const { edge, home, pass, viewer, told } = await watched()
+  home.relay.endShare(1000)
+  await pass(9000)
+  expect(told).toContain('edge 1001 ended')
+  expect(edge.endOf('viewer')).toBeUndefined()
+  const before = viewer.media.length
+  const next = await publisherAt(edge, 7, 'next')
+  await pass(400, (passedMs) => next.sendFrame(2, passedMs === 20))
+  expect(viewer.media.length).toBeGreaterThan(before)
+})
+
+test('two nodes that lend each other the same room send only what is published with them', async () => {
+  const nodes = twoNodes()
+  await publisherAt(nodes.home, 1, 'one')
+  await publisherAt(nodes.edge, 2, 'two')
+  nodes.share()
+  const back = { room: ROOM, key: Buffer.alloc(32, 9), ssrc: SSRC + 1 }
+  const addresses = nodes.edge.relay.shareWithNode({ ...back, peer: 1002, addresses: null })
+  nodes.home.relay.shareWithNode({ ...back, peer: 1003, addresses })
+  await nodes.pass(3000)
+  expect(nodes.told.toSorted()).toEqual(['edge 1001 open', 'home 1003 open'])
+})

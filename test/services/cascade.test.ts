@@ -1,0 +1,143 @@
+import { beforeEach, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { linkAnswerText } from '../../src/core/nodes/linkRequest.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
+import { type RemoteFeedRef, SessionRegistry } from '../../src/media/sessionRegistry.ts'
+import { Cascade, type CascadeParts, type NodeKey } from '../../src/services/cascade.ts'
+
+const stream = { accountId: 'a', streamName: 'show' }
+const key: NodeKey = {
+  code: (text) => `code of ${text}`,
+  isOf: (text, code) => code === `code of ${text}`,
+  derive: () => new Uint8Array(32),
+}
+const feedAt = (node: string, secured = true): RemoteFeedRef => ({
+  ...stream,
+  feedId: `feed at ${node}`,
+  sourceId: null,
+  secured,
+  tokenId: 1,
+  priority: null,
+  node,
+  url: `https://${node}.example/`,
+})
+
+let clock: ManualClock
+let sessions: SessionRegistry
+let cascade: Cascade
+let silentMs = 0
+/** What the node was asked, what its engine borrowed, and what of that has ended. */
+let asked: string[] = []
+let borrowed: { open: (isOpen: boolean) => void; end: () => void }[] = []
+let ended = 0
+
+const lending: CascadeParts['ask'] = async (url, body) => {
+  asked.push(url)
+  const answer = { salt: 'salt', ssrc: 7, addresses: [{ address: '192.0.2.1', port: 8081 }] }
+  const { code } = body as { code: string }
+  return { status: 200, body: { ...answer, code: key.code(linkAnswerText(code, answer)) } }
+}
+
+function start(ask = lending): void {
+  const links = {
+    lend: async () => null,
+    borrow: (_share: unknown, _addresses: unknown, isOver: () => void) => {
+      const { promise: open, resolve } = Promise.withResolvers<boolean>()
+      const end = (): void => {
+        ended += 1
+        resolve(false)
+        isOver()
+      }
+      borrowed.push({ open: resolve, end })
+      return { open, end }
+    },
+    viewersOf: () => 0,
+    counts: { lent: 0, borrowed: 0 },
+  }
+  cascade.start({ links, ask })
+}
+
+beforeEach(() => {
+  ;[asked, borrowed, ended, silentMs] = [[], [], 0, 0]
+  clock = new ManualClock(1_000_000)
+  sessions = new SessionRegistry()
+  sessions.node = 'edge'
+  cascade = new Cascade({
+    clock,
+    random: systemRandom,
+    log: { info: () => undefined, warn: () => undefined },
+    sessions,
+    keys: [key],
+    silentMs: () => silentMs,
+    forwardStaleMs: () => 300_000,
+  })
+})
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+const viewer = { ...stream, action: 'view', protocol: 'whep' } as Session
+
+async function taken(feed: RemoteFeedRef): Promise<boolean> {
+  const taking = cascade.take(stream, feed)
+  await settled()
+  borrowed.at(-1)?.open(true)
+  return taking
+}
+
+test('all viewers of a stream share what is borrowed once, also those who come at the same time', async () => {
+  start()
+  const all = Array.from({ length: 50 }, () => cascade.take(stream, feedAt('one')))
+  await settled()
+  borrowed[0]?.open(true)
+  expect(new Set(await Promise.all(all))).toEqual(new Set([true]))
+  expect(await cascade.take(stream, feedAt('one'))).toBe(true)
+  expect([asked, borrowed.length]).toEqual([['https://one.example/api/links'], 1])
+})
+
+test('a node whose media port does not answer within two seconds is not tried again for half a minute', async () => {
+  start()
+  const taking = cascade.take(stream, feedAt('one'))
+  await settled()
+  clock.advance(2000)
+  expect([await taking, ended]).toEqual([false, 1])
+  expect(await cascade.take(stream, feedAt('one'))).toBe(false)
+  clock.advance(30_000)
+  cascade.tick()
+  expect([await taken(feedAt('one')), asked.length]).toEqual([true, 2])
+})
+
+test('nothing is borrowed from a node that signs with another key, does not answer, or has no address', async () => {
+  start(async () => ({ status: 200, body: { salt: 's', ssrc: 7, addresses: [], code: 'forged' } }))
+  expect(await cascade.take(stream, feedAt('one'))).toBe(false)
+  start(async () => null)
+  expect(await cascade.take(stream, feedAt('two'))).toBe(false)
+  expect(await cascade.take(stream, { ...feedAt('three'), url: null })).toBe(false)
+  expect(borrowed).toEqual([])
+})
+
+test('viewers follow a feed to another node, and one that came to their own', async () => {
+  start()
+  sessions.streams.change(viewer, 1)
+  sessions.setRemote([feedAt('one')], true)
+  await taken(feedAt('one'))
+  sessions.setRemote([feedAt('two')], true)
+  cascade.follow([stream])
+  await settled()
+  expect([asked.at(-1), ended, cascade.has(stream)]).toEqual(['https://two.example/api/links', 1, true])
+  borrowed.at(-1)?.open(true)
+  // It has ended by itself.
+  borrowed.at(-1)?.end()
+  cascade.tick()
+  await settled()
+  expect(asked).toHaveLength(3)
+})
+
+test('a secured stream is given back when the database was not heard for long, an open one is not', async () => {
+  start()
+  await taken(feedAt('one'))
+  await taken({ ...feedAt('two', false), streamName: 'show' })
+  silentMs = 300_001
+  cascade.tick()
+  expect(ended).toBe(1)
+  expect(await cascade.take(stream, feedAt('three'))).toBe(false)
+})

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Logger } from '../../src/base/log.ts'
+import { linkRequestText, LINK_VERSION } from '../../src/core/nodes/linkRequest.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+let place: Place
+/** Has the feed. */
+let home: RunningApp
+/** Has its viewers. */
+let edge: RunningApp
+const warned: string[] = []
+const open: { close(): Promise<void> }[] = []
+
+const log: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (_, message) => warned.push(message),
+  error: (_, message) => warned.push(message),
+  child: () => log,
+}
+
+beforeAll(async () => {
+  place = await newPlace('PostgreSQL')
+  home = await node()
+  edge = await node()
+})
+afterAll(async () => {
+  for (const one of open.reverse()) await one.close()
+  await place.remove()
+})
+
+/** A node of one installation. */
+async function node(over: PartialConfig = {}): Promise<RunningApp> {
+  const port = await ownPort()
+  const app = await runApp({
+    log,
+    flags: {
+      storage: { url: place.url },
+      secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') },
+      webrtc: { host: '127.0.0.1', port: 0, processes: 2 },
+      ...over,
+      server: { port, nodeUrl: `http://127.0.0.1:${port}`, ...over.server },
+    },
+  })
+  open.push(app)
+  return app
+}
+
+const post = (url: string, token: string, body: string) =>
+  fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${token}` },
+    body,
+  })
+
+/** A secured stream on the air at a node, known to all. */
+async function publish(at: RunningApp, streamName: string): Promise<TestPublisher> {
+  const { token } = await makeToken(at, 'publish', { streams: [{ streamName }], subscribeRequiresAuth: true })
+  const publisher = new TestPublisher('vp8', LOOPBACK)
+  open.push(publisher)
+  const answer = await post(`${at.base}/api/whip/${streamName}`, token, await publisher.offer())
+  expect(answer.status).toBe(201)
+  await publisher.accept(await answer.text())
+  publisher.play()
+  await until(() => [home, edge].every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, streamName)))
+  return publisher
+}
+
+async function view(at: RunningApp, streamName: string, token: string) {
+  const viewer = new TestViewer('vp8', LOOPBACK)
+  open.push(viewer)
+  const answer = await post(`${at.base}/api/whep/${at.accountId}/${streamName}`, token, await viewer.offer())
+  const text = await answer.text()
+  if (answer.status === 201) await viewer.accept(text)
+  return { viewer, status: answer.status, text, location: answer.headers.get('location') ?? '' }
+}
+
+const isWatching = ({ viewer }: { viewer: TestViewer }, more = 20) => {
+  const enough = viewer.packets.length + more
+  return until(() => viewer.packets.length >= enough)
+}
+const viewersOf = ({ app }: RunningApp) => app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
+
+test('viewers at another node get the stream there by one link, are counted there, and cut there when their token is deleted', async () => {
+  await publish(home, 'show')
+  const [deleted, kept] = [await makeToken(home, 'subscribe'), await makeToken(home, 'subscribe')]
+  expect(await view(edge, 'show', 'wrong')).toMatchObject({ status: 401 })
+  const cut = await view(edge, 'show', deleted.token)
+  const others = await Promise.all([1, 2, 3].map(() => view(edge, 'show', kept.token)))
+  expect([cut, ...others].map(({ status, text }) => (status === 201 ? status : text))).toEqual([201, 201, 201, 201])
+  expect(cut.location.startsWith(edge.base)).toBe(true)
+  await Promise.all([cut, ...others].map((one) => isWatching(one)))
+  expect([viewersOf(home).length, viewersOf(edge).length]).toEqual([0, 4])
+  expect([home.app.ctx.lentRooms.links?.counts, edge.app.ctx.lentRooms.links?.counts]).toEqual([
+    { lent: 1, borrowed: 0 },
+    { lent: 0, borrowed: 1 },
+  ])
+
+  await home.call('DELETE', `/api/subscribe_token/${deleted.id}`)
+  await until(() => viewersOf(edge).length === 3)
+  const seen = cut.viewer.packets.length
+  await Promise.all(others.map((one) => isWatching(one, 40)))
+  expect(cut.viewer.packets.length).toBe(seen)
+  const publishing = () => home.app.ctx.sessions.all().find(({ session }) => session.action === 'publish')
+  await until(() => viewersOf(edge).every(({ bytes }) => bytes.bytesOut > 1000))
+  expect(publishing()?.bytes.bytesOut ?? 0).toBeLessThan(20_000)
+})
+
+test('who has no key of the installation, or no lease, gets no link, and a request works once', async () => {
+  await publish(home, 'asked')
+  const [key] = edge.app.ctx.nodeKeys
+  const { accountId } = home
+  const ask = async (over: object = {}, code?: string) => {
+    const request = {
+      from: edge.app.ctx.sessions.node,
+      to: home.app.ctx.sessions.node,
+      accountId,
+      streamName: 'asked',
+      atMs: home.app.ctx.clock.now(),
+      nonce: Math.random().toString(36),
+      ...over,
+    }
+    const body = { version: LINK_VERSION, ...request, code: code ?? key.code(linkRequestText(request)) }
+    return { body, ...(await send(body)) }
+  }
+  const send = async (body: object) => {
+    const answer = await fetch(`${home.base}/api/links`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const genuine = await ask()
+  expect(genuine.status, genuine.text).toBe(200)
+  expect(await send(genuine.body)).toMatchObject({ status: 401 })
+  expect(await send({ ...genuine.body, nonce: 'other' })).toMatchObject({ status: 401 })
+  expect(await ask({}, 'A'.repeat(43))).toMatchObject({ status: 401 })
+  expect(await ask({ from: 'nobody' })).toMatchObject({ status: 401 })
+  expect(await ask({ to: edge.app.ctx.sessions.node })).toMatchObject({ status: 401 })
+  expect(await ask({ atMs: home.app.ctx.clock.now() - 31_000 })).toMatchObject({ status: 401 })
+  expect(await ask({ streamName: 'none' })).toMatchObject({ status: 404 })
+  expect(await send({ hello: 1 })).toMatchObject({ status: 400 })
+  const refused = warned.filter((message) => message.startsWith('a link was refused'))
+  expect(refused.map((message) => message.split(': ')[1])).toEqual([
+    'it came before',
+    'the code is wrong',
+    'the code is wrong',
+    'the node has no valid lease',
+    'it is for another node',
+    'it is too old',
+  ])
+})
+
+test('a node that is told to redirect sends viewers to the node of the feed, as does one that cannot reach it', async () => {
+  const redirecting = await node({ server: { handover: 'redirect' } })
+  const { token } = await makeToken(home, 'subscribe')
+  await publish(home, 'elsewhere')
+  await until(() => redirecting.app.ctx.streamsOnAir(home.accountId, 'elsewhere') !== undefined)
+  const sent = await view(redirecting, 'elsewhere', token)
+  expect([sent.status, sent.location.startsWith(home.base)]).toEqual([307, true])
+  // It lends nothing either.
+  await publish(redirecting, 'kept')
+  expect(await view(edge, 'kept', token)).toMatchObject({ status: 307 })
+})
