@@ -37,7 +37,7 @@ const timed = timedFfmpeg(folder)
 const { ffmpeg } = timed
 const { video, audioKbps } = defaultLadder('')
 const rungs = rungsOf(video)
-const ladder = { rungs, audioKbps, hasVideo: true, hasAudio: true, input: 'push' } as const
+const ladder = { rungs, audioKbps, hasVideo: true, audioTracks: [0], input: 'push' } as const
 const copying = { ...ladder, rungs: rungs.map((rung, at) => (at === 0 ? { ...rung, copy: true as const } : rung)) }
 const radio = { ...ladder, hasVideo: false }
 

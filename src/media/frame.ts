@@ -28,6 +28,8 @@ export interface AudioTrack extends Track {
   readonly channels: number
   /** AAC: the AudioSpecificConfig (ISO/IEC 14496-3); empty for the others. */
   readonly config: Uint8Array
+  /** As of its frames. */
+  readonly audioIndex?: number
 }
 
 /** What WebRTC carries: Opus is stereo, whatever a packet has; G.711 is mono. @param sampleRate hertz */
@@ -47,6 +49,11 @@ export const isDescribed = ({ codec, config }: TrackInfo): boolean => !CODECS[co
 /** One access unit of video, or one packet of audio. */
 export interface Frame {
   readonly kind: 'video' | 'audio'
+  /**
+   * Of several audio tracks, which only sources of channels have: the index of this one in the list of its ingest. Absent: the
+   * first one, or the only one.
+   */
+  readonly audioIndex?: number
   /** Presentation time, microseconds on a clock that audio and video of a feed share; never negative. */
   readonly timeUs: number
   /** Decode time, microseconds; differs from `timeUs` only in video with B-frames. */
@@ -60,6 +67,14 @@ export interface Frame {
   /** H.264 and HEVC: length-prefixed NAL units (4 bytes each, as in MP4); all others: the bare frame. */
   readonly data: Uint8Array
 }
+
+/** Tells the tracks of a source apart, by themselves or by their frames. */
+export const trackKey = ({ kind, audioIndex = 0 }: Pick<Frame, 'kind' | 'audioIndex'>): string =>
+  kind === 'video' || audioIndex === 0 ? kind : `${kind} ${audioIndex}`
+
+/** The tracks that a broadcast has: its video, and the first audio. */
+export const mainTracks = (tracks: readonly TrackInfo[]): TrackInfo[] =>
+  tracks.filter((track) => track.kind === 'video' || track.audioIndex === undefined)
 
 /** Takes the media of one feed. Its methods return at once; a sink that cannot keep up drops frames and never blocks. */
 export interface FrameSink {

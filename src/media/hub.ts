@@ -134,5 +134,7 @@ const areSame = (a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean =>
 function isSame(a: TrackInfo, b: TrackInfo | undefined): boolean {
   if (b === undefined || a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0) return false
   if (a.kind === 'video') return b.kind === 'video' && a.width === b.width && a.height === b.height
-  return b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels
+  return (
+    b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels && a.audioIndex === b.audioIndex
+  )
 }

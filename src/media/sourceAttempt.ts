@@ -23,6 +23,8 @@ export interface SourceAttemptOptions {
   readonly dial: (signal: AbortSignal) => Promise<Result<DialledSource, string>>
   /** Whether the media of a source at this address is taken, and by what. */
   readonly admit: (peer: string) => Promise<Result<SourceReceiver, PullProblem>>
+  /** See `TsIngestOptions`. */
+  readonly audioPids?: readonly (number | null)[]
   /** Something is left out or mended; a sentence for the operator, one of a few. */
   readonly leftOut: (what: string) => void
   readonly report: (event: AttemptEvent) => void
@@ -76,7 +78,7 @@ export class SourceAttempt {
   }
 
   async #take(dialled: DialledSource, sink: SourceReceiver['sink']): Promise<void> {
-    const { name, leftOut, report } = this.#options
+    const { name, audioPids = [], leftOut, report } = this.#options
     const { signal } = this.#stopping
     let isAccepted = false
     const source = await dialled.open({
@@ -91,6 +93,7 @@ export class SourceAttempt {
         frame: (frame) => sink.frame(frame),
         end: () => undefined,
       },
+      audioPids,
       leftOut,
       ended: (problem) => this.#failed(problem),
     })

@@ -1,12 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 
-type Kind = 'video' | 'audio'
-
 /** A track that goes back this far has a clock that was set; publishers that order their frames badly go back less. */
 const BACK_MS = 500
 /** A time that is further ahead of its arrival than any before it by this much comes from another clock. */
 const AHEAD_MS = 3000
-/** So does a track that is this far behind the other one. */
+/** So does a track that is this far behind another one. */
 const BEHIND_MS = 5000
 
 interface TrackClock {
@@ -27,13 +25,13 @@ export interface TrackTime {
 }
 
 /**
- * The times of a publication, on one clock for both tracks. Extends timestamps of 32 bits, milliseconds, which wrap after
- * 49 days. A track whose clock jumps, or is far from that of the other track, gets an offset of its own, so that its time
+ * The times of a publication, on one clock for all tracks. Extends timestamps of 32 bits, milliseconds, which wrap after
+ * 49 days. A track whose clock jumps, or is far from that of another track, gets an offset of its own, so that its time
  * goes on as its frames arrive: the latest frame, and the time since then.
  */
 export class TrackTimes {
   readonly #clock: Pick<Clock, 'monotonic'> | null
-  readonly #tracks = new Map<Kind, TrackClock>()
+  readonly #tracks = new Map<string, TrackClock>()
   /** The furthest that a time was ahead of its arrival. After a stall frames come late, and catch up to here. */
   #leadMs = Number.NEGATIVE_INFINITY
 
@@ -42,33 +40,37 @@ export class TrackTimes {
     this.#clock = clock
   }
 
-  /** @param timestamp of 32 bits, milliseconds */
-  at(kind: Kind, timestamp: number): TrackTime {
+  /**
+   * @param track names it, as `trackKey` does
+   * @param timestamp of 32 bits, milliseconds
+   */
+  at(track: string, timestamp: number): TrackTime {
     const nowMs = this.#clock?.monotonic() ?? 0
-    const own = this.#tracks.get(kind)
-    const other = this.#tracks.get(kind === 'video' ? 'audio' : 'video')
-    const last = own ?? other
+    const own = this.#tracks.get(track)
+    const others = [...this.#tracks].filter(([other]) => other !== track).map(([, clock]) => clock)
+    const last = own ?? others[0]
     const rawMs = last === undefined ? timestamp : last.rawMs + ((timestamp - last.timestamp) | 0)
     const usualMs = last?.offsetMs ?? 0
-    const isJump = this.#clock !== null && !this.#isPlausible(rawMs + usualMs, nowMs, own, other)
-    const offsetMs = isJump ? this.#offsetAfterJump(rawMs, nowMs, own, other) : usualMs
+    const isJump = this.#clock !== null && !this.#isPlausible(rawMs + usualMs, nowMs, own, others)
+    const offsetMs = isJump ? this.#offsetAfterJump(rawMs, nowMs, own, others) : usualMs
     const timeMs = rawMs + offsetMs
-    this.#tracks.set(kind, { timestamp, rawMs, offsetMs, timeMs, arrivedAtMs: nowMs })
+    this.#tracks.set(track, { timestamp, rawMs, offsetMs, timeMs, arrivedAtMs: nowMs })
     this.#leadMs = Math.max(this.#leadMs, timeMs - nowMs)
     return { timeMs: Math.max(0, timeMs), isJump: isJump && own !== undefined }
   }
 
-  #isPlausible(timeMs: number, nowMs: number, own?: TrackClock, other?: TrackClock): boolean {
-    if (own === undefined && other === undefined) return true
+  #isPlausible(timeMs: number, nowMs: number, own: TrackClock | undefined, others: readonly TrackClock[]): boolean {
+    if (own === undefined && others.length === 0) return true
     if (own !== undefined && timeMs < own.timeMs - BACK_MS) return false
-    if (other !== undefined && timeMs < other.timeMs - BEHIND_MS) return false
+    if (others.some((other) => timeMs < other.timeMs - BEHIND_MS)) return false
     return timeMs - nowMs <= this.#leadMs + AHEAD_MS
   }
 
-  /** Where both tracks jump, the second one follows the first, so that they stay in sync. */
-  #offsetAfterJump(rawMs: number, nowMs: number, own?: TrackClock, other?: TrackClock): number {
-    if (other !== undefined && this.#isPlausible(rawMs + other.offsetMs, nowMs, own, other)) return other.offsetMs
-    const expected = [own, other].flatMap((track) => (track ? [track.timeMs + nowMs - track.arrivedAtMs] : []))
-    return Math.max(...expected) - rawMs
+  /** Where all tracks jump, the later ones follow the first, so that they stay in sync. */
+  #offsetAfterJump(rawMs: number, nowMs: number, own: TrackClock | undefined, others: readonly TrackClock[]): number {
+    const followed = others.find(({ offsetMs }) => this.#isPlausible(rawMs + offsetMs, nowMs, own, others))
+    if (followed !== undefined) return followed.offsetMs
+    const all = own === undefined ? others : [own, ...others]
+    return Math.max(...all.map(({ timeMs, arrivedAtMs }) => timeMs + nowMs - arrivedAtMs)) - rawMs
   }
 }

@@ -27,6 +27,8 @@ export const CHANNEL_TABLES = {
     secret_sealed: BYTES,
     key_hash: BYTES_OR_NULL,
     created_at_ms: NUMBER,
+    /** JSON: the audio tracks that viewers choose from. */
+    audio: TEXT,
   },
   engines: {
     id: TEXT,

@@ -23,6 +23,7 @@ export function newIngest(channel: Channel, over: Partial<StoredIngest> = {}): S
     region: 'local',
     secretSealed: new Uint8Array([1, 2, 3]),
     keyHash: new Uint8Array(randomBytes(32)),
+    audio: [{ pid: null, language: 'en', label: 'English' }],
     createdAtMs: AT,
     ...over,
   }

@@ -10,10 +10,12 @@ import { readAcknowledgement, readLosses, readPacket, writeLosses } from '../../
 import { SrtReceiver } from '../../src/media/srt/receiver.ts'
 import { extension, handshakeBody, keyMessage, randomKeys, textWords } from '../media/srt/caller.ts'
 import {
+  AAC,
   adts,
   annexB,
   AUDIO_PID,
   BOTH,
+  H264,
   HEVC,
   HEVC_IDR,
   HEVC_SETS,
@@ -22,6 +24,7 @@ import {
   opusDescriptors,
   opusPacket,
   opusUnit,
+  pes,
   deltaFrame,
   TsMuxer,
   VIDEO_PID,
@@ -29,6 +32,7 @@ import {
 import { cases } from '../support/randomCases.ts'
 
 const RUNS = cases(2000)
+const AUDIO_PIDS = [AUDIO_PID, 0x102, 0x103]
 const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
 
 /** Valid bytes with a few of them changed, and truncated somewhere. */
@@ -48,6 +52,19 @@ function transportStream(): Buffer {
     parts.push(ts.video(deltaFrame(), 90_000 + at * 3600, 86_400 + at * 3600), ts.audio(adts(), 90_000 + at * 1920))
   }
   return Buffer.concat([...parts, ts.tables(BOTH.slice(1), 1), ts.audio(adts(), 110_000)])
+}
+
+/** Three audio tracks, of which one leaves the program. */
+function severalAudioTracks(): Buffer {
+  const ts = new TsMuxer()
+  const streams = [{ type: H264, pid: VIDEO_PID }, ...AUDIO_PIDS.map((pid) => ({ type: AAC, pid }))]
+  const parts = [ts.tables(streams), ts.video(keyframe(), 0)]
+  for (let at = 1; at < 8; at++) {
+    if (at === 4) parts.push(ts.tables(streams.slice(0, -1), 1))
+    const audio = AUDIO_PIDS.map((pid) => ts.packets(pid, pes(adts(), { id: 0xc0, presentation: at * 1920 })))
+    parts.push(ts.video(deltaFrame(), at * 3600), ...audio)
+  }
+  return Buffer.concat(parts)
 }
 
 function otherCodecs(): Buffer {
@@ -77,17 +94,27 @@ describe('any bytes', () => {
   test('of a transport stream give frames whose times never are negative, are left out, or are refused with a sentence', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(bytes(1400), damaged(transportStream()), damaged(otherCodecs())), { maxLength: 6 }),
-        (parts) => {
+        fc.array(fc.oneof(bytes(1400), ...[transportStream(), otherCodecs(), severalAudioTracks()].map(damaged)), {
+          maxLength: 6,
+        }),
+        fc.option(fc.shuffledSubarray([...AUDIO_PIDS, 0x1ff], { minLength: 1 }), { nil: undefined }),
+        (parts, audioPids) => {
           const leftOut = (what: string) => expect(what).toMatch(/^[A-Z].*[^.]$/)
           const sink = {
             tracks: () => undefined,
-            frame: ({ timeUs, decodeTimeUs }: Frame) =>
-              expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0),
+            frame: ({ timeUs, decodeTimeUs, audioIndex = 0 }: Frame) => {
+              expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0)
+              expect(audioIndex).toBeLessThan(audioPids?.length ?? 1)
+            },
             end: () => undefined,
           }
           let nowMs = 0
-          const ingest = new TsIngest(sink, { clock: { monotonic: () => nowMs }, maxFrameBytes: 2000, leftOut })
+          const ingest = new TsIngest(sink, {
+            clock: { monotonic: () => nowMs },
+            maxFrameBytes: 2000,
+            leftOut,
+            audioPids,
+          })
           for (const part of parts) {
             nowMs += 500
             const refusal = ingest.take(part)

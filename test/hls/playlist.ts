@@ -121,23 +121,37 @@ const partOf = (attributes: ReadonlyMap<string, string>): Part => ({
   independent: attributes.get('INDEPENDENT') === 'YES',
 })
 
-/** The variants of a master playlist. */
+/** The variants of a master playlist, and behind them the audio tracks that players choose beside these. */
 export function readMaster(text: string): Variant[] {
   const lines = text.split('\n').map((line) => line.trim())
-  return lines.flatMap((line, index): Variant[] => {
+  const media = lines.flatMap((line) => (line.startsWith('#EXT-X-MEDIA:') ? [attributesOf(line.slice(13))] : []))
+  const beside = media.filter((attributes) => attributes.has('URI'))
+  const variants = lines.flatMap((line, index): Variant[] => {
     if (!line.startsWith('#EXT-X-STREAM-INF:')) return []
     const attributes = attributesOf(line.slice(18))
+    const hasAudioBeside = beside.some((track) => track.get('GROUP-ID') === attributes.get('AUDIO'))
     return [
       {
         uri: lines[index + 1] ?? '',
         bandwidth: numberIn(attributes.get('BANDWIDTH')),
         averageBandwidth: numberIn(attributes.get('AVERAGE-BANDWIDTH')),
-        codecs: attributes.get('CODECS')?.split(',') ?? [],
+        codecs: (attributes.get('CODECS')?.split(',') ?? []).filter((codec) => !hasAudioBeside || !isAudio(codec)),
         resolution: attributes.get('RESOLUTION') ?? null,
         frameRate: numberIn(attributes.get('FRAME-RATE')),
       },
     ]
   })
+  return [...variants, ...beside.map((track) => trackOf(track, lines, variants))]
+}
+
+const isAudio = (codec: string): boolean => codec.startsWith('mp4a')
+
+/** A playlist says no rates of an audio track: they are less than those of each variant. */
+function trackOf(track: ReadonlyMap<string, string>, lines: readonly string[], [first]: readonly Variant[]): Variant {
+  const codecs = lines.flatMap((line) => attributesOf(line).get('CODECS')?.split(',') ?? []).filter(isAudio)
+  const { bandwidth = null, averageBandwidth = null } = first ?? {}
+  const uri = track.get('URI') ?? ''
+  return { uri, bandwidth, averageBandwidth, codecs: [...new Set(codecs)], resolution: null, frameRate: null }
 }
 
 function valueOf(lines: readonly string[], tag: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Frame, TrackInfo, VideoTrack } from '../../src/media/frame.ts'
+import type { ListedAudio } from '../../src/media/hls/audioTracks.ts'
 import type { ChannelRun, ChannelStream } from '../../src/media/hls/channelStream.ts'
 import type { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import type { LadderSink } from '../../src/media/encoder/encodedLadder.ts'
@@ -31,6 +32,8 @@ const AUDIO: TrackInfo = {
 export interface StagedOptions {
   readonly rungs?: ChannelRun['rungs']
   readonly hasAudio?: boolean
+  /** The audio tracks that viewers choose from. */
+  readonly audio?: readonly ListedAudio[]
   /** Bytes of each frame of video. */
   readonly frameBytes?: number
   readonly run?: Partial<ChannelRun>
@@ -39,31 +42,46 @@ export interface StagedOptions {
 /** An engine whose process is the test: what it makes is in the same stream as that of a real one. */
 export class StagedEngine {
   readonly stream: ChannelStream
+  /** What further processes make. */
+  run: StagedOptions['run']
   readonly #options: StagedOptions
   #sink: LadderSink | null = null
   #at = 0
 
   constructor(streams: ChannelStreams, engineId: string, options: StagedOptions = {}) {
     this.#options = options
+    this.run = options.run
     const more = options.run?.audioOnly === undefined ? 0 : 1
-    this.stream = streams.open(engineId, (options.rungs ?? RUNGS).length + more)
+    this.stream = streams.open(engineId, (options.rungs ?? RUNGS).length + more, false, options.audio)
   }
 
   /** A process begins; another one continues the stream. */
   begin(rungs = this.#options.rungs ?? RUNGS): this {
-    const { hasAudio = false, run } = this.#options
+    const { hasAudio = false } = this.#options
     this.#sink = this.stream.begin({
       rungs,
       audio: 0,
       audioOnly: null,
       segment: () => undefined,
       playable: () => undefined,
-      ...run,
+      ...this.run,
     })
     this.#sink.discontinue('none')
     for (const [at, rung] of rungs.entries())
       this.#sink.rungs[at]?.tracks([trackOf(rung), ...(hasAudio ? [AUDIO] : [])])
     return this
+  }
+
+  /** The video of this rung. */
+  videoOf(at: number): VideoTrack {
+    const rung = (this.#options.rungs ?? RUNGS)[at]
+    if (rung === undefined) throw new Error(`no rung ${at}`)
+    return trackOf(rung)
+  }
+
+  /** Where the next frame is. */
+  get seconds(): number {
+    return this.#at / FPS
   }
 
   /** Takes what the process at hand makes. */

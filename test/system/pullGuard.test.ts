@@ -80,7 +80,7 @@ async function pull(url: string, answers: string[][], more: Partial<Dialling> = 
   transcoder = createTranscoder(parts)
   await transcoder.start()
   const source = { kind: 'pull', ingestId: 'in_1', url } as const
-  const of = { engineId: 'en_1', channelId: 'ch_1', accountId: 'a', name: 'test' }
+  const of = { engineId: 'en_1', channelId: 'ch_1', accountId: 'a', name: 'test', audio: [] }
   transcoder.launch({ ...of, source, ladder: LADDER }, (event) => void events.push(event))
   return names
 }

@@ -88,7 +88,7 @@ afterEach(async () => {
 })
 
 function launch(engineId: string, source: TranscodeJob['source'], ladder: TranscodeJob['ladder']): void {
-  const job = { engineId, channelId: 'ch_1', accountId: 'a', name: 'test', source, ladder }
+  const job = { engineId, channelId: 'ch_1', accountId: 'a', name: 'test', source, audio: [], ladder }
   transcoder.launch(job, (event: TranscodeEvent | TranscodeLog) => {
     if (event.kind === 'log') logs.push(event.message)
     else events.push(event.kind)

@@ -72,7 +72,7 @@ export async function readIngest(ctx: ChannelContext, reader: ChannelReader, id:
   return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
 }
 
-/** Edits an ingest. Its type, URL and region can change only while no running engine uses it. */
+/** Edits an ingest. Its type, URL, region and tracks can change only while no running engine uses it. */
 export async function updateIngest(
   ctx: ChannelContext,
   actor: Actor,
@@ -82,11 +82,12 @@ export async function updateIngest(
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
-      const source = { type: before.type, url: isPush(before.type) ? null : openSecret(ctx, before) }
+      const { type, audio } = before
+      const source = { type, audio, url: isPush(type) ? null : openSecret(ctx, before) }
       const patch = checked(readUpdateIngest(body, source, ctx.channelSettings))
       if (!patch.ok) return patch
       const { url, ...rules } = patch.value
-      const isMoved = rules.type !== undefined || url !== undefined || rules.region !== undefined
+      const isMoved = [rules.type, url, rules.region, rules.audio].some((changed) => changed !== undefined)
       const busy = isMoved ? (await usersOf(tx, before)).find(({ status }) => !isIdle(status)) : undefined
       if (busy) return err(inUse(`its engine ${busy.id} is ${busy.status}; stop it first`))
       const after = { ...before, ...rules, ...secretAfter(ctx, before, patch.value) }
@@ -270,4 +271,4 @@ function answered(
 const objectOf = (ingest: StoredIngest, channel: Channel) => partObject('ingest', ingest, channel)
 
 /** The fields in an audit row. The source URL stays sealed, because any part of a URL may contain a key. */
-const auditView = ({ name, type, region, channelId }: StoredIngest) => ({ name, type, region, channelId })
+const auditView = ({ name, type, region, audio, channelId }: StoredIngest) => ({ name, type, region, audio, channelId })

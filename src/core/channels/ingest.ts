@@ -2,12 +2,21 @@ import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { Problems } from '../validation/problems.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
+import { audioTrackRecord, checkAudioTracks, readAudioTracks } from './audioTracks.ts'
 import { readName } from './name.ts'
 import { CreateIngest, type IngestRecord, UNSERVED_TYPES, UpdateIngest } from './ingestSchema.ts'
 import { readRegion } from './region.ts'
 import { withoutPassword } from '../pulls/source.ts'
 import { refuseSource } from './source.ts'
-import { INGEST_FACTS, INGEST_TYPES, type Ingest, type IngestType, isPush, type ChannelSettings } from './types.ts'
+import {
+  type ChannelSettings,
+  INGEST_FACTS,
+  INGEST_TYPES,
+  type Ingest,
+  type IngestAudio,
+  type IngestType,
+  isPush,
+} from './types.ts'
 
 /** An ingest to be created. `url` is the source of a pull, null for a push. */
 export interface NewIngest {
@@ -15,6 +24,7 @@ export interface NewIngest {
   type: IngestType
   region: string
   url: string | null
+  audio: readonly IngestAudio[]
 }
 
 /** The fields in an update. */
@@ -29,19 +39,22 @@ export function readCreateIngest(body: unknown, settings: ChannelSettings): Resu
 export function readIngestBody(body: BodyReader<CreateIngest>, settings: ChannelSettings): NewIngest {
   const type = readType(body)
   const url = body.value('url') ?? null
+  const audio = readAudioTracks(body) ?? []
   if (type !== undefined) checkUrl(body, type, url, settings)
+  if (type !== undefined) checkAudioTracks(body, type, audio)
   return {
     name: readName(body) ?? '',
     type: type ?? 'rtmp-push',
     region: readRegion(body, settings) ?? '',
     url,
+    audio,
   }
 }
 
 /** Parses an update of `before`, whose source is `url`. A new type may need a new source. */
 export function readUpdateIngest(
   body: unknown,
-  before: { type: IngestType; url: string | null },
+  before: Pick<Ingest, 'type' | 'audio'> & { url: string | null },
   settings: ChannelSettings,
 ): Result<IngestPatch, FieldErrors> {
   const problems = new Problems()
@@ -54,14 +67,20 @@ export function readUpdateIngest(
   const after = type ?? before.type
   const currentUrl = after === before.type ? before.url : null
   if (type !== undefined || sent !== undefined) checkUrl(reader, after, sent ?? currentUrl, settings)
+  const audio = readAudioTracks(reader)
+  checkAudioTracks(reader, after, audio ?? before.audio)
   const region = reader.value('region') === undefined ? undefined : readRegion(reader, settings)
   return problems.settle({
     ...(name === undefined ? {} : { name }),
     ...(type === undefined ? {} : { type }),
     ...(sent === undefined || sent === before.url ? {} : { url: sent }),
     ...(region === undefined ? {} : { region }),
+    ...(audio === undefined || areSame(audio, before.audio) ? {} : { audio }),
   })
 }
+
+const areSame = (a: readonly IngestAudio[], b: readonly IngestAudio[]): boolean =>
+  JSON.stringify(a) === JSON.stringify(b)
 
 type TypeBody = BodyReader<Pick<UpdateIngest, 'type'>>
 
@@ -113,7 +132,7 @@ export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, se
     type: ingest.type,
     ...(url === null ? {} : { url }),
     ...(push && secret !== null ? { streamKey: secret } : {}),
-    tracks: { audio: [] },
+    tracks: { audio: ingest.audio.map(audioTrackRecord) },
     captions: [],
     createdAt: new Date(ingest.createdAtMs).toISOString(),
   }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { AudioTrackRecord, tracksField } from './audioTracks.ts'
 import { closed, date, name, notBuilt, optional, textField, word } from './fields.ts'
 import { URL_MAX } from '../webhooks/target.ts'
 import { INGEST_TYPES, PULL_SCHEMES } from './types.ts'
@@ -12,7 +13,6 @@ export const UNSERVED_TYPES = {
 const ALL_TYPES = [...INGEST_TYPES, ...Object.keys(UNSERVED_TYPES)] as const
 
 const hostedOnly = {
-  tracks: notBuilt('the first video and the first audio track are taken'),
   captions: notBuilt('captions are not read from the source'),
   sdi: notBuilt('there are no capture devices'),
   ndi: notBuilt('there are no NDI sources'),
@@ -28,6 +28,7 @@ export const createIngestFields = () => ({
   type: type(),
   url: optional(url()),
   region: optional(region()),
+  tracks: tracksField(),
   ...hostedOnly,
 })
 
@@ -35,8 +36,19 @@ export const CreateIngest = Type.Object(createIngestFields(), { $id: 'CreateInge
 export type CreateIngest = Static<typeof CreateIngest>
 
 export const UpdateIngest = Type.Object(
-  { name: optional(name()), type: optional(type()), url: optional(url()), region: optional(region()), ...hostedOnly },
-  { $id: 'UpdateIngest', ...closed, description: 'Type and url cannot change while an engine that uses it runs.' },
+  {
+    name: optional(name()),
+    type: optional(type()),
+    url: optional(url()),
+    region: optional(region()),
+    tracks: tracksField(),
+    ...hostedOnly,
+  },
+  {
+    $id: 'UpdateIngest',
+    ...closed,
+    description: 'Type, url, region and tracks cannot change while an engine that uses it runs.',
+  },
 )
 export type UpdateIngest = Static<typeof UpdateIngest>
 
@@ -56,7 +68,7 @@ export const IngestRecord = Type.Object(
     streamKey: optional(
       Type.String({ format: 'password', description: 'Push only; absent for a credential of scope `read`.' }),
     ),
-    tracks: Type.Object({ audio: Type.Array(Type.Unknown()) }),
+    tracks: Type.Object({ audio: Type.Array(AudioTrackRecord) }),
     captions: Type.Array(Type.Unknown()),
     createdAt: date(),
   },

@@ -41,18 +41,27 @@ export interface Channel extends ChannelRules {
   createdAtMs: number
 }
 
-/**
- * How a source can reach an engine in this version. `schemes`: of the URLs that Sluice dials, each of which `core/pulls/source.ts`
- * has with how it is dialled; empty: the source pushes.
- */
+interface IngestFacts {
+  readonly protocol: string
+  readonly hasPassphrase: boolean
+  /** Its media is a transport stream, whose tracks have PIDs. */
+  readonly hasPids: boolean
+  /** Of the URLs that Sluice dials, each of which `core/pulls/source.ts` has with how it is dialled; empty: the source pushes. */
+  readonly schemes: readonly string[]
+}
+
+const PLAIN = { hasPassphrase: false, hasPids: false } as const
+const SRT = { protocol: 'srt', hasPassphrase: true, hasPids: true } as const
+
+/** How a source can reach an engine in this version. */
 export const INGEST_FACTS = {
-  'rtmp-push': { protocol: 'rtmp', hasPassphrase: false, schemes: [] },
-  'rtmp-pull': { protocol: 'rtmp', hasPassphrase: false, schemes: ['rtmp:', 'rtmps:'] },
-  'srt-push': { protocol: 'srt', hasPassphrase: true, schemes: [] },
-  'srt-pull': { protocol: 'srt', hasPassphrase: true, schemes: ['srt:'] },
-  'rtsp-pull': { protocol: 'rtsp', hasPassphrase: false, schemes: ['rtsp:', 'rtsps:'] },
-  'whep-pull': { protocol: 'whep', hasPassphrase: false, schemes: ['whep:', 'wheps:'] },
-} as const satisfies Record<string, { protocol: string; hasPassphrase: boolean; schemes: readonly string[] }>
+  'rtmp-push': { protocol: 'rtmp', ...PLAIN, schemes: [] },
+  'rtmp-pull': { protocol: 'rtmp', ...PLAIN, schemes: ['rtmp:', 'rtmps:'] },
+  'srt-push': { ...SRT, schemes: [] },
+  'srt-pull': { ...SRT, schemes: ['srt:'] },
+  'rtsp-pull': { protocol: 'rtsp', ...PLAIN, schemes: ['rtsp:', 'rtsps:'] },
+  'whep-pull': { protocol: 'whep', ...PLAIN, schemes: ['whep:', 'wheps:'] },
+} as const satisfies Record<string, IngestFacts>
 
 export type IngestType = keyof typeof INGEST_FACTS
 export const INGEST_TYPES = Object.keys(INGEST_FACTS) as readonly IngestType[]
@@ -68,6 +77,15 @@ export const PULL_SCHEMES = INGEST_TYPES.flatMap((type) => INGEST_FACTS[type].sc
 export const pullTypeOf = (url: string): IngestType | null =>
   INGEST_TYPES.find((type) => INGEST_FACTS[type].schemes.some((scheme) => url.toLowerCase().startsWith(scheme))) ?? null
 
+/** An audio track of a source, as players show it. */
+export interface IngestAudio {
+  /** Of the track in the transport stream; null: the first one. */
+  readonly pid: number | null
+  /** A tag of RFC 5646. */
+  readonly language: string
+  readonly label: string
+}
+
 export interface Ingest {
   id: string
   accountId: string
@@ -75,6 +93,8 @@ export interface Ingest {
   name: string
   type: IngestType
   region: string
+  /** The default comes first. Empty: the first audio track of the source, without a name. */
+  audio: readonly IngestAudio[]
   createdAtMs: number
 }
 

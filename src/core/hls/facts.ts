@@ -91,6 +91,18 @@ export interface VariantFacts {
   /** Frames in a second; null without video. */
   readonly frameRate: number | null
   readonly range: VideoRange
+  /** Players choose their audio from the tracks of this group. Absent: it has its own. */
+  readonly audioGroup?: string
+}
+
+/** An audio track that players choose (RFC 8216 section 4.3.4.1). */
+export interface AudioTrackFacts {
+  readonly group: string
+  /** Null: variants have it in their media. */
+  readonly rendition: string | null
+  readonly language: string
+  readonly label: string
+  readonly isDefault: boolean
 }
 
 /** Standard dynamic range, or one of the two ways to write a high one. */

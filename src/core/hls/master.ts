@@ -1,7 +1,15 @@
-import type { VariantFacts } from './facts.ts'
+import type { AudioTrackFacts, VariantFacts } from './facts.ts'
 
-/** A master playlist (RFC 8216 section 4.3.4). */
-export function hlsMaster(variants: readonly VariantFacts[], uriOf: (rendition: string) => string): string {
+/**
+ * A master playlist (RFC 8216 section 4.3.4).
+ *
+ * @param audio the tracks of the groups that variants name
+ */
+export function hlsMaster(
+  variants: readonly VariantFacts[],
+  uriOf: (rendition: string) => string,
+  audio: readonly AudioTrackFacts[] = [],
+): string {
   const isMixed = new Set(variants.flatMap(videoCodecsOf)).size > 1
   const isHdr = variants.some(({ range }) => range !== 'SDR')
   const besidesOf = (variant: VariantFacts): string[] => [
@@ -12,7 +20,8 @@ export function hlsMaster(variants: readonly VariantFacts[], uriOf: (rendition: 
     `#EXT-X-STREAM-INF:${[...attributesOf(variant), ...besidesOf(variant)].join(',')}`,
     uriOf(variant.rendition),
   ])
-  return written(lines)
+  const media = audio.filter(({ group }) => variants.some(({ audioGroup }) => audioGroup === group))
+  return written([...media.map((track) => audioLine(track, uriOf)), ...lines])
 }
 
 /** Such as `avc1`; none where they are not known or there is no video. */
@@ -29,17 +38,29 @@ export function joinMasters(masters: readonly string[], rankOf: (uri: string) =>
       rank: rankOf(uri),
     })),
   )
-  return written(variants.toSorted((a, b) => a.rank - b.rank).flatMap(({ lines }) => lines))
+  const media = masters.flatMap((text) => text.match(/^#EXT-X-MEDIA:.*$/gm) ?? [])
+  return written([...media, ...variants.toSorted((a, b) => a.rank - b.rank).flatMap(({ lines }) => lines)])
 }
 
 const written = (lines: readonly string[]): string => `#EXTM3U\n#EXT-X-VERSION:7\n${lines.join('\n')}\n`
 
-const attributesOf = ({ bandwidth, averageBandwidth, codecs, size, frameRate }: VariantFacts): string[] => [
+/** Encoders of channels make all of them stereo. */
+function audioLine(
+  { group, rendition, language, label, isDefault }: AudioTrackFacts,
+  uriOf: (rendition: string) => string,
+): string {
+  const uri = rendition === null ? '' : `,URI="${uriOf(rendition)}"`
+  const names = `GROUP-ID="${group}",NAME="${label}",LANGUAGE="${language}"`
+  return `#EXT-X-MEDIA:TYPE=AUDIO,${names},DEFAULT=${isDefault ? 'YES' : 'NO'},AUTOSELECT=YES,CHANNELS="2"${uri}`
+}
+
+const attributesOf = ({ bandwidth, averageBandwidth, codecs, size, frameRate, audioGroup }: VariantFacts): string[] => [
   `BANDWIDTH=${bandwidth}`,
   ...(codecs === '' ? [] : [`CODECS="${codecs}"`]),
   ...(size === null ? [] : [`RESOLUTION=${size.width}x${size.height}`]),
   ...(frameRate === null ? [] : [`FRAME-RATE=${frameRate.toFixed(3)}`]),
   `AVERAGE-BANDWIDTH=${averageBandwidth}`,
+  ...(audioGroup === undefined ? [] : [`AUDIO="${audioGroup}"`]),
 ]
 
 const rangeOf = ({ range, size }: VariantFacts): string[] => (size === null ? [] : [`VIDEO-RANGE=${range}`])

@@ -22,12 +22,17 @@ export interface LadderInput {
   readonly audioKbps: AbrLadder['audioKbps']
   /** What the source has: video, audio or both. */
   readonly hasVideo: boolean
-  readonly hasAudio: boolean
+  /** The indexes of its audio tracks (`Frame.audioIndex`), in order. */
+  readonly audioTracks: readonly number[]
 }
 
-/** Whether an encoder makes audio. */
-export const makesAudio = ({ hasAudio, audioKbps }: Pick<LadderInput, 'hasAudio' | 'audioKbps'>): boolean =>
-  hasAudio && audioKbps !== null
+/** The audio tracks that an encoder makes: beside video all of them, else only the first. */
+export const encodedAudioTracks = ({
+  hasVideo,
+  audioTracks,
+  audioKbps,
+}: Pick<LadderInput, 'hasVideo' | 'audioTracks' | 'audioKbps'>): readonly number[] =>
+  audioKbps === null ? [] : audioTracks.slice(0, hasVideo ? audioTracks.length : 1)
 
 /** The rungs that a process encodes: none without video, and not the copied one. */
 export const encodedRungs = ({ hasVideo, rungs }: Pick<LadderInput, 'hasVideo' | 'rungs'>): readonly Rung[] =>
@@ -38,8 +43,8 @@ const copies = ({ hasVideo, rungs }: Pick<LadderInput, 'hasVideo' | 'rungs'>): b
   hasVideo && rungs.some(({ copy }) => copy)
 
 /**
- * Encodes H.264 for the rungs of a ladder, and AAC once for all of them. Each goes to a pipe of its own, audio to the last
- * one, as fragmented MP4 with one frame in a fragment. With video, writes a thumbnail into the working folder.
+ * Encodes H.264 for the rungs of a ladder, and each audio track as AAC once for all of them. Each goes to a pipe of its own,
+ * audio to the last ones, as fragmented MP4 with one frame in a fragment. With video, writes a thumbnail into the working folder.
  */
 export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): string[] {
   const { audioKbps, hasVideo } = ladder
@@ -58,7 +63,11 @@ export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): str
       const times = rung.frameRate === null ? encoder.ofSourceRate : []
       return videoOutput(encoder, index, [...times, ...keyframes, ...rates(rung)])
     }),
-    ...(makesAudio(ladder) ? [...AAC, '-b:a', `${audioKbps}k`, ...toPipe(rungs.length)] : []),
+    ...encodedAudioTracks(ladder).flatMap((_, index) => [
+      ...words(`-map 0:a:${index} -b:a ${audioKbps}k`),
+      ...AAC,
+      ...toPipe(rungs.length + index),
+    ]),
     ...(hasVideo ? THUMBNAIL : []),
   ]
 }
@@ -104,7 +113,7 @@ export function rates({ bitrate }: Pick<Rendition, 'bitrate'>): string[] {
   return words(`-b:v ${bitrate} -maxrate:v ${maxrate} -bufsize:v ${bufsize}`)
 }
 
-const AAC = words('-map 0:a:0 -c:a aac -ar 48000 -ac 2 -af aresample=async=1')
+const AAC = words('-c:a aac -ar 48000 -ac 2 -af aresample=async=1')
 
 /** `frag_discont` keeps the times: without it each output would begin at zero by itself, and audio would be out of sync. */
 const FRAGMENTS = [

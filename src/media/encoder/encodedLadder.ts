@@ -7,7 +7,7 @@ import { type Break, Lockstep } from './lockstep.ts'
 
 /** Takes the renditions of one process. */
 export interface LadderSink {
-  /** One for each rung, with the audio of all. `end` is not called. */
+  /** One for each rung, with the audio of all; the first one gets further audio tracks, too. `end` is not called. */
   readonly rungs: readonly Pick<FrameSink, 'tracks' | 'frame'>[]
   /** What follows does not continue what came before; it begins with a keyframe in all rungs. */
   discontinue(before: Break): void
@@ -17,6 +17,8 @@ export interface EncodedLadderOptions {
   readonly clock: Clock
   /** Whether the process makes audio. */
   readonly hasAudio: boolean
+  /** The indexes of audio tracks that it makes beside the first one, whose format they have. */
+  readonly further?: readonly number[]
   /** The rung that is copied from the source, and whose keyframes the others follow; null: all are encoded. */
   readonly copied: number | null
   readonly out: LadderSink
@@ -31,13 +33,14 @@ const FIRST_AUDIO_US = 2_000_000
  * long as they say.
  */
 const LATE_AUDIO_MS = 1000
-/** The most audio that waits for the first video: 20 seconds. */
+/** The most audio of a track that waits for the first video: 20 seconds. */
 const EARLY_MAX = 1024
 
 /** Joins what one process writes to several pipes: the video of each rung, and one audio, which each rung gets. */
 export class EncodedLadder {
   readonly #options: EncodedLadderOptions
   readonly #lockstep: Lockstep
+  readonly #further: readonly number[]
   readonly #steps: readonly InStep[]
   readonly #video: (TrackInfo | undefined)[]
   #audio: TrackInfo | null = null
@@ -54,8 +57,9 @@ export class EncodedLadder {
   readonly #reorderingUs: number[]
 
   constructor(options: EncodedLadderOptions) {
-    const { clock, out, copied } = options
+    const { clock, out, copied, further = [] } = options
     this.#options = options
+    this.#further = further
     this.#marks = copied === null ? null : new SegmentMarks(out.rungs.length, COPY_MARKS)
     this.#reorderingUs = out.rungs.map(() => 0)
     this.#steps = out.rungs.map((rung) => new InStep(clock, (frame) => rung.frame(frame), LATE_AUDIO_MS))
@@ -104,7 +108,7 @@ export class EncodedLadder {
     if (this.#isOver) return
     if (this.#early === null) return this.#passAudio(frame)
     this.#early.push(frame)
-    if (this.#early.length > EARLY_MAX) this.#early.shift()
+    if (this.#early.length > EARLY_MAX * (1 + this.#further.length)) this.#early.shift()
   }
 
   /** The process is gone. What only some rungs have is left out. */
@@ -136,9 +140,15 @@ export class EncodedLadder {
     out.discontinue(before)
     if (!this.#hasNewTracks) return
     this.#hasNewTracks = false
-    for (const [rung, sink] of out.rungs.entries())
-      sink.tracks([this.#video[rung], this.#audio ?? undefined].filter((track) => track !== undefined))
+    for (const [rung, sink] of out.rungs.entries()) sink.tracks(this.#tracksOf(rung))
     this.#passEarly()
+  }
+
+  #tracksOf(rung: number): TrackInfo[] {
+    const audio = this.#audio
+    const further =
+      rung === 0 && audio?.kind === 'audio' ? this.#further.map((at) => ({ ...audio, audioIndex: at })) : []
+    return [this.#video[rung], audio ?? undefined, ...further].filter((track) => track !== undefined)
   }
 
   #passEarly(): void {
@@ -149,6 +159,6 @@ export class EncodedLadder {
   }
 
   #passAudio(frame: Frame): void {
-    for (const step of this.#steps) step.audio(frame)
+    for (const step of frame.audioIndex === undefined ? this.#steps : this.#steps.slice(0, 1)) step.audio(frame)
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { ok, type Result } from '../../base/result.ts'
 import type { Ffmpeg, FfmpegJob, FfmpegProcess, FfmpegRefusal } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, TrackInfo } from '../frame.ts'
-import { encodedRungs, ladderArguments, type LadderInput, makesAudio, OFFSET_US } from './arguments.ts'
+import { encodedAudioTracks, encodedRungs, ladderArguments, type LadderInput, OFFSET_US } from './arguments.ts'
 import { EncodedAudio } from './encodedAudio.ts'
 import { EncodedLadder, type LadderSink } from './encodedLadder.ts'
 import { FragmentReader } from './fragmentReader.ts'
@@ -60,7 +60,7 @@ type OutputSink = Pick<ConstructorParameters<typeof FragmentReader>[0], 'track' 
 
 interface Joined {
   readonly media: { readonly encodedMs: number; end(): void }
-  /** In the order of the pipes: the rungs, then audio. */
+  /** In the order of the pipes: the rungs, then the audio tracks. */
   readonly outputs: readonly OutputSink[]
   readonly copied: CopySink | null
 }
@@ -70,15 +70,23 @@ const joinedOf = (options: EncoderOptions): Joined =>
 
 function joinedLadder({ clock, ladder, out }: EncoderOptions): Joined {
   const at = ladder.rungs.findIndex(({ copy }) => copy)
-  const media = new EncodedLadder({ clock, hasAudio: makesAudio(ladder), copied: at < 0 ? null : at, out })
+  const [main, ...further] = encodedAudioTracks(ladder)
+  const media = new EncodedLadder({ clock, hasAudio: main !== undefined, further, copied: at < 0 ? null : at, out })
   const sinkOf = (rung: number): OutputSink => ({
     track: (track) => media.videoTrack(rung, track),
     frame: (frame) => media.video(rung, frame),
   })
   const video = encodedRungs(ladder).map((rung) => sinkOf(ladder.rungs.indexOf(rung)))
   const audio: OutputSink = { track: (track) => media.audioTrack(track), frame: (frame) => media.audio(frame) }
+  // All of them have the format of the first.
+  const beside = further.map(
+    (audioIndex): OutputSink => ({
+      track: () => undefined,
+      frame: (frame) => media.audio({ ...frame, audioIndex }),
+    }),
+  )
   const copied = at < 0 ? null : sinkOf(at)
-  return { media, copied, outputs: makesAudio(ladder) ? [...video, audio] : video }
+  return { media, copied, outputs: main === undefined ? video : [...video, audio, ...beside] }
 }
 
 function joinedAudio({ out }: EncoderOptions): Joined {

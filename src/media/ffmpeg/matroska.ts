@@ -1,6 +1,6 @@
 import { CODECS } from '../codecs/codecs.ts'
 import { declaredFrameRate, readAvcConfig } from '../codecs/h264Config.ts'
-import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
+import { type AudioTrack, type Frame, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
 import { element, float, join, openElement, textElement, uint } from './ebml.ts'
 
 /** One timestamp unit, nanoseconds: 0.1 ms. The 16-bit offset of a block then reaches 3.2 seconds from its cluster. */
@@ -60,17 +60,17 @@ const KEY = 0x80
 
 /**
  * Writes live Matroska (RFC 9559): a segment and clusters of unknown size, so that a reader can start at once and a
- * truncated file is readable up to its end. Holds at most one video and one audio track.
+ * truncated file is readable up to its end. Holds at most one video track, and one of each audio track.
  */
 export class MatroskaWriter {
-  readonly #numbers: ReadonlyMap<Frame['kind'], number>
+  readonly #numbers: ReadonlyMap<string, number>
   readonly #head: Uint8Array
   #clusterAt: number | null = null
 
   /** `tracks` cannot change: a new configuration needs a new stream. */
   constructor(tracks: readonly TrackInfo[]) {
     const written = oneOfEach(tracks)
-    this.#numbers = new Map(written.map((track, index) => [track.kind, index + 1]))
+    this.#numbers = new Map(written.map((track, index) => [trackKey(track), index + 1]))
     this.#head = headOf(written)
   }
 
@@ -81,7 +81,7 @@ export class MatroskaWriter {
 
   /** The bytes of a frame; call it in decode order. Empty when this stream does not have the frame's track. */
   frame(frame: Frame): Uint8Array {
-    const number = this.#numbers.get(frame.kind)
+    const number = this.#numbers.get(trackKey(frame))
     if (number === undefined) return new Uint8Array()
     const units = Math.round(frame.timeUs / US_PER_UNIT)
     const startsCluster = this.#needsCluster(units, frame)
@@ -102,12 +102,11 @@ export class MatroskaWriter {
   }
 }
 
-/** The first video and the first audio track. */
-function oneOfEach(tracks: readonly TrackInfo[]): TrackInfo[] {
-  const video = tracks.find((track) => track.kind === 'video')
-  const audio = tracks.find((track) => track.kind === 'audio')
-  return [video, audio].filter((track) => track !== undefined)
-}
+/** The first one of each track, video before audio. */
+const oneOfEach = (tracks: readonly TrackInfo[]): TrackInfo[] =>
+  (['video', 'audio'] as const)
+    .flatMap((kind) => tracks.filter((track) => track.kind === kind))
+    .filter((track, at, all) => all.findIndex((other) => trackKey(other) === trackKey(track)) === at)
 
 function headOf(tracks: readonly TrackInfo[]): Uint8Array {
   return join([

@@ -1,4 +1,4 @@
-import { type Frame, type FrameSink, isDescribed, type TrackInfo } from '../frame.ts'
+import { type Frame, type FrameSink, isDescribed, type TrackInfo, trackKey } from '../frame.ts'
 import { MatroskaWriter } from './matroska.ts'
 
 export interface MuxFeedOptions {
@@ -30,7 +30,7 @@ export class MuxFeed implements FrameSink {
   #hasVideo = false
   #waitsForKey = true
   /** The decode time of the latest frame of each track. */
-  readonly #lastUs = new Map<Frame['kind'], number>()
+  readonly #lastUs = new Map<string, number>()
   #stepUs = 0
   #latestUs = 0
   #beganUs = 0
@@ -102,19 +102,20 @@ export class MuxFeed implements FrameSink {
   }
 
   /** What counts is the latest frame of any track: audio goes on while a camera is switched off. */
-  #jumps({ kind, decodeTimeUs }: Frame): boolean {
-    const ownUs = this.#lastUs.get(kind) ?? decodeTimeUs
+  #jumps(frame: Frame): boolean {
+    const [key, { decodeTimeUs }] = [trackKey(frame), frame]
+    const ownUs = this.#lastUs.get(key) ?? decodeTimeUs
     const aheadUs = this.#lastUs.size === 0 ? 0 : decodeTimeUs - Math.max(...this.#lastUs.values())
     const mostUs = Math.max(AHEAD_MAX_US, this.#stepUs * GAP_IN_STEPS)
-    this.#lastUs.set(kind, decodeTimeUs)
+    this.#lastUs.set(key, decodeTimeUs)
     if (aheadUs > 0) this.#stepUs = aheadUs
     return aheadUs > mostUs || decodeTimeUs < ownUs - BACK_MAX_US
   }
 
-  #interrupt({ kind, decodeTimeUs }: Frame): void {
+  #interrupt(frame: Frame): void {
     this.#lastUs.clear()
-    this.#lastUs.set(kind, decodeTimeUs)
-    this.#latestUs = decodeTimeUs
+    this.#lastUs.set(trackKey(frame), frame.decodeTimeUs)
+    this.#latestUs = frame.decodeTimeUs
     this.#writer = null
     this.#waitsForKey = true
   }
@@ -135,7 +136,7 @@ function sameTracks(a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean {
 }
 
 function sameTrack(a: TrackInfo, b: TrackInfo): boolean {
-  if (a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0) return false
+  if (a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0 || trackKey(a) !== trackKey(b)) return false
   if (a.kind === 'audio') return b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels
   return b.kind === 'video' && sameLength(a.width, b.width) && sameLength(a.height, b.height)
 }

@@ -47,9 +47,9 @@ export class AudioOnly {
     this.#closed = closed
   }
 
-  /** A run begins. */
-  begin(tracks: readonly Mp4Track[]): void {
-    const audio = tracks.find(({ info }) => info.kind === 'audio')?.info ?? ENCODED
+  /** A run begins. @param track of its audio; undefined: it has none */
+  begin(track: Mp4Track | undefined): void {
+    const audio = track?.info ?? ENCODED
     const described = mp4Tracks([audio])
     this.#track = described[0]
     this.#clock = null

@@ -2,11 +2,12 @@ import type { Clock } from '../../base/clock.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import { audioBandwidth, type Bandwidth, encodedBandwidth } from '../../core/hls/bandwidth.ts'
 import { CHANNEL_SEGMENT_SECONDS, CHANNEL_SEGMENTS, COPY_SEGMENT_MAX_SECONDS } from '../../core/hls/channel.ts'
-import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
+import type { AudioTrackFacts, PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
 import { usualFrameRate } from '../../core/hls/frameRates.ts'
 import type { LadderSink } from '../encoder/encodedLadder.ts'
 import type { Frame, FrameSink } from '../frame.ts'
 import { AudioOnly } from './audioOnly.ts'
+import { AudioTracks, type ListedAudio } from './audioTracks.ts'
 import { FrameSampler } from './frameSampler.ts'
 import { HlsPackager } from './packager.ts'
 import type { HlsRendition, SegmentTotals } from './rendition.ts'
@@ -23,6 +24,8 @@ export interface ChannelStreamOptions {
   readonly renditions: number
   /** Whether one of them may be copied, so that segments follow the keyframes of the source. */
   readonly copies: boolean
+  /** The audio tracks that viewers choose from. */
+  readonly audio: readonly ListedAudio[]
 }
 
 /** What one process of the engine makes. */
@@ -30,6 +33,8 @@ export interface ChannelRun {
   readonly rungs: readonly Rung[]
   /** Bits per second; 0: there is none. */
   readonly audio: number
+  /** The indexes of the audio tracks that it makes (`Frame.audioIndex`). Absent: that of a slate is in all of them. */
+  readonly audioTracks?: readonly number[]
   /** The index of the rendition with the audio alone; null: there is none. */
   readonly audioOnly: number | null
   /** A segment of a rendition is complete. */
@@ -39,7 +44,7 @@ export interface ChannelRun {
 }
 
 /** What shows while no process has media. */
-export type SlateRun = Pick<ChannelRun, 'rungs' | 'audio' | 'audioOnly'>
+export type SlateRun = Pick<ChannelRun, 'rungs' | 'audio' | 'audioTracks' | 'audioOnly'>
 
 export interface ShownSlate {
   /** One for each rung. Their frames have the time of the wall clock. */
@@ -84,6 +89,7 @@ export class ChannelStream {
   readonly #stream: HlsStream
   readonly #times: RunTimes
   readonly #copies: boolean
+  readonly #audioTracks: AudioTracks
   readonly #samplers = new Map<number, FrameSampler>()
   readonly #packagers = new Map<number, HlsPackager>()
   #audioOnly: AudioOnly | null = null
@@ -101,11 +107,13 @@ export class ChannelStream {
   /** When a process last had media, monotonic. */
   #silentSinceMs = Number.NEGATIVE_INFINITY
 
-  constructor({ engineId, clock, store, numbers, renditions, copies }: ChannelStreamOptions) {
+  constructor({ engineId, clock, store, numbers, renditions, copies, audio }: ChannelStreamOptions) {
     this.#clock = clock
     this.#copies = copies
+    this.#audioTracks = new AudioTracks(engineId, audio, renditions)
     this.#times = new RunTimes(clock)
-    const names = Array.from({ length: renditions }, (_, index) => String(index))
+    const ofLadder = Array.from({ length: renditions }, (_, index) => String(index))
+    const names = [...ofLadder, ...this.#audioTracks.renditions]
     const limits = { listed: CHANNEL_SEGMENTS, maxBytes: MAX_BYTES }
     this.#stream = new HlsStream({ ...limits, id: engineId, clock, store, numbers, renditions: names })
   }
@@ -209,6 +217,11 @@ export class ChannelStream {
     return made.filter(({ rendition }) => rendition === String(smallest?.index))
   }
 
+  /** Those that players may choose beside the variants. */
+  audioTracks(): AudioTrackFacts[] {
+    return this.#audioTracks.facts(this.#shown)
+  }
+
   #audioVariant(): VariantFacts[] {
     const { audioOnly, audio } = this.#shown
     const variant = audioOnly === null ? undefined : this.#stream.rendition(String(audioOnly))?.variant()
@@ -224,11 +237,13 @@ export class ChannelStream {
     const wanted = chosen && chosen.value / chosen.scale
     const counted = this.#frameRates.get(index)
     const frameRate = wanted ?? (counted === undefined ? EXPECTED_RATE : usualFrameRate(counted))
-    if (copy) return { ...variant, frameRate }
+    const beside = this.#audioTracks.areSeparate ? audioBandwidth(audio) : NOTHING
+    const measured = { peak: variant.bandwidth + beside.peak, average: variant.averageBandwidth + beside.average }
     const kept = encodedBandwidth(bitrate, audio, CHANNEL_SEGMENT_SECONDS)
     // An encoder may exceed its rate, as some hardware does, and the last segment of a run may be short.
-    const peak = Math.max(kept.peak, rendition.measuredPeak)
-    return { ...variant, ...ratesOf({ ...kept, peak }), frameRate }
+    const peak = Math.max(kept.peak, rendition.measuredPeak + beside.peak)
+    const rates = ratesOf(copy ? measured : { ...kept, peak })
+    return this.#audioTracks.beside({ ...variant, ...rates, frameRate }, this.#shown)
   }
 
   /** Whether the ladder has this rendition. */
@@ -240,6 +255,7 @@ export class ChannelStream {
   makes(rendition: string): boolean {
     if (this.#shown === NO_RUN) return this.has(rendition)
     const { rungs, audioOnly } = this.#shown
+    if (rungs.length > 0 && this.#audioTracks.renditions.includes(rendition)) return true
     return [...rungs.map(({ index }) => index), audioOnly].some((index) => String(index) === rendition)
   }
 
@@ -288,12 +304,15 @@ export class ChannelStream {
     this.#shown = shown
     this.#begun.clear()
     this.#times.restart()
+    if (first) this.#audioTracks.open((name) => this.#renditionOf(Number(name), true))
     if (shown.audioOnly === null) this.#audioOnly = null
     else if (!hadAudioOnly) this.#audioOnly = this.#newAudioOnly(shown.audioOnly, first)
     for (const { index } of added) this.#add(index, first)
     // All rungs have the same segments, so the audio may follow any one.
+    const alone = this.#audioOnly === null ? [] : [{ rendition: this.#audioOnly, audioIndex: 0 }]
+    const followers = [...alone, ...this.#audioTracks.followers(shown)]
     for (const [index, packager] of this.#packagers)
-      packager.audioOnly = index === shown.rungs[0]?.index ? this.#audioOnly : null
+      packager.followers = index === shown.rungs[0]?.index ? followers : []
   }
 
   /** A rendition that was left out for a while begins again, with the numbers of the others. */
@@ -317,6 +336,7 @@ export class ChannelStream {
       segmentSeconds: CHANNEL_SEGMENT_SECONDS,
       parts: true,
       keyPerSegment: true,
+      separatesAudio: this.#audioTracks.areSeparate,
       ...(this.#copies ? { maxSeconds: COPY_SEGMENT_MAX_SECONDS } : {}),
       segment: (made: SegmentTotals) => this.#closed(index, made),
     }
@@ -362,6 +382,8 @@ export class ChannelStream {
     this.#times.discontinue(ends, clockWentBack)
   }
 }
+
+const NOTHING: Bandwidth = { peak: 0, average: 0 }
 
 const ratesOf = ({ peak, average }: Bandwidth): Pick<VariantFacts, 'bandwidth' | 'averageBandwidth'> => ({
   bandwidth: peak,

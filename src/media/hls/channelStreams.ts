@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { SegmentMemory } from '../../base/segmentMemory.ts'
+import type { ListedAudio } from './audioTracks.ts'
 import { ChannelStream } from './channelStream.ts'
 import { MemoryStore } from './store.ts'
 import { StreamNumbers } from './streamNumbers.ts'
@@ -9,10 +10,8 @@ export class ChannelStreams {
   readonly #clock: Clock
   readonly #numbers: StreamNumbers
   readonly #memory: SegmentMemory
-  readonly #streams = new Map<
-    string,
-    { readonly stream: ChannelStream; readonly renditions: number; readonly copies: boolean }
-  >()
+  /** Each with what it has, as text. */
+  readonly #streams = new Map<string, { readonly stream: ChannelStream; readonly shape: string }>()
 
   constructor(clock: Clock, numbers = new StreamNumbers(clock), memory = new SegmentMemory()) {
     this.#clock = clock
@@ -27,16 +26,18 @@ export class ChannelStreams {
   /**
    * The stream of an engine that begins or goes on, with the number of renditions of its ladder.
    * @param copies whether the ladder says that one of them is copied
+   * @param audio the audio tracks that viewers choose from
    */
-  open(engineId: string, renditions: number, copies = false): ChannelStream {
+  open(engineId: string, renditions: number, copies = false, audio: readonly ListedAudio[] = []): ChannelStream {
     const current = this.#streams.get(engineId)
-    if (current?.renditions === renditions && current.copies === copies) return current.stream
+    const shape = JSON.stringify({ renditions, copies, audio })
+    if (current?.shape === shape) return current.stream
     current?.stream.stop()
     // A store of its own: a process that ends slowly may still write to the stream that this one replaces.
     const store = new MemoryStore(this.#memory)
     const [clock, numbers] = [this.#clock, this.#numbers]
-    const stream = new ChannelStream({ engineId, clock, store, numbers, renditions, copies })
-    this.#streams.set(engineId, { stream, renditions, copies })
+    const stream = new ChannelStream({ engineId, clock, store, numbers, renditions, copies, audio })
+    this.#streams.set(engineId, { stream, shape })
     return stream
   }
 

@@ -23,18 +23,22 @@ export interface TrackSamples {
 const VIDEO_TIMESCALE = 90_000
 
 /** Audio has the same id without video: players that read on over a change of tracks go by it. */
-const TRACK_IDS = { video: 1, audio: 2 } as const
+const VIDEO_ID = 1
+const AUDIO_ID = 2
 
-/** The tracks in the order that they get in the file: video first. */
+/** The tracks in the order that they get in the file: the first video, then the first audio and those beside it. */
 export function mp4Tracks(tracks: readonly TrackInfo[]): Mp4Track[] {
-  const first = [tracks.find(({ kind }) => kind === 'video'), tracks.find(({ kind }) => kind === 'audio')]
-  return first
-    .filter((info) => info !== undefined)
-    .map((info) => ({
-      id: TRACK_IDS[info.kind],
-      timescale: info.kind === 'video' ? VIDEO_TIMESCALE : info.sampleRate,
+  const [video] = tracks.filter((info) => info.kind === 'video')
+  const [audio, ...others] = tracks.filter((info) => info.kind === 'audio')
+  const beside = others.filter(({ audioIndex }) => audioIndex !== undefined)
+  return [
+    ...(video === undefined ? [] : [{ id: VIDEO_ID, timescale: VIDEO_TIMESCALE, info: video }]),
+    ...(audio === undefined ? [] : [audio, ...beside]).map((info, at) => ({
+      id: AUDIO_ID + at,
+      timescale: info.sampleRate,
       info,
-    }))
+    })),
+  ]
 }
 
 /** The `ftyp` and `moov` before all fragments. */

@@ -1,7 +1,7 @@
 import { isGap } from '../../core/hls/cutter.ts'
 import type { Sample } from '../../core/hls/facts.ts'
 import { opusSamples } from '../codecs/opus.ts'
-import type { AudioTrack, Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
 import { codecsOf, initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
 import type { HlsPackager } from './packager.ts'
 import { VideoGap } from './videoGap.ts'
@@ -51,7 +51,7 @@ export interface SampledRun {
 const US = 1_000_000
 /** What a frame of video lasts when nothing says it. */
 const USUAL_US = US / 30
-/** The most audio that waits for the keyframe that a stream begins with. */
+/** The most audio of a track that waits for the keyframe that a stream begins with. */
 const EARLY_MAX = 256
 
 /** Room for rounded times where a part has to fit into its target. */
@@ -82,6 +82,7 @@ interface Pending {
  */
 export class FrameSampler implements FrameSink {
   readonly #options: FrameSamplerOptions
+  /** Tells whether tracks are the same as before. */
   #init: Buffer = Buffer.alloc(0)
   #tracks: readonly Mp4Track[] = []
   #lead: Mp4Track | undefined
@@ -104,7 +105,8 @@ export class FrameSampler implements FrameSink {
   #reorderingUs = 0
   /** The times of the lead, when it is audio. */
   #leadClock: AudioClock | null = null
-  #audio: { readonly id: number; readonly clock: AudioClock } | null = null
+  /** The audio beside the lead, by the names of its tracks. */
+  readonly #audio = new Map<string, { readonly id: number; readonly clock: AudioClock }>()
 
   constructor(options: FrameSamplerOptions) {
     this.#options = options
@@ -145,7 +147,7 @@ export class FrameSampler implements FrameSink {
   frame(frame: Frame): void {
     if (frame.kind === this.#lead?.info.kind) this.#leadFrame(this.#leadClock?.exact(frame) ?? frame, this.#lead)
     else if (!this.#waitsForKey) this.#audioBeside(frame)
-    else if (this.#early.push(frame) > EARLY_MAX) this.#early.shift()
+    else if (this.#early.push(frame) > EARLY_MAX * Math.max(1, this.#tracks.length - 1)) this.#early.shift()
   }
 
   end(): void {
@@ -206,6 +208,8 @@ export class FrameSampler implements FrameSink {
 
   #audioBeside(frame: Frame): void {
     this.#audioFrame(frame)
+    // Only the first audio is in all renditions of a source.
+    if (frame.audioIndex !== undefined) return
     this.#gap.audio(frame.timeUs + this.#offsetUs)
     if (!this.#gap.isOpen && !this.#opensGap()) return
     while (this.#endUs + this.#repeatUs <= this.#gap.fillUntilUs) this.#repeat(this.#repeatUs)
@@ -264,16 +268,18 @@ export class FrameSampler implements FrameSink {
     return this.#lead?.info.kind === 'audio' ? new AudioClock(this.#lead.info) : null
   }
 
-  #begin({ decodeTimeUs, timeUs, kind }: Frame): void {
+  #begin({ decodeTimeUs, timeUs }: Frame): void {
     this.#waitsForKey = false
     const { offsetOf, begins } = this.#options
     this.#offsetUs = offsetOf?.(decodeTimeUs, this.#endUs) ?? this.#endUs - decodeTimeUs
     this.#reorderingUs = timeUs - decodeTimeUs
-    const audio = this.#tracks.find(({ info }) => info.kind === 'audio' && kind !== 'audio')
-    this.#audio = audio?.info.kind === 'audio' ? { id: audio.id, clock: new AudioClock(audio.info) } : null
+    this.#audio.clear()
+    for (const { id, info } of this.#tracks)
+      if (info.kind === 'audio' && id !== this.#lead?.id)
+        this.#audio.set(trackKey(info), { id, clock: new AudioClock(info) })
     const shownUs = this.#reorderingUs - this.#offsetUs
     begins?.({ tracks: this.#tracks.map(({ info }) => info), startUs: timeUs, offsetUs: this.#offsetUs })
-    this.#options.packager.begin(this.#init, this.#tracks, (mediaMs) => this.#options.dateOf(mediaMs + shownUs / 1000))
+    this.#options.packager.begin(this.#tracks, (mediaMs) => this.#options.dateOf(mediaMs + shownUs / 1000))
   }
 
   #emit(pending: Pending, lengthUs: number, lead: Mp4Track): void {
@@ -290,11 +296,12 @@ export class FrameSampler implements FrameSink {
   }
 
   /** Audio from before the first frame of a run is left out, also when it comes late. */
-  #audioFrame({ timeUs, data }: Frame): void {
-    const at = timeUs + this.#offsetUs
-    if (this.#audio === null || at < this.#runStartUs) return
-    const sample = this.#audio.clock.sampleAt(at, data)
-    if (sample !== null) this.#options.packager.add(this.#audio.id, sample)
+  #audioFrame(frame: Frame): void {
+    const at = frame.timeUs + this.#offsetUs
+    const audio = this.#audio.get(trackKey(frame))
+    if (audio === undefined || at < this.#runStartUs) return
+    const sample = audio.clock.sampleAt(at, frame.data)
+    if (sample !== null) this.#options.packager.add(audio.id, sample)
   }
 }
 

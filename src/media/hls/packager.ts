@@ -9,7 +9,7 @@ import {
 import type { Sample } from '../../core/hls/facts.ts'
 import type { AudioOnly } from './audioOnly.ts'
 import { videoRangeOf } from './videoRange.ts'
-import { codecsOf, declaredBitrateOf, type Mp4Track, partOf } from './fmp4.ts'
+import { codecsOf, declaredBitrateOf, initOf, type Mp4Track, partOf } from './fmp4.ts'
 import type { HlsRendition, SegmentTotals, Targets } from './rendition.ts'
 
 export interface CutOptions {
@@ -21,6 +21,8 @@ export interface CutOptions {
   readonly keyPerSegment?: boolean
   /** Segments end only where `cut` says. */
   readonly led?: boolean
+  /** Beside video, audio is in renditions of its own alone. */
+  readonly separatesAudio?: boolean
   /** A segment begins: its first part is there. */
   readonly opened?: (segment: { readonly n: number; readonly startMs: number }) => void
   /** No segment is longer, seconds. Default: the first segment shows it. */
@@ -34,10 +36,17 @@ const NOTHING: SegmentTotals = { frames: 0, bytes: 0, seconds: 0 }
 /** The date of a media time, both in milliseconds. Called once for each segment. */
 export type DateOf = (mediaMs: number) => number
 
+/** A rendition of an audio track, with the segments and parts of the lead. */
+export interface AudioFollower {
+  readonly rendition: AudioOnly
+  /** The index of the track (`Frame.audioIndex`); 0: the first audio. */
+  readonly audioIndex: number
+}
+
 /** A shorter segment shows a frame rate only roughly. */
 const COUNTABLE_SECONDS = 1
 
-/** The most samples of other tracks that wait for the lead: 20 seconds of audio. */
+/** The most samples of another track that wait for the lead: 20 seconds of audio. */
 const WAITING_MAX = 1024
 
 /**
@@ -45,8 +54,8 @@ const WAITING_MAX = 1024
  * along. The first segment shows how long segments and frames are, and with it the targets are chosen for good.
  */
 export class HlsPackager {
-  /** Gets the audio of each part, too; null: there is no such rendition. */
-  audioOnly: AudioOnly | null = null
+  /** Each gets the audio of each part, too. */
+  followers: readonly AudioFollower[] = []
   readonly #rendition: HlsRendition
   readonly #options: CutOptions
   readonly #changed: () => void
@@ -55,7 +64,8 @@ export class HlsPackager {
   #dateOf: DateOf = (mediaMs) => mediaMs
   #cutter: Cutter
   #waiting: Sample[] = []
-  #others: Sample[] = []
+  /** Samples of the other tracks by the ids of those. */
+  readonly #others = new Map<number, Sample[]>()
   #sequence = 0
   #segmentBegins = true
   #isCounted = false
@@ -76,26 +86,33 @@ export class HlsPackager {
   }
 
   /** A run begins: the first, or another one after a discontinuity. */
-  begin(init: Buffer, tracks: readonly Mp4Track[], dateOf: DateOf): void {
+  begin(tracks: readonly Mp4Track[], dateOf: DateOf): void {
     this.discontinue()
     this.#tracks = tracks
     this.#lead = tracks.find(({ info }) => info.kind === 'video') ?? tracks[0]
     this.#dateOf = dateOf
     this.#cutter = this.#newCutter()
-    const infos = tracks.map(({ info }) => info)
+    for (const { id } of tracks) if (id !== this.#lead?.id) this.#others.set(id, [])
+    const written = tracks.filter((track) => this.#writes(track))
+    const infos = written.map(({ info }) => info)
     const video = infos.find((info) => info.kind === 'video')
     const size = video && video.width > 0 ? { width: video.width, height: video.height } : null
     const range = videoRangeOf(infos)
-    this.#rendition.begin(init, { codecs: codecsOf(infos), size, range, declaredBitrate: declaredBitrateOf(infos) })
+    this.#rendition.begin(initOf(written), {
+      codecs: codecsOf(infos),
+      size,
+      range,
+      declaredBitrate: declaredBitrateOf(infos),
+    })
     if (video === undefined) this.#rendition.counted(null)
     this.#isCounted = video === undefined
-    this.audioOnly?.begin(tracks)
+    for (const { rendition, audioIndex } of this.followers) rendition.begin(this.#audioTrack(audioIndex))
   }
 
   /** Takes the next sample of a track, with its duration. */
   add(id: number, sample: Sample): void {
     if (this.#lead === undefined) return
-    if (id !== this.#lead.id) return this.#addOther(sample)
+    if (id !== this.#lead.id) return this.#addOther(id, sample)
     const seconds = sample.duration / this.#lead.timescale
     this.before(sample, seconds)
     this.#cutter.add(seconds, sample.key)
@@ -141,10 +158,10 @@ export class HlsPackager {
   discontinue(): void {
     if (this.#rendition.targets !== null || this.#isChangeable()) this.#endSegment()
     this.#waiting = []
-    this.#others = []
+    this.#others.clear()
     this.#cutter.segmentEnded()
     this.#rendition.discontinue()
-    this.audioOnly?.discontinue()
+    for (const { rendition } of this.followers) rendition.discontinue()
   }
 
   /** The stream is over. */
@@ -154,9 +171,20 @@ export class HlsPackager {
     this.#changed()
   }
 
-  #addOther(sample: Sample): void {
-    if (this.#others.length === WAITING_MAX) this.#others.shift()
-    this.#others.push(sample)
+  /** Whether a track is in this rendition: the lead is, and one more audio at most. */
+  #writes({ id, info }: Mp4Track): boolean {
+    if (id === this.#lead?.id) return true
+    return info.kind === 'audio' && info.audioIndex === undefined && this.#options.separatesAudio !== true
+  }
+
+  #audioTrack(audioIndex: number): Mp4Track | undefined {
+    return this.#tracks.find(({ info }) => info.kind === 'audio' && (info.audioIndex ?? 0) === audioIndex)
+  }
+
+  #addOther(id: number, sample: Sample): void {
+    const waiting = this.#others.get(id)
+    if (waiting?.length === WAITING_MAX) waiting.shift()
+    waiting?.push(sample)
   }
 
   #endSegment(): void {
@@ -164,7 +192,7 @@ export class HlsPackager {
     if (this.#waiting.length > 0) this.#endPart()
     this.#count(this.#made)
     this.#rendition.close()
-    this.audioOnly?.close()
+    for (const { rendition } of this.followers) rendition.close()
     this.#cutter.segmentEnded()
     this.#segmentBegins = true
     if (this.#made.frames > 0) this.#options.segment?.(this.#made)
@@ -236,19 +264,23 @@ export class HlsPackager {
     const { id, timescale } = this.#lead
     const end = last.dts + last.duration
     const tracks = this.#tracks.map((track) => ({
-      id: track.id,
-      info: track.info,
-      samples: track.id === id ? this.#waiting : continuous(this.#takeOthers((end * track.timescale) / timescale)),
+      ...track,
+      samples: track.id === id ? this.#waiting : this.#takeOthers(track.id, (end * track.timescale) / timescale),
     }))
-    const bytes = partOf(++this.#sequence, tracks)
+    const written = tracks.filter((track) => this.#writes(track))
+    const bytes = partOf(++this.#sequence, written)
     const begins = this.#segmentBegins
     const startMs = begins ? this.#dateOf((first.dts / timescale) * 1000) : 0
     this.#segmentBegins = false
     const duration = (end - first.dts) / timescale
     const segment = this.#rendition.add({ bytes, duration, independent: first.key }, startMs)
     if (begins) this.#options.opened?.(segment)
-    const audio = tracks.find(({ info }) => info.kind === 'audio')?.samples ?? []
-    this.audioOnly?.add({ audio, duration, startMs, startSeconds: first.dts / timescale }, this.#rendition.targets)
+    const at = { duration, startMs, startSeconds: first.dts / timescale }
+    for (const { rendition, audioIndex } of this.followers) {
+      const own = this.#audioTrack(audioIndex)?.id
+      const audio = tracks.find((track) => track.id === own)?.samples ?? []
+      rendition.add({ ...at, audio }, this.#rendition.targets)
+    }
     this.#made = {
       frames: this.#made.frames + this.#waiting.length,
       bytes: this.#made.bytes + bytes.length,
@@ -259,9 +291,10 @@ export class HlsPackager {
     this.#changed()
   }
 
-  #takeOthers(beforeTicks: number): Sample[] {
-    const found = this.#others.findIndex(({ dts }) => dts >= beforeTicks)
-    return this.#others.splice(0, found === -1 ? this.#others.length : found)
+  #takeOthers(id: number, beforeTicks: number): Sample[] {
+    const waiting = this.#others.get(id) ?? []
+    const found = waiting.findIndex(({ dts }) => dts >= beforeTicks)
+    return continuous(waiting.splice(0, found === -1 ? waiting.length : found))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
-import type { AudioTrack, Frame, FrameSink, VideoTrack } from '../frame.ts'
+import { type AudioTrack, type Frame, type FrameSink, trackKey, type VideoTrack } from '../frame.ts'
 import { TrackTimes } from '../trackTimes.ts'
 import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
@@ -14,9 +14,9 @@ import { readAccessUnit, type TsVideoCodec } from './video.ts'
 const UNKNOWN_MS = 2000
 /** Audio waits so long for the first keyframe of the video that the program has. More than most encoders have between two. */
 const ALONE_MS = 5000
-/** The first video waits so long for the audio that the program has, of which muxers put several frames into one packet. */
+/** The first frames wait so long for the audio that the program has, of which muxers put several frames into one packet. */
 const AUDIO_LATE_MS = 1000
-/** More frames than video has in that time. Together they are no larger than one may be. */
+/** More frames than a track has in that time. Together they are no larger than one may be. */
 const HELD_MAX = 240
 /** No encoder shows a picture so long after it was decoded. */
 const REORDERED_MAX_MS = 10_000
@@ -27,7 +27,12 @@ export interface TsIngestOptions {
   readonly maxFrameBytes: number
   /** Something is left out or mended; a sentence for the operator of the publisher, one of a few. */
   readonly leftOut: (what: string) => void
+  /** Of the audio tracks that are taken; null: the first of the program. None: that one alone. */
+  readonly audioPids?: readonly (number | null)[] | undefined
 }
+
+/** What names the track of a frame. */
+type Of = Pick<Frame, 'kind' | 'audioIndex'>
 
 interface MediaTime {
   /** Of decoding. */
@@ -41,29 +46,35 @@ const PROBLEMS: Readonly<Record<TsProblem, string>> = {
   programs: 'The transport stream has several programs; send one',
 }
 
+const NO_MEDIA = 'The program of the transport stream has no video or audio'
+const NONE_LISTED = 'The program of the transport stream has no video, and none of the listed audio tracks'
 const SUPPORTED = { video: 'H.264 or HEVC', audio: 'AAC or Opus' } as const
 
 /**
  * Turns an MPEG transport stream into tracks and frames. Reports tracks with the first frame that needs them, audio only
- * after the video that the program has, and the first video with the audio that it has. Leaves out what is damaged, and goes on with what follows.
+ * after the video that the program has, and the first frames with the audio that it has. Leaves out what is damaged, and goes on with what follows.
+ * The audio tracks have the indexes of their PIDs in `audioPids`; one that the program has no more is no track any more.
  */
 export class TsIngest implements TsHandler {
   readonly #sink: FrameSink
   readonly #options: TsIngestOptions
   readonly #demuxer: TsDemuxer
-  readonly #adts = new AdtsReader()
   readonly #ticks = new LongTicks()
   readonly #times: TrackTimes
   #refusal: string | null = null
   #missing: string | null = 'No MPEG transport stream with a program came'
   #beganAtMs: number | null = null
   #video: VideoTrack | null = null
-  #audio: AudioTrack | null = null
+  /** By their indexes. */
+  readonly #audio = new Map<number, AudioTrack>()
+  /** The chosen ones, by their PIDs. */
+  readonly #indexes = new Map<number, number>()
+  readonly #adts = new Map<number, AdtsReader>()
   #tracksAreNew = false
   #awaitsVideo = false
-  #awaitsAudio = false
-  /** The first video, while it waits for audio. */
+  /** The first frames, while they wait for audio. */
   #held: Frame[] = []
+  #heldBytes = 0
   #audioSinceUs: number | null = null
   /** Whether frames came. */
   #hasBegun = false
@@ -91,29 +102,60 @@ export class TsIngest implements TsHandler {
   }
 
   choose(streams: readonly TsStream[]): readonly TsStream[] {
-    const chosen = (['video', 'audio'] as const).flatMap((kind) => this.#firstOf(kind, streams))
-    this.#missing = streams.length > 0 ? null : 'The program of the transport stream has no video or audio'
-    this.#awaitsVideo = chosen.some(({ kind }) => kind === 'video')
-    this.#awaitsAudio = chosen.some(({ kind }) => kind === 'audio')
-    this.#adts.lose()
+    const video = this.#firstOf('video', streams)
+    const chosen = [...video, ...this.#chooseAudio(streams)]
+    this.#awaitsVideo = video.length > 0
+    this.#missing = chosen.length > 0 ? null : streams.length > 0 ? NONE_LISTED : NO_MEDIA
+    for (const [pid, reader] of this.#adts) {
+      if (this.#indexes.has(pid)) reader.lose()
+      else this.#adts.delete(pid)
+    }
     return chosen
   }
 
-  packet({ codec }: TsStream, packet: PesPacket): void {
+  #chooseAudio(streams: readonly TsStream[]): readonly TsStream[] {
+    const { audioPids = [] } = this.#options
+    const indexed = (audioPids.length > 0 ? audioPids : [null]).map((pid) =>
+      pid === null ? this.#firstOf('audio', streams) : this.#audioOf(pid, streams),
+    )
+    this.#indexes.clear()
+    for (const [index, [stream]] of indexed.entries()) if (stream !== undefined) this.#indexes.set(stream.pid, index)
+    if (audioPids.length > 1) this.#forgetAudioBut([...this.#indexes.values()])
+    return indexed.flat()
+  }
+
+  #audioOf(pid: number, streams: readonly TsStream[]): readonly TsStream[] {
+    const stream = streams.find((one) => one.kind === 'audio' && one.pid === pid)
+    const { codec = null, title = '' } = stream ?? {}
+    if (stream !== undefined && codec !== null) return [stream]
+    const what = title === '' ? 'is none of the program' : `has codec ${title}; send ${SUPPORTED.audio}`
+    this.#options.leftOut(`The audio track with PID ${pid} ${what}`)
+    return []
+  }
+
+  #forgetAudioBut(indexes: readonly number[]): void {
+    for (const index of this.#audio.keys()) {
+      if (indexes.includes(index)) continue
+      this.#audio.delete(index)
+      this.#tracksAreNew = true
+    }
+  }
+
+  packet({ codec, pid }: TsStream, packet: PesPacket): void {
     switch (codec) {
       case 'h264':
       case 'hevc':
         return this.#videoPacket(codec, packet)
       case 'aac':
-        return this.#aacPacket(packet)
+        return this.#aacPacket(pid, packet)
       case 'opus':
-        return this.#opusPacket(packet)
+        return this.#opusPacket(pid, packet)
       case null:
     }
   }
 
-  lost({ kind }: TsStream): void {
-    if (kind === 'audio') this.#adts.lose()
+  lost({ pid }: TsStream): void {
+    this.#adts.get(pid)?.lose()
   }
 
   problem(problem: TsProblem): void {
@@ -131,7 +173,7 @@ export class TsIngest implements TsHandler {
     const [other] = streams
     if (first !== undefined || other === undefined) return first === undefined ? [] : [first]
     const text = `${kind === 'video' ? 'Video' : 'Audio'} codec ${other.title} is not supported; send ${SUPPORTED[kind]}`
-    if ((kind === 'video' ? this.#video : this.#audio) !== null) this.#options.leftOut(text)
+    if (kind === 'video' ? this.#video !== null : this.#audio.size > 0) this.#options.leftOut(text)
     else this.#refusal ??= text
     return []
   }
@@ -144,11 +186,11 @@ export class TsIngest implements TsHandler {
       this.#options.leftOut('A video frame is malformed: it has no time, or no NAL units')
       return
     }
-    const time = this.#timeOf('video', decode)
+    const time = this.#timeOf({ kind: 'video' }, decode)
     if (unit.format !== null) this.#configureVideo(codec, unit.format)
     if (this.#video?.codec !== codec || unit.data.length === 0) return
     const timeUs = Math.max(0, time.timeUs + toUs(delay))
-    this.#emit('video', { ...time, timeUs }, time.timeUs, unit.key, unit.data)
+    this.#emit({ kind: 'video', ...time, timeUs, decodeTimeUs: time.timeUs, key: unit.key, data: unit.data })
   }
 
   /** Keeps the configuration that a keyframe repeats. */
@@ -158,64 +200,66 @@ export class TsIngest implements TsHandler {
     this.#tracksAreNew = true
   }
 
-  #aacPacket({ data, presentation }: PesPacket): void {
-    for (const { time, offsetTicks, config, sampleRate, channels, data: frame } of this.#adts.push(
-      data,
-      presentation,
-    )) {
+  #aacPacket(pid: number, { data, presentation }: PesPacket): void {
+    const reader = this.#adts.get(pid) ?? new AdtsReader()
+    this.#adts.set(pid, reader)
+    for (const { time, offsetTicks, config, sampleRate, channels, data: frame } of reader.push(data, presentation)) {
       if (time === null) continue
-      this.#audioFrame({ kind: 'audio', codec: 'aac', sampleRate, channels, config }, time + offsetTicks, frame)
+      this.#audioFrame(pid, { kind: 'audio', codec: 'aac', sampleRate, channels, config }, time + offsetTicks, frame)
     }
   }
 
-  #opusPacket({ data, presentation }: PesPacket): void {
+  #opusPacket(pid: number, { data, presentation }: PesPacket): void {
     const units = presentation === null ? null : readOpusUnits(data)
     if (units === null || presentation === null) return this.problem('damaged')
-    for (const unit of units) this.#audioFrame(OPUS_TRACK, presentation + unit.offsetTicks, unit.data)
+    for (const unit of units) this.#audioFrame(pid, OPUS_TRACK, presentation + unit.offsetTicks, unit.data)
   }
 
-  #audioFrame(track: AudioTrack, ticks: number, data: Buffer): void {
-    const mediaTime = this.#timeOf('audio', ticks)
-    if (this.#audio?.codec !== track.codec || !Buffer.from(track.config).equals(this.#audio.config)) {
-      this.#audio = track
+  #audioFrame(pid: number, format: AudioTrack, ticks: number, data: Buffer): void {
+    const index = this.#indexes.get(pid) ?? 0
+    const of: Of = { kind: 'audio', ...(index > 0 && { audioIndex: index }) }
+    const { timeUs, isJump } = this.#timeOf(of, ticks)
+    const before = this.#audio.get(index)
+    if (before?.codec !== format.codec || !Buffer.from(format.config).equals(before.config)) {
+      this.#audio.set(index, { ...format, ...of, kind: 'audio' })
       this.#tracksAreNew = true
     }
-    this.#audioSinceUs ??= mediaTime.timeUs
+    this.#audioSinceUs ??= timeUs
     const isEarly = this.#awaitsVideo && this.#video === null && !this.#hasBegun
-    if (isEarly && Math.abs(mediaTime.timeUs - this.#audioSinceUs) < ALONE_MS * 1000) return
-    this.#emit('audio', mediaTime, mediaTime.timeUs, true, data)
+    if (isEarly && Math.abs(timeUs - this.#audioSinceUs) < ALONE_MS * 1000) return
+    this.#emit({ ...of, timeUs, isJump, decodeTimeUs: timeUs, key: true, data })
   }
 
-  #timeOf(kind: 'video' | 'audio', ticks: number): MediaTime {
+  #timeOf(of: Of, ticks: number): MediaTime {
     const long = this.#ticks.at(ticks)
     const wholeMs = Math.floor(long / TICKS_PER_MS)
-    const { timeMs, isJump } = this.#times.at(kind, wholeMs)
+    const { timeMs, isJump } = this.#times.at(trackKey(of), wholeMs)
     if (isJump) this.#options.leftOut('The clock of the publisher jumps; its times go on as its media arrives')
     return { timeUs: timeMs * 1000 + toUs(long - wholeMs * TICKS_PER_MS), isJump }
   }
 
-  #emit(
-    kind: 'video' | 'audio',
-    { timeUs, isJump }: MediaTime,
-    decodeTimeUs: number,
-    key: boolean,
-    data: Buffer,
-  ): void {
-    const frame = { kind, timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) }
+  #emit({ isJump, ...rest }: Frame): void {
+    const frame: Frame = isJump ? { ...rest, isJump } : rest
     if (this.#waits(frame)) return void this.#held.push(frame)
-    if (this.#tracksAreNew) this.#sink.tracks([this.#video, this.#audio].filter((track) => track !== null))
+    if (this.#tracksAreNew) this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...this.#audioInOrder])
     this.#tracksAreNew = false
     this.#hasBegun = true
     for (const one of this.#held.splice(0)) this.#sink.frame(one)
     this.#sink.frame(frame)
   }
 
+  get #audioInOrder(): AudioTrack[] {
+    return [...this.#audio].toSorted(([a], [b]) => a - b).map(([, track]) => track)
+  }
+
   /** Viewers who come before a broadcast has its audio would have none of it. */
-  #waits({ kind, decodeTimeUs, data }: Frame): boolean {
-    if (this.#hasBegun || kind === 'audio' || !this.#awaitsAudio || this.#audio !== null) return false
+  #waits({ decodeTimeUs, data }: Frame): boolean {
+    if (this.#hasBegun || this.#audio.size >= this.#indexes.size) return false
     const sinceUs = this.#held[0]?.decodeTimeUs ?? decodeTimeUs
-    if (decodeTimeUs - sinceUs >= AUDIO_LATE_MS * 1000 || this.#held.length === HELD_MAX) return false
-    return this.#held.reduce((sum, one) => sum + one.data.length, data.length) <= this.#options.maxFrameBytes
+    const isFull = this.#held.length >= HELD_MAX * this.#indexes.size
+    if (isFull || decodeTimeUs - sinceUs >= AUDIO_LATE_MS * 1000) return false
+    this.#heldBytes += data.length
+    return this.#heldBytes <= this.#options.maxFrameBytes
   }
 }
 

@@ -6,7 +6,7 @@ import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
-import { makesAudio, THUMBNAIL_FILE } from '../encoder/arguments.ts'
+import { encodedAudioTracks, THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { Frame } from '../frame.ts'
@@ -31,7 +31,8 @@ export interface EncodingTools {
 interface Run {
   /** What the source has: video, or audio that the ladder makes, or both. */
   readonly hasVideo: boolean
-  readonly hasAudio: boolean
+  /** The indexes of its audio tracks in the list of its ingest; [0] without a list. */
+  readonly audio: readonly number[]
   /** What keeps the video from being copied; null: nothing does. */
   readonly refusesCopy: string | null
   /** What it received so far. */
@@ -92,15 +93,18 @@ export class Encoding {
   }
 
   /** Starts a process. Null: it could not be started, and that was reported. */
-  run({ hasVideo, hasAudio, refusesCopy, fed }: Run): Encoder | null {
+  run({ hasVideo, audio, refusesCopy, fed }: Run): Encoder | null {
     const { ffmpeg, clock, stream, output } = this.#tools
     if (hasVideo) this.#allowCopy(refusesCopy)
     const { audioKbps } = this.#job.ladder
-    const ladder = { hasVideo, hasAudio, audioKbps, rungs: this.#load.rungs }
+    const ladder = { hasVideo, audioTracks: audio, audioKbps, rungs: this.#load.rungs }
+    const audioTracks = encodedAudioTracks(ladder)
+    const makesAudio = audioTracks.length > 0
     const run: ChannelRun = {
       rungs: ladder.rungs,
-      audio: makesAudio(ladder) ? (audioKbps ?? 0) * 1000 : 0,
-      audioOnly: makesAudio(ladder) ? audioOnlyIndexOf(this.#job.ladder) : null,
+      audio: makesAudio ? (audioKbps ?? 0) * 1000 : 0,
+      audioTracks,
+      audioOnly: makesAudio ? audioOnlyIndexOf(this.#job.ladder) : null,
       segment: (index, made) => this.#measure(index, made, hasVideo),
       playable: () => this.#notify({ kind: 'manifest' }),
     }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { TranscodeJob } from '../../core/channels/runs/transcoder.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import type { LadderSink } from '../encoder/encodedLadder.ts'
-import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
+import { type Frame, type FrameSink, type FrameSource, mainTracks, type TrackInfo } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
 /** How long an output waits for the next process. A publisher that comes back and a new ladder need less. */
@@ -16,7 +16,7 @@ export type OutputOf = Pick<TranscodeJob, 'engineId' | 'channelId' | 'accountId'
 type Listener = (output: EngineOutput, what: 'started' | 'ended') => void
 
 /**
- * The media of the best rendition that an engine makes, as it is, for other servers. Its processes follow each other on one
+ * The media of the best rendition that an engine makes, as it is and with the first audio, for other servers. Its processes follow each other on one
  * clock, so that a server sees one broadcast.
  *
  * It starts with the first tracks of a process. It ends when the engine stops, or when there has been no process for `WAITS_MS`.
@@ -89,11 +89,11 @@ export class EngineOutput {
     return {
       tracks: (tracks) => {
         rung.tracks(tracks)
-        this.#tracks(tracks)
+        this.#tracks(mainTracks(tracks))
       },
       frame: (frame) => {
         rung.frame(frame)
-        this.#frame(frame)
+        if (frame.audioIndex === undefined) this.#frame(frame)
       },
     }
   }

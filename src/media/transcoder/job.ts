@@ -64,18 +64,21 @@ export class RunningTranscode {
 
   /** Takes the media of the source, whenever there is some. Returns the function that leaves it. */
   #watch(): () => void {
-    const { source } = this.#job
+    const { source, audio } = this.#job
     const [encoding, pushed] = [this.#encoding, this.#pushed]
     const media = (one: FrameSource): void => pushed.take(one)
     if (source.kind === 'push') return this.#tools.sources.watch(source.ingestId, media)
     // What was encoded is reported as lost first.
     const later = (tell: () => void): void => void pushed.done.then(tell)
-    return this.#tools.pulled.watch(source, {
-      media,
-      missing: (why) => later(() => encoding.log('warn', why)),
-      givenUp: (why) => later(() => encoding.broken(why, true)),
-      leftOut: (what) => encoding.log('info', `Of the source: ${what}`),
-    })
+    return this.#tools.pulled.watch(
+      { ...source, audio },
+      {
+        media,
+        missing: (why) => later(() => encoding.log('warn', why)),
+        givenUp: (why) => later(() => encoding.broken(why, true)),
+        leftOut: (what) => encoding.log('info', `Of the source: ${what}`),
+      },
+    )
   }
 
   /** Resolves when the process is gone. Removes the folder, unless another job continues with it (`keepFolder`). */

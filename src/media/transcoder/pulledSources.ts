@@ -21,7 +21,7 @@ export interface PullTools {
   readonly meter: MeterReading
 }
 
-type Pulled = Extract<TranscodeJob['source'], { kind: 'pull' }>
+type Pulled = Extract<TranscodeJob['source'], { kind: 'pull' }> & Pick<TranscodeJob, 'audio'>
 
 /** What an engine hears of a source that Sluice dials. Each `why` is a sentence for people, without secrets. */
 export interface SourceListener {
@@ -130,11 +130,12 @@ class SharedSource {
 
   #open(report: (event: AttemptEvent) => void): SourceAttempt {
     const { log, dial } = this.#tools
-    const { ingestId, url } = this.#pulled
+    const { ingestId, url, audio } = this.#pulled
     return new SourceAttempt({
       log,
       name: `ingest ${ingestId}`,
       dial: (signal) => dial(new URL(url), signal),
+      audioPids: audio.map(({ pid }) => pid),
       admit: async (peer) => ({ ok: true, value: this.#receive(peer) }),
       leftOut: (what) => this.#note(what),
       // A source may be mended without a word to us.

@@ -107,8 +107,9 @@ export class PushTranscode {
 
   /** Starts a process for a source. Null: it could not be started, and the failure was reported. */
   #begin(tracks: readonly TrackInfo[], fed: () => Fed): FedEncoder | null {
-    const [hasVideo, hasAudio] = [has(tracks, 'video'), has(tracks, 'audio')]
-    const encoder = this.#encoding.run({ hasVideo, hasAudio, refusesCopy: this.#refusesCopy(tracks), fed })
+    const audio = tracks.flatMap((track) => (track.kind === 'audio' ? [track.audioIndex ?? 0] : []))
+    const hasVideo = has(tracks, 'video')
+    const encoder = this.#encoding.run({ hasVideo, audio, refusesCopy: this.#refusesCopy(tracks), fed })
     if (encoder === null) return null
     this.#encoding.log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#encoding.sourceIsThere()

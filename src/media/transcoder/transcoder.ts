@@ -97,10 +97,10 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     },
     launch(job, notify) {
       if (jobs.has(job.engineId)) return
-      const { video } = job.ladder
+      const { video, audioKbps } = job.ladder
       const copies = video.some(({ copy }) => copy)
       const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
-      const stream = streams.open(job.engineId, renditions, copies)
+      const stream = streams.open(job.engineId, renditions, copies, audioKbps === null ? [] : job.audio)
       const tools = { ...options, pulled, stream, output: outputs.open(job) }
       const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
       jobs.set(job.engineId, mine)

@@ -1,3 +1,4 @@
+import type { IngestAudio } from '../../core/channels/types.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { Newest, StoredIngest } from '../store.ts'
@@ -14,6 +15,7 @@ const ingests = new PartStatements<'ingests', StoredIngest>('ingests', {
     region: ingest.region,
     secret_sealed: ingest.secretSealed,
     key_hash: ingest.keyHash,
+    audio: JSON.stringify(ingest.audio),
     created_at_ms: ingest.createdAtMs,
   }),
   fromRow: (row) => ({
@@ -25,6 +27,7 @@ const ingests = new PartStatements<'ingests', StoredIngest>('ingests', {
     region: row.region,
     secretSealed: row.secret_sealed,
     keyHash: row.key_hash,
+    audio: JSON.parse(row.audio) as IngestAudio[],
     createdAtMs: row.created_at_ms,
   }),
   unchanged: [],

@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const BITRATE = 150_000
 const RUNG: Rung = { index: 0, id: 'a', label: 'a', width: 160, height: 90, bitrate: BITRATE, frameRate: null }
-const LADDER = { rungs: [RUNG], audioKbps: null, hasVideo: true, hasAudio: false } as const
+const LADDER = { rungs: [RUNG], audioKbps: null, hasVideo: true, audioTracks: [] } as const
 
 /** Of 320x180, so much that no encoder has enough bits for all of it. */
 const NOISE = 'noise=alls=40:allf=t'

@@ -20,7 +20,7 @@ const RUNGS: Rung[] = [
   { index: 0, id: 'a', label: 'a', width: 1280, height: 720, bitrate: 2_500_000, frameRate: null },
   { index: 1, id: 'b', label: 'b', width: 640, height: 360, bitrate: 700_000, frameRate: null },
 ]
-const LADDER = { rungs: RUNGS, audioKbps: 128, hasVideo: true, hasAudio: true } as const
+const LADDER = { rungs: RUNGS, audioKbps: 128, hasVideo: true, audioTracks: [0] } as const
 
 const after = (args: readonly string[], word: string): string => args[args.indexOf(word) + 1] ?? ''
 

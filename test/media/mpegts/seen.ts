@@ -8,11 +8,18 @@ export class Seen implements FrameSink {
   readonly frames: Frame[] = []
   readonly leftOut: string[] = []
   nowMs = 0
-  readonly ingest = new TsIngest(this, {
-    clock: { monotonic: () => this.nowMs },
-    maxFrameBytes: 100_000,
-    leftOut: (what) => this.leftOut.push(what),
-  })
+  readonly ingest: TsIngest
+
+  /** @param audioPids those of the ingest; default: none is listed */
+  constructor(audioPids?: readonly number[]) {
+    this.ingest = new TsIngest(this, {
+      clock: { monotonic: () => this.nowMs },
+      maxFrameBytes: 100_000,
+      leftOut: (what) => this.leftOut.push(what),
+      audioPids,
+    })
+  }
+
   tracks(tracks: readonly TrackInfo[]): void {
     this.lists.push(tracks)
     this.order.push(tracks.map(({ codec }) => codec).join('+'))

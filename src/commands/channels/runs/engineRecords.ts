@@ -78,7 +78,7 @@ async function jobOf(
   const source = isPush(ingest.type)
     ? ({ kind: 'push', ingestId: ingest.id } as const)
     : ({ kind: 'pull', ingestId: ingest.id, url: sourceOf(ctx, ingest) } as const)
-  return { engineId: id, channelId, accountId, name: `engine ${id} ${name}`, source, ladder }
+  return { engineId: id, channelId, accountId, name: `engine ${id} ${name}`, source, audio: ingest.audio, ladder }
 }
 
 async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { SlateMedia } from '../slate.ts'
-import type { AbrLadder } from '../types.ts'
+import type { AbrLadder, IngestAudio } from '../types.ts'
 
 /** The work of an engine, from the record that it was started with. */
 export interface TranscodeJob {
@@ -12,6 +12,8 @@ export interface TranscodeJob {
     | { readonly kind: 'push'; readonly ingestId: string }
     /** `url` may contain secrets. */
     | { readonly kind: 'pull'; readonly ingestId: string; readonly url: string }
+  /** The audio tracks of the source that viewers choose from. */
+  readonly audio: readonly IngestAudio[]
   readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps' | 'audioOnly'>
 }
 

@@ -54,8 +54,14 @@ async function masterHere(parts: PlaybackParts, rules: PlaybackRules): Promise<R
   if (playing.length === 0) return err(NOT_LIVE)
   const variants = playing.filter(({ bandwidth }) => bandwidth <= (maxBitrate ?? Number.POSITIVE_INFINITY))
   if (variants.length === 0) return err(NOTHING_FITS)
+  const audio = shown.flatMap(([engine, stream]) =>
+    stream.audioTracks().map((track) => ({
+      ...track,
+      rendition: track.rendition && nameInDistribution(engine.id, track.rendition),
+    })),
+  )
   // Relative to the address of the master playlist, so that a proxy may have a prefix of its own.
-  return ok(hlsMaster(variants, (rendition) => `../../../../hls/~${TICKET}/${id}/${rendition}/media.m3u8`))
+  return ok(hlsMaster(variants, (rendition) => `../../../../hls/~${TICKET}/${id}/${rendition}/media.m3u8`, audio))
 }
 
 /** The streams of playing engines; if none plays at any node, those that show the slate. */

@@ -139,7 +139,7 @@ export class LadderRun {
       ffmpeg,
       clock,
       job: { name: `hls renditions ${name}`, stdin: true, backlogBytes: 2 * HISTORY_BYTES_MAX },
-      ladder: { rungs: from.map(({ rung }) => rung), audioKbps: null, hasVideo: true, hasAudio: false },
+      ladder: { rungs: from.map(({ rung }) => rung), audioKbps: null, hasVideo: true, audioTracks: [] },
       args: followingArguments(from, ffmpeg.videoEncoder),
       out: { rungs: rungs.map(({ track }) => track), discontinue: () => undefined },
       ended: () => read.resolve(),

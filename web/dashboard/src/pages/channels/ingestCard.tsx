@@ -37,9 +37,11 @@ interface IngestCardProps {
 export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
   const isConnected = now?.status === 'connected'
   const rates = (now?.metrics ?? []).map((sample) => sample.bitrate.total)
+  const labels = ingest.tracks.audio.map(({ label }) => label)
   const rows = [
     [text.protocol, words.newChannel.types[ingest.type]] as const,
     ...(ingest.url && !isPush(ingest.type) ? [[text.from, <code>{ingest.url}</code>] as const] : []),
+    ...(labels.length > 0 ? [[words.stream.audio, labels.join(', ')] as const] : []),
     ...(isConnected && rates.length > 0 ? [[text.arrives, bitrate(rates.at(-1) ?? 0)] as const] : []),
   ]
   return (

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { readCreateIngest, readUpdateIngest, toIngestRecord } from '../../../src/core/channels/ingest.ts'
+import type { ChannelSettings, Ingest, IngestAudio } from '../../../src/core/channels/types.ts'
+
+const settings: ChannelSettings = {
+  regions: ['local'],
+  sources: { allowPrivate: () => true, isOurs: () => false },
+} as unknown as ChannelSettings
+
+const ENGLISH = { pid: 257, language: 'en', label: 'English' }
+const GERMAN = { pid: 258, language: 'de', label: 'Deutsch' }
+
+const created = (audio: unknown, type = 'srt-push') =>
+  readCreateIngest({ name: 'Camera', type, region: 'local', tracks: { audio } }, settings)
+
+const problemsOf = (audio: unknown, type?: string) => {
+  const read = created(audio, type)
+  return read.ok ? null : read.error
+}
+
+test('the audio tracks of an SRT ingest are read in their order, and its record has them', () => {
+  const read = created([GERMAN, ENGLISH])
+  expect(read).toMatchObject({ ok: true, value: { audio: [GERMAN, ENGLISH] } })
+  const ingest: Ingest = {
+    id: 'in_1',
+    accountId: 'a',
+    channelId: 'ch_1',
+    name: 'Camera',
+    type: 'srt-push',
+    region: 'local',
+    audio: [GERMAN, { pid: null, language: 'en', label: 'English' }],
+    createdAtMs: 0,
+  }
+  expect(toIngestRecord(ingest, null, settings).tracks.audio).toEqual([GERMAN, { language: 'en', label: 'English' }])
+})
+
+test.each<[string, unknown, Record<string, unknown>]>([
+  [
+    'a PID in none of two',
+    [{ language: 'en', label: 'A' }, GERMAN],
+    { 'tracks.audio[0].pid': ['is required with more than one track'] },
+  ],
+  ['a PID twice', [ENGLISH, { ...GERMAN, pid: 257 }], { 'tracks.audio[1].pid': ['is listed twice'] }],
+  ['a label twice', [ENGLISH, { ...GERMAN, label: 'English' }], { 'tracks.audio[1].label': ['is listed twice'] }],
+  [
+    'a label that no playlist can quote',
+    [{ ...ENGLISH, label: 'say "hi"' }],
+    { 'tracks.audio[0].label': ['must not contain quotation marks or control characters'] },
+  ],
+  [
+    'a language that is none',
+    [{ ...ENGLISH, language: 'en_GB' }],
+    { 'tracks.audio[0].language': ['must be a language tag (RFC 5646), such as en or pt-BR'] },
+  ],
+  [
+    'a PID of the tables',
+    [{ ...ENGLISH, pid: 0 }],
+    { 'tracks.audio[0].pid': ['must be a whole number from 16 to 8190'] },
+  ],
+  [
+    '13 tracks',
+    Array.from({ length: 13 }, (_, at) => ({ ...ENGLISH, pid: 100 + at, label: String(at) })),
+    { 'tracks.audio': ['must be a list of 0 to 12 entries; it has 13'] },
+  ],
+])('with %s they are refused with field and reason', (_, audio, errors) => {
+  expect(problemsOf(audio)).toEqual(errors)
+})
+
+test('12 tracks are taken, and none is refused', () => {
+  const twelve = Array.from({ length: 12 }, (_, at) => ({ ...ENGLISH, pid: 100 + at, label: String(at) }))
+  expect([problemsOf(twelve), problemsOf([]), problemsOf([{ language: 'en', label: 'A' }])]).toEqual([null, null, null])
+})
+
+test('only sources over SRT have several, also after a change of the type', () => {
+  expect(problemsOf([ENGLISH], 'rtmp-push')).toEqual({
+    tracks: ['rtmp-push has one audio track; several are for srt-push and srt-pull'],
+  })
+  const audio: readonly IngestAudio[] = [ENGLISH, GERMAN]
+  const updated = (body: unknown) => readUpdateIngest(body, { type: 'srt-push', url: null, audio }, settings)
+  expect(updated({ type: 'rtmp-push' })).toMatchObject({ ok: false, error: { tracks: [expect.any(String)] } })
+  expect(updated({ type: 'rtmp-push', tracks: null })).toMatchObject({ ok: true, value: { audio: [] } })
+  // As the record shows them: nothing changes.
+  expect(updated({ tracks: { audio } })).toEqual({ ok: true, value: {} })
+  expect(updated({ tracks: { audio: [GERMAN] } })).toEqual({ ok: true, value: { audio: [GERMAN] } })
+})
