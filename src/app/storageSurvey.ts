@@ -10,8 +10,8 @@ import type { App } from './app.ts'
 
 /** Looking at one takes some ten microseconds. Of folders with more, the survey says so. */
 const ENTRIES_MAX = 50_000
-/** Counting them takes a millisecond. Of tables with more, the survey says so. */
-const ROWS_MAX = 100_000
+/** Reading so many long rows holds the process up for some ten milliseconds. Of tables with more, the survey says so. */
+const ROWS_MAX = 10_000
 const TABLES_MAX = 10
 /** Who asks again earlier gets the same answer. */
 const VALID_MS = 60_000

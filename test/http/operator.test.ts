@@ -2,10 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LocalBackups } from '../../src/app/backupDesk.ts'
 import { VERSION } from '../../src/base/version.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
 import { withBackupFile } from '../../src/store/backup/backupFile.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { countryFile } from '../support/countryFile.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -137,6 +141,50 @@ describe('the backup', () => {
     expect(rows.map(({ action }) => action)).toEqual(['backup.download', 'backup.download', expect.anything()])
     expect(rows.map(({ actor }) => actor.kind)).toContain('secret')
   })
+
+  const deskWith = (over: PartialConfig): LocalBackups => {
+    const config = loadConfig({ env: {}, flags: { data: { dir: sluice.dataDir }, ...over } })
+    if (!config.ok) throw new Error(JSON.stringify(config.error))
+    return new LocalBackups({ ...sluice.app, config: config.value })
+  }
+  const recorded = () => Promise.resolve()
+
+  it('that cannot be made says why, and one that is not on record is not made', async () => {
+    const desk = deskWith({ storage: { url: join(sluice.dataDir, 'absent', 'sluice.db') } })
+    await expect(desk.begin(() => Promise.reject(new Error('no record')))).rejects.toThrow('no record')
+    await until(async () => !(await desk.read()).isRunning)
+    expect((await desk.read()).problem).toBeNull()
+    expect((await desk.begin(recorded)).ok).toBe(true)
+    await until(async () => !(await desk.read()).isRunning)
+    expect((await desk.read()).problem).toContain('absent')
+  })
+
+  it('is fetched by one request at a time', () => {
+    const desk = deskWith({})
+    const release = desk.reserve() ?? expect.fail()
+    expect(desk.reserve()).toBeNull()
+    release()
+    expect(desk.reserve()).not.toBeNull()
+  })
+
+  it('of PostgreSQL is for the command line, which the refusal names', async () => {
+    const desk = deskWith({ storage: { url: 'postgres://sluice:hidden@127.0.0.1/sluice' } })
+    expect(await desk.read()).toEqual({ engine: 'postgres', isRunning: false, problem: null, latest: null })
+    const refused = await desk.begin(recorded)
+    expect(refused).toMatchObject({ error: { code: 'conflict' } })
+    expect(JSON.stringify(refused)).toContain('`sluice backup FILE`')
+  })
+})
+
+it('what grows old is told with its age, by its own date', async () => {
+  const read = async () => (await sluice.call('GET', '/api/server/upkeep')).json.data
+  expect(await read()).toEqual({ node: sluice.app.ctx.sessions.node, version: VERSION })
+  const database = join(sluice.dataDir, 'countries.mmdb')
+  writeFileSync(database, countryFile('DE', 200))
+  await sluice.reload({ ...flags, geoip: { database } })
+  const { path, builtOn, ageDays } = (await read()).countryDatabase
+  expect([path, builtOn]).toEqual([database, '1970-01-01T00:03:20.000Z'])
+  expect(ageDays).toBeGreaterThan(20_000)
 })
 
 it('the storage is told by what fills it, and costs a walk once a minute', async () => {

@@ -52,6 +52,14 @@ describe('a server with certificate files', () => {
     expect(answer.json.data.addresses.whip).toMatch(/^https:/)
   })
 
+  test('tells admins how long the certificate lasts', async () => {
+    const { certificate } = (await sluice.call('GET', '/api/server/upkeep')).json.data
+    const leaf = new X509Certificate(readFileSync(join(dir, 'cert.pem')))
+    const expiresOn = leaf.validToDate.toISOString()
+    expect(certificate).toMatchObject({ expiresOn, daysLeft: 4, isLate: false })
+    expect(certificate.names).toContain('localhost')
+  })
+
   test('exposes each metric that the published alerts and the reference name', async () => {
     const text = await (await fetch(`${sluice.base}/metrics`, { headers: { connection: 'close' } })).text()
     const exposed = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))

@@ -1,8 +1,9 @@
 /**
  * A country database in the format MMDB 2.0 in which every IPv4 address is in one country. The format:
  * https://maxmind.github.io/MaxMind-DB/
+ * @param builtSeconds when it was made, in the first minutes of 1970; 0: it does not say
  */
-export function countryFile(code: string): Buffer {
+export function countryFile(code: string, builtSeconds = 0): Buffer {
   // One node of the search tree: either bit leads to the first record of data, which is behind a separator of 16 bytes.
   const [nodes, separator] = [1, 16]
   const tree = Buffer.alloc(6)
@@ -11,7 +12,7 @@ export function countryFile(code: string): Buffer {
   const metadata = map({
     binary_format_major_version: uint16(2),
     binary_format_minor_version: uint16(0),
-    build_epoch: uint64(0),
+    build_epoch: uint64(builtSeconds),
     database_type: text('Test'),
     description: map({}),
     ip_version: uint16(4),

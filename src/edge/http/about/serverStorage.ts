@@ -84,7 +84,7 @@ const ServerStorage = Type.Object({
     Type.Object({
       name: Type.String(),
       rows: Type.Integer({ minimum: 0, description: 'PostgreSQL estimates it.' }),
-      hasMore: Type.Boolean({ description: 'SQLite counts up to 100,000.' }),
+      hasMore: Type.Boolean({ description: 'There are more: SQLite counts up to 10,000.' }),
       bytes: Type.Optional(Type.Integer({ minimum: 0, description: 'With its indexes; absent with SQLite.' })),
     }),
     { description: 'The ten largest.' },
