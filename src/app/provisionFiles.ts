@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { type Document, isMap, isScalar, LineCounter, parseDocument, type Pair, type YAMLMap } from 'yaml'
 import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { labelOf } from '../core/provisioning/names.ts'
 import {
   PROVISION_KINDS,
   type ProvisionItem,
   type ProvisionKind,
   type ProvisionProblem,
+  SINGLE_KINDS,
 } from '../core/provisioning/types.ts'
 import type { Environment } from '../config/environment.ts'
 import { SecretReader } from './provisionSecrets.ts'
@@ -58,7 +60,7 @@ function namesIn(folder: string): Result<string[], string> {
 function repeated(items: readonly ProvisionItem[]): ProvisionProblem[] {
   const seen = new Map<string, ProvisionItem>()
   return items.flatMap((item) => {
-    const key = `${item.kind}.${item.name}`
+    const key = labelOf(item)
     const first = seen.get(key)
     seen.set(key, first ?? item)
     return first === undefined
@@ -122,20 +124,26 @@ class ProvisionFile {
     else if (kind === undefined) {
       const allowed = ['account', ...PROVISION_KINDS].join(', ')
       this.#problem(at(pair), `${quote(name)} is not known; here are: ${allowed}`)
-    } else if (isMap(value)) for (const item of value.items) this.#item(document, kind, item)
+    } else if (SINGLE_KINDS.has(kind)) this.#thing(document, { kind, name: '' }, pair)
+    else if (isMap(value)) for (const item of value.items) this.#item(document, kind, item)
     else if (!isScalar(value) || value.value !== null) this.#problem(at(pair), `${kind} is not a section of names`)
   }
 
   #item(document: Document, kind: ProvisionKind, pair: Pair): void {
     const name = nameOf(pair)
-    const label = `${kind}.${name.slice(0, 64)}`
-    if (!NAME.test(name))
-      return this.#problem(at(pair), `${quote(name)} is no name of 1 to 64 letters, digits and . _ -`)
+    if (NAME.test(name)) this.#thing(document, { kind, name }, pair)
+    else this.#problem(at(pair), `${quote(name)} is no name of 1 to 64 letters, digits and . _ -`)
+  }
+
+  #thing(document: Document, thing: Pick<ProvisionItem, 'kind' | 'name'>, pair: Pair): void {
+    const { kind } = thing
+    const label = labelOf(thing)
     if (!isMap(pair.value)) return this.#problem(at(pair), `${label} is not a section of settings`)
     const settings = this.#settings(document, pair.value, at(pair))
     if (settings === null) return undefined
     const resolved = this.#secrets.resolve(settings)
-    const locationOf = (path: string) => this.#location(document, [kind, name, ...stepsOf(path)])
+    const steps = thing.name === '' ? [kind] : [kind, thing.name]
+    const locationOf = (path: string) => this.#location(document, [...steps, ...stepsOf(path)])
     for (const { path, message } of resolved.problems) {
       this.problems.push({ location: locationOf(path), message: `${label}.${path}: ${message}` })
     }
@@ -143,7 +151,7 @@ class ProvisionFile {
     if (secret !== undefined && typeof secret !== 'string') {
       return this.#problem(at(pair), `${label}.${SECRET_SETTINGS[kind]} is not text`)
     }
-    this.items.push({ kind, name, body, secret: secret ?? null, hidden: resolved.hidden, locationOf })
+    this.items.push({ ...thing, body, secret: secret ?? null, hidden: resolved.hidden, locationOf })
     return undefined
   }
 

@@ -1,10 +1,15 @@
-import { ok } from '../base/result.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import { createAccount } from '../commands/accounts/accounts.ts'
+import { changeDefaults } from '../commands/accounts/defaults.ts'
+import { toAccountSettings } from '../core/accounts/requests.ts'
+import type { AccountDefaults } from '../core/tokens/accountDefaults.ts'
+import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { command } from './command.ts'
-import { required } from './flag.ts'
+import { required, texts, toggleFlag, wholeOrWord } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
-import { isoDate } from './print.ts'
-import { withApp } from './session.ts'
+import { fields, isoDate } from './print.ts'
+import { type CliRefusal, usage } from './refusal.ts'
+import { withAccount, withApp } from './session.ts'
 
 const create = command({
   path: ['account', 'create'],
@@ -43,4 +48,84 @@ const toJson = ({ id, name, createdAtMs }: { id: string; name: string; createdAt
   createdAt: isoDate(createdAtMs),
 })
 
-export const accountCommands = [create, list]
+const show = command({
+  path: ['account', 'show'],
+  summary: 'Show what an account says for its tokens and recordings',
+  detail: 'docs/reference/api.md#account-defaults explains it.',
+  examples: ['sluice account show', 'sluice account show --account a1b2c3 --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => ok(settingsAnswer(await ctx.cache.accountDefaults(accountId)))),
+})
+
+const update = command({
+  path: ['account', 'update'],
+  summary: 'Change what an account says for its tokens and recordings',
+  detail:
+    'Countries hold for all tokens without country rules of their own; sessions that they refuse end at once. Days hold for ' +
+    'recordings that get complete from now on, unless their token has its own. Clusters are stored for clients of hosted services.',
+  flags: {
+    country: texts('CODE', 'The only countries that may use tokens (ISO 3166-1 alpha-2).'),
+    'no-country': toggleFlag('Remove all that --country has set.'),
+    'deny-country': texts('CODE', 'A country that may not use tokens.'),
+    'no-deny-country': toggleFlag('Remove all that --deny-country has set.'),
+    'recording-days': wholeOrWord('none', 'Delete recordings after N days; none: keep them.', {
+      min: 1,
+      max: TOKEN_LIMITS.recordingDaysMax,
+    }),
+    'geo-cascade': texts('CLUSTER', 'A cluster that media may go to. It changes nothing.'),
+    'no-geo-cascade': toggleFlag('Remove all that --geo-cascade has set.'),
+  },
+  examples: [
+    'sluice account update --deny-country FR --deny-country BE',
+    'sluice account update --no-deny-country --recording-days 30',
+  ],
+  run: async (call) => {
+    const body = settingsBody(call.flags)
+    if (!body.ok) return body
+    return withAccount(call, async ({ ctx, actor }) => {
+      const done = await changeDefaults(ctx, actor, 'settings', body.value)
+      return done.ok ? ok(settingsAnswer(done.value)) : done
+    })
+  },
+})
+
+function settingsAnswer(defaults: AccountDefaults) {
+  const settings = toAccountSettings(defaults)
+  const { allowedCountries, deniedCountries, recordingDays, geoCascade } = settings
+  const text = fields({
+    allowedCountries: allowedCountries.join(', ') || 'any',
+    deniedCountries: deniedCountries.join(', ') || 'none',
+    recordingDays: recordingDays ?? 'until they are deleted',
+    geoCascade: geoCascade.isEnabled ? geoCascade.clusters.join(', ') : 'off',
+  })
+  return { json: settings, text }
+}
+
+interface SettingsFlags {
+  readonly country: readonly string[]
+  readonly 'no-country': boolean
+  readonly 'deny-country': readonly string[]
+  readonly 'no-deny-country': boolean
+  readonly 'recording-days': number | null | undefined
+  readonly 'geo-cascade': readonly string[]
+  readonly 'no-geo-cascade': boolean
+}
+
+/** The body of the change that the flags name. */
+function settingsBody(flags: SettingsFlags): Result<object, CliRefusal> {
+  const lists = ['country', 'deny-country', 'geo-cascade'] as const
+  const both = lists.find((name) => flags[name].length > 0 && flags[`no-${name}`])
+  if (both !== undefined) return err(usage(`--${both} and --no-${both} exclude each other`))
+  const listOf = (name: (typeof lists)[number]) => (flags[name].length > 0 || flags[`no-${name}`] ? flags[name] : null)
+  const [allowedCountries, deniedCountries, clusters] = lists.map(listOf)
+  const days = flags['recording-days']
+  const body = {
+    ...(allowedCountries ? { allowedCountries } : {}),
+    ...(deniedCountries ? { deniedCountries } : {}),
+    ...(days === undefined ? {} : { recordingDays: days }),
+    ...(clusters ? { geoCascade: { isEnabled: clusters.length > 0, clusters } } : {}),
+  }
+  return Object.keys(body).length > 0 ? ok(body) : err(usage('there is nothing to change: set a flag'))
+}
+
+export const accountCommands = [create, list, show, update]

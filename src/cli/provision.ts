@@ -5,6 +5,7 @@ import { hasCode } from '../base/errorCode.ts'
 import { err, ok } from '../base/result.ts'
 import { type Exported, exportAccount } from '../commands/provisioning/export.ts'
 import { failure } from '../core/errors.ts'
+import { labelOf } from '../core/provisioning/names.ts'
 import type { ChangedSetting, ProvisionChange, ProvisionProblem } from '../core/provisioning/types.ts'
 import { type Call, type CommandAnswer, command, type CommandOutcome } from './command.ts'
 import { required, textFlag, toggleFlag } from './flag.ts'
@@ -117,7 +118,7 @@ const VERBS = {
 
 function changed(changes: readonly ProvisionChange[], isCheck: boolean): CommandAnswer {
   const lines = changes.flatMap(({ kind, name, verb, settings }) => [
-    `${VERBS[verb][isCheck ? 0 : 1]} ${kind}.${name}`,
+    `${VERBS[verb][isCheck ? 0 : 1]} ${labelOf({ kind, name })}`,
     ...settings.map((setting) => `  ${settingText(setting)}`),
   ])
   return { json: { ok: true, changes }, text: lines.length === 0 ? 'nothing changed' : lines.join('\n') }

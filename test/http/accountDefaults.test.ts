@@ -1,10 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { provisionFrom } from '../../src/app/provision.ts'
+import type { OpenedApp } from '../../src/cli/host.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { recheckLate } from '../../src/commands/sessions/revoke.ts'
 import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
 import { cliActor, type Context } from '../../src/commands/context.ts'
 import { overriding } from '../../src/store/nouns.ts'
+import { type Ran, run } from '../cli/fakeHost.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -154,6 +160,55 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
     const refused = await at.call('PUT', SECURITY, body)
     expect([refused.status, refused.json.data.errors]).toEqual([400, errors])
     expect((await at.call('GET', SECURITY)).json.data).toEqual(OPEN)
+  })
+
+  /** Runs a command on this node's data, as its own process would. */
+  async function sluice(...argv: string[]): Promise<Ran> {
+    const app = { ctx: at.ctx, config: {}, close: async () => undefined } as unknown as OpenedApp
+    return run(argv, { openApp: async () => app, provision: provisionFrom })
+  }
+  const show = async () => JSON.parse((await sluice('account', 'show', '--json')).stdout)
+  const NOTHING = { ...OPEN, recordingDays: null, geoCascade: { isEnabled: false, clusters: [] } }
+
+  it('is shown and changed by commands, each setting by itself', async () => {
+    expect(await show()).toEqual(NOTHING)
+    const geoCascade = { isEnabled: true, clusters: ['phx-1', 'lon-1'] }
+    const flags = ['--deny-country', 'fr', '--recording-days', '30', '--geo-cascade', 'phx-1', '--geo-cascade', 'lon-1']
+    expect((await sluice('account', 'update', ...flags)).stdout).toMatch(/deniedCountries +FR\n/)
+    expect(await show()).toEqual({ ...NOTHING, deniedCountries: ['FR'], recordingDays: 30, geoCascade })
+    await sluice('account', 'update', '--no-deny-country', '--country', 'DE')
+    expect(await show()).toMatchObject({ allowedCountries: ['DE'], deniedCountries: [], recordingDays: 30, geoCascade })
+    await sluice('account', 'update', '--no-country', '--recording-days', 'none', '--no-geo-cascade')
+    expect(await show()).toEqual(NOTHING)
+    const refused = async (...given: string[]) => (await sluice('account', 'update', ...given)).stderr
+    expect(await refused()).toContain('there is nothing to change')
+    expect(await refused('--country', 'DE', '--no-country')).toContain('--country and --no-country exclude each other')
+    expect(await refused('--country', 'UK')).toContain('allowedCountries[0]')
+    expect(await refused('--recording-days', '0')).toContain('none or a whole number from 1 to 365')
+  })
+
+  it('is set by files, which the next decision uses, and taken back with them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-defaults-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const apply = async (text: string, ...flags: string[]) => {
+      writeFileSync(join(folder, 'all.yaml'), text)
+      return (await sluice('provision', 'apply', '--folder', folder, ...flags)).stdout
+    }
+    const { id } = await makeToken(at, 'publish')
+    expect(await check(id, 'FR')).toMatchObject({ allowed: true })
+    const file = 'accountDefaults:\n  deniedCountries: [FR]\n  recordingDays: 30\n'
+    expect(await apply(file)).toBe('created accountDefaults\n  deniedCountries: ["FR"]\n  recordingDays: 30\n')
+    expect(await check(id, 'FR')).toMatchObject(NO_COUNTRY)
+    expect(await apply(file)).toBe('nothing changed\n')
+    expect(await apply(file.replace('30', '7'))).toBe('updated accountDefaults\n  recordingDays: 30 becomes 7\n')
+    expect(await apply('accountDefaults:\n  recordingDays: 0\n')).toMatch(
+      /all\.yaml:2: accountDefaults\.recordingDays: must be/,
+    )
+    expect(await apply('accountDefaults: [FR]\n')).toContain('accountDefaults is not a section of settings')
+    expect(await show()).toEqual({ ...NOTHING, deniedCountries: ['FR'], recordingDays: 7 })
+    expect(await apply('')).toContain('stays: accountDefaults')
+    expect(await apply('', '--prune')).toBe('deleted accountDefaults\n')
+    expect([await show(), await check(id, 'FR')]).toEqual([NOTHING, expect.objectContaining({ allowed: true })])
   })
 
   it('refuses a second list beside the one that it has', async () => {

@@ -201,7 +201,7 @@ describe.each(testedStores())('provisioning on %s from files', (engine) => {
   })
 
   test.each([
-    ['colours: {}', ':1: "colours" is not known; here are: account, publishTokens'],
+    ['colours: {}', ':1: "colours" is not known; here are: account, accountDefaults, publishTokens'],
     ['webhooks:\n  "a b": {}', ':2: "a b" is no name'],
     [
       'webhooks:\n  a:\n    url: { valueFrom: { env: NO_SUCH_VARIABLE } }',

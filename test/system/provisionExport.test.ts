@@ -126,6 +126,7 @@ const SAMPLES = {
     active: true,
   },
 }
+const DEFAULTS = { deniedCountries: ['AQ'], recordingDays: 30, geoCascade: { isEnabled: true, clusters: ['a'] } }
 const INGEST = { name: 'Studio', type: 'rtmp-push' }
 const PULL = { name: 'Far', type: 'rtsp-pull', url: `${CAMERA}2` }
 const STUDIO = 'srt://studio.example.com:9000?passphrase=correct-horse'
@@ -209,7 +210,7 @@ async function fill(ctx: Context, actor: Actor) {
   )
   await must(revokeSelfSigned(ctx, actor, signer.id, { jti: 'guest-42' }))
   await must(revokeSelfSigned(ctx, actor, signer.id, { jti: 'guest-41', issuedBefore: '2026-01-31T09:30:00Z' }))
-  await must(changeDefaults(ctx, actor, 'security', { deniedCountries: ['AQ'] }))
+  await must(changeDefaults(ctx, actor, 'settings', DEFAULTS))
   await bind(ctx, publisher.id, ['198.51.100.7', '2001:db8::1'])
   await must(createPull(ctx, actor, { ...SAMPLES.pulls, tokenId: publisher.id }))
   await must(createWebhook(ctx, actor, SAMPLES.webhooks))
@@ -344,18 +345,14 @@ describe.each(testedStores())('an export on %s', (engine) => {
   test('is readable by its owner only, replaces no file, and says what it lacks', async () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const before = readFileSync(file, 'utf8')
+    expect(read().accountDefaults).toEqual(DEFAULTS)
     const again = await run('old', 'provision', 'export', file)
     expect(again).toMatchObject({ status: 1, stdout: '' })
     expect(again.stderr).toContain(`${file} exists already`)
     expect(readFileSync(file, 'utf8')).toBe(before)
     const printed = await run('old', 'provision', 'export', '-')
     expect(printed.stdout).toBe(before)
-    const counted = [
-      '1 rule on countries, of the account',
-      '1 API secrets',
-      '1 slates, of these channels: Main.',
-      '1 schedulers that are over',
-    ]
+    const counted = ['1 API secrets', '1 slates, of these channels: Main.', '1 schedulers that are over']
     for (const lacks of [...counted, 'The ids of webhooks', 'History: sessions', 'Recordings']) {
       expect(before).toContain(`# - ${lacks}`)
       expect(printed.stderr).toContain(`- ${lacks}`)

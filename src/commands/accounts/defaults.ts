@@ -5,6 +5,7 @@ import {
   readExpirationChange,
   readGeoCascadeChange,
   readSecurityChange,
+  readSettingsChange,
 } from '../../core/accounts/requests.ts'
 import { notFound, type Failure } from '../../core/errors.ts'
 import type { AccountDefaults } from '../../core/tokens/accountDefaults.ts'
@@ -18,6 +19,8 @@ const READERS = {
   geoCascade: readGeoCascadeChange,
   /** How long recordings are kept. */
   expiration: readExpirationChange,
+  /** All of it. */
+  settings: readSettingsChange,
 } as const satisfies Record<string, ReadDefaults>
 
 /**

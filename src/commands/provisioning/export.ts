@@ -1,13 +1,15 @@
+import { toAccountSettings } from '../../core/accounts/requests.ts'
 import { toLadderRecord } from '../../core/channels/ladder.ts'
 import { CreateLadder } from '../../core/channels/ladderSchema.ts'
 import { CreateScheduler } from '../../core/channels/schedules/schema.ts'
 import { toChannelWebhookRecord } from '../../core/channels/webhooks/rules.ts'
 import { CreateChannelWebhook } from '../../core/channels/webhooks/schema.ts'
 import { settingsOf, without } from '../../core/provisioning/carried.ts'
+import { difference } from '../../core/provisioning/difference.ts'
 import { ProvisionNames } from '../../core/provisioning/names.ts'
 import { PROVISION_KINDS, type ProvisionKind } from '../../core/provisioning/types.ts'
 import { CreatePublishToken, CreateSubscribeToken } from '../../core/tokens/schema.ts'
-import { namesCountries } from '../../core/tokens/accountDefaults.ts'
+import { NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { CreatePull } from '../../core/pulls/schema.ts'
 import { toWebhookRecord } from '../../core/webhooks/rules.ts'
@@ -34,7 +36,7 @@ interface Thing {
 
 /** The account as a provisioning file. It holds secrets. */
 export interface Exported {
-  readonly sections: Readonly<Record<ProvisionKind, Readonly<Record<string, Settings>>>>
+  readonly sections: Readonly<Record<ProvisionKind, Settings>>
   /** What the account has and the file does not, as sentences. */
   readonly left: readonly string[]
 }
@@ -48,7 +50,7 @@ export async function exportAccount(ctx: Context, accountId: string): Promise<Ex
   const names = new ProvisionNames(rows)
   const channels = await channelsOf(ctx, accountId)
   const schedulers = await schedulersOf(ctx, accountId)
-  const things: Record<ProvisionKind, readonly Thing[]> = {
+  const things: Record<Exclude<ProvisionKind, 'accountDefaults'>, readonly Thing[]> = {
     publishTokens: await tokensOf(ctx, accountId, 'publish'),
     subscribeTokens: await tokensOf(ctx, accountId, 'subscribe'),
     pulls: await pullsOf(ctx, accountId),
@@ -58,11 +60,22 @@ export async function exportAccount(ctx: Context, accountId: string): Promise<Ex
     schedulers: schedulers.filter((one) => one.status !== 'terminated').map(schedulerThing),
     channelWebhooks: await channelWebhooksOf(ctx, accountId),
   }
-  const sections = PROVISION_KINDS.map((kind) => [kind, sectionOf(kind, things[kind], names)] as const)
+  const accountDefaults = await defaultsOf(ctx, accountId)
+  const sections = PROVISION_KINDS.map((kind) => {
+    const section = kind === 'accountDefaults' ? accountDefaults : sectionOf(kind, things[kind], names)
+    return [kind, section] as const
+  })
   return {
     sections: Object.fromEntries(sections) as Exported['sections'],
     left: await leftBehind(ctx, accountId, channels, schedulers),
   }
+}
+
+/** Without those that a new account has. */
+async function defaultsOf({ store }: Context, accountId: string): Promise<Settings> {
+  const settings = toAccountSettings((await store.read.accounts.defaults(accountId)) ?? NO_DEFAULTS)
+  const changed = difference(settings, toAccountSettings(NO_DEFAULTS))
+  return Object.fromEntries(changed.map(({ setting, to }) => [setting, to]))
 }
 
 function sectionOf(kind: ProvisionKind, things: readonly Thing[], names: ProvisionNames): Record<string, Settings> {
@@ -190,9 +203,6 @@ const ALWAYS = [
   'The ids of webhooks and pulls, which are new.',
 ]
 
-const COUNTRIES =
-  'rule on countries, of the account, for tokens without their own: set it with PUT /api/v3/account/security.'
-
 async function leftBehind(
   { store: { read } }: Context,
   accountId: string,
@@ -200,13 +210,11 @@ async function leftBehind(
   schedulers: readonly Scheduler[],
 ): Promise<string[]> {
   const slates = channels.filter(({ slate }) => slate !== null).map(({ name }) => name)
-  const defaults = await read.accounts.defaults(accountId)
   const running = channels.filter(({ status }) => status !== 'stopped').map(({ name }) => name)
   const counted = [
     [(await read.secrets.list(accountId)).length, 'API secrets: make new ones.'],
     [(await read.credentials.list(accountId)).length, 'credentials of the channels API: make new ones.'],
     [(await read.users.list(accountId)).length, 'users of the dashboard, with passwords and passkeys: add them again.'],
-    [defaults && namesCountries(defaults) ? 1 : 0, COUNTRIES],
     [schedulers.filter(({ status }) => status === 'terminated').length, 'schedulers that are over.'],
     [slates.length, `slates, of these channels: ${slates.join(', ')}. Upload them again.`],
     [running.length, `channels that run, which will be stopped: ${running.join(', ')}.`],

@@ -9,13 +9,18 @@ import type { Actor, Context } from '../context.ts'
 /** What went wrong with one thing: by setting, '' for the thing itself. */
 export type ItemProblems = readonly { readonly path: string; readonly message: string }[]
 
+/** What was changed or deleted, by id, of which caches must forget what a decision meanwhile has read. */
+export interface Touched {
+  readonly tokens: Set<number>
+  readonly accounts: Set<string>
+}
+
 /** The context and the transaction in which everything is applied. */
 export interface Provisioning {
   readonly ctx: Context
   readonly tx: Tx
   readonly actor: Actor
-  /** Tokens that were changed or deleted. */
-  readonly touchedTokens: Set<number>
+  readonly touched: Touched
   /** What earlier files made, as it was before. */
   readonly rows: readonly Provisioned[]
   /** Delete what earlier files made and these do not name. */

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { withoutSecrets } from '../../core/provisioning/difference.ts'
+import { labelOf } from '../../core/provisioning/names.ts'
 import {
   PROVISION_KINDS,
   type ChangedSetting,
@@ -11,7 +12,8 @@ import {
 import { Conflict, type Provisioned, type Tx } from '../../store/store.ts'
 import type { Actor, ChannelChange, Context } from '../context.ts'
 import { provisionedChannels } from './channels.ts'
-import type { ItemProblems, Provisioning, ProvisionedKind } from './kind.ts'
+import { provisionedDefaults } from './accountDefaults.ts'
+import type { ItemProblems, Provisioning, ProvisionedKind, Touched } from './kind.ts'
 import { provisionedTokens } from './tokens.ts'
 import { provisionedChannelWebhooks } from './channelWebhooks.ts'
 import { provisionedLadders } from './ladders.ts'
@@ -29,6 +31,7 @@ export interface ProvisionRequest {
 }
 
 const KINDS: Readonly<Record<ProvisionKind, ProvisionedKind>> = {
+  accountDefaults: provisionedDefaults,
   publishTokens: provisionedTokens('publish'),
   subscribeTokens: provisionedTokens('subscribe'),
   pulls: provisionedPulls,
@@ -58,7 +61,7 @@ export async function provision(
   request: ProvisionRequest,
 ): Promise<Result<ProvisionChange[], ProvisionProblem[]>> {
   let channelChanges: ChannelChange[] = []
-  const touchedTokens = new Set<number>()
+  const touched: Touched = { tokens: new Set(), accounts: new Set() }
   try {
     const changes = await ctx.store.transaction(async (tx) => {
       // The store may run a transaction again.
@@ -69,7 +72,7 @@ export async function provision(
         tx,
         actor: provisioningActor(request.accountId),
         ctx: contextOf(ctx, tx, channelChanges),
-        touchedTokens,
+        touched,
         rows: await tx.provisioned.list(request.accountId),
         prune: request.prune,
       }
@@ -84,7 +87,8 @@ export async function provision(
     throw error
   } finally {
     // The commands did so before the commit, and a decision meanwhile may have cached them again.
-    for (const id of touchedTokens) ctx.cache.forgetToken(id)
+    for (const id of touched.tokens) ctx.cache.forgetToken(id)
+    for (const id of touched.accounts) ctx.cache.forgetAccount(id)
   }
 }
 
@@ -120,7 +124,7 @@ async function applyAll(
     if (problems.length > 0 || items.some((item) => isOf(item)(row))) continue
     const done = await leaveOrDelete(within, row)
     if (done.ok) changes.push(done.value)
-    else problems.push(...done.error.map(({ message }) => ({ location: `${row.kind}.${row.name}`, message })))
+    else problems.push(...done.error.map(({ message }) => ({ location: labelOf(row), message })))
   }
   return problems.length > 0 ? err(problems) : ok(changes)
 }
@@ -145,7 +149,7 @@ const isOf =
 const located = (item: ProvisionItem, problems: ItemProblems): ProvisionProblem[] =>
   problems.map(({ path, message }) => ({
     location: item.locationOf(path),
-    message: `${[item.kind, item.name, ...(path === '' ? [] : [path])].join('.')}: ${message}`,
+    message: `${[labelOf(item), ...(path === '' ? [] : [path])].join('.')}: ${message}`,
   }))
 
 async function applyItem(

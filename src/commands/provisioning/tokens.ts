@@ -51,16 +51,16 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     }
     return ok(String(id))
   },
-  async update({ ctx, actor, touchedTokens }, id, { secret }, changed) {
-    touchedTokens.add(Number(id))
+  async update({ ctx, actor, touched }, id, { secret }, changed) {
+    touched.tokens.add(Number(id))
     const wrong = valueProblem(secret)
     if (wrong !== null) return err(wrong)
     const body = Object.assign({}, ...changed.map(updateOf)) as object
     const done = await updateToken(ctx, actor, kind, Number(id), body, secret ?? undefined)
     return done.ok ? done : err(problemsOf(done.error))
   },
-  async delete({ ctx, actor, touchedTokens }, id) {
-    touchedTokens.add(Number(id))
+  async delete({ ctx, actor, touched }, id) {
+    touched.tokens.add(Number(id))
     const done = await deleteToken(ctx, actor, kind, Number(id))
     return done.ok || isGone(done.error) ? ok(true) : err(problemsOf(done.error))
   },

@@ -60,6 +60,28 @@ export const MediaExpiration = Type.Object(
   },
 )
 
+/** All defaults of an account at once, as files of provisioning and the command line have them. */
+const AccountSettings = Type.Object(
+  {
+    allowedCountries: countryUpdates().allowedCountries,
+    deniedCountries: countryUpdates().deniedCountries,
+    recordingDays: Type.Optional(
+      orNull(
+        Type.Integer({ minimum: 1, maximum: TOKEN_LIMITS.recordingDaysMax }),
+        'As `recordings.days` of `MediaExpiration`.',
+      ),
+    ),
+    geoCascade: Type.Optional(Type.Object(geoCascade, closed)),
+  },
+  closed,
+)
+
+/** The defaults of an account under the names of `AccountSettings`. */
+export const toAccountSettings = ({ geoCascade: clusters, version: _version, ...defaults }: AccountDefaults) => ({
+  ...defaults,
+  geoCascade: { isEnabled: clusters !== null, clusters: clusters ?? [] },
+})
+
 /** What a body changes in the defaults of an account. */
 export type ReadDefaults = (body: unknown, before: AccountDefaults) => Result<Partial<AccountDefaults>, Failure>
 
@@ -68,13 +90,31 @@ export const readSecurityChange: ReadDefaults = (body, before) => {
   const problems = new Problems()
   if (isObject(body) && Object.values(body).every((value) => value === null))
     problems.add('account', 'No properties specified to update.')
-  const reader = readShape(UpdateAccountSecurity, body, problems) as unknown as Parameters<typeof canonicalList>[0]
+  return settle(problems, readCountries(readShape(UpdateAccountSecurity, body, problems), before))
+}
+
+function readCountries(body: BodyReader<Static<typeof UpdateAccountSecurity>>, before: AccountDefaults) {
+  const reader = body as unknown as Parameters<typeof canonicalList>[0]
   const listOf = (name: 'allowedCountries' | 'deniedCountries') =>
     agreed(reader, name, (spelling) => canonicalList(reader, spelling)) ?? before[name]
   const lists = { allowedCountries: listOf('allowedCountries'), deniedCountries: listOf('deniedCountries') }
   if (lists.allowedCountries.length > 0 && lists.deniedCountries.length > 0)
-    problems.add('deniedCountries', 'allowedCountries and deniedCountries exclude each other; send [] for one of them')
-  return settle(problems, lists)
+    body.problems.add(
+      'deniedCountries',
+      'allowedCountries and deniedCountries exclude each other; send [] for one of them',
+    )
+  return lists
+}
+
+/** Parses settings under the names of `AccountSettings`. Those that the body leaves out stay. */
+export const readSettingsChange: ReadDefaults = (body, before) => {
+  const problems = new Problems()
+  const reader = readShape(AccountSettings, body, problems)
+  const cascade = reader.names('geoCascade') ? cascadeOf(reader.part('geoCascade')) : ok({})
+  if (!cascade.ok) return cascade
+  const days = reader.clears('recordingDays') ? null : reader.value('recordingDays')
+  const recordingDays = days === undefined ? before.recordingDays : days
+  return settle(problems, { ...readCountries(reader, before), recordingDays, ...cascade.value })
 }
 
 /** Parses `{geoCascade: {isEnabled, clusters}}`. */

@@ -2,6 +2,10 @@ import type { ProvisionKind } from './types.ts'
 
 const LENGTH_MAX = 56
 
+/** What people read of a thing: `webhooks.backend`, or the kind alone if it has no names. */
+export const labelOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string =>
+  name === '' ? kind : `${kind}.${name}`
+
 /** Names of things in a provisioning file: what files call them already, else made of their labels. */
 export class ProvisionNames {
   readonly #given: ReadonlyMap<string, string>

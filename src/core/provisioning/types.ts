@@ -3,6 +3,7 @@
  * deleted in the reverse order.
  */
 export const PROVISION_KINDS = [
+  'accountDefaults',
   'publishTokens',
   'subscribeTokens',
   'pulls',
@@ -14,9 +15,13 @@ export const PROVISION_KINDS = [
 ] as const
 export type ProvisionKind = (typeof PROVISION_KINDS)[number]
 
+/** The sections that are one thing themselves, without names. */
+export const SINGLE_KINDS: ReadonlySet<ProvisionKind> = new Set(['accountDefaults'])
+
 /** One thing that a file describes. Its kind and name identify it, whatever else changes. */
 export interface ProvisionItem {
   readonly kind: ProvisionKind
+  /** Empty: its kind has no other. */
   readonly name: string
   /** The settings, as in the body of the API's create, and those of `carried.ts`. */
   readonly body: Readonly<Record<string, unknown>>

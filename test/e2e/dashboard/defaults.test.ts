@@ -37,6 +37,36 @@ test('the account says how long recordings are kept, and a change is undone', as
   await expect.poll(() => days.inputValue(), SOON).toBe('')
 })
 
+test('countries of tokens without rules are changed and undone, and the page says what they do without a database', async () => {
+  const stored = async () => (await dashboard.api('GET', '/api/v3/account/security')).data as object
+  const countries = card('Countries')
+  await countries.getByText('For all publish and subscribe tokens that have no country rules of their own.').waitFor()
+  await countries.getByText('“Only these” refuses every client').waitFor()
+  await countries.getByRole('textbox').fill('de,xx')
+  await countries.getByRole('button', { name: 'Save' }).click()
+  await countries.getByText('xx').first().waitFor()
+  expect(await stored()).toEqual({ allowedCountries: [], deniedCountries: [] })
+  await countries.getByRole('button', { name: 'Remove xx' }).click()
+  await countries.getByText('All but these', { exact: true }).click()
+  await countries.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Saved').waitFor()
+  expect(await stored()).toEqual({ allowedCountries: [], deniedCountries: ['DE'] })
+  expect(await axe(page)).toEqual([])
+  await button('Undo').click()
+  await expect.poll(stored, SOON).toEqual({ allowedCountries: [], deniedCountries: [] })
+})
+
+test('the distribution that clients read back is changed', async () => {
+  const distribution = card('Distribution')
+  await distribution.getByText('it changes nothing').waitFor()
+  await distribution.getByRole('switch').check()
+  await distribution.getByRole('textbox').fill('phx-1,')
+  await distribution.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Saved').waitFor()
+  const geoCascade = { isEnabled: true, clusters: ['phx-1'] }
+  expect((await dashboard.api('GET', '/api/v3/account/distribution')).data).toEqual({ geoCascade })
+})
+
 test('a viewer reads what the account says, and changes nothing', async () => {
   await page.route('**/dashboard/api/session', async (route) => {
     const answer = await route.fetch()

@@ -1749,6 +1749,23 @@ export const de: Sentences = {
     title: 'Vorgaben',
     save: 'Speichern',
     saved: 'Gespeichert',
+    countriesText:
+      'Für alle Publish- und Subscribe-Tokens ohne eigene Länderregeln. ' +
+      'Die nächste Entscheidung richtet sich danach, und Sitzungen, die nicht mehr erlaubt sind, enden binnen einer Sekunde. ' +
+      'Zuschauer ohne Token, von offenen Streams, werden nicht gefragt.',
+    countriesHint: 'Codes aus zwei Buchstaben. Leer: alle Länder.',
+    noDatabase: 'Es gibt keine Länderdatenbank: „Nur diese“ weist jeden ab, „Alle außer diesen“ niemanden.',
+    onlyCountries: (list) => `Nur Clients in ${list} dürfen Tokens ohne Länderregeln verwenden.`,
+    notCountries: (list) => `Clients in ${list} dürfen Tokens ohne Länderregeln nicht verwenden.`,
+    anyCountry: 'Clients in jedem Land dürfen Tokens ohne Länderregeln verwenden.',
+    distribution: 'Verteilung',
+    distributionText:
+      'Gespeichert für Clients gehosteter Dienste, die es setzen und wieder lesen. ' +
+      'Eine Installation ist ein Cluster, also ändert es nichts.',
+    cascade: 'Medien an andere Cluster weitergeben',
+    clusters: 'Cluster',
+    clustersAre: (list) => `An, für ${list}.`,
+    cascadeOff: 'Aus.',
     recordingsText:
       'Von allen Streams, außer der Publish-Token hat eigene Tage. Aufnahmen, die ab jetzt fertig ' +
       'werden, löscht Sluice von selbst, mit ihren Dateien; ältere behalten ihr Datum.',

@@ -1715,6 +1715,23 @@ export const en = {
     title: 'Defaults',
     save: 'Save',
     saved: 'Saved',
+    countriesText:
+      'For all publish and subscribe tokens that have no country rules of their own. ' +
+      'The next decision uses it, and sessions that it refuses end within a second. ' +
+      'Viewers without a token, of open streams, are not asked.',
+    countriesHint: 'Codes of two letters. Empty: any country.',
+    noDatabase: 'There is no country database: “Only these” refuses every client, “All but these” refuses none.',
+    onlyCountries: (list: string) => `Only clients in ${list} may use tokens without country rules.`,
+    notCountries: (list: string) => `Clients in ${list} may not use tokens without country rules.`,
+    anyCountry: 'Clients in any country may use tokens without country rules.',
+    distribution: 'Distribution',
+    distributionText:
+      'Stored for clients of hosted services, which set it and read it back. ' +
+      'An installation is one cluster, so it changes nothing.',
+    cascade: 'Pass media on to other clusters',
+    clusters: 'Clusters',
+    clustersAre: (list: string) => `On, for ${list}.`,
+    cascadeOff: 'Off.',
     recordingsText:
       'Of all streams, unless their publish token has days of its own. Recordings that get complete from now on are deleted by themselves, ' +
       'with their files; older ones keep their date.',

@@ -1,9 +1,20 @@
 import { useState } from 'preact/hooks'
-import { readMediaExpiration, updateMediaExpiration } from '#api/tokens.ts'
+import {
+  type Answer,
+  readAccountDistribution,
+  readAccountSecurity,
+  readMediaExpiration,
+  readServer,
+  updateAccountDistribution,
+  updateAccountSecurity,
+  updateMediaExpiration,
+} from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
-import { Field } from '../../parts/form.tsx'
+import { useLoad } from '../../api/load.ts'
+import { ChipsField, Field, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
-import { checkWhole } from '../tokens/checks.ts'
+import { checkCountry, checkWhole } from '../tokens/checks.ts'
+import { type Countries, CountriesField } from '../tokens/countriesField.tsx'
 import { DefaultsCard, SaveForm } from './defaultsCard.tsx'
 import { SettingsFrame } from './tabs.tsx'
 
@@ -14,10 +25,111 @@ const DAYS_MOST = 365
 export const DefaultsPage = () => (
   <SettingsFrame path="/settings/defaults">
     <div class="cols half">
-      <RecordingsCard />
+      <CountriesCard />
+      <div class="stack">
+        <RecordingsCard />
+        <DistributionCard />
+      </div>
     </div>
   </SettingsFrame>
 )
+
+type Security = Answer<typeof readAccountSecurity>
+
+function CountriesCard() {
+  const server = useLoad((signal) => call(readServer, {}, { signal }), []).data
+  return (
+    <DefaultsCard
+      title={words.tokens.form.countries}
+      about={
+        <>
+          {text.countriesText} {server?.hasCountryDatabase === false && <b>{text.noDatabase}</b>}
+        </>
+      }
+      read={(signal) => call(readAccountSecurity, {}, { signal })}
+      write={(body) => call(updateAccountSecurity, { body })}
+      sentence={countriesSentence}
+      form={(security, save) => <CountriesForm security={security} onSave={save} />}
+    />
+  )
+}
+
+function countriesSentence({ allowedCountries, deniedCountries }: Security): string {
+  if (allowedCountries.length > 0) return text.onlyCountries(allowedCountries.join(', '))
+  return deniedCountries.length > 0 ? text.notCountries(deniedCountries.join(', ')) : text.anyCountry
+}
+
+interface CountriesFormProps {
+  readonly security: Security
+  readonly onSave: (security: Security) => Promise<void>
+}
+
+function CountriesForm({ security: { allowedCountries, deniedCountries }, onSave }: CountriesFormProps) {
+  const [form, setForm] = useState<Countries>(
+    deniedCountries.length > 0
+      ? { countries: deniedCountries, countryRule: 'denied' }
+      : { countries: allowedCountries, countryRule: 'allowed' },
+  )
+  const countries = [...form.countries]
+  const save = () =>
+    onSave(
+      form.countryRule === 'allowed'
+        ? { allowedCountries: countries, deniedCountries: [] }
+        : { allowedCountries: [], deniedCountries: countries },
+    )
+  return (
+    <SaveForm isWrong={countries.some((one) => checkCountry(one) !== null)} onSave={save}>
+      {(errors) => (
+        <CountriesField
+          {...form}
+          hint={text.countriesHint}
+          errors={errors}
+          onChange={(change) => setForm({ ...form, ...change })}
+        />
+      )}
+    </SaveForm>
+  )
+}
+
+type Cascade = Answer<typeof readAccountDistribution>['geoCascade']
+
+const DistributionCard = () => (
+  <DefaultsCard
+    title={text.distribution}
+    about={text.distributionText}
+    read={async (signal) => (await call(readAccountDistribution, {}, { signal })).geoCascade}
+    write={async (geoCascade) => (await call(updateAccountDistribution, { body: { geoCascade } })).geoCascade}
+    sentence={({ isEnabled, clusters }) => (isEnabled ? text.clustersAre(clusters.join(', ')) : text.cascadeOff)}
+    form={(cascade, save) => <CascadeForm cascade={cascade} onSave={save} />}
+  />
+)
+
+interface CascadeFormProps {
+  readonly cascade: Cascade
+  readonly onSave: (cascade: Cascade) => Promise<void>
+}
+
+function CascadeForm({ cascade, onSave }: CascadeFormProps) {
+  const [{ isEnabled, clusters }, setForm] = useState(cascade)
+  return (
+    <SaveForm isWrong={false} onSave={() => onSave({ isEnabled, clusters })}>
+      {(errors) => (
+        <>
+          <Toggle label={text.cascade} isOn={isEnabled} onChange={(isOn) => setForm({ isEnabled: isOn, clusters })} />
+          {isEnabled && (
+            <ChipsField
+              label={text.clusters}
+              placeholder="all"
+              error={errors['geoCascade.clusters']}
+              values={clusters}
+              onValues={(values) => setForm({ isEnabled, clusters: [...values] })}
+            />
+          )}
+        </>
+      )}
+    </SaveForm>
+  )
+}
 
 const RecordingsCard = () => (
   <DefaultsCard

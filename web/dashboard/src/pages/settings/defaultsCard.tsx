@@ -65,7 +65,7 @@ export function SaveForm({ isWrong, onSave, children }: SaveFormProps) {
       {children(fields)}
       {error && Object.keys(fields).length === 0 && <Notice kind="error">{error.message}</Notice>}
       <div>
-        <Button look="primary" type="submit" isBusy={isBusy}>
+        <Button type="submit" isBusy={isBusy}>
           {text.save}
         </Button>
       </div>

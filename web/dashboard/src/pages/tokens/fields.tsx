@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { ChipsField, Field, Segment, TextField, Toggle } from '../../parts/form.tsx'
+import { ChipsField, Field, TextField, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
 import {
   checkAddress,
@@ -10,8 +10,9 @@ import {
   checkStream,
   checkWhole,
 } from './checks.ts'
+import { CountriesField } from './countriesField.tsx'
 import { StreamsField } from './streamsField.tsx'
-import { type CountryRule, errorOf, flagsOf, type FormFlag, type TokenForm, type TokenKind } from './tokenForm.ts'
+import { errorOf, flagsOf, type FormFlag, type TokenForm, type TokenKind } from './tokenForm.ts'
 
 const text = words.tokens.form
 const BIND_MOST = 2_147_483_647
@@ -137,7 +138,12 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
           />
         </Rule>
         <Rule name="countries">
-          <CountriesField {...props} />
+          <CountriesField
+            {...form}
+            hint={text.countriesHint}
+            errors={errors}
+            onChange={(change) => props.onForm({ ...form, ...change })}
+          />
         </Rule>
       </div>
       <Rule name="viewers">
@@ -185,34 +191,6 @@ function CountField({ field, most, label, unit, hint, ...props }: CountProps) {
         </div>
       )}
     </Field>
-  )
-}
-
-function CountriesField(props: FieldsProps) {
-  const { form, errors } = props
-  const set = setter(props)
-  const choices = [
-    ['allowed', text.countriesAllowed],
-    ['denied', text.countriesDenied],
-  ] as const satisfies readonly (readonly [CountryRule, string])[]
-  return (
-    <div class="stack gap-s">
-      <ChipsField
-        label={text.countries}
-        isOptional
-        placeholder={text.countriesPlaceholder}
-        hint={text.countriesHint}
-        check={checkCountry}
-        error={
-          errorOf(errors, 'allowedCountries', form.countries) ?? errorOf(errors, 'deniedCountries', form.countries)
-        }
-        values={form.countries}
-        onValues={set('countries')}
-      />
-      {form.countries.length > 0 && (
-        <Segment label={text.countryRule} choices={choices} value={form.countryRule} onChange={set('countryRule')} />
-      )}
-    </div>
   )
 }
 
