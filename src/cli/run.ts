@@ -4,7 +4,7 @@ import { helpText } from './help.ts'
 import type { Host } from './host.ts'
 import { outputOf, type OutputForm } from './output.ts'
 import { parse, type Request } from './parse.ts'
-import { exitCodeOf, type CliRefusal, refusalJson, refusalText, usage } from './refusal.ts'
+import { exitCodeOf, type CliRefusal, furtherReading, refusalJson, refusalText, usage } from './refusal.ts'
 import { watch } from './watch.ts'
 import { displayOf } from './watchDisplay.ts'
 
@@ -73,7 +73,8 @@ function refuse(host: Host, json: boolean, refusal: CliRefusal, help?: string): 
   if (json) host.stderr(`${JSON.stringify(refusalJson(refusal))}\n`)
   else {
     host.stderr(`sluice: ${refusalText(refusal)}\n`)
-    if (refusal.code === 'usage' && help !== undefined) host.stderr(`See: ${help}\n`)
+    const further = furtherReading(refusal, help)
+    if (further !== null && (refusal.code === 'usage' || host.stderrIsTerminal)) host.stderr(`${further}\n`)
   }
   return exitCodeOf(refusal)
 }

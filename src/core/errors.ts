@@ -18,6 +18,9 @@ export const ERRORS = {
   internal: { status: 500, text: 'Internal error' },
 } as const satisfies Record<string, { status: number; text: string }>
 
+/** The page about these refusals, below `/docs/`. */
+export const REFUSALS_PAGE = 'reference/errors.html#when-a-program-manages-tokens'
+
 export type ErrorCode = keyof typeof ERRORS
 
 /** Errors by field path: `streams[0].streamName` -> sentences. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { err } from '../../src/base/result.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { GROUPS } from '../../src/cli/help.ts'
+import { fromChannelFailure, refusalJson } from '../../src/cli/refusal.ts'
 import { run } from './fakeHost.ts'
 
 describe('help', () => {
@@ -73,6 +74,30 @@ describe('refusals', () => {
     expect(forPeople.stderr).toContain('SLUICE_LOG_LEVEL: log.level: "loud" is not known (allowed: debug, info)')
     const { stderr } = await run(['secret', 'list', '--json'], { loadConfig })
     expect(JSON.parse(stderr)).toMatchObject({ code: 'configuration', problems })
+  })
+
+  it('name the page about them, at a terminal and with --json', async () => {
+    const problem = { source: 'config.yaml:3', reason: 'is not known' }
+    const helpOf = async (key: string) => {
+      const loadConfig = () => err([{ key, ...problem }])
+      const { stderr } = await run(['secret', 'list', '--json'], { loadConfig })
+      const forPeople = await run(['secret', 'list'], { loadConfig, stderrIsTerminal: true })
+      const { help } = JSON.parse(stderr) as { help: string }
+      expect(forPeople.stderr).toContain(`\nSee: ${help} on your server\n`)
+      expect((await run(['secret', 'list'], { loadConfig })).stderr).not.toContain('See:')
+      return help
+    }
+    expect(await helpOf('server.port')).toBe('/docs/reference/configuration.html#server')
+    expect(await helpOf('toString')).toBe('/docs/reference/configuration.html')
+    expect(await helpOf('')).toBe('/docs/reference/configuration.html')
+
+    const { stderr } = await run(['token', 'create', '--body', '{"label":"a","label":"b"}', '--json'])
+    expect(JSON.parse(stderr)).toMatchObject({ help: '/docs/reference/errors.html#when-a-program-manages-tokens' })
+    const failure = { code: 'engine_running', message: 'The engine is running' } as const
+    expect(refusalJson(fromChannelFailure(failure))).toEqual({
+      ...failure,
+      help: '/docs/reference/channels.html#refusals',
+    })
   })
 
   it('are one line without a stack for a fault, and --verbose shows the stack', async () => {

@@ -50,6 +50,9 @@ export const CHANNEL_ERRORS = {
   node_full: 503,
 } as const satisfies Record<string, number>
 
+/** The page about these refusals, below `/docs/`. */
+export const CHANNEL_REFUSALS_PAGE = 'reference/channels.html#refusals'
+
 export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS
 
 /** A refusal for the client: all of it is public. */

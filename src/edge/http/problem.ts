@@ -1,16 +1,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../base/log.ts'
 import type { Result } from '../../base/result.ts'
-import { ERRORS, failure, type Failure, type FieldErrors, invalid } from '../../core/errors.ts'
-
-/** The path below `/docs/` of the page about these refusals. */
-export const HELP = 'reference/errors.html#when-a-program-manages-tokens'
+import { ERRORS, failure, type Failure, type FieldErrors, invalid, REFUSALS_PAGE } from '../../core/errors.ts'
 
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the token interface. */
 export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply {
   const { status } = ERRORS[refusal.code]
   if (status === 503) reply.header('Retry-After', '1')
-  sayHelp(reply, HELP)
+  sayHelp(reply, REFUSALS_PAGE)
   return reply
     .code(status)
     .type('application/json; charset=utf-8')

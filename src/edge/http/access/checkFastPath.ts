@@ -3,11 +3,11 @@ import { authenticateFromMemory } from '../../../commands/accounts/authenticate.
 import { checkAccess, checkFromMemory, type CheckAnswer } from '../../../commands/access/checkAccess.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Result } from '../../../base/result.ts'
-import { ERRORS, type Failure } from '../../../core/errors.ts'
+import { ERRORS, type Failure, REFUSALS_PAGE } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
 import { parseJson } from '../body.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
-import { failureBody, failureOf, HELP, helpLink } from '../problem.ts'
+import { failureBody, failureOf, helpLink } from '../problem.ts'
 
 export interface CheckFastPathOptions extends FastPathOptions {
   readonly bodyLimitBytes: number
@@ -22,7 +22,7 @@ interface Body {
 }
 
 const PATH = '/api/access/check'
-const HELP_LINK = helpLink(PATH, HELP) ?? ''
+const HELP_LINK = helpLink(PATH, REFUSALS_PAGE) ?? ''
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**

@@ -2,19 +2,22 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../../base/log.ts'
 import type { Result } from '../../../base/result.ts'
 import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
-import { CHANNEL_ERRORS, type ChannelFailure, refusal, validationFailed } from '../../../core/channels/errors.ts'
+import {
+  CHANNEL_ERRORS,
+  CHANNEL_REFUSALS_PAGE,
+  type ChannelFailure,
+  refusal,
+  validationFailed,
+} from '../../../core/channels/errors.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { BadBody, isBrokenOff, sayHelp, storeUnavailable, UnsupportedEncoding } from '../problem.ts'
-
-/** The page about these refusals. */
-const HELP = 'reference/channels.html#refusals'
 
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the channels interface. */
 export function sendChannelFailure(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
   const status = CHANNEL_ERRORS[failure.code]
   if (status === 503)
     reply.header('Retry-After', failure.code === 'node_full' ? SESSION_LIMITS.node_full.retryAfterSeconds : 1)
-  sayHelp(reply, HELP)
+  sayHelp(reply, CHANNEL_REFUSALS_PAGE)
   return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failure)
 }
 
