@@ -2,8 +2,9 @@ import { ok } from '../base/result.ts'
 import { readAudience } from '../commands/audience/readAudience.ts'
 import { AUDIENCE_BY, type AudienceBy } from '../core/audience/query.ts'
 import { type AudienceTableRow, audienceRows } from '../core/audience/report.ts'
+import { startFailuresOf } from '../core/quality/shown.ts'
 import { command } from './command.ts'
-import { choiceOrNone, textFlag, texts } from './flag.ts'
+import { choiceOrNone, textFlag, texts, toggleFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing } from './listing.ts'
 import { withAccount } from './session.ts'
 
@@ -33,19 +34,21 @@ export const audienceCommand = command({
     'time-zone': textFlag('ZONE', 'The zone of days, such as Europe/Vienna; the default is UTC.'),
     resolution: choiceOrNone(['hour', 'day', 'month'], 'Adds a row for each hour, day or month.'),
     ...FILTERS,
+    quality: toggleFlag('Show how well it played instead, as players reported it.'),
     ...CSV_FLAG,
   },
   examples: [
     'sluice audience --by country --by device --start 2026-01-01 --end 2026-02-01',
-    'sluice audience --stream show --resolution day --time-zone Europe/Vienna --csv',
+    'sluice audience --stream show --quality --resolution day --time-zone Europe/Vienna --csv',
   ],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const { by, start, end, 'time-zone': timeZone, stream: streamName, ...filters } = call.flags
+      const { by, start, end, 'time-zone': timeZone, stream: streamName, quality, ...filters } = call.flags
       const given = Object.entries({ timeZone, streamName, ...filters }).filter(([, value]) => value !== undefined)
       const query = { ...timeOf(ctx.clock.now(), start, end), ...Object.fromEntries(given) }
       const read = await readAudience(ctx, accountId, { ...query, by: by.length > 0 ? by : defaultBy(query) })
-      return read.ok ? ok({ json: read.value, text: listing(COLUMNS, audienceRows(read.value)) }) : read
+      const columns = quality ? QUALITY_COLUMNS : COLUMNS
+      return read.ok ? ok({ json: read.value, text: listing(columns, audienceRows(read.value)) }) : read
     }),
 })
 
@@ -59,11 +62,27 @@ function timeOf(nowMs: number, start: string | undefined, end: string | undefine
 const defaultBy = (query: object): readonly AudienceBy[] =>
   AUDIENCE_BY.some((name) => name in query) ? [] : ['streamName']
 
-const COLUMNS: Columns<AudienceTableRow> = {
+const OF: Columns<AudienceTableRow> = {
   part: ['text', ({ part }) => part],
   value: ['text', ({ value }) => value],
+}
+
+const COLUMNS: Columns<AudienceTableRow> = {
+  ...OF,
   views: ['text', ({ views }) => views],
   viewers: ['text', ({ viewers }) => viewers],
   'watch seconds': ['text', ({ watchSeconds }) => watchSeconds],
   'most at once': ['text', ({ mostAtOnce }) => mostAtOnce],
+}
+
+/** Seconds and percents; empty where no player reported it. Players that send CMCD count with the others. */
+const QUALITY_COLUMNS: Columns<AudienceTableRow> = {
+  ...OF,
+  players: ['text', ({ quality }) => quality && quality.players + quality.cmcd.players],
+  failed: ['text', ({ quality }) => quality && startFailuresOf(quality)],
+  start: ['text', ({ quality }) => quality?.startSecondsMedian ?? quality?.cmcd.startSeconds],
+  stalls: ['text', ({ quality }) => quality && quality.stalls + quality.cmcd.starved],
+  stalled: ['text', ({ quality }) => quality?.stalledSeconds],
+  behind: ['text', ({ quality }) => quality?.behindSeconds],
+  dropped: ['text', ({ quality }) => quality?.droppedPercent],
 }

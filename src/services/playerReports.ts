@@ -1,5 +1,6 @@
 import { type Clock, dateSince, type Moment } from '../base/clock.ts'
 import { SessionQuality } from '../core/quality/sessionQuality.ts'
+import { type ViewerQuality, viewerQualityOf } from '../core/quality/viewerQuality.ts'
 import type { ActiveSession } from '../media/sessionRegistry.ts'
 import type { Store } from '../store/store.ts'
 
@@ -64,6 +65,11 @@ export class PlayerReports {
     const nowMs = reported.end?.atMs ?? dateSince(reported.began, this.#clock)
     if (take(reported.quality, { nowMs, ageMs: Math.max(0, nowMs - reported.began.wallMs) })) reported.isChanged = true
     return true
+  }
+
+  /** What a session reported so far; null: nothing, or it has been over for too long. */
+  of(sessionId: string): ViewerQuality | null {
+    return viewerQualityOf(this.#sessions.get(sessionId)?.quality.toText() ?? null)
   }
 
   /** A viewer's session is over. Its player may report for half a minute more. */

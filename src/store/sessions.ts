@@ -1,4 +1,5 @@
 import type { NodeLoadReading } from '../core/nodes/load.ts'
+import type { ViewerQuality } from '../core/quality/viewerQuality.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { RecentFeed } from '../core/streams/monitoring.ts'
@@ -23,6 +24,8 @@ export interface StoredSession extends Session, Bytes {
   readonly kick: SessionEndReason | null
   /** Sent to it by caches, beside `bytesOut`. */
   readonly bytesFromCaches: number
+  /** How well it played, as its player reported; null: it did not. */
+  readonly quality: ViewerQuality | null
 }
 
 export interface StoredFeed extends FeedFacts {

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { timeOrderedId } from '../../src/base/ids.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import { readAudience } from '../../src/commands/audience/readAudience.ts'
+import { readViewerRecords } from '../../src/commands/audience/viewerRecords.ts'
 import { writeAudience } from '../../src/commands/audience/writeHours.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { noteCmcd, takePlayerReport } from '../../src/commands/sessions/playerReport.ts'
+import { recentSessions } from '../../src/commands/sessions/sessions.ts'
 import { forgetViewer } from '../../src/commands/viewers/forget.ts'
+import type { ViewerRecord } from '../../src/core/audience/records.ts'
 import type { AudienceReport } from '../../src/core/audience/report.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { crowd } from '../support/crowd.ts'
@@ -105,6 +110,55 @@ describe.each(testedStores())('on %s, reports of players', (engine) => {
     await writeAudience(nodes[0].ctx)
     await check()
     expect((await read({ startDate: '2026-01-01', stopDate: '2026-02-01' })).total.quality?.stalls).toBe(1)
+  })
+
+  /** Of each session of a stream, as its record and the list have it. */
+  async function each(streamName: string) {
+    const { ctx, accountId } = nodes[0]
+    const records = readViewerRecords(ctx, accountId, 'query', { streamName })
+    if (!records.ok) throw new Error(JSON.stringify(records.error))
+    const lines: ViewerRecord[] = []
+    for await (const page of records.value) lines.push(...page)
+    const sessions = await recentSessions(ctx, accountId, 100)
+    return new Map(
+      lines.map((line) => [line.recordId, { line, quality: sessions.find(({ id }) => id === line.recordId)?.quality }]),
+    )
+  }
+
+  it('are in the record and the list of their viewer alone, and absurd ones change nothing of others', async () => {
+    const timed = () => ({ id: timeOrderedId(clock.now(), systemRandom) })
+    const [here, there] = [await viewer(0, 'each', timed()), await viewer(1, 'each', timed())]
+    const silent = await viewer(0, 'each', timed())
+    clock.advance(MINUTE_MS)
+    report(1, there, { stalls: 3, stalled: 9000 })
+    await write()
+    // Of its own node's sessions it has what was not written yet.
+    report(0, here, { height: 720, behind: 400 })
+    const before = await each('each')
+    expect(before.get(here)?.quality).toEqual({
+      reportedBy: 'player',
+      startSeconds: 0.9,
+      startFailure: null,
+      playedSeconds: 50,
+      stalls: 1,
+      stalledSeconds: 2,
+      behindSeconds: 0.4,
+      droppedPercent: 1,
+      height: 720,
+    })
+    expect(before.get(there)?.quality).toMatchObject({ stalls: 3, stalledSeconds: 9, height: null })
+    expect(before.get(silent)?.quality).toBe(undefined)
+    for (const [id, { line, quality }] of before)
+      expect(line).toMatchObject(id === silent ? { reportedBy: null, stalls: null } : { ...quality })
+    const most = Number.MAX_SAFE_INTEGER
+    report(1, there, { n: 2, start: 0, played: most, stalls: most, stalled: most, dropped: most, behind: most })
+    report(1, there, { n: 3, played: -1 })
+    report(1, there, { n: 4, played: 1e300 })
+    clock.advance(MINUTE_MS)
+    await write()
+    const after = await each('each')
+    for (const id of [here, silent]) expect(after.get(id)?.quality).toEqual(before.get(id)?.quality)
+    expect(after.get(there)?.quality).toMatchObject({ startSeconds: 0.9, playedSeconds: 60, stalledSeconds: 120 })
   })
 
   it('of a session that never played count too, and its last report may come after its end', async () => {

@@ -88,6 +88,15 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
       device: null,
       browser: null,
       endReason: 'left',
+      reportedBy: null,
+      startSeconds: null,
+      startFailure: null,
+      playedSeconds: null,
+      stalls: null,
+      stalledSeconds: null,
+      behindSeconds: null,
+      droppedPercent: null,
+      height: null,
     })
     const open = { endTime: null, duration: 52 * 60, device: 'tv', browser: 'AVPlayer', endReason: null }
     expect(JSON.parse(lines[2] ?? '')).toMatchObject(open)
@@ -132,7 +141,7 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
       /^recordId,previousRecordId,startTime,endTime,duration,bytes,clientId,clusterId,country,ipAddress,/,
     )
     expect(first?.split(',').slice(2).join()).toBe(
-      '2026-01-31T12:00:00.000Z,2026-01-31T12:10:00.000Z,600,100,"\'=1+1",auto,NZ,192.0.2.1,,show,customer-1,,whep,,,,left',
+      '2026-01-31T12:00:00.000Z,2026-01-31T12:10:00.000Z,600,100,"\'=1+1",auto,NZ,192.0.2.1,,show,customer-1,,whep,,,,left,,,,,,,,,',
     )
     expect(last).toBe('')
   })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
+import { takePlayerReport } from '../../src/commands/sessions/playerReport.ts'
 import { run } from '../cli/fakeHost.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
@@ -86,6 +87,26 @@ describe('audience', () => {
     const { data } = (await beside.call('GET', `/api/analytics/audience?${query}`)).json
     expect(JSON.parse(printed.stdout)).toEqual(data)
     expect(await cli('audience --by heat')).toMatchObject({ status: 1, stdout: '' })
+  })
+
+  it('prints how well it played as a table of 80 columns, and as comma-separated values', async () => {
+    const viewer = await view(node, { ip: '192.0.2.9' })
+    countBytes(node.ctx, viewer.session.id, { bytesIn: 0, bytesOut: 5 })
+    clock.advance(60_000)
+    const report = { n: 1, start: 800, played: 50_000, stalls: 2, stalled: 2500, frames: 1000, dropped: 5, switches: 0 }
+    expect(takePlayerReport(node.ctx, viewer.session.id, JSON.stringify({ ...report, behind: 400 })).ok).toBe(true)
+    await node.node.count()
+    await node.ctx.playerReports.write(node.ctx.store)
+    clock.advance(1000)
+    const [head, total, before, stream] = (await cli('audience --quality --csv')).stdout.split('\r\n')
+    expect(head).toBe('part,value,players,failed,start,stalls,stalled,behind,dropped')
+    const [part, , players, failed, start, ...rest] = total?.split(',') ?? []
+    expect([part, players, failed, ...rest]).toEqual(['total', '1', '0', '2', '2.5', '0.4', '0.5'])
+    expect(Math.abs(Number(start) - 0.8)).toBeLessThan(0.8 * 0.025)
+    expect([before, stream?.split(',')[1]]).toEqual([`before${','.repeat(8)}`, 'show'])
+    const shown = (await cli('audience --quality', 80)).stdout.split('\n')
+    expect(shown[0]).toMatch(/^part +value +players +failed +start +stalls +stalled +behind +dropped$/)
+    expect(Math.max(...shown.map((line) => line.length))).toBeLessThanOrEqual(80)
   })
 })
 

@@ -6,17 +6,18 @@ import {
   type RecordQuestion,
   readRecordQuestion,
 } from '../../core/audience/recordQuery.ts'
-import { recordOf, type ViewerRecord, type ViewerSession } from '../../core/audience/records.ts'
+import { recordOf, type ViewerRecord } from '../../core/audience/records.ts'
 import { type Failure, invalid } from '../../core/errors.ts'
 import type { AudienceReads } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
+import { withNewest } from '../sessions/newest.ts'
 
 /** Sessions in memory at once. */
 const PAGE = 2_000
 /** A clock that stepped back gave ids that are later than their times. */
 const STEP_MS = 3_600_000
 
-interface RecordContext extends Pick<SessionContext, 'clock' | 'sessions'> {
+interface RecordContext extends Pick<SessionContext, 'clock' | 'sessions' | 'playerReports'> {
   readonly store: { readonly read: { readonly audience: Pick<AudienceReads, 'range'> } }
 }
 type Records = AsyncGenerator<readonly ViewerRecord[], void>
@@ -45,7 +46,7 @@ async function* pages(ctx: RecordContext, accountId: string, question: RecordQue
   for (;;) {
     const rows = await ctx.store.read.audience.range({ accountId, after, before, limit: PAGE })
     const asked = rows.filter((row) => row.startedAtMs <= nowMs && isAskedFor(row, question)).slice(0, left)
-    if (asked.length > 0) yield asked.map((row) => recordOf(withNewestBytes(ctx, row), ctx.clock.now()))
+    if (asked.length > 0) yield asked.map((row) => recordOf(withNewest(ctx, row), ctx.clock.now()))
     left -= asked.length
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE || left <= 0) return
@@ -54,9 +55,3 @@ async function* pages(ctx: RecordContext, accountId: string, question: RecordQue
 }
 
 const laterOf = (a: string, b: string): string => (a > b ? a : b)
-
-/** The bytes of this node's sessions are those of now. */
-const withNewestBytes = ({ sessions }: RecordContext, row: ViewerSession): ViewerSession => ({
-  ...row,
-  ...sessions.get(row.id)?.bytes,
-})

@@ -8,6 +8,7 @@ import type { StoredSession, Tx } from '../../store/store.ts'
 import { type Actor, type SessionContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { updateToken } from '../tokens/updateToken.ts'
+import { withNewest } from './newest.ts'
 import { endKicked } from './revoke.ts'
 
 /** Sessions that one transaction asks to end, and the number of such transactions: enough for ten million viewers. */
@@ -39,20 +40,14 @@ export async function listSessions(
       return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
     },
   })
-  return mapPage(page, (row) => toEntry(withNewestBytes(ctx, row)))
+  return mapPage(page, (row) => toEntry(withNewest(ctx, row)))
 }
 
 /** The latest open sessions, newest first. */
 export async function recentSessions(ctx: SessionContext, accountId: string, limit: number): Promise<SessionEntry[]> {
   const rows = await ctx.store.read.sessions.page({ accountId, limit })
-  return rows.map((row) => toEntry(withNewestBytes(ctx, row)))
+  return rows.map((row) => toEntry(withNewest(ctx, row)))
 }
-
-/** The bytes of this node's sessions are those of now. Those of others are as their nodes wrote them last. */
-const withNewestBytes = ({ sessions }: SessionContext, row: StoredSession): StoredSession => ({
-  ...row,
-  ...sessions.get(row.id)?.bytes,
-})
 
 /** Asks a session to end, on any node. */
 export async function kickSession(ctx: SessionContext, actor: Actor, id: string): Promise<Result<true, Failure>> {
@@ -186,5 +181,6 @@ function toEntry(row: StoredSession) {
     bytesIn: row.bytesIn,
     bytesOut: row.bytesOut + row.bytesFromCaches,
     ...(row.bytesFromCaches === 0 ? {} : { bytesFromCaches: row.bytesFromCaches }),
+    ...(row.quality === null ? {} : { quality: row.quality }),
   }
 }

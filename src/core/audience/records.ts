@@ -1,4 +1,5 @@
 import { CLUSTER } from '../clusters.ts'
+import { VIEWER_QUALITY, type ViewerQuality } from '../quality/viewerQuality.ts'
 import { csvLine } from '../usage/csv.ts'
 import { siteOfOrigin } from './families.ts'
 
@@ -21,7 +22,20 @@ export interface ViewerSession {
   readonly bytesOut: number
   /** Sent to it by caches, beside `bytesOut`. */
   readonly bytesFromCaches: number
+  /** Null: its player did not report. */
+  readonly quality: ViewerQuality | null
 }
+
+type ColumnOf = (session: ViewerSession, nowMs: number) => string | number | null
+
+const qualityOf =
+  (name: keyof ViewerQuality): ColumnOf =>
+  ({ quality }) =>
+    quality?.[name] ?? null
+
+const QUALITY_COLUMNS = Object.fromEntries(
+  Object.keys(VIEWER_QUALITY).map((name) => [name, qualityOf(name as keyof ViewerQuality)]),
+) as Readonly<Record<keyof ViewerQuality, ColumnOf>>
 
 /** The columns of a record, in the order of CSV: those of hosted services, then ours. */
 const COLUMNS = {
@@ -44,7 +58,8 @@ const COLUMNS = {
   device: ({ device }) => device,
   browser: ({ browser }) => browser,
   endReason: ({ endReason }) => endReason,
-} satisfies Record<string, (session: ViewerSession, nowMs: number) => string | number | null>
+  ...QUALITY_COLUMNS,
+} satisfies Record<string, ColumnOf>
 
 export type ViewerRecord = Readonly<Record<keyof typeof COLUMNS, string | number | null>>
 

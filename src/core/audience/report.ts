@@ -1,4 +1,4 @@
-import { type QualityFigures, shownQuality } from '../quality/shown.ts'
+import { type QualityFigures, shownQuality, startFailuresOf } from '../quality/shown.ts'
 import { csvLine } from '../usage/csv.ts'
 import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, type AudienceSpan, UNKNOWN_VALUES } from './query.ts'
 import {
@@ -149,13 +149,10 @@ export function audienceCsv(report: AudienceReport): string {
   return [[...COLUMNS, ...QUALITY_COLUMNS, 'startFailures'].join(), ...lines, ''].join('\r\n')
 }
 
-function cellsOf({ quality }: AudienceFigures): string[] {
-  const failures = Object.values(quality?.failures ?? {}).reduce((sum, n) => sum + n, 0)
-  return [
-    ...QUALITY_COLUMNS.map((name) => String(quality?.[name] ?? '')),
-    quality === undefined ? '' : String(failures),
-  ]
-}
+const cellsOf = ({ quality }: AudienceFigures): string[] => [
+  ...QUALITY_COLUMNS.map((name) => String(quality?.[name] ?? '')),
+  quality === undefined ? '' : String(startFailuresOf(quality)),
+]
 
 const SHORTER = { month: 'day', day: 'hour' } as const
 

@@ -12,8 +12,10 @@ import {
 import { clampReport, heightOf, type PlayerReport } from './playerReport.ts'
 
 const HOUR_MS = 3_600_000
-/** Hours of one session that the store has. Those before are in the rows of the audience. */
+/** Hours of one session that the store has by themselves. Those before are in the rows of the audience, and here one sum. */
 const HOURS_KEPT = 3
+/** In place of the hour of that sum: no hour that is measured. */
+const EARLIER = 0
 /** A session may report this often: one report in 15 seconds, and some more for pages that are hidden and shown. */
 const REPORT_EVERY_MS = 15_000
 const REPORTS_BEYOND = 5
@@ -33,6 +35,7 @@ const NOTHING: PlayerReport = { n: 0, played: 0, stalls: 0, stalled: 0, frames: 
  */
 export class SessionQuality {
   readonly #hours = new Map<number, Quality>()
+  #earlier: Quality | null = null
   #last: PlayerReport = NOTHING
   #offered = 0
   #sendsCmcd = false
@@ -105,7 +108,8 @@ export class SessionQuality {
 
   /** As the store has it. */
   toText(): string {
-    return JSON.stringify([...this.#hours].map(([hourMs, quality]) => [hourMs, packQuality(quality)]))
+    const earlier = this.#earlier === null ? [] : [[EARLIER, this.#earlier] as const]
+    return JSON.stringify([...earlier, ...this.#hours].map(([hourMs, quality]) => [hourMs, packQuality(quality)]))
   }
 
   #at(ms: number): Quality {
@@ -114,8 +118,11 @@ export class SessionQuality {
     if (found !== undefined) return found
     const made = noQuality()
     this.#hours.set(hourMs, made)
-    const [oldest] = [...this.#hours.keys()].toSorted((a, b) => a - b)
-    if (this.#hours.size > HOURS_KEPT && oldest !== undefined) this.#hours.delete(oldest)
+    const [oldest] = [...this.#hours].toSorted(([a], [b]) => a - b)
+    if (this.#hours.size > HOURS_KEPT && oldest !== undefined) {
+      this.#hours.delete(oldest[0])
+      addQuality((this.#earlier ??= noQuality()), oldest[1])
+    }
     return made
   }
 }
@@ -124,7 +131,7 @@ const hourOf = (ms: number): number => ms - (ms % HOUR_MS)
 
 const NO_HOURS: ReadonlyMap<number, Quality> = new Map()
 
-/** What the store has of a session, by hour. */
+/** What the store has of a session, by hour; what is before them under a time of its own. */
 export function qualityByHour(text: string | null): ReadonlyMap<number, Quality> {
   if (text === null) return NO_HOURS
   const hours = JSON.parse(text) as readonly (readonly [number, PackedQuality])[]

@@ -53,6 +53,10 @@ export function shownQuality(quality: Quality): QualityFigures {
   }
 }
 
+/** Sessions without a picture, for whatever reason. */
+export const startFailuresOf = ({ failures }: QualityFigures): number =>
+  Object.values(failures).reduce((sum, n) => sum + n, 0)
+
 const mean = (sum: number, n: number): number | null => (n === 0 ? null : sum / n)
 
 const rounded = (value: number | null, parts: number): number | null =>

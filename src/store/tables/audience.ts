@@ -6,6 +6,7 @@ import type { ViewerSession } from '../../core/audience/records.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
 import { type AudienceRow, DAY_MS, type SlotLength } from '../../core/audience/slots.ts'
 import { qualityByHour } from '../../core/quality/sessionQuality.ts'
+import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
@@ -249,6 +250,7 @@ const viewerOf = (row: RecordedRow): ViewerSession => ({
   endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
   bytesOut: row.bytes_out,
   bytesFromCaches: row.cache_bytes,
+  quality: viewerQualityOf(row.quality),
 })
 
 const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession => ({

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session, SessionScope } from '../../core/sessions/types.ts'
 import { statement, Verbs } from '../executor.ts'
@@ -265,4 +266,5 @@ const fromRow = (row: RowOf<'sessions'>): StoredSession => ({
   bytesIn: row.bytes_in,
   bytesOut: row.bytes_out,
   bytesFromCaches: row.cache_bytes,
+  quality: viewerQualityOf(row.quality),
 })

@@ -101,10 +101,13 @@ describe('the reports of one session', () => {
     expect(hours()).toEqual([[0, 3]])
   })
 
-  it('keep three hours', () => {
+  it('keep three hours, and the sum of those before', () => {
     const quality = new SessionQuality()
-    for (let hour = 0; hour < 5; hour++) quality.report({ ...TWO, n: hour + 1 }, at(hour * HOUR_MS + 60_000))
-    expect([...qualityByHour(quality.toText()).keys()].map((ms) => (ms - BEGIN) / HOUR_MS)).toEqual([2, 3, 4])
+    for (let hour = 0; hour < 5; hour++)
+      quality.report({ ...TWO, n: hour + 1, stalls: hour + 1 }, at(hour * HOUR_MS + 60_000))
+    const hours = qualityByHour(quality.toText())
+    expect([...hours.keys()]).toEqual([0, ...[2, 3, 4].map((hour) => BEGIN + hour * HOUR_MS)])
+    expect([...hours.values()].map(({ sums }) => sums.stalls)).toEqual([2, 1, 1, 1])
   })
 
   it('start once, or fail to', () => {
@@ -193,6 +196,8 @@ it('refuses a report with the field that is wrong', () => {
   expect(errorOf({ ...ONE, stalls: undefined })).toBe('stalls is missing')
   expect(errorOf({ ...ONE, stalls: -1 })).toBe('stalls must be a whole number from 0')
   expect(errorOf({ ...ONE, start: 1.5 })).toBe('start must be a whole number from 0')
+  for (const absurd of ['1e300', '-1e300', '"7"', 'true', 'null', '[7]', '9007199254740993'])
+    expect(errorOf(JSON.stringify(ONE).replace('"played":50000', `"played":${absurd}`))).toMatch(/^played (must|is)/)
   expect(errorOf({ ...ONE, n: 0 })).toBe('n must be at least 1')
   expect(errorOf({ ...ONE, failed: 'rain' })).toMatch(/^failed must be one of not_connected, /)
   expect(errorOf({ ...ONE, bytes: 7 })).toBe('"bytes" is not a field of a report')

@@ -210,6 +210,15 @@ test('how well it played is shown by stream, as the player reported it', async (
   const figure = (name: string) => card.locator('.figs div', { hasText: name }).locator('dd').first().textContent()
   expect(await figure('First picture')).toMatch(/^[\d.]+ s$/)
   expect(await figure('Failed to start')).toBe('0')
+  // One hour of one player is no line: the plots show a point, and their tables the values.
+  expect(await card.getByRole('img').count()).toBe(2)
+  await card.getByText('As a table').first().click()
+  await card.getByRole('row', { name: / \d+ \d+$/ }).waitFor()
+  await card.getByText('As a table').last().click()
+  await card
+    .getByRole('row', { name: / [\d.]+ s$/ })
+    .first()
+    .waitFor()
   const [head, row = ''] = await savedCsv(() => card.getByRole('button', { name: 'CSV' }).click())
   expect(head).toBe(
     'streamName,players,started,startSecondsMedian,startSeconds95,playedSeconds,stalls,stalledSeconds,startFailures',

@@ -16,6 +16,7 @@ import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
+import { viewerQualityFields } from '../usage/qualityData.ts'
 
 const TAG = 'sessions'
 
@@ -142,6 +143,9 @@ const SessionAnswer = Type.Object({
       bytesOut: Type.Integer({ description: 'Handed to its socket, and sent to it by caches.' }),
       bytesFromCaches: Type.Optional(
         Type.Integer({ description: 'The part of `bytesOut` that caches sent, from their logs; absent if none.' }),
+      ),
+      quality: Type.Optional(
+        Type.Object(viewerQualityFields, { description: 'How well it played. Absent: its player did not report.' }),
       ),
     }),
   ),

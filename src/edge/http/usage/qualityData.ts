@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { START_FAILURES } from '../../../core/quality/playerReport.ts'
+import { VIEWER_QUALITY, type ViewerQuality } from '../../../core/quality/viewerQuality.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const orNull = (description: string) =>
@@ -38,4 +39,18 @@ export const QualityData = Type.Object(
     ),
   },
   { description: 'How well it played. Absent: no player reported.' },
+)
+
+const TEXTS: Partial<Record<keyof ViewerQuality, readonly string[]>> = {
+  reportedBy: ['player', 'cmcd'],
+  startFailure: START_FAILURES,
+}
+
+/** How well one session played: the same fields in records and in the list of sessions. */
+export const viewerQualityFields = Object.fromEntries(
+  Object.entries(VIEWER_QUALITY).map(([name, description]) => {
+    const texts = TEXTS[name as keyof ViewerQuality]
+    const value = texts === undefined ? Type.Number({ minimum: 0 }) : Type.Enum([...texts])
+    return [name, Type.Union([value, Type.Null()], { description })]
+  }),
 )

@@ -16,6 +16,7 @@ import { sayRetryAfter } from '../limits.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
 import { wantsCsv } from './csv.ts'
+import { viewerQualityFields } from './qualityData.ts'
 
 /** Downloads at once of one account, and of all accounts at a node: each reads the store for as long as its client reads. */
 const OF_ACCOUNT = 2
@@ -171,4 +172,5 @@ const ViewerRecordLine = Type.Object({
   device: orNull('As in the audience.'),
   browser: orNull('As in the audience.'),
   endReason: orNull('As in logs.'),
+  ...viewerQualityFields,
 })

@@ -112,6 +112,13 @@ const sizeOf = ({ clientWidth, clientHeight }: HTMLElement): { width: number; he
   height: Math.max(100, clientHeight || 160),
 })
 
+/** A value between two that are not known is on no line: it is a point. */
+const alone: uPlot.Series.Points.Filter = ({ data }, line) => {
+  const values = data[line] ?? []
+  const isMissing = (at: number): boolean => (values[at] ?? null) === null
+  return Array.from(values, (_, at) => at).filter((at) => !isMissing(at) && isMissing(at - 1) && isMissing(at + 1))
+}
+
 function optionsOf(
   root: HTMLElement,
   lines: readonly Line[],
@@ -141,7 +148,7 @@ function optionsOf(
         stroke: colour(`--plot-${number}`),
         width: 1.6,
         dash: DASHES[number - 1] ?? [],
-        points: { show: false },
+        points: { show: true, size: 4, filter: alone },
       })),
     ],
   }

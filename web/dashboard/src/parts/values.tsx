@@ -10,6 +10,7 @@ const year = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', y
 const whole = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
 const plain = new Intl.NumberFormat(locale)
 const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
+const parts = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
 
 /** A time in the zone of the person who reads; UTC in its title. `isWhole`: date and time. */
 export function Time({ at, isWhole = false }: { readonly at: string; readonly isWhole?: boolean }) {
@@ -25,6 +26,9 @@ export function Time({ at, isWhole = false }: { readonly at: string; readonly is
 
 /** A whole number, grouped. */
 export const count = (value: number): string => plain.format(value)
+
+/** Seconds and their hundredths; null: a dash. */
+export const seconds = (value: number | null): string => (value === null ? '–' : `${parts.format(value)} s`)
 
 /** Bytes in decimal units, three digits. */
 export function bytes(value: number): string {

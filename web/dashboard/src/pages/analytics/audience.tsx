@@ -52,7 +52,13 @@ export function Audience({ span, query }: { readonly span: Span; readonly query:
         <p class="note">{text.note(asked.timeZone)}</p>
       </Card>
       {data && (
-        <Quality total={data.total.quality} rows={rows} by={asked.by} shown={(value) => shownValue(asked.by, value)} />
+        <Quality
+          total={data.total.quality}
+          series={data.series ?? []}
+          rows={rows}
+          asked={asked}
+          shown={(value) => shownValue(asked.by, value)}
+        />
       )}
     </>
   )

@@ -1,36 +1,39 @@
 import type { Answer, readAudience } from '#api/tokens.ts'
+import { Legends } from '../../parts/legend.tsx'
 import { Card } from '../../parts/page.tsx'
+import { type Line, Plot } from '../../parts/plot.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { count } from '../../parts/values.tsx'
+import { count, seconds } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
-import type { Division } from './audienceQuery.ts'
+import type { AudienceQuery } from './audienceQuery.ts'
 import { CsvButton } from './csvButton.tsx'
-import { failuresOf, stalledShare, stallsPerHour } from './qualityFigures.ts'
+import { failuresOf, stalledShare, stallsOf, stallsPerHour } from './qualityFigures.ts'
 
 const text = words.analytics.quality
 
 type Report = Answer<typeof readAudience>
 type Quality = NonNullable<Report['total']['quality']>
 type Row = NonNullable<Report['by']['country']>[number]
+type Series = NonNullable<Report['series']>
 type Reported = { readonly value: string; readonly quality: Quality }
 
 const short = new Intl.NumberFormat(words.locale, { maximumFractionDigits: 2 })
 const percents = new Intl.NumberFormat(words.locale, { style: 'percent', maximumFractionDigits: 2 })
 
-const seconds = (value: number | null): string => (value === null ? '–' : text.seconds(short.format(value)))
 const percent = (share: number | null): string => (share === null ? '–' : percents.format(share))
 const number = (value: number | null): string => (value === null ? '–' : short.format(value))
 
 interface Props {
   readonly total: Quality | undefined
+  readonly series: Series
   readonly rows: readonly Row[]
-  readonly by: Division
+  readonly asked: AudienceQuery
   /** How a value of the division is written. */
   readonly shown: (value: string) => string
 }
 
 /** How well it played, as players report it. */
-export function Quality({ total, rows, by, shown }: Props) {
+export function Quality({ total, series, rows, asked: { by, resolution }, shown }: Props) {
   const reported = rows.flatMap(({ value, quality }) => (quality === undefined ? [] : [{ value, quality }]))
   return (
     <Card title={text.title} aside={total && <CsvButton name="sluice-quality.csv" rows={csvOf(by, reported)} />}>
@@ -40,6 +43,7 @@ export function Quality({ total, rows, by, shown }: Props) {
         <>
           {total.players > 0 && <Figures quality={total} />}
           {total.cmcd.players > 0 && <Cmcd cmcd={total.cmcd} />}
+          <OverTime series={series} resolution={resolution} />
           {reported.length > 0 && (
             <Table
               caption={text.by(words.analytics.audience.by[by])}
@@ -85,6 +89,25 @@ function Cmcd({ cmcd }: { readonly cmcd: Quality['cmcd'] }) {
   )
 }
 
+function OverTime({ series, resolution }: Pick<AudienceQuery, 'resolution'> & { readonly series: Series }) {
+  const times = series.map(({ time }) => Date.parse(time) / 1000)
+  const of = <T,>(figure: (quality: Quality) => T): (T | null)[] =>
+    series.map(({ quality }) => (quality === undefined ? null : figure(quality)))
+  const counts: readonly Line[] = [
+    { label: text.failures, colour: 1, values: of(({ failures }) => failuresOf(failures)) },
+    { label: text.stallsTitle, colour: 2, values: of(stallsOf) },
+  ]
+  const behind: readonly Line[] = [{ label: text.behind, colour: 1, values: of(({ behindSeconds }) => behindSeconds) }]
+  return (
+    <>
+      <Legends lines={counts} />
+      <Plot sentence={text.overTime[resolution]} times={times} format={count} lines={counts} />
+      <Legends lines={behind} />
+      <Plot sentence={text.behindOverTime[resolution]} times={times} format={seconds} lines={behind} />
+    </>
+  )
+}
+
 function List({ figures }: { readonly figures: readonly (readonly [string, string, string])[] }) {
   return (
     <dl class="figs">
@@ -104,7 +127,7 @@ const reasonsOf = (failures: Quality['failures']): string =>
     .map(([reason, n]) => `${text.reasons[reason as keyof typeof text.reasons] ?? reason} ${count(n)}`)
     .join(' · ')
 
-const columnsOf = (by: Division, shown: Props['shown']): readonly Column<Reported>[] => [
+const columnsOf = (by: AudienceQuery['by'], shown: Props['shown']): readonly Column<Reported>[] => [
   { id: 'value', title: words.analytics.audience.by[by], cell: ({ value }) => shown(value) },
   {
     id: 'players',
@@ -126,7 +149,7 @@ const columnsOf = (by: Division, shown: Props['shown']): readonly Column<Reporte
     title: text.stallsTitle,
     kind: 'number',
     priority: 3,
-    cell: ({ quality }) => count(quality.stalls + quality.cmcd.starved),
+    cell: ({ quality }) => count(stallsOf(quality)),
   },
 ]
 
@@ -140,7 +163,7 @@ const CSV_COLUMNS = [
   'stalledSeconds',
 ] as const
 
-const csvOf = (by: Division, rows: readonly Reported[]) => [
+const csvOf = (by: AudienceQuery['by'], rows: readonly Reported[]) => [
   [by, ...CSV_COLUMNS, 'startFailures'],
   ...rows.map(({ value, quality }) => [
     value,

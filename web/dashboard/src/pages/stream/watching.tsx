@@ -2,18 +2,24 @@ import { useState } from 'preact/hooks'
 import { type Answer, endSession, listSessions } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { sessionNews } from '../../live.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { bytes, count, Since } from '../../parts/values.tsx'
+import { bytes, count, seconds, Since } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.stream
+const played = words.analytics.quality
 
 type Session = Answer<typeof listSessions>[number]
+
+/** Players report once a minute. */
+const REPORTS = { slowMs: 30_000 }
 
 /** The viewers of a stream. `viewers`: their number now; the list is loaded again when it changes. */
 export function Watching({ streamName, viewers }: { readonly streamName: string; readonly viewers: number }) {
@@ -23,6 +29,7 @@ export function Watching({ streamName, viewers }: { readonly streamName: string;
       callPage(listSessions, { query: { streamName, action: 'view', limit: 50, cursor } }, { signal }),
     [streamName, viewers],
   )
+  useFollow(sessionNews, list.reload, REPORTS)
   const end = async ({ id, address }: Session): Promise<void> => {
     await call(endSession, { path: { sessionId: id } })
     setEnded((before) => new Set([...before, id]))
@@ -50,6 +57,17 @@ export function Watching({ streamName, viewers }: { readonly streamName: string;
 
 const none = <span class="faint">–</span>
 
+const startOf = (quality: Session['quality']): string =>
+  quality?.startFailure ? played.reasons[quality.startFailure] : seconds(quality?.startSeconds ?? null)
+
+function stalledOf(quality: Session['quality']): string {
+  const { stalls = null, stalledSeconds = null } = quality ?? {}
+  if (stalls === null) return seconds(null)
+  return stalls === 0 || stalledSeconds === null
+    ? count(stalls)
+    : played.stallsFor(count(stalls), seconds(stalledSeconds))
+}
+
 const hostOf = (origin: string): string => URL.parse(origin)?.host ?? origin
 
 function columnsOf(end: (one: Session) => Promise<void>): Column<Session>[] {
@@ -69,6 +87,15 @@ function columnsOf(end: (one: Session) => Promise<void>): Column<Session>[] {
     { id: 'tracking', title: text.trackingId, priority: 3, cell: ({ trackingId }) => trackingId ?? none },
     { id: 'for', title: text.since, kind: 'number', cell: ({ startedOn }) => <Since since={startedOn} /> },
     { id: 'sent', title: text.sent, kind: 'number', priority: 2, cell: ({ bytesOut }) => bytes(bytesOut) },
+    { id: 'start', title: played.start, kind: 'number', priority: 3, cell: ({ quality }) => startOf(quality) },
+    { id: 'stalls', title: played.stallsTitle, kind: 'number', priority: 3, cell: ({ quality }) => stalledOf(quality) },
+    {
+      id: 'behind',
+      title: played.behind,
+      kind: 'number',
+      priority: 3,
+      cell: ({ quality }) => seconds(quality?.behindSeconds ?? null),
+    },
     ...(canChange()
       ? [
           {
