@@ -84,7 +84,8 @@ describe('the page at /watch', () => {
     const page = await (await get(`/watch/${sluice.accountId}/show`)).text()
     expect(page.replaceAll(sluice.base, '')).not.toMatch(/<script>|<style| style=|\/\//)
     for (const [, named = ''] of page.matchAll(/(?:src|href)="([^"]*)"/g)) {
-      expect([named, (await get(new URL(named, 'http://host/watch/a/b').pathname)).status]).toEqual([named, 200])
+      const { pathname, search } = new URL(named, 'http://host/watch/a/b')
+      expect([named, (await get(pathname + search)).status]).toEqual([named, 200])
     }
   })
 
@@ -196,6 +197,87 @@ describe('the preview of a link to a stream', () => {
     const etag = (await get(path)).headers.get('etag') ?? ''
     expect((await get(path, { 'if-none-match': etag })).status).toBe(304)
     expect((await get(`${path}2`, { 'if-none-match': etag })).status).toBe(200)
+  })
+})
+
+describe('oEmbed', () => {
+  const linkTo = (path: string): string => `${sluice.base}/watch/${sluice.accountId}/${path}`
+  const asked = async (url: string, more = '') => {
+    const answer = await get(`/oembed?url=${encodeURIComponent(url)}${more}`)
+    return { status: answer.status, text: await answer.text() }
+  }
+  const oembed = async (url: string, more?: string) => JSON.parse((await asked(url, more)).text)
+
+  it('answers with the player of an open stream, which its page names', async () => {
+    const page = await (await get(`/watch/${sluice.accountId}/show`)).text()
+    const [, href = ''] = /<link rel="alternate" type="application\/json\+oembed" href="([^"]*)"/.exec(page) ?? []
+    const answer = await fetch(href)
+    expect([answer.headers.get('content-type'), answer.headers.get('access-control-allow-origin')]).toEqual([
+      expect.stringMatching(/^application\/json/),
+      '*',
+    ])
+    expect(await answer.json()).toEqual({
+      type: 'video',
+      version: '1.0',
+      title: 'show',
+      provider_name: 'Sluice',
+      provider_url: `${sluice.base}/`,
+      width: 640,
+      height: 360,
+      html: expect.stringContaining(`<iframe src="${linkTo('show')}" title="show" width="640" height="360"`),
+    })
+  })
+
+  it.each([
+    ['&maxwidth=320', [320, 180]],
+    ['&maxheight=180', [320, 180]],
+    ['&maxwidth=320&maxheight=1000', [320, 180]],
+    ['&maxwidth=99999', [1920, 1080]],
+    ['&maxwidth=200&format=json', [200, 112]],
+    ['&maxwidth=199', [undefined, undefined]],
+    ['&maxheight=1', [undefined, undefined]],
+  ])('keeps to the size of %s', async (more, [width, height]) => {
+    const type = width === undefined ? 'link' : 'video'
+    expect(await oembed(linkTo('show'), more)).toMatchObject({ type, ...(width ? { width, height } : {}) })
+  })
+
+  it('says no more of a secured stream than its link does, whether it exists or not, and repeats no token', async () => {
+    const { token } = await subscribe({})
+    const { text } = await asked(linkTo(`club?token=${token}`))
+    expect(JSON.parse(text)).toMatchObject({ type: 'link', title: 'club' })
+    expect(text).not.toMatch(new RegExp(`html|${token}`))
+    expect(await oembed(linkTo(`show?token=${token}#x`))).toEqual(await oembed(linkTo('show')))
+    expect(await oembed(`${sluice.base}/watch/nobody/club`)).toMatchObject({ title: 'club' })
+    expect((await sluice.call('GET', '/api/access/log')).json.data).toEqual([])
+  })
+
+  it('escapes names', async () => {
+    const name = `a"><script>alert(1)</script>`
+    expect((await oembed(linkTo(encodeURIComponent(name)))).html).not.toMatch(/<script|"></)
+  })
+
+  it.each([
+    ['another server', () => 'https://other.example.com/watch/a/show', 404],
+    ['a server whose name begins so', () => `${sluice.base}.example.com/watch/a/show`, 404],
+    ['another page', () => `${sluice.base}/api/docs`, 404],
+    ['a part too many', () => linkTo('show/more'), 404],
+    ['a path out of /watch', () => linkTo('../../api/docs'), 404],
+    ['no encoding', () => linkTo('%zz'), 404],
+    ['a control character', () => linkTo('a%00b'), 404],
+    ['no address', () => 'show', 404],
+    ['a long address', () => linkTo('x'.repeat(3000)), 404],
+  ])('of %s is refused', async (_name, url, status) => {
+    expect((await asked(url())).status).toBe(status)
+  })
+
+  it.each([
+    ['', 400],
+    ['?url=a&url=b', 400],
+    ['?url=a&maxwidth=0', 400],
+    ['?url=a&maxheight=1e3', 400],
+    ['?url=a&format=xml', 501],
+  ])('refuses %j with %i', async (query, status) => {
+    expect((await get(`/oembed${query}`)).status).toBe(status)
   })
 })
 

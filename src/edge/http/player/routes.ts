@@ -12,7 +12,8 @@ import { errorHandler } from '../problem.ts'
 import { sendFile, type StaticType, withoutSlash } from '../staticFile.ts'
 import { storedTextAt } from '../storedText.ts'
 import { watchPolicies } from './policy.ts'
-import { sendWatchPage } from './watchPage.ts'
+import { oembedOf, readOembed } from './oembed.ts'
+import { sendWatchPage, type WatchLink } from './watchPage.ts'
 
 const BUILT = new URL('../../../../build/player/', import.meta.url)
 
@@ -31,7 +32,8 @@ const FILES: readonly (readonly [path: string, file: URL, type: StaticType])[] =
 
 const NOT_BUILT = 'The player is not built on this server. Its operator runs: npm ci && npm run build:player'
 
-type Watch = { Params: { accountId: string; streamName: string }; Querystring: { token?: unknown } }
+type Stream = Pick<WatchLink, 'accountId' | 'streamName'>
+type Watch = { Params: Stream; Querystring: { token?: unknown } }
 
 export interface PlayerOptions {
   readonly peerOf: PeerOf
@@ -41,8 +43,23 @@ export interface PlayerOptions {
   readonly facts: () => Omit<AddressFacts, 'accountId' | 'scheme' | 'host'>
 }
 
-/** The player and the client library, which pages of every origin may load, and the page around the player. */
+/** The player and the client library, which pages of every origin may load, the page around the player, and its oEmbed. */
 export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNodes, facts }: PlayerOptions): void {
+  const baseOf = (request: FastifyRequest): string =>
+    publicAddresses({ ...facts(), accountId: '', ...requestedAt(ctx, request) }).base
+  const viewerOf = ({ socket, headers }: FastifyRequest, { accountId, streamName }: Stream) =>
+    ({
+      action: 'view',
+      protocol: 'whep',
+      accountId,
+      streamName,
+      address: peerOf(socket.remoteAddress, headers),
+    }) as const
+  const linkTo = async (request: FastifyRequest, stream: Stream): Promise<WatchLink> => ({
+    base: baseOf(request),
+    ...stream,
+    ...(await linkPreviewOf(ctx, viewerOf(request, stream))),
+  })
   for (const [path, file, type] of FILES) {
     app.get(`/${path}`, (request, reply) => {
       // A module of another origin needs this.
@@ -59,18 +76,21 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNo
     if (page === null) return notBuilt(reply)
     const { token } = request.query
     const presented = typeof token === 'string' && token !== '' ? token : null
-    const address = peerOf(request.socket.remoteAddress, request.headers)
-    const viewer = { action: 'view', protocol: 'whep', accountId, streamName, address } as const
-    const embedding = await embeddingOf(ctx, { ...viewer, presented })
+    const embedding = await embeddingOf(ctx, { ...viewerOf(request, request.params), presented })
     // A page that is cross-origin isolated shows only frames that are, too.
     reply.headers({
       'Content-Security-Policy': watchPolicies(hasNodes, embedding),
       'Cross-Origin-Embedder-Policy': 'require-corp',
       'Cross-Origin-Resource-Policy': 'cross-origin',
     })
-    const { base } = publicAddresses({ ...facts(), accountId, ...requestedAt(ctx, request) })
-    const preview = await linkPreviewOf(ctx, viewer)
-    return sendWatchPage(request, reply, page, { base, accountId, streamName, ...preview })
+    return sendWatchPage(request, reply, page, await linkTo(request, { accountId, streamName }))
+  })
+  app.get<{ Querystring: Record<string, unknown> }>('/oembed', async (request, reply) => {
+    reply.headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' })
+    const read = readOembed(request.query, baseOf(request))
+    if (!read.ok) return reply.code(read.error.status).type('text/plain; charset=utf-8').send(read.error.text)
+    const { size, ...stream } = read.value
+    return reply.send(oembedOf(await linkTo(request, stream), size))
   })
 }
 

@@ -53,5 +53,8 @@ function previewOf({ base, accountId, streamName, isOpen, hasThumbnail }: WatchL
   }
   meta.push(['twitter:card', hasThumbnail ? 'summary_large_image' : 'summary'])
   const tags = meta.map(([property, content]) => html`<meta property="${property}" content="${content}" />`)
+  const oembed = `${base}/oembed?url=${encodeURIComponent(url)}`
+  if (isOpen)
+    tags.push(html`<link rel="alternate" type="application/json+oembed" href="${oembed}" title="${streamName}" />`)
   return [html`<title>${streamName}</title>`, ...tags].map(({ text }) => text).join('\n    ')
 }

@@ -1,0 +1,78 @@
+import { err, ok, type Result } from '../../../base/result.ts'
+import { checkStreamName } from '../../../core/access/streamName.ts'
+import { html } from '../docs/html.ts'
+import type { WatchLink } from './watchPage.ts'
+
+// oEmbed 1.0 (https://oembed.com): how a site that finds a link to `/watch` shows it.
+
+const URL_MAX = 2048
+/** What the page in the frame may do. */
+const ALLOWED = 'autoplay; fullscreen; picture-in-picture'
+const WIDTH = { default: 640, min: 200, max: 1920 }
+
+/** What a site asks for. */
+interface OembedQuery {
+  readonly accountId: string
+  readonly streamName: string
+  /** Pixels, 16:9. Null: the player does not fit. */
+  readonly size: { readonly width: number; readonly height: number } | null
+}
+
+/** 404: no link to a stream of this server. 501: a format other than JSON. */
+interface OembedRefusal {
+  readonly status: 400 | 404 | 501
+  readonly text: string
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+/** @param base the public address of Sluice, without a slash at its end */
+export function readOembed(query: Given, base: string): Result<OembedQuery, OembedRefusal> {
+  const { url, format = 'json' } = query
+  if (typeof url !== 'string') return refuse(400, 'Bad request: url is required, once')
+  if (format !== 'json') return refuse(501, 'Not implemented: only the format json')
+  const [most, tallest] = [boundOf(query['maxwidth']), boundOf(query['maxheight'])]
+  if (most === undefined || tallest === undefined)
+    return refuse(400, 'Bad request: maxwidth and maxheight must be whole numbers of pixels')
+  const stream = streamAt(url, base)
+  if (stream === null) return refuse(404, `Not found: url is no link to a stream at ${base}/watch/`)
+  const width = Math.floor(Math.min(most ?? WIDTH.default, ((tallest ?? WIDTH.max) * 16) / 9, WIDTH.max))
+  return ok({ ...stream, size: width < WIDTH.min ? null : { width, height: Math.floor((width * 9) / 16) } })
+}
+
+const refuse = (status: OembedRefusal['status'], text: string): Result<never, OembedRefusal> => err({ status, text })
+
+/** Null: none. Undefined: it is wrong. */
+function boundOf(given: unknown): number | null | undefined {
+  if (given === undefined) return null
+  return typeof given === 'string' && /^[1-9]\d{0,5}$/.test(given) ? Number(given) : undefined
+}
+
+/** The stream that a link leads to. What else the link has, such as a token, is dropped. */
+function streamAt(url: string, base: string): Pick<OembedQuery, 'accountId' | 'streamName'> | null {
+  const link = url.length <= URL_MAX && URL.canParse(url) ? new URL(url) : null
+  const prefix = `${base}/watch/`
+  const address = link === null ? '' : `${link.origin}${link.pathname}`
+  const parts = address.startsWith(prefix) ? address.slice(prefix.length).split('/') : []
+  try {
+    const [accountId, streamName, ...more] = parts.map(decodeURIComponent)
+    if (!accountId || streamName === undefined || more.length > 0 || checkStreamName(streamName) !== null) return null
+    return { accountId, streamName }
+  } catch {
+    return null
+  }
+}
+
+/**
+ * The player of an open stream. Of any other stream it says no more than the link, whether it exists or not, and the site shows
+ * the link.
+ */
+export function oembedOf({ base, accountId, streamName, isOpen }: WatchLink, size: OembedQuery['size']): object {
+  const about = { version: '1.0', title: streamName, provider_name: 'Sluice', provider_url: `${base}/` }
+  if (!isOpen || size === null) return { type: 'link', ...about }
+  const src = `${base}/watch/${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
+  const { width, height } = size
+  const pixels = html`width="${width}" height="${height}"`
+  const frame = html`<iframe src="${src}" title="${streamName}" ${pixels} allow="${ALLOWED}" style="border: 0"></iframe>`
+  return { type: 'video', ...about, width, height, html: frame.text }
+}
