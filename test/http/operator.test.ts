@@ -106,14 +106,15 @@ describe('the doctor', () => {
 
 describe('the backup', () => {
   const read = async () => (await sluice.call('GET', '/api/server/backup')).json.data
-  const file = (headers?: Record<string, string>) =>
-    fetch(`${sluice.base}/api/server/backup/file`, {
-      headers: { authorization: `Bearer ${sluice.secret}`, ...headers },
+  const file = (cookie: string, headers?: Record<string, string>) =>
+    fetch(`${sluice.base}/dashboard/api/server/backup/file`, {
+      headers: { cookie, 'x-sluice-dashboard': '1', 'sec-fetch-site': 'same-origin', ...headers },
     })
 
   it('is made beside the server, one at a time, fetched as it is, and both are on record', async () => {
     expect(await read()).toEqual({ node: sluice.app.ctx.sessions.node, engine: 'sqlite', isRunning: false })
-    expect((await file()).status).toBe(404)
+    const { cookie } = await browserOf(sluice)
+    expect((await file(cookie)).status).toBe(404)
     await makeToken(sluice, 'publish', { label: 'Saved' })
     const begin = () => sluice.call('POST', '/api/server/backup')
     const statuses = (await Promise.all([begin(), begin()])).map(({ status }) => status)
@@ -124,11 +125,11 @@ describe('the backup', () => {
     expect(latest).toMatchObject({ accounts: 1, tokens: 1, version: VERSION })
     expect(latest.sealedBy).toHaveLength(1)
 
-    const fetched = await file()
+    const fetched = await file(cookie)
     const content = Buffer.from(await fetched.arrayBuffer())
     expect(content.length).toBe(latest.bytes)
     expect(fetched.headers.get('content-disposition')).toMatch(/^attachment; filename="sluice-[\dTZ-]+\.tar"$/)
-    expect(await (await file({ range: 'bytes=0-9' })).text()).toBe('sluice.db\0')
+    expect(await (await file(cookie, { range: 'bytes=0-9' })).text()).toBe('sluice.db\0')
     const saved = join(sluice.dataDir, 'fetched.tar')
     writeFileSync(saved, content)
     const checked = await withBackupFile(saved, async (backup) => backup.check())
@@ -139,7 +140,12 @@ describe('the backup', () => {
     })
     const rows = await sluice.app.ctx.store.read.audit.recent(sluice.accountId, 3)
     expect(rows.map(({ action }) => action)).toEqual(['backup.download', 'backup.download', expect.anything()])
-    expect(rows.map(({ actor }) => actor.kind)).toContain('secret')
+    expect(rows.map(({ actor }) => actor.kind)).toContain('user')
+  })
+
+  it('is not fetched with an API secret, which gives no access to users', async () => {
+    const { status, text } = await sluice.call('GET', '/api/server/backup/file')
+    expect([status, text]).toEqual([403, expect.stringContaining('password hashes')])
   })
 
   const deskWith = (over: PartialConfig): LocalBackups => {

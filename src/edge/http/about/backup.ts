@@ -80,11 +80,15 @@ export function backupRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf,
   app.get(
     `${PATH}/file`,
     {
-      ...document('server', 'Fetch the last backup, or a range of it; one request at a time', {
-        operationId: 'downloadBackup',
-        answer: Type.Any({ description: '`application/x-tar`' }),
-      }),
-      preHandler,
+      ...document(
+        'server',
+        'Fetch the last backup, or a range of it; one request at a time, of an admin in the dashboard',
+        {
+          operationId: 'downloadBackup',
+          answer: Type.Any({ description: '`application/x-tar`' }),
+        },
+      ),
+      preHandler: [preHandler, sessionsOnly],
     },
     async (request, reply) => {
       const { latest } = await desk.read()
@@ -100,6 +104,12 @@ export function backupRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf,
       return send(request, reply, desk.file, latest)
     },
   )
+}
+
+/** An API secret gives no access to users, and a backup has the hashes of their passwords. */
+async function sessionsOnly({ user }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  const why = 'Forbidden: a backup has the password hashes of users; an admin fetches it in the dashboard'
+  return user ? undefined : sendFailure(reply, failure('forbidden', why))
 }
 
 const send = (request: FastifyRequest, reply: FastifyReply, path: string, { createdAt, bytes }: LatestBackup) =>
