@@ -10,6 +10,8 @@ export interface CameraOptions {
   readonly login?: { readonly user: string; readonly password: string; readonly scheme: 'Basic' | 'Digest' }
   /** Default: none. */
   readonly audio?: 'aac' | 'pcmu'
+  /** It numbers each audio packet, and does not send each one that this divides. */
+  readonly losesAudio?: number
   /** The encoding that the description names for video; default H264. */
   readonly encoding?: string
   /** Answers a request itself. Undefined: the camera answers. */
@@ -90,7 +92,10 @@ export class RtspCamera {
   async #take(track: number): Promise<number> {
     const socket = createSocket('udp4')
     this.#udp.push(socket)
+    const { losesAudio = 0 } = this.#options
+    let count = 0
     socket.on('message', (packet) => {
+      if (track === 1 && ++count % losesAudio === 0) return
       const head = Buffer.from([0x24, track * 2, packet.length >> 8, packet.length & 0xff])
       for (const client of this.#clients) if (this.#plays.has(client)) client.write(Buffer.concat([head, packet]))
     })

@@ -276,7 +276,7 @@ describe('a pulled source', () => {
 
   test('over RTSP plays with its login, is measured, and plays again when the camera is back', async () => {
     const login = { user: 'viewer', password: 'camera-password-1', scheme: 'Digest' } as const
-    const camera = await RtspCamera.start({ login, audio: 'aac' })
+    const camera = await RtspCamera.start({ login, audio: 'aac', losesAudio: 10 })
     const { port } = camera
     const url = `rtsp://viewer:${login.password}@127.0.0.1:${port}/stream1`
     const { channelId, engineId, ingestId } = await makePull(live, 'rtsp-pull', url)
@@ -285,6 +285,7 @@ describe('a pulled source', () => {
     const source = () => live.made('GET', `/monitoring/ingests/${ingestId}`)
     await until(async () => (await source()).metrics.at(-1)?.bitrate.total > 20_000, 'a bitrate')
     expect(await source()).toMatchObject({ status: 'connected', protocol: 'rtsp', metrics: expect.any(Array) })
+    await until(async () => (await source()).metrics.at(-1)?.packetLoss > 0, 'what the camera did not send')
     const encoded = async () => (await live.made('GET', `/monitoring/engines/${engineId}`)).renditions[0]?.metrics ?? []
     await until(async () => (await encoded()).at(-1)?.framerate > 10, 'a frame rate')
     const { stdout: processes } = await exec('ps', ['-eww', '-o', 'args'])

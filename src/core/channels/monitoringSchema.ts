@@ -65,7 +65,8 @@ export const IngestMonitoring = Type.Object(
         time,
         packetLoss: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
           description:
-            'Share of the packets that did not come at first. Null over RTMP: TCP repeats what is lost by itself.',
+            'Share of the packets that did not come at first; over RTSP, those that the camera numbers and does not send. ' +
+            'Null over RTMP: TCP repeats what is lost by itself.',
         }),
         rtt: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
           description: 'Round trip, milliseconds. Null over RTMP, which does not tell it.',

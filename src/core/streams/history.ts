@@ -93,7 +93,7 @@ export const HISTORY_FIGURES = {
   bitrateIn: 'Bits per second.',
   frameRate: 'Frames per second that came.',
   keyframeMs: 'The longest time between two keyframes.',
-  packetLoss: 'Share of packets, from 0 to 1, that did not come at first. WHIP and SRT.',
+  packetLoss: 'Share of packets, from 0 to 1, that did not come at first. WHIP, SRT and RTSP.',
   roundTripMs: 'To the publisher and back. WHIP and SRT.',
 } as const satisfies Partial<Record<keyof HealthFigures, string>>
 

@@ -17,7 +17,7 @@ export const SOURCE_FIGURES = {
   skewMs: 'How much later the audio comes than the video of the same time; negative: earlier.',
   behindMs: 'How much later media comes than at its best in the last minute.',
   clockJumps: 'How often the clock of the publisher was set, in the last minute.',
-  packetLoss: 'Share of packets, from 0 to 1, that did not come at first, in the last ten seconds. WHIP and SRT.',
+  packetLoss: 'Share of packets, from 0 to 1, that did not come at first, in the last ten seconds. WHIP, SRT and RTSP.',
   packetsGivenUp: 'Share of packets that did not come again in time either, in the last ten seconds. SRT.',
   jitterMs: 'How unevenly packets come (RFC 3550 section 6.4.1). WHIP.',
   roundTripMs: 'To the publisher and back. WHIP: known when a lost packet has come again.',

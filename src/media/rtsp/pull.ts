@@ -3,6 +3,7 @@ import { AAC, words } from '../ffmpeg/arguments.ts'
 import { concatScript } from '../ffmpeg/concatScript.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import type { LinkTotals } from '../measure/linkMeter.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import {
   type PulledSource,
@@ -77,6 +78,10 @@ export class RtspPull implements PulledSource {
 
   get bytesIn(): number {
     return this.#relay.received
+  }
+
+  get link(): LinkTotals {
+    return this.#relay.gaps.totals
   }
 
   async start(): Promise<void> {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { RtspReplies, type RtspReply } from './replies.ts'
+import { SequenceGaps } from './sequenceGaps.ts'
 
 export interface RtspRelayOptions {
   /** The connection to the source. */
@@ -19,6 +20,8 @@ export interface RtspRelayOptions {
 export class RtspRelay {
   readonly #options: RtspRelayOptions
   readonly #replies: RtspReplies
+  /** In the packets of the source. */
+  readonly gaps = new SequenceGaps()
   #server: Server | null = null
   #client: Socket | null = null
   /** Bytes that the source has sent. */
@@ -26,7 +29,7 @@ export class RtspRelay {
 
   constructor(options: RtspRelayOptions) {
     this.#options = options
-    this.#replies = new RtspReplies(options.judge)
+    this.#replies = new RtspReplies(options.judge, (packet) => this.gaps.take(packet))
     const { source, ended } = options
     source.on('data', (chunk: Buffer) => this.#fromSource(chunk))
     source.on('close', () => ended(null))

@@ -27,13 +27,16 @@ const NO_RTSP = 'The source does not speak RTSP'
 export class RtspReplies {
   /** Returns whether the client gets the answer. */
   readonly #judge: (reply: RtspReply) => boolean
+  readonly #media: (packet: Buffer) => void
   #rest: Buffer = Buffer.alloc(0)
   /** What has come after the rest. It is looked at when there is enough, however small the parts are. */
   #waiting: Buffer[] = []
   #missing = 0
 
-  constructor(judge: (reply: RtspReply) => boolean) {
+  /** @param media called with each packet between messages, with its four bytes in front */
+  constructor(judge: (reply: RtspReply) => boolean, media: (packet: Buffer) => void = () => undefined) {
     this.#judge = judge
+    this.#media = media
   }
 
   /** Returns what the client gets. A text: why the connection cannot go on. */
@@ -64,6 +67,7 @@ export class RtspReplies {
     const length = this.#rest.readUInt16BE(2)
     if (!this.#has(DOLLAR_BYTES + length)) return null
     const packet = this.#take(DOLLAR_BYTES + length)
+    this.#media(packet)
     // ffmpeg reads the payload of a shorter packet as a message.
     return length < MEDIA_MIN_BYTES ? Buffer.alloc(0) : packet
   }
