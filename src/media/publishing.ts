@@ -1,3 +1,4 @@
+import type { AskToMove } from '../core/nodes/drain.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
@@ -19,6 +20,8 @@ export interface PublisherConnection {
    * to call more than once, and while the request is being decided.
    */
   cut(why: string, reason?: SessionEndReason): Promise<void>
+  /** Absent: the protocol cannot. */
+  readonly askToMove?: AskToMove
 }
 
 /** Why a publisher is refused, for protocols that answer with a code. */

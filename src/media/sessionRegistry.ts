@@ -3,7 +3,7 @@ import { Rotation } from '../base/rotation.ts'
 import { SetIndex } from '../base/setIndex.ts'
 import type { AccessRequest } from '../core/access/types.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
-import type { Drain } from '../core/nodes/drain.ts'
+import type { AskToMove, Drain } from '../core/nodes/drain.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { SourceReading } from '../core/streams/source.ts'
@@ -75,6 +75,7 @@ export interface PublisherStanding {
   media: FrameSource | null
   /** Offers a feed of it to viewers of the media engine. Returns what takes it back. */
   readonly show: (feed: ActiveFeed) => () => void
+  readonly askToMove?: AskToMove | undefined
   /** Takes its feed back from the media engine; null: it has none there. */
   hide: (() => void) | null
 }

@@ -4,7 +4,7 @@ import { NodeDrain } from '../../src/commands/nodes/nodeDrain.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
-import type { Drain } from '../../src/core/nodes/drain.ts'
+import type { Drain, Move } from '../../src/core/nodes/drain.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
@@ -102,6 +102,30 @@ test('publishers move in the middle of their shares of the time, and their viewe
   expect((await at.ctx.store.read.sessions.get(first.session.id))?.endReason).toBe('moved')
   await passes(4000)
   await until(() => isOver)
+})
+
+test('a publisher is asked once to go on at another node, some seconds before it is cut', async () => {
+  const { token } = await makeToken(at, 'publish')
+  const seen: unknown[] = []
+  const sessionRequest = {
+    sourceId: null,
+    cut: async () => void seen.push('cut'),
+    askToMove: (move: Move) => void seen.push(move),
+  }
+  await admitPublisher(at.ctx, attemptOf({ presented: token }), sessionRequest)
+  const { nodes } = at.ctx.store.read
+  const withUrls = (await nodes.list()).map((node) => ({ ...node, url: `https://${node.id}.example.com` }))
+  const list = vi.spyOn(nodes, 'list').mockImplementation(async () => withUrls)
+  await drain.begin()
+  const urlOf = ({ ctx }: TestNode) => `https://${ctx.sessions.node}.example.com`
+  await passes(21_000)
+  expect(seen).toEqual([])
+  await passes(1500)
+  expect(seen).toEqual([{ from: urlOf(at), to: urlOf(other) }])
+  await passes(6000)
+  await until(() => seen.length > 1)
+  expect(seen.slice(1)).toEqual(['cut'])
+  list.mockRestore()
 })
 
 test('it has drained when its time is up, with sessions left', async () => {

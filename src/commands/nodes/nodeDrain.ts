@@ -10,6 +10,8 @@ const LOOK_MS = 250
 const NODES_MS = 1_000
 /** A drain begins without the store if that does not answer for so long. */
 const FIRST_READ_MS = 1_000
+/** So long before a publisher is cut, it is asked to go by itself. */
+const ASKED_BEFORE_MS = 5_000
 /** Players over HLS still fetch pieces that their last playlist from here names, and learn where the stream goes on. */
 const TAIL_MS = 3_000
 
@@ -27,6 +29,10 @@ export class NodeDrain {
   /** When the other nodes were read, and when the last publisher was moved; monotonic milliseconds. */
   #readAtMs = Number.NEGATIVE_INFINITY
   #movedAtMs = Number.NEGATIVE_INFINITY
+  /** The address of this node; null: not known. */
+  #url: string | null = null
+  /** Publishers that were asked to move, by session. */
+  readonly #asked = new Set<string>()
   /** Unknown is yes. */
   #hasPeers = true
   #nodeUrls: readonly string[] = []
@@ -87,6 +93,7 @@ export class NodeDrain {
     const open = this.#ctx.sessions.all().filter(({ ending }) => ending === null)
     const publishers = open.filter(isPublisher)
     for (const entry of publishers) {
+      if (isPublisherDue(drain, entry.session.id, nowMs + ASKED_BEFORE_MS)) this.#askToMove(drain, entry)
       if (!isPublisherDue(drain, entry.session.id, nowMs)) continue
       this.#movedAtMs = nowMs
       void endSession(this.#ctx, entry, 'moved')
@@ -97,6 +104,13 @@ export class NodeDrain {
     const isHlsLeft = nowMs - drain.beganAtMs < drain.plan.hlsUntilMs + (drain.plan.hlsUntilMs > 0 ? TAIL_MS : 0)
     const isTail = nowMs - this.#movedAtMs < TAIL_MS
     return publishers.length + whep.length > 0 || isHlsLeft || isTail
+  }
+
+  #askToMove({ nodeUrls }: Drain, { session, standing }: ActiveSession): void {
+    if (this.#asked.has(session.id)) return
+    this.#asked.add(session.id)
+    const to = nodeUrls[this.#ctx.random.bytes(1).readUInt8() % nodeUrls.length] ?? null
+    standing?.askToMove?.({ from: this.#url, to })
   }
 
   /** Whether what the viewer watches is on the air at another node, and no longer here. */
@@ -122,6 +136,7 @@ export class NodeDrain {
     this.#readAtMs = clock.monotonic()
     const taking = nodes.filter((node) => node.id !== sessions.node && takesSessions(node))
     this.#hasPeers = taking.length > 0
+    this.#url = nodes.find(({ id }) => id === sessions.node)?.url ?? null
     this.#nodeUrls = taking.flatMap(({ url }) => (url === null ? [] : [url]))
     if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls: this.#nodeUrls }
   }

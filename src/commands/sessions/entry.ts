@@ -2,6 +2,7 @@ import { timeOrderedId } from '../../base/ids.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { TokenSnapshot } from '../../core/access/types.ts'
 import { familiesOf } from '../../core/audience/families.ts'
+import type { AskToMove } from '../../core/nodes/drain.ts'
 import type { SessionSlot } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { ActiveFeed, ActiveSession, Cut, PublisherStanding, Session } from '../../media/sessionRegistry.ts'
@@ -17,6 +18,8 @@ export interface SessionRequest extends FeedChoice {
   readonly lateMs?: (nowMs: number) => number
   /** Offers a feed of the publisher to viewers of the media engine. Returns what takes it back. */
   readonly show?: (feed: ActiveFeed) => () => void
+  /** Absent: the protocol of the publisher cannot. */
+  readonly askToMove?: AskToMove | undefined
   /** Whether this broadcast is recorded; null or absent: as its token says. */
   readonly record?: boolean | null
   /** True: this broadcast is not sent on to the targets of its token. */
@@ -86,7 +89,7 @@ export function activeSessionOf(
 }
 
 const standingOf = (
-  { priority, lateMs = () => 0, show = () => () => undefined }: SessionRequest,
+  { priority, lateMs = () => 0, show = () => () => undefined, askToMove }: SessionRequest,
   token: TokenSnapshot | null,
 ): PublisherStanding => ({
   priority: priority ?? token?.priority ?? null,
@@ -96,6 +99,7 @@ const standingOf = (
   isSilent: false,
   media: null,
   show,
+  askToMove,
   hide: null,
 })
 

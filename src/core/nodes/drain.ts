@@ -8,6 +8,15 @@ export interface Drain {
   readonly nodeUrls: readonly string[]
 }
 
+/** From a node to another one, by the addresses at which clients reach them; null: not known. */
+export interface Move {
+  readonly from: string | null
+  readonly to: string | null
+}
+
+/** Asks a publisher to connect to another node. Its media goes on until it has done so, or is cut. */
+export type AskToMove = (move: Move) => void
+
 /** When what moves. All times are milliseconds since the begin. */
 export interface MovePlan {
   /** Viewers over HLS move until then, spread evenly: another node fetches what they watch from this one. */

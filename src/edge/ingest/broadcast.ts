@@ -103,6 +103,7 @@ async function broadcast(
       lateMs: (nowMs) => pace.lateMs(nowMs),
       show: (feed) => parts.feed(feed, hub, ctx.sessions.get(feed.sessionId)?.standing?.priority ?? null),
       cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT, reason),
+      askToMove: connection.askToMove,
     },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
+import type { Move } from '../../core/nodes/drain.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
@@ -9,6 +10,7 @@ import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './mes
 import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
 import { RtmpPublication } from './publication.ts'
+import { reconnectingUrl, remoteUrl } from './reconnect.ts'
 import * as replies from './replies.ts'
 import type { Admitted } from '../publication.ts'
 import type { PublishAnswer, PublishEnd } from '../publishing.ts'
@@ -70,6 +72,8 @@ export class RtmpConnection {
   #commands = 0
   #commandsUntil: number
   #app: RtmpTarget | null = null
+  /** See `reconnectingUrl`. */
+  #tcUrl: string | null = null
   #publication: RtmpPublication | null = null
   #reason: PublishEnd = 'left'
   /** What was left out, and the latest of it. */
@@ -139,6 +143,11 @@ export class RtmpConnection {
     this.#send(replies.publishRefused(DENIED, why))
     this.#linger()
     return Promise.resolve()
+  }
+
+  #askToMove(move: Move): void {
+    if (this.#state === 'publishing' && this.#tcUrl !== null)
+      this.#send(replies.reconnect(remoteUrl(this.#tcUrl, move)))
   }
 
   #allowCommands(now: number): void {
@@ -277,6 +286,7 @@ export class RtmpConnection {
     switch (name) {
       case 'connect':
         this.#app = readTarget(command.object.get('app'))
+        this.#tcUrl = reconnectingUrl(command.object)
         this.#send(replies.connected(transaction))
         return null
       case 'releaseStream':
@@ -317,7 +327,8 @@ export class RtmpConnection {
     const { socket, log, publish } = this.#options
     const query = new URLSearchParams([target.query, app.query].filter((part) => part !== '').join('&'))
     const peer = socket.remoteAddress ?? ''
-    const request = { app: app.path, name: target.path, query, peer, cut: (why: string) => this.#cut(why) }
+    const [cut, askToMove] = [(why: string) => this.#cut(why), (move: Move) => this.#askToMove(move)]
+    const request = { app: app.path, name: target.path, query, peer, cut, askToMove }
     const answer = await publish(request).catch((error: unknown): PublishAnswer => {
       log.error({ err: error }, 'an RTMP publisher could not be decided on')
       return { ok: false, status: 'Service unavailable', reason: 'unavailable' }

@@ -1,5 +1,6 @@
 import { amfObject, type AmfValue } from './amf0.ts'
 import { AUDIO_FOURCCS, VIDEO_FOURCCS } from './enhanced.ts'
+import { RECONNECTS } from './reconnect.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, peerBandwidth, userControl } from './messages.ts'
 
 /** The message stream that `createStream` returns; one is enough to publish. */
@@ -38,6 +39,7 @@ const connectedInfo = amfObject({
   description: 'Connection succeeded.',
   objectEncoding: 0,
   ...ENHANCED,
+  capsEx: ENHANCED.capsEx | RECONNECTS,
 })
 
 export const result = (transaction: number, value: AmfValue): Message[] => [
@@ -54,6 +56,13 @@ export const publishing = (): Message[] => [
 ]
 
 export const unpublished = (): Message[] => [onStatus('status', 'NetStream.Unpublish.Success', 'Unpublished.')]
+
+/** Enhanced RTMP version 2, "Reconnect Request". @param tcUrl null: the one that the client has */
+export const reconnect = (tcUrl: string | null): Message[] => {
+  const [code, description] = ['NetConnection.Connect.ReconnectRequest', 'This server is about to stop']
+  const remote = tcUrl === null ? {} : { tcUrl }
+  return [commandMessage(0, 'onStatus', 0, null, amfObject({ level: 'status', code, description, ...remote }))]
+}
 
 export const publishRefused = (code: string, description: string): Message[] => [onStatus('error', code, description)]
 

@@ -9,17 +9,22 @@ const HANDSHAKE_BYTES = 1 + 2 * 1536
 /** C0, C1 and C2 at once, which works because the simple handshake does not depend on the answer. */
 export const handshake = (): Buffer => Buffer.concat([Buffer.from([3]), Buffer.alloc(1536, 1), Buffer.alloc(1536, 2)])
 
-export const connectMessage = (app: string): Message =>
-  commandMessage(0, 'connect', 1, amfObject({ app, type: 'nonprivate', flashVer: 'FMLE/3.0', tcUrl: 'rtmp://test' }))
+type Properties = Readonly<Record<string, AmfValue>>
+
+/** @param more properties of the command object */
+export const connectMessage = (app: string, more: Properties = {}): Message => {
+  const usual = { app, type: 'nonprivate', flashVer: 'FMLE/3.0', tcUrl: 'rtmp://test' }
+  return commandMessage(0, 'connect', 1, amfObject({ ...usual, ...more }))
+}
 
 export const publishMessage = (name: string): Message => commandMessage(1, 'publish', 5, null, name, 'live')
 
 /** All commands of a publisher before its first frame. */
-export const opening = (app: string, name: string): Buffer =>
+export const opening = (app: string, name: string, connect: Properties = {}): Buffer =>
   Buffer.concat([
     handshake(),
     ...[
-      connectMessage(app),
+      connectMessage(app, connect),
       commandMessage(0, 'releaseStream', 2, null, name),
       commandMessage(0, 'FCPublish', 3, null, name),
       commandMessage(0, 'createStream', 4, null),
@@ -71,8 +76,8 @@ export class RtmpClient {
   }
 
   /** Publishes: resolves when the server has accepted. */
-  async publish(app: string, name: string): Promise<void> {
-    this.socket.write(opening(app, name))
+  async publish(app: string, name: string, connect: Properties = {}): Promise<void> {
+    this.socket.write(opening(app, name, connect))
     const { code, description } = await this.status()
     if (code !== 'NetStream.Publish.Start') throw new Error(`refused: ${code} ${description}`)
   }

@@ -183,7 +183,7 @@ test('the answer to connect says what may be published', () => {
   const info = values.ok ? values.value[3] : null
   if (!(info instanceof Map)) throw new Error('the answer has no information')
   expect(info.get('code')).toBe('NetConnection.Connect.Success')
-  expect(info.get('capsEx')).toBe(0x0c)
+  expect(info.get('capsEx')).toBe(0x0d)
   expect(info.get('fourCcList')).toEqual(['avc1', 'hvc1', 'av01', 'vp09', 'vp08', 'mp4a', 'Opus'])
   expect(info.get('videoFourCcInfoMap')).toEqual(
     new Map(['avc1', 'hvc1', 'av01', 'vp09', 'vp08'].map((one) => [one, 5])),
