@@ -30,6 +30,8 @@ export interface Stage {
   hls(stream: string): string
   rtmp(stream: string, token: string): string
   srt(stream: string, token: Token): string
+  /** The same of an ingest, whose record has this URL. */
+  srtPush(url: string): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
   /** A link that makes a user, an admin. */
   userLink(): Promise<string>
@@ -109,6 +111,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     srt: (stream, { token, srtPassphrase }) =>
       `srt://127.0.0.1:${portOf(server, 'SRT')}?streamid=${stream}%3Ft%3D${token}` +
       (srtPassphrase === undefined ? '' : `&passphrase=${srtPassphrase}&pbkeylen=32`),
+    srtPush: (url) => `srt://127.0.0.1:${portOf(server, 'SRT')}${new URL(url).search}`,
     api,
     async userLink() {
       const { stdout } = await command(['--data', dir, 'user', 'link'], around)

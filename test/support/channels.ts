@@ -36,6 +36,20 @@ export function pushTo(url: string, speed = 1): ChildProcess {
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
+/** Hertz of the audio tracks of `pushTones`. Their PIDs follow each other. */
+export const TONES = [440, 880, 1320]
+export const TONE_PID = 0x101
+
+/** A publisher that pushes a picture and three tones to `srt://…`, in real time. They were encoded before. */
+export function pushTones(url: string): ChildProcess {
+  const sines = TONES.map((tone) => `-f lavfi -i sine=frequency=${tone}:sample_rate=48000:duration=20`)
+  const inputs = ['-f lavfi -i testsrc2=size=160x90:rate=25:duration=20', ...sines]
+  const clip = clipFile(`${inputs.join(' ')} ${inputs.map((_, at) => `-map ${at}`).join(' ')} ${CODECS} -ac 2`, 'ts')
+  const input = ['-hide_banner', '-loglevel', 'error', '-readrate', '1', '-stream_loop', '-1', '-i', clip]
+  const output = ['-map', '0', '-c', 'copy', '-f', 'mpegts', '-mpegts_start_pid', String(TONE_PID - 1), url]
+  return ended(spawn('ffmpeg', [...input, ...output], { stdio: 'ignore' }))
+}
+
 /** `endChildren` kills it. */
 export function ended(child: ChildProcess): ChildProcess {
   children.add(child)

@@ -1,11 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { validateHls } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
-import { ended, endChildren } from '../support/channels.ts'
+import { endChildren, pushTones, TONE_PID, TONES } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
-import { clipFile } from '../support/clips.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
@@ -16,11 +15,6 @@ const LADDER = {
     { width: 96, height: 54, bitrate: 80_000 },
   ],
 }
-/** Hertz of the tones of the source, whose PIDs follow each other. */
-const TONES = [440, 880, 1320]
-const FIRST_PID = 0x101
-const CODECS = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac -ac 2'
-
 let live: ChannelsClient
 beforeAll(async () => {
   live = await runChannels()
@@ -29,16 +23,6 @@ afterAll(async () => {
   endChildren()
   await live.close()
 })
-
-/** Pushes a picture and the three tones, in real time. */
-function push(url: string): void {
-  const tones = TONES.map((tone) => `-f lavfi -i sine=frequency=${tone}:sample_rate=48000:duration=20`).join(' ')
-  const maps = '-map 0:v -map 1:a -map 2:a -map 3:a'
-  const source = `-f lavfi -i testsrc2=size=160x90:rate=25:duration=20 ${tones} ${maps} ${CODECS} -mpegts_start_pid 0x100`
-  const args = ['-loglevel', 'error', '-readrate', '1', '-stream_loop', '-1', '-i', clipFile(source, 'ts')]
-  const out = ['-map', '0', '-c', 'copy', '-f', 'mpegts', '-mpegts_start_pid', '0x100', url]
-  ended(spawn('ffmpeg', [...args, ...out], { stdio: 'ignore' }))
-}
 
 /** The tone that a stream of the master playlist has, hertz, by how often its wave passes zero. */
 async function toneOf(url: string, stream: string): Promise<number | undefined> {
@@ -54,8 +38,8 @@ test('viewers of a channel choose from the audio tracks that its SRT ingest list
   const { id: abrLadderId } = await live.made('POST', '/abr', LADDER)
   const tracks = {
     audio: [
-      { pid: FIRST_PID + 2, language: 'en', label: 'English' },
-      { pid: FIRST_PID, language: 'de', label: 'Deutsch' },
+      { pid: TONE_PID + 2, language: 'en', label: 'English' },
+      { pid: TONE_PID, language: 'de', label: 'Deutsch' },
       { pid: 0x1ff, language: 'fr', label: 'Français' },
     ],
   }
@@ -66,7 +50,7 @@ test('viewers of a channel choose from the audio tracks that its SRT ingest list
   await live.made('POST', `/channels/${made.id}/start`)
   const busy = await live.v2('PATCH', `/ingests/${made.ingests[0].id}`, { tracks: { audio: [] } })
   expect([busy.status, busy.json.code]).toEqual([409, 'ingest_in_use'])
-  push(`srt://127.0.0.1:${live.running.srtPort}${new URL(made.ingests[0].url).search}`)
+  pushTones(`srt://127.0.0.1:${live.running.srtPort}${new URL(made.ingests[0].url).search}`)
   const url = `${live.running.base}/v2/distributions/${made.distributions[0].id}/hls/main.m3u8`
   await until(async () => (await fetch(url)).ok, 'a playlist of the channel')
   const master = await (await fetch(url)).text()
