@@ -96,7 +96,8 @@ export class RtpReceiver {
     this.#missing.delete(arrival.index)
     this.#noteGap(arrival.index, nowMs)
     const isKeyStart = this.#reader === null || this.#reader.isKeyStart(arrival.payload)
-    this.track.take({ ...arrival, ssrc: this.ssrc, isKeyStart }, nowMs)
+    const { index, timestamp, marker, payload, isLate = false } = arrival
+    this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isLate, isKeyStart }, nowMs)
   }
 
   #giveUp(index: number, { firstNackAtMs }: Missing, nowMs: number): void {

@@ -9,7 +9,7 @@ import { middleOf, wallOf } from '../wire/ntp.ts'
 import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import type { LinkOffer, LinkTrack } from './linkOffer.ts'
-import type { LinkTransport } from './linkTransport.ts'
+import { type LinkTransport, TAG_BYTES } from './linkTransport.ts'
 
 /** A track stays wanted for this long after its last use: a viewer may come back, or to a layer. */
 const UNUSED_MS = 10_000
@@ -113,17 +113,16 @@ export class LinkReceiver {
   }
 
   #rtp(sealed: Buffer, nowMs: number, isLate: boolean): void {
-    const opened = this.#transport.openRtp(sealed)
-    if (opened === undefined) return
-    const { packet, index } = opened
+    const index = this.#transport.openRtp(sealed)
+    if (index === null) return
     const arrival = {
       index,
-      timestamp: packet.readUInt32BE(4),
-      marker: packet.readUInt8(1) >= 0x80,
-      payload: packet.subarray(HEADER),
+      timestamp: sealed.readUInt32BE(4),
+      marker: sealed.readUInt8(1) >= 0x80,
+      payload: sealed.subarray(HEADER, sealed.length - TAG_BYTES),
       isLate,
     }
-    const ssrc = packet.readUInt32BE(8)
+    const ssrc = sealed.readUInt32BE(8)
     const receiver = this.#received.get(ssrc)?.receiver
     if (receiver !== undefined) receiver.take(arrival, nowMs)
     else this.#repaired.get(ssrc)?.receiver.takeRetransmission(arrival, nowMs)

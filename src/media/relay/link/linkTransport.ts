@@ -27,6 +27,8 @@ export interface LinkTransportOptions {
 }
 
 const GCM = profileOf(7)
+/** Behind each packet (RFC 7714 section 13.2). */
+export const TAG_BYTES = 16
 
 /** New secrets. A link has its own, so that no index is used twice with them. */
 export const newLinkSecrets = (random: Random): LinkSecrets => ({
@@ -86,9 +88,12 @@ export class LinkTransport implements RtpSender {
     if (!this.#isClosed) this.#options.send(this.#srtp.sealRtcp(Buffer.concat(packets)), this.#to)
   }
 
-  /** The packet in a datagram, which is decrypted in place; undefined: it is of another, or a replay. */
-  openRtp(sealed: Buffer): OpenedRtp | undefined {
-    return this.#isClosed ? undefined : this.#srtp.openRtp(sealed)
+  /**
+   * Decrypts the packet in a datagram in place, up to its last `TAG_BYTES`. Returns its index (`OpenedRtp.index`); null: it is of
+   * another, or a replay.
+   */
+  openRtp(sealed: Buffer): number | null {
+    return this.#isClosed ? null : this.#srtp.openRtpInPlace(sealed)
   }
 
   /** The packets in a datagram; null: it is of another, or a replay. */

@@ -41,17 +41,24 @@ export class SrtpReader {
    * Undefined: not authentic, a replay, or no RTP packet. `sealed` is decrypted in place, and the result is a view of it.
    */
   rtp(sealed: Buffer): OpenedRtp | undefined {
+    const index = this.rtpInPlace(sealed)
+    return index === null
+      ? undefined
+      : { packet: sealed.subarray(0, sealed.length - this.#rtp.profile.tagBytes), index }
+  }
+
+  /** Decrypts a packet in place, up to its tag. Returns its index; null as for `rtp`. */
+  rtpInPlace(sealed: Buffer): number | null {
     const clear = headerBytes(sealed)
-    if (clear === null || sealed.length < clear + this.#rtp.profile.tagBytes) return undefined
+    if (clear === null || sealed.length < clear + this.#rtp.profile.tagBytes) return null
     const ssrc = sealed.readUInt32BE(8)
     const seen = streamOf(this.#rtpSeen, ssrc)
-    if (seen === undefined) return undefined
+    if (seen === undefined) return null
     const index = estimateIndex(seen.highest, sealed.readUInt16BE(2))
-    if (!seen.isFresh(index)) return undefined
-    if (!this.#openRtp(sealed, clear, ssrc, index)) return undefined
+    if (!seen.isFresh(index) || !this.#openRtp(sealed, clear, ssrc, index)) return null
+    if (seen.highest < 0) this.#rtpSeen.set(ssrc, seen)
     seen.take(index)
-    this.#rtpSeen.set(ssrc, seen)
-    return { packet: sealed.subarray(0, sealed.length - this.#rtp.profile.tagBytes), index }
+    return index
   }
 
   /** The decrypted compound packet; undefined when it is not authentic or a replay. */

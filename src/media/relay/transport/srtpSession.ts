@@ -25,6 +25,11 @@ export class SrtpSession {
     return this.#reader.rtp(sealed)
   }
 
+  /** See `SrtpReader.rtpInPlace`. */
+  openRtpInPlace(sealed: Buffer): number | null {
+    return this.#reader.rtpInPlace(sealed)
+  }
+
   /** See `SrtpReader.rtcp`. */
   openRtcp(sealed: Buffer): Buffer | undefined {
     return this.#reader.rtcp(sealed)
