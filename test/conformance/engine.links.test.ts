@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { vp8 } from '../../src/media/codecs/vp8.ts'
 import type { MediaEngine, MediaEngineEvent } from '../../src/media/engine.ts'
-import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
+import { createRelayEngine, type RelayEngineOptions } from '../../src/media/relay/processes/engine.ts'
 import { parseRtp, payloadOf } from '../../src/media/relay/wire/rtp.ts'
 import { parseFragment } from '../../src/media/relay/wire/sdp/fragment.ts'
 import { encoded, Player } from '../media/ffmpeg/frames.ts'
+import { farProcesses } from '../support/farProcesses.ts'
 import { processIdsOf } from '../support/relayProcesses.ts'
 import { publishTo, TestPublisher, type TestViewer, viewFrom } from '../support/rtcPeer.ts'
 import { silentLog } from '../support/log.ts'
@@ -26,8 +27,9 @@ const config = {
 /** Longer than a process takes to start: no viewer goes home because its process has just begun. */
 const LINK_WAIT_MS = 20_000
 
-const engineWith = (maxViewers: number, native: boolean, processes = 3) =>
+const engineWith = (maxViewers: number, native: boolean, processes = 3, over: Partial<RelayEngineOptions> = {}) =>
   createRelayEngine({
+    ...over,
     log: silentLog,
     now: () => performance.now(),
     config: { ...config, native, processes },
@@ -296,4 +298,35 @@ describe.each([true, false])('viewers in another process than their publisher, n
     await Promise.all([...viewers.slice(0, 20), ...back].map(({ gets }) => gets()))
     expect(ended()).toHaveLength(20)
   })
+})
+
+test.each([true, false])('a link over a bad network loses nothing for viewers, native: %s', async (native) => {
+  const { startProcess, lose, close } = farProcesses(30)
+  const engine = engineWith(0, native, 2, { startProcess })
+  onTestFinished(async () => {
+    await engine.stop()
+    close()
+  })
+  const publisher = await publishTo(engine, 'p1')
+  onTestFinished(() => publisher.close())
+  const { packets, gets, close: leave } = await watch(engine, 'v1')
+  onTestFinished(leave)
+  await gets()
+  for (const share of [0, 0.03, 0.08]) {
+    lose(share)
+    const begin = packets().length
+    const [{ sequence: first = 0 } = {}] = packets().slice(-1)
+    /** How far each packet since then is behind that one. */
+    const since = (): number[] =>
+      packets()
+        .slice(begin)
+        .map(({ sequence }) => (sequence - first) & 0xffff)
+        .filter((step) => step < 0x8000)
+    await gets(200)
+    const latest = Math.max(...since())
+    // What was lost comes again, behind later packets.
+    await until(() => new Set(since().filter((step) => step <= latest)).size === latest)
+  }
+  lose(0.25)
+  await gets(200)
 })

@@ -7,6 +7,8 @@ export interface LossyLink {
   readonly port: number
   /** Sets the share of packets to drop in each direction. */
   lose(share: number): void
+  /** Lets each packet take this long in each direction, in milliseconds. */
+  delay(ms: number): void
   /** Limits the rate towards peers, in bits per second; null: no limit. */
   limit(bitrate: number | null): void
   /** Gives peers new source ports and drops packets to the old ones, as a router does that forgets them. */
@@ -26,8 +28,10 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
   const random = seeded(seed)
   let share = 0
   let isOpen = true
+  let delayMs = 0
   let bytesPerMs = Number.POSITIVE_INFINITY
   const isLost = (): boolean => random() < share
+  const later = (ms: number, step: () => void): void => void (ms < 1 ? step() : setTimeout(step, ms))
   const meet = async (port: number): Promise<Socket> => {
     const back = await bound()
     let freeAtMs = 0
@@ -37,8 +41,7 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
       const waitsMs = Math.max(0, freeAtMs - nowMs)
       if (isLost() || waitsMs > MAX_WAIT_MS) return
       freeAtMs = nowMs + waitsMs + packet.length / bytesPerMs
-      if (freeAtMs - nowMs < 1) deliver(packet)
-      else setTimeout(deliver, freeAtMs - nowMs, packet)
+      later(freeAtMs - nowMs + delayMs, () => deliver(packet))
     })
     return back
   }
@@ -47,11 +50,13 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
     const back = peers.get(port) ?? meet(port)
     peers.set(port, back)
     if (isLost()) return
-    void back.then((socket) => peers.get(port) === back && socket.send(packet, target, '127.0.0.1'))
+    const pass = (socket: Socket): unknown => peers.get(port) === back && socket.send(packet, target, '127.0.0.1')
+    later(delayMs, () => void back.then(pass))
   })
   return {
     port: front.address().port,
     lose: (wanted) => void (share = wanted),
+    delay: (wanted) => void (delayMs = wanted),
     limit: (wanted) => void (bytesPerMs = (wanted ?? Number.POSITIVE_INFINITY) / 8000),
     rebind() {
       for (const back of peers.values()) void back.then((socket) => socket.close())

@@ -1,7 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import type { Random } from '../../../base/random.ts'
 import { type MasterKeys, profileOf } from '../srtp/keys.ts'
-import type { OpenedRtp } from '../srtp/reader.ts'
 import type { RtpHead } from '../srtp/writer.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { NativeTransport } from '../transport/nativeTransport.ts'
