@@ -49,14 +49,18 @@ export interface Measured {
 export const connection = (name: string): PeerConnection =>
   new PeerConnection(name, { iceServers: [], bindAddress: ownAddress(), disableAutoNegotiation: true })
 
-/** Starts a contender, measures it once with so many viewers, and stops it. */
-export async function measureOnce(start: () => Promise<Contender>, viewers: number): Promise<Measured> {
+/** Starts a contender, measures it once with so many viewers, and stops it. `settleMs`: before that, at the full bit rate. */
+export async function measureOnce(
+  start: () => Promise<Contender>,
+  viewers: number,
+  settleMs = SETTLE_MS,
+): Promise<Measured> {
   const server = await start()
   try {
     const load = await Load.start(server, viewers)
     try {
       await load.join(viewers)
-      return await load.measure()
+      return await load.measure(settleMs)
     } finally {
       await load.close()
     }
@@ -111,9 +115,9 @@ export class Load {
   }
 
   /** Sends at the full bit rate, and measures when the server has settled. */
-  async measure(): Promise<Measured> {
+  async measure(settleMs = SETTLE_MS): Promise<Measured> {
     this.#sender.turn(BITRATE)
-    await sleep(Math.max(SETTLE_MS, (WARM_PACKETS * 1000) / (perSecond(BITRATE) * this.#count)))
+    await sleep(Math.max(settleMs, (WARM_PACKETS * 1000) / (perSecond(BITRATE) * this.#count)))
     this.#sockets.takeArrivals()
     const before = this.#read()
     await sleep(WINDOW_MS)

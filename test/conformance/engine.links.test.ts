@@ -315,7 +315,7 @@ test.each([true, false])('a link over a bad network loses nothing for viewers, n
   for (const share of [0, 0.03, 0.08]) {
     lose(share)
     const begin = packets().length
-    const [{ sequence: first = 0 } = {}] = packets().slice(-1)
+    const first = packets().at(-1)?.sequence ?? 0
     /** How far each packet since then is behind that one. */
     const since = (): number[] =>
       packets()

@@ -11,7 +11,7 @@ import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
 import { applyCounter, counterIv, rtpNonce, sealGcm, tagOf } from '../../../src/media/relay/srtp/cipher.ts'
 import { deriveKeys, type MasterKeys, PROFILES } from '../../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../../src/media/relay/srtp/reader.ts'
-import { SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
+import { type RtpHead, SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
 
 const native = loadNative()
 const closers: (() => unknown)[] = []
@@ -204,6 +204,31 @@ if (!native.ok) {
         expect(transport.bytesOut).toBe(Buffer.concat(expected).length)
       }
       for (const { target } of viewers) fast.remove(target)
+    })
+
+    it('sends to another process first, whoever joins before or after, as JavaScript does', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const socket = await bound('udp4', '127.0.0.1')
+      const [fast, slow]: [number[], number[]] = [[], []]
+      socket.on('message', (message) => fast.push(message.readUInt32BE(8)))
+      const fanouts = [new NativeFanout(backEnd.addon), createJsFanout()] as const
+      const targets: FanoutTarget[] = []
+      for (const at of [0, 1, 2]) {
+        const { target, transport } = await viewerAt(backEnd, at, 'udp4', '127.0.0.1')
+        transport.route({ address: '127.0.0.1', port: socket.address().port, via: 0 })
+        const isFirst = at === 1
+        const wanted = { ...target, isFirst, transport: { sendRtp: ({ ssrc }: RtpHead) => slow.push(ssrc) } }
+        const ownTarget = { ...target, isFirst }
+        targets.push(ownTarget)
+        fanouts[0].add(ownTarget)
+        fanouts[1].add(wanted)
+        for (const fanout of fanouts) fanout.send(packet(at, 100))
+      }
+      expect(slow).toEqual([1000, 1001, 1000, 1001, 1000, 1002])
+      await expect.poll(() => fast.length).toBe(slow.length)
+      expect(fast).toEqual(slow)
+      for (const target of targets) fanouts[0].remove(target)
+      expect(fanouts[0].isEmpty).toBe(true)
     })
 
     it('leaves unreachable addresses and large packets to JavaScript', async () => {

@@ -14,6 +14,8 @@ export interface FanoutTarget {
   readonly firstIndex: number
   /** Where its packets go. */
   readonly transport: RtpSender
+  /** Its packets leave before those of the others: they go to another process, which sends them on. */
+  readonly isFirst?: boolean
   /** Called for each packet that was sent. */
   sent(packet: MediaPacket): void
 }
@@ -36,6 +38,10 @@ export const headFor = (target: FanoutTarget, packet: MediaPacket): RtpHead => (
   ssrc: target.ssrc,
 })
 
+/** Of the targets of a fan-out, those that come behind a new one. The others stay in front of it. */
+export const laterThan = ({ isFirst = false }: FanoutTarget, targets: Iterable<FanoutTarget>): FanoutTarget[] =>
+  isFirst ? [...targets] : []
+
 /** The back end in JavaScript: seals and sends one datagram at a time. */
 export function createJsFanout(): Fanout {
   const targets = new Set<FanoutTarget>()
@@ -43,7 +49,11 @@ export function createJsFanout(): Fanout {
     get isEmpty() {
       return targets.size === 0
     },
-    add: (target) => void targets.add(target),
+    add: (target) => {
+      const later = laterThan(target, targets)
+      for (const one of later) targets.delete(one)
+      for (const one of [target, ...later]) targets.add(one)
+    },
     remove: (target) => void targets.delete(target),
     send: (packet) => {
       for (const target of targets) {

@@ -1,7 +1,7 @@
 import { type Addon, MAX_PAYLOAD } from '../transport/nativeAddon.ts'
 import type { NativeTransport } from '../transport/nativeTransport.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
-import { createJsFanout, type Fanout, type FanoutTarget, headFor } from './fanout.ts'
+import { createJsFanout, type Fanout, type FanoutTarget, headFor, laterThan } from './fanout.ts'
 import type { MediaPacket } from './packet.ts'
 
 /** A flush happens when this many packets wait. */
@@ -30,6 +30,19 @@ export class NativeFanout implements Fanout {
 
   add(target: FanoutTarget): void {
     this.#flush()
+    const later = laterThan(target, this.#targets.keys())
+    for (const one of later) this.#take(one)
+    for (const one of [target, ...later]) this.#put(one)
+  }
+
+  remove(target: FanoutTarget): void {
+    this.#flush()
+    if (!this.#take(target) || this.#list === null || this.#targets.size > 0) return
+    this.#addon.removeList(this.#list)
+    this.#list = null
+  }
+
+  #put(target: FanoutTarget): void {
     const transport = nativeOf(target.transport)
     this.#targets.set(target, transport)
     if (transport === null) return
@@ -38,14 +51,11 @@ export class NativeFanout implements Fanout {
     this.#addon.addTarget(this.#list, transport.handle, ssrc, payloadType, indexOffset, timestampOffset, firstIndex)
   }
 
-  remove(target: FanoutTarget): void {
-    this.#flush()
+  /** False: it is none of them. */
+  #take(target: FanoutTarget): boolean {
     const transport = this.#targets.get(target) ?? null
-    if (!this.#targets.delete(target) || this.#list === null) return
-    if (transport !== null) this.#addon.removeTarget(this.#list, transport.handle, target.ssrc)
-    if (this.#targets.size > 0) return
-    this.#addon.removeList(this.#list)
-    this.#list = null
+    if (transport !== null && this.#list !== null) this.#addon.removeTarget(this.#list, transport.handle, target.ssrc)
+    return this.#targets.delete(target)
   }
 
   send(packet: MediaPacket): void {

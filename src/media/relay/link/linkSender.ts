@@ -43,7 +43,7 @@ export class LinkSender {
       const payloadTypes = new Map([[track.shape.codec, payloadType]])
       const rtx = { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, payloadType]]) }
       const { kind } = track.shape
-      const down = new DownTrack({ ssrc, kind, payloadTypes, rtx, transport, firstIndex: 0 })
+      const down = new DownTrack({ ssrc, kind, payloadTypes, rtx, transport, isFirst: true, firstIndex: 0 })
       return { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, down, isWanted: false }
     })
     this.tracks = this.#carried.map(({ ssrc, rtxSsrc, shape, rid, isAskable }) => ({

@@ -17,6 +17,8 @@ export interface DownTrackOptions {
   /** Null: the viewer negotiated no RTX. */
   readonly rtx: RtxStream | null
   readonly transport: RtpSender
+  /** See `FanoutTarget.isFirst`. */
+  readonly isFirst?: boolean
   /** Below 2^15, so that no early loss can hide the first wrap from the receiver (RFC 3711 section 3.3.1). */
   readonly firstIndex: number
 }
@@ -181,6 +183,7 @@ export class DownTrack {
       timestampOffset,
       firstIndex: first.index,
       transport: this.options.transport,
+      isFirst: this.options.isFirst === true,
       sent: (packet) => this.#sent(packet, target),
     }
     this.#segment = { track, target }
