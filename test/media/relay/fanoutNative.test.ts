@@ -206,7 +206,7 @@ if (!native.ok) {
       for (const { target } of viewers) fast.remove(target)
     })
 
-    it('sends to another process first, whoever joins before or after, as JavaScript does', async () => {
+    it('sends to another process first, whether viewers join before or after, as JavaScript does', async () => {
       const backEnd = backEndAt(LOOPBACK_V4)
       const socket = await bound('udp4', '127.0.0.1')
       const [fast, slow]: [number[], number[]] = [[], []]

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { BitrateMeter } from '../../../src/media/relay/forward/source.ts'
 import { Links } from '../../../src/media/relay/link/links.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
+import type { Room } from '../../../src/media/relay/room.ts'
 import { Rooms } from '../../../src/media/relay/rooms.ts'
 import { seeded } from '../../support/lossyUdp.ts'
 import { Camera, downTrackTo, RecordingSender } from './parts.ts'
@@ -16,7 +18,7 @@ const BYTES = { large: 1000, small: 200 } as const
 /** A room with two layers of video, shared with another process. */
 function sharedRoom() {
   const all: Links[] = []
-  const state = { nowMs: START_MS, loses: () => false }
+  const state = { nowMs: START_MS, loses: () => false, sentByHome: 0 }
   const roomsOf = [new Rooms(), new Rooms()] as const
   const linksOf = (own: number, rooms: Rooms) =>
     new Links(
@@ -26,6 +28,7 @@ function sharedRoom() {
         native: null,
         random: systemRandom,
         send: (datagram, { port }) => {
+          if (own === 0) state.sentByHome += 1
           if (!state.loses()) all[port - 5000]?.receive(Buffer.from(datagram), state.nowMs, false)
         },
         post: (process, message) => all[process]?.heard(own, message, state.nowMs),
@@ -36,12 +39,34 @@ function sharedRoom() {
   const [home, child] = roomsOf.map((rooms, own) => linksOf(own, rooms)) as [Links, Links]
   all.push(home, child)
   const cameras = [new Camera('large'), new Camera('small', { ssrc: 2 })] as const
-  const layers = cameras.map(({ track }, at) => ({ rid: `${at}`, track, meter: new BitrateMeter(0) }))
-  const source = { sessionId: 'p1', sourceId: null, audio: null, layers, profile: null }
+  const layers = cameras.map(({ track }, at) => ({
+    rid: `${at}`,
+    track,
+    meter: new BitrateMeter(0),
+  }))
+  const audio = new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null)
+  const source = {
+    sessionId: 'p1',
+    sourceId: null,
+    audio,
+    layers,
+    profile: null,
+  }
   roomsOf[0].open(ROOM).addSource(source, state.nowMs)
   home.share(ROOM, 1, 5001, state.nowMs)
   const received = roomsOf[1].at(ROOM)?.source(null)?.layers ?? []
-  return { home, child, cameras, layers, received, state, childRoom: roomsOf[1].open(ROOM) }
+  const [homeRoom, childRoom] = roomsOf.map((rooms) => rooms.open(ROOM)) as [Room, Room]
+  return {
+    home,
+    child,
+    audio,
+    cameras,
+    layers,
+    received,
+    state,
+    homeRoom,
+    childRoom,
+  }
 }
 
 test('a link carries the layer that viewers have as soon as one waits for it, and the bit rates of all', () => {
@@ -57,11 +82,28 @@ test('a link carries the layer that viewers have as soon as one waits for it, an
   expect([received[0]?.track.last, received[1]?.track.last?.payload.toString()]).toEqual([null, 'small1002'])
 })
 
+test('what goes by a link leaves before what goes to viewers', () => {
+  const { cameras, received, state } = sharedRoom()
+  const [{ track }] = cameras
+  const before: number[] = []
+  const viewer = { sendRtp: () => void before.push(state.sentByHome) }
+  downTrackTo(viewer).attach(track, state.nowMs)
+  const [large] = received
+  if (large !== undefined) downTrackTo(new RecordingSender()).attach(large.track, state.nowMs)
+  for (let at = 0; at < 3; at += 1) cameras[0].send(at, at === 0)
+  // The first packet begins both.
+  expect(before.slice(1)).toEqual([2, 3])
+})
+
 test('a link that loses a quarter carries the smaller layer alone, until it loses nothing any more', () => {
   const { home, child, cameras, layers, state, childRoom } = sharedRoom()
   const sender = new RecordingSender()
   const transport = { isConnected: true, sendRtcp: () => undefined }
-  const viewer = new Viewer({ transport, downTracks: [downTrackTo(sender)], cname: 'v' })
+  const viewer = new Viewer({
+    transport,
+    downTracks: [downTrackTo(sender)],
+    cname: 'v',
+  })
   childRoom.join('v', viewer, null, state.nowMs)
   let frame = 0
   const send = (at: 0 | 1, name: keyof typeof BYTES): void => {
@@ -103,4 +145,74 @@ test('a link that loses a quarter carries the smaller layer alone, until it lose
   expect(track?.last).toBe(last)
   state.loses = () => false
   expect(pass(20)).toBe('large')
+})
+
+/** Sends packets of audio, of which the link loses those that `isLost` names. */
+function speak(
+  { audio, home, child, state }: ReturnType<typeof sharedRoom>,
+  from: number,
+  to: number,
+  isLost: (index: number) => boolean,
+) {
+  for (let index = from; index < to; index++) {
+    state.nowMs += 20
+    state.loses = () => isLost(index)
+    const arrival = {
+      index,
+      timestamp: index * 960,
+      marker: false,
+      payload: Buffer.alloc(80),
+      isKeyStart: true,
+    }
+    audio.take({ ...arrival, ssrc: 3 }, state.nowMs)
+    state.loses = () => false
+    home.pace(state.nowMs)
+    child.pace(state.nowMs)
+  }
+}
+
+test('what a link loses of audio comes again, and twice where more than 4% is lost', () => {
+  const shared = sharedRoom()
+  const { child, childRoom, state } = shared
+  const heard: number[] = []
+  childRoom.source(null)?.audio?.listen(({ index }) => heard.push(index))
+  child.reconcile(state.nowMs)
+  speak(shared, 0, 4, (index) => index === 1)
+  expect(heard).toEqual([0, 2, 1, 3])
+  const costOf = (first: number): number => {
+    const before = state.sentByHome
+    speak(shared, first, first + 2, (index) => index === first)
+    return state.sentByHome - before
+  }
+  speak(shared, 4, 110, () => false)
+  expect(costOf(110)).toBe(3)
+  speak(shared, 112, 310, (index) => index % 10 === 0)
+  expect(costOf(311)).toBe(4)
+})
+
+test('when viewers are shown another source, it is asked for at once, although it cannot be asked for keyframes', () => {
+  const { home, child, homeRoom, childRoom, state } = sharedRoom()
+  const track = new RtpTrack({ kind: 'video', codec: 'vp8', rate: 90_000 }, null)
+  const layers = [{ rid: '', track, meter: new BitrateMeter(state.nowMs) }]
+  const feed = {
+    sessionId: 'feed',
+    sourceId: null,
+    priority: 5,
+    audio: null,
+    layers,
+    profile: null,
+  }
+  homeRoom.addSource(feed, state.nowMs)
+  home.refresh(ROOM, state.nowMs)
+  childRoom.join('v', { show: () => true, takes: () => true }, null, state.nowMs)
+  child.reconcile(state.nowMs)
+  const watched = (): boolean[] => [home.isWatched('p1', ROOM), home.isWatched('feed', ROOM)]
+  expect(watched()).toEqual([false, true])
+  home.setAside(ROOM, 'feed', true)
+  expect(watched()).toEqual([true, false])
+  home.setAside(ROOM, 'feed', false)
+  expect(watched()).toEqual([false, true])
+  homeRoom.removeSource('feed', state.nowMs)
+  home.refresh(ROOM, state.nowMs)
+  expect(watched()).toEqual([true, false])
 })

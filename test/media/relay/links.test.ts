@@ -60,7 +60,19 @@ async function linked() {
     if (passedMs % 40 === 0) publisher.sendFrame(3, false)
   }
   const sequences = (): number[] => viewer.media.map((packet) => parseRtp(packet)?.sequence ?? -1)
-  return { wants, home: nets[0], child: nets[1], publisher, viewer, pass, publish, state, said, carried, sequences }
+  return {
+    wants,
+    home: nets[0],
+    child: nets[1],
+    publisher,
+    viewer,
+    pass,
+    publish,
+    state,
+    said,
+    carried,
+    sequences,
+  }
 }
 
 const isRtpOf = (datagram: Buffer): boolean => (datagram[1] ?? 0) < 192
@@ -95,22 +107,28 @@ async function lossy(loss: number) {
   const random = seeded(7)
   await pass(100, publish)
   Object.assign(state, { delayMs: 30, loses: () => random() < loss })
-  await pass(4000, publish)
+  await pass(3000, publish)
   Object.assign(state, { loses: () => false })
   await pass(800, publish)
   const got = new Set(sequences())
-  return { ...all, missing: Math.max(...got) - Math.min(...got) + 1 - got.size }
+  return {
+    ...all,
+    missing: Math.max(...got) - Math.min(...got) + 1 - got.size,
+  }
 }
 
-test.each([0, 0.03, 0.08])('with a loss of %s every packet arrives without a new keyframe', async (loss) => {
+test.each([0.03, 0.08])('with a loss of %s every packet arrives without a new keyframe', async (loss) => {
   const { viewer, publisher, missing } = await lossy(loss)
-  expect(viewer.media.length).toBeGreaterThan(300)
-  expect({ missing, asked: publisher.asked }).toEqual({ missing: 0, asked: 0 })
+  expect(viewer.media.length).toBeGreaterThan(250)
+  expect({ missing, asked: publisher.asked }).toEqual({
+    missing: 0,
+    asked: 0,
+  })
 })
 
 test('with a loss of a quarter nearly all of it arrives, and nothing waits in a queue', async () => {
   const { viewer, missing, carried, pass, publish } = await lossy(0.25)
-  expect(viewer.media.length).toBeGreaterThan(300)
+  expect(viewer.media.length).toBeGreaterThan(250)
   expect(missing).toBeLessThan(20)
   const before = carried.length
   await pass(400, publish)
@@ -178,25 +196,68 @@ test('viewers wait when the other process is gone, and follow the next publisher
   expect(home.endOf('publisher')).toBeUndefined()
 })
 
-test('a feed that rested leaves nothing old in another process', async () => {
-  const { home, child, pass, wants } = await linked()
+/** A feed at its home, which shares its room with the child. */
+function feedAt(home: WireNet) {
   const room = 'a/feed'
   const feed = home.relay.feed({ sessionId: 'feed', room, sourceId: null })
-  feed.tracks([{ kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }])
+  feed.tracks([
+    {
+      kind: 'video',
+      codec: 'vp8',
+      width: 640,
+      height: 360,
+      config: new Uint8Array(0),
+    },
+  ])
   home.relay.share(room, { process: CHILD, port: 5000 + CHILD })
-  /** An even first byte is that of a keyframe (RFC 6386 section 9.1). */
-  const show = (text: string): void => {
-    const timeUs = home.nowMs * 1000
-    feed.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: Buffer.from(text) })
+  let port = 10
+  return {
+    feed,
+    /** An even first byte is that of a keyframe (RFC 6386 section 9.1). */
+    show: (text: string): void => {
+      const timeUs = home.nowMs * 1000
+      feed.frame({
+        kind: 'video',
+        key: true,
+        timeUs,
+        decodeTimeUs: timeUs,
+        data: Buffer.from(text),
+      })
+    },
+    view: async (net: WireNet, sessionId: string): Promise<WirePeer> => {
+      const viewer = new WirePeer(net, addressOf((port += 1)))
+      viewer.view(net.relay, sessionId, room)
+      await viewer.connect()
+      return viewer
+    },
+    shown: ({ media }: WirePeer): string[] => media.map((packet) => packet.subarray(13).toString()),
   }
-  const view = async (sessionId: string, at: number) => {
-    const viewer = new WirePeer(child, addressOf(at))
-    viewer.view(child.relay, sessionId, room)
-    await viewer.connect()
-    return viewer
-  }
-  const shown = ({ media }: WirePeer): string[] => media.map((packet) => packet.subarray(13).toString())
-  const first = await view('first', 11)
+}
+
+test('a viewer in a process that had none for a while sees nothing old of a feed that others watched', async () => {
+  const { home, child, pass, state } = await linked()
+  const { show, view, shown } = feedAt(home)
+  await view(home, 'at home')
+  const first = await view(child, 'first')
+  await pass(40)
+  show('before')
+  await pass(40)
+  expect(shown(first)).toEqual(['before'])
+  child.relay.end('first')
+  await pass(10_400)
+  show('later')
+  await pass(40)
+  // It is connected before anything can come.
+  state.delayMs = 100
+  const second = await view(child, 'second')
+  await pass(400)
+  expect(shown(second)).toEqual(['later'])
+})
+
+test('a feed that rested leaves nothing old in another process', async () => {
+  const { home, child, pass, wants } = await linked()
+  const { feed, show, view, shown } = feedAt(home)
+  const first = await view(child, 'first')
   await pass(40)
   show('before')
   await pass(40)
@@ -206,7 +267,7 @@ test('a feed that rested leaves nothing old in another process', async () => {
   await pass(21_000)
   expect(wants).toEqual(['feed true', 'feed false'])
   feed.rest()
-  const second = await view('second', 12)
+  const second = await view(child, 'second')
   await pass(400)
   expect([shown(second), wants.at(-1)]).toEqual([[], 'feed true'])
   show('later')

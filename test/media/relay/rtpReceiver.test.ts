@@ -110,6 +110,12 @@ describe('what comes from a publisher', () => {
     expect([2000, 2000 + RETRY_MS].map((nowMs) => inbound.missing(nowMs).length)).toEqual([1, 1])
   })
 
+  it('is asked for where it is audio on a link', () => {
+    const inbound = new RtpReceiver(1, new Camera('a').track, null, true)
+    for (const index of [0, 3]) inbound.take(packet(index), 0)
+    expect(inbound.missing(1000)).toEqual([1, 2])
+  })
+
   it('is not asked for where it is audio', () => {
     const { camera } = receiver()
     const inbound = new RtpReceiver(1, camera.track, null)

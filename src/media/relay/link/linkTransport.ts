@@ -92,7 +92,7 @@ export class LinkTransport implements RtpSender {
    * another, or a replay.
    */
   openRtp(sealed: Buffer): number | null {
-    return this.#isClosed ? null : this.#srtp.openRtpInPlace(sealed)
+    return this.#isClosed ? null : this.#srtp.unsealRtp(sealed)
   }
 
   /** The packets in a datagram; null: it is of another, or a replay. */

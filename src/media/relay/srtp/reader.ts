@@ -41,14 +41,14 @@ export class SrtpReader {
    * Undefined: not authentic, a replay, or no RTP packet. `sealed` is decrypted in place, and the result is a view of it.
    */
   rtp(sealed: Buffer): OpenedRtp | undefined {
-    const index = this.rtpInPlace(sealed)
+    const index = this.unsealRtp(sealed)
     return index === null
       ? undefined
       : { packet: sealed.subarray(0, sealed.length - this.#rtp.profile.tagBytes), index }
   }
 
   /** Decrypts a packet in place, up to its tag. Returns its index; null as for `rtp`. */
-  rtpInPlace(sealed: Buffer): number | null {
+  unsealRtp(sealed: Buffer): number | null {
     const clear = headerBytes(sealed)
     if (clear === null || sealed.length < clear + this.#rtp.profile.tagBytes) return null
     const ssrc = sealed.readUInt32BE(8)

@@ -25,9 +25,9 @@ export class SrtpSession {
     return this.#reader.rtp(sealed)
   }
 
-  /** See `SrtpReader.rtpInPlace`. */
-  openRtpInPlace(sealed: Buffer): number | null {
-    return this.#reader.rtpInPlace(sealed)
+  /** See `SrtpReader.unsealRtp`. */
+  unsealRtp(sealed: Buffer): number | null {
+    return this.#reader.unsealRtp(sealed)
   }
 
   /** See `SrtpReader.rtcp`. */
