@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type PeerConnection, RtcpReceivingSession, type Track, Video } from 'node-datachannel'
-import { connected, connection, described, startSending } from '../relay/load.ts'
+import { connected, connection, delayMs, described, startSending } from '../relay/load.ts'
 
 const PAYLOAD_TYPE = 96
 /** The payload type that encoders use. */
@@ -15,6 +15,7 @@ type Order =
   | { do: 'join'; url: string; token: string; count: number; atOnce: number }
   | { do: 'leave'; goodbye: boolean }
   | { do: 'lastMedia' }
+  | { do: 'delays' }
 
 export interface Audience {
   publish(url: string, token: string, bitrate: number): Promise<void>
@@ -24,6 +25,8 @@ export interface Audience {
   leave(goodbye?: boolean): Promise<void>
   /** When each viewer last received a media packet, in milliseconds since 1970. */
   lastMedia(): Promise<number[]>
+  /** How long packets were on their way to the viewers since the last call, each in milliseconds. */
+  delays(): Promise<number[]>
   stop(): Promise<void>
   /** Kills the process, so that no peer sends a message, as when a machine loses its network. */
   vanish(): Promise<void>
@@ -44,6 +47,7 @@ export async function startAudience(): Promise<Audience> {
     join: (request) => ask({ do: 'join', ...request }),
     leave: async (goodbye = true) => void (await ask({ do: 'leave', goodbye })),
     lastMedia: () => ask({ do: 'lastMedia' }),
+    delays: () => ask({ do: 'delays' }),
     async stop() {
       const gone = once(child, 'exit')
       child.disconnect()
@@ -67,6 +71,8 @@ interface Viewer {
 /** References that prevent garbage collection of native objects. */
 const referenced: unknown[] = []
 let viewers: Viewer[] = []
+/** Null: nobody has asked for them yet. */
+let delays: number[] | null = null
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
 
@@ -82,6 +88,11 @@ async function obey(order: Order): Promise<number[]> {
       return []
     case 'lastMedia':
       return viewers.map(({ lastMs }) => lastMs)
+    case 'delays': {
+      const all = delays ?? []
+      delays = []
+      return all
+    }
   }
 }
 
@@ -159,6 +170,7 @@ async function join(peer: PeerConnection, endpoint: Endpoint): Promise<number> {
       if (![PAYLOAD_TYPE, H264_PAYLOAD_TYPE].includes((packet[1] ?? 0) & 0x7f)) return
       if (viewer.lastMs === 0) clearTimeout(timer)
       viewer.lastMs = nowMs()
+      delays?.push(delayMs(packet))
       resolve(viewer.lastMs - beganMs)
     })
   })

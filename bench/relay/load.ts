@@ -259,6 +259,13 @@ const asksForKeyframe = (message: Buffer): boolean =>
 const perSecond = (bitrate: number): number => bitrate / 8 / PACKET
 
 const BODY = Buffer.alloc(PAYLOAD, 0x55)
+/** Where the time of sending lies in a payload, in milliseconds since 1970. */
+const SENT_AT = 16
+
+const nowMs = (): number => performance.timeOrigin + performance.now()
+
+/** How long a packet of ours was on its way. @param packet without encryption */
+export const delayMs = (packet: Buffer): number => nowMs() - packet.readDoubleBE(packet.length - PAYLOAD + SENT_AT)
 
 /** `keyFrame`: the frame at which the keyframes begin to be counted. */
 function packetOf(count: number, perFrame: number, keyFrame: number): Buffer {
@@ -268,6 +275,7 @@ function packetOf(count: number, perFrame: number, keyFrame: number): Buffer {
   // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
   const head = packet > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01]
   BODY.set(head)
+  BODY.writeDoubleBE(nowMs(), SENT_AT)
   const fields = { marker: packet === perFrame - 1, payloadType: PAYLOAD_TYPE, sequence: count & 0xffff, ssrc: SSRC }
   return writeRtp({ ...fields, timestamp: frame * TICKS_A_FRAME }, BODY)
 }

@@ -1,0 +1,94 @@
+/**
+ * What a target that has stopped reading costs viewers: the delay of packets from a publisher over WHIP to viewers over WHEP,
+ * with a target over RTSP whose process was stopped by SIGSTOP, and without a target. One server, publisher and audience for all,
+ * in turns. A window begins when the kernel takes no more for the target, and ends after Sluice has given it up and dials again.
+ *   ROUNDS=5 node bench/hung-target.ts
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { loadavg } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RtspTarget } from '../test/support/rtspTarget.ts'
+import { startAudience } from './lib/audience.ts'
+import { median, report } from './lib/report.ts'
+import { startServer } from './lib/server.ts'
+
+const ROUNDS = Number(process.env['ROUNDS'] ?? 5)
+const BITRATE = 2_500_000
+const VIEWERS = 20
+const WINDOW_MS = 15_000
+const SETTLE_MS = 5_000
+const LIMIT = 1.05
+
+/** The part of it that is read here. */
+interface StreamOnAir {
+  readonly restreams?: readonly { readonly bitrateOut?: number }[]
+}
+
+if (process.argv[2] === '--target') await listen()
+else await measure()
+
+async function listen(): Promise<void> {
+  const target = await RtspTarget.start()
+  process.on('message', () => process.send?.(target.isRecording))
+  process.on('disconnect', () => process.exit())
+  process.send?.(target.port)
+}
+
+async function measure(): Promise<void> {
+  const target = fork(import.meta.filename, ['--target'])
+  const [port] = (await once(target, 'message')) as [number]
+  const takesMedia = async (): Promise<boolean> => {
+    target.send('?')
+    return ((await once(target, 'message')) as [boolean])[0]
+  }
+  const server = await startServer({ SLUICE_MEDIA_ALLOWED_NETWORKS: '127.0.0.0/8' })
+  const audience = await startAudience()
+  const streams = [{ streamName: 'bench' }]
+  const publisher = await server.api('POST', '/api/publish_token', { label: 'bench', streams })
+  const viewer = await server.api('POST', '/api/subscribe_token', { label: 'bench', streams })
+  const restream = [{ url: `rtsp://127.0.0.1:${port}/bench` }]
+  const set = (targets: object[]) => server.api('PUT', `/api/v2/publish_token/${publisher.id}`, { restream: targets })
+  await audience.publish(server.whip('bench'), publisher.token, BITRATE)
+  await audience.join({ url: server.whep('bench'), token: viewer.token, count: VIEWERS, atOnce: 4 })
+
+  const isStuck = async (): Promise<boolean> => {
+    const [stream] = (await server.api('GET', '/api/streams/live')) as unknown as StreamOnAir[]
+    return stream?.restreams?.[0]?.bitrateOut === 0
+  }
+  const window = async (): Promise<number> => {
+    await audience.delays()
+    await sleep(WINDOW_MS)
+    return p99(await audience.delays())
+  }
+  const rounds: { without: number; hung: number }[] = []
+  for (let round = 0; round < ROUNDS + 1; round++) {
+    await sleep(SETTLE_MS)
+    const without = await window()
+    await set(restream)
+    while (!(await takesMedia())) await sleep(100)
+    target.kill('SIGSTOP')
+    while (!(await isStuck())) await sleep(500)
+    const hung = await window()
+    // The first round compiles the code.
+    if (round > 0) rounds.push({ without, hung })
+    await set([])
+    target.kill('SIGCONT')
+  }
+  const ratio = median(rounds.map(({ without, hung }) => hung / without))
+  const each = (kind: 'without' | 'hung') => rounds.map((round) => round[kind].toFixed(2)).join(', ')
+  report({
+    what: `p99 of the delay of packets to ${VIEWERS} viewers beside a target that hangs / without a target`,
+    ratio,
+    target: `<= ${LIMIT}`,
+    met: ratio <= LIMIT,
+    detail: `${each('hung')} ms; ${each('without')} ms; load ${loadavg()[0]?.toFixed(1)}`,
+  })
+  await audience.stop()
+  await server.stop()
+  target.kill('SIGKILL')
+}
+
+function p99(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN
+}
