@@ -29,6 +29,10 @@ export class Recent<T extends Sample> {
     return this.#samples.filter(({ atMs }) => atMs >= fromMs && atMs < untilMs)
   }
 
+  get all(): readonly T[] {
+    return this.#samples
+  }
+
   /** The time of the last sample; null when there is none. */
   get lastAtMs(): number | null {
     return this.#samples.at(-1)?.atMs ?? null

@@ -3,6 +3,7 @@ import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
 import { ownPort } from '../support/ownPort.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
+import { segmentsListed } from './smoothness.ts'
 import { whipPublisher } from './whipPublisher.ts'
 
 const SEED = 20
@@ -72,10 +73,9 @@ async function onAir(codec: string): Promise<[Peer, Peer]> {
   return [publisher, viewer]
 }
 
-const findingsOf = async (stream: string): Promise<string[]> => {
-  const { data } = await stage.api('GET', `/api/streams/${stream}/health`)
-  return data.feeds[0].findings.map(({ code }: { code: string }) => code)
-}
+const healthOf = async (stream: string) => (await stage.api('GET', `/api/streams/${stream}/health`)).data.feeds[0]
+const findingsOf = async (stream: string): Promise<string[]> =>
+  (await healthOf(stream)).findings.map(({ code }: { code: string }) => code)
 
 test.each(['vp8', 'h264'])(
   '%s with 3% packet loss in each direction: every lost packet is repaired, in both directions',
@@ -84,6 +84,11 @@ test.each(['vp8', 'h264'])(
     const [publisher, viewer] = await onAir(codec)
     expect(await keyframesAsked(publisher, viewer)).toBe(0)
     await expect.poll(() => findingsOf(codec), SOON).toContain('packet_loss')
+    const { source, findings } = await healthOf(codec)
+    expect(source.audioLevelDb).toBeGreaterThan(-60)
+    expect(source.audioLevelDb).toBeLessThan(0)
+    expect(source.clippedAudio).toBe(0)
+    expect(findings.map(({ code }: { code: string }) => code)).not.toContain('keyframe_requests')
     await Promise.all([publisher.close(), viewer.close()])
   },
 )
@@ -150,10 +155,25 @@ test('a publisher such as OBS, which retransmits on the same SSRC: every lost pa
   const later = await viewer.quality()
   expect(later.nackCount).toBeGreaterThan(nackCount)
   expect(later.pliCount).toBe(pliCount)
+  expect(await findingsOf('publisher')).not.toContain('keyframe_requests')
   await publisher.stop()
   await viewer.stands()
   await viewer.close()
 }, 300_000)
+
+test('a publisher such as OBS, which answers no request for a keyframe, is found when it sends one every ten seconds', async () => {
+  link.lose(0)
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'rare' }] })
+  const publisher = await whipPublisher({ url: stage.whip('rare'), token, through: link.port, gop: 300 })
+  // For segments of two seconds Sluice asks all the time.
+  const watched = async () => {
+    await segmentsListed(stage.hls('rare'))
+    return findingsOf('rare')
+  }
+  await expect.poll(watched, SOON).toContain('keyframe_requests')
+  expect((await healthOf('rare')).source.keyframeWaitMs).toBeGreaterThan(3000)
+  await publisher.stop()
+}, 120_000)
 
 test('at low bandwidth a viewer gets the smallest layer, and a larger one again when bandwidth recovers', async () => {
   link.lose(0)

@@ -6,11 +6,13 @@ export interface WhipRequest {
   readonly token: string
   /** The UDP port of this machine that gets its media instead of the server's. */
   readonly through: number
+  /** Frames from one keyframe to the next; of the 30 in a second. Default 60. */
+  readonly gop?: number
 }
 
 /**
  * A publisher that broadcasts over WHIP as OBS does. It runs on libdatachannel and sends H.264 of profile high, which
- * its offer calls constrained baseline. It sends a keyframe every two seconds and ignores requests for one. It
+ * its offer calls constrained baseline. It sends keyframes by the clock and ignores requests for one. It
  * retransmits on the same SSRC (no RTX) and has no congestion control. ffmpeg makes video and tone. Resolves when it is
  * on the air.
  */

@@ -19,8 +19,10 @@ const FRAMES_PER_SECOND = 30
 const OPUS_SAMPLES = 960
 /** An access unit delimiter, with which every frame begins. */
 const DELIMITER = Buffer.from([0, 0, 0, 1, 9])
-const FRAME = `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND} -c:v libx264 -preset veryfast -tune zerolatency
-  -profile:v high -pix_fmt yuv420p -g 60 -b:v 1500k -x264-params aud=1 -f h264 -`
+const frames = (
+  gop: number,
+): string => `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND} -c:v libx264 -preset veryfast -tune zerolatency
+  -profile:v high -pix_fmt yuv420p -g ${gop} -keyint_min ${gop} -sc_threshold 0 -b:v 1500k -x264-params aud=1 -f h264 -`
 const TONE = '-re -f lavfi -i sine=frequency=440 -c:a libopus -f rtp'
 
 process.once('message', (request: WhipRequest) => void encode(request))
@@ -47,7 +49,7 @@ async function encode(request: WhipRequest): Promise<void> {
   const moved = sdp.replaceAll(/(a=candidate:\S+ \d+ udp \d+ \S+) \d+ typ/gi, `$1 ${request.through} typ`)
   peer.setRemoteDescription(moved.replaceAll(/a=candidate:\S+ \d+ tcp .*\r\n/gi, ''), 'answer')
   await until(() => audioTrack.isOpen() && videoTrack.isOpen())
-  const children = [takeVideo(videoTrack, clocks.video), await takeTone(audioTrack, clocks.audio)]
+  const children = [takeVideo(videoTrack, clocks.video, request.gop ?? 60), await takeTone(audioTrack, clocks.audio)]
   const resource = new URL(answer.headers.get('location') ?? '', request.url)
   process.once('disconnect', () => {
     for (const child of children) child.kill('SIGKILL')
@@ -72,8 +74,8 @@ function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDI
   return config
 }
 
-function takeVideo(track: Track, clock: { timestamp: number }): ChildProcess {
-  const child = ffmpeg(FRAME)
+function takeVideo(track: Track, clock: { timestamp: number }, gop: number): ChildProcess {
+  const child = ffmpeg(frames(gop))
   let rest: Buffer = Buffer.alloc(0)
   child.stdout?.on('data', (chunk: Buffer) => {
     rest = Buffer.concat([rest, chunk])

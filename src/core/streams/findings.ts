@@ -124,6 +124,16 @@ export const FINDINGS = {
     text: 'Keyframe every {value}: viewers wait up to {value} for their first picture, and HLS is as late.',
     advice: 'Set 2 s. In OBS: Settings, Output, Advanced, Keyframe Interval 2 s. ffmpeg: -g with twice the frame rate.',
   },
+  /** Six requests: one is sent every half second. A publisher that answers sends a keyframe within a round trip. */
+  keyframe_requests: {
+    unit: 'ms',
+    threshold: 3000,
+    find: figure(({ keyframeWaitMs }) => keyframeWaitMs),
+    text: 'Sluice asks for a keyframe, and waits {value}: so long new viewers have no picture, and HLS is as late.',
+    advice:
+      'The encoder does not answer requests (PLI). Set a keyframe every 2 s. In OBS: Settings, Output, Advanced, ' +
+      'Keyframe Interval 2 s. ffmpeg: -g with twice the frame rate.',
+  },
   /** A fifth of the frames: an encoder that is overloaded leaves out as many and more. */
   frame_rate: {
     unit: 'rate',
@@ -155,6 +165,15 @@ export const FINDINGS = {
     find: figure(({ silentMs }) => silentMs),
     text: 'No sound at all for {value}: the source is muted, or its device is missing.',
     advice: 'In OBS: the Audio Mixer, and Settings, Audio for the device. ffmpeg: the input of -map, and its volume.',
+  },
+  /** One packet in twenty: a single loud beat is none. */
+  audio_clipped: {
+    unit: 'share',
+    threshold: 0.05,
+    find: figure(({ clippedAudio }) => clippedAudio),
+    text: '{value} of the sound is too loud to be without distortion: its peaks are cut off.',
+    advice:
+      'Lower the level of the source. In OBS: the Audio Mixer, so that it stays below red. ffmpeg: -af volume=-6dB.',
   },
   /** The least that carries 15 kHz, as FM radio does. Telephones have 8 kHz. */
   audio_rate: {

@@ -8,12 +8,18 @@ export const SOURCE_FIGURES = {
   unevenFrames: 'Share of frames, from 0 to 1, that come half a step and more too late, in the last ten seconds.',
   keyframeMs: 'Time between the last two keyframes, or since the last one if that is longer.',
   longestKeyframeMs: 'The longest such time in the last minute.',
+  keyframeWaitMs:
+    'How long frames came after Sluice had asked for a keyframe, until it came: the longest in the last minute. WHIP.',
   bFrames: 'Share of frames that are shown before one that was sent earlier, in the last ten seconds.',
   videoGaps: 'How often the video missed a second or more, in the last minute.',
   sampleRate: 'Of the audio, hertz.',
   channels: 'Of the audio.',
   silentMs:
     'How long the audio has had no sound at all; 0: it has some. Absent for codecs that do not show it cheaply.',
+  audioLevelDb:
+    'The loudest packet of audio in the last ten seconds, in decibels of the loudest there is (RFC 6464). WHIP.',
+  clippedAudio:
+    'Share of audio, from 0 to 1, louder than any tone can be without distortion, in the last ten seconds. WHIP.',
   skewMs: 'How much later the audio comes than the video of the same time; negative: earlier.',
   behindMs: 'How much later media comes than at its best in the last minute.',
   clockJumps: 'How often the clock of the publisher was set, in the last minute.',

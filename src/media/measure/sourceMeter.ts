@@ -1,6 +1,7 @@
 import type { SourceReading } from '../../core/streams/source.ts'
 import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
 import { Lags } from './lags.ts'
+import { LevelMeter, SILENT_LEVEL } from './levelMeter.ts'
 import { LinkMeter, type LinkTotals } from './linkMeter.ts'
 import { videoProfileOf, type VideoProfile } from './profile.ts'
 import { isSilent } from './silence.ts'
@@ -20,6 +21,9 @@ export class SourceMeter {
   readonly #video = new VideoMeter(SLICES)
   readonly #lags = { video: new Lags(), audio: new Lags() }
   readonly #link = new LinkMeter()
+  readonly #levels = new LevelMeter()
+  /** Of the latest packet of audio; null: packets do not say it. */
+  #level: number | null = null
   readonly #jumps: number[] = []
   #profile: VideoProfile = {}
   #audioTrack: AudioTrack | null = null
@@ -52,6 +56,12 @@ export class SourceMeter {
     this.#link.add(totals, nowMs)
   }
 
+  /** The level of the packet of audio that comes, decibels below the loudest there is (RFC 6464). */
+  level(belowDb: number): void {
+    this.#level = belowDb
+    this.#levels.packet(belowDb)
+  }
+
   reading(): SourceReading {
     const { video, audio } = this.#lags
     const skewMs = audio.recentMs - video.recentMs
@@ -62,6 +72,7 @@ export class SourceMeter {
       ...(this.#hasVideo && this.#video.figures()),
       ...(track !== null && { sampleRate: track.sampleRate, channels: track.channels }),
       ...(this.#heardUs !== null && { silentMs: Math.max(0, Math.round((this.#audioUs - this.#heardUs) / 1000)) }),
+      ...this.#levels.figures(),
       ...(Number.isFinite(skewMs) && { skewMs: Math.round(skewMs) }),
       ...(behindMs !== null && { behindMs: Math.round(behindMs) }),
       clockJumps: this.#jumps.reduce((sum, jumps) => sum + jumps, 0),
@@ -70,9 +81,13 @@ export class SourceMeter {
   }
 
   #audio({ timeUs, data }: MeasuredFrame): void {
-    const silent = this.#audioTrack === null ? null : isSilent(this.#audioTrack.codec, data)
+    const silent = this.#level === null ? this.#isSilent(data) : this.#level === SILENT_LEVEL
     this.#audioUs = timeUs
     if (silent === false || (silent === true && this.#heardUs === null)) this.#heardUs = timeUs
+  }
+
+  #isSilent(data: Uint8Array): boolean | null {
+    return this.#audioTrack === null ? null : isSilent(this.#audioTrack.codec, data)
   }
 
   #jumped(): void {
@@ -86,6 +101,7 @@ export class SourceMeter {
     this.#video.slice(this.#profile.declaredFrameRate ?? null)
     this.#lags.video.slice()
     this.#lags.audio.slice()
+    this.#levels.slice()
     this.#jumps.push(this.#jumpsNow)
     if (this.#jumps.length > SLICES) this.#jumps.shift()
     this.#jumpsNow = 0

@@ -24,6 +24,8 @@ const GOOD: SourceReading = {
   sampleRate: 48_000,
   channels: 2,
   silentMs: 0,
+  audioLevelDb: -9,
+  clippedAudio: 0,
   skewMs: 30,
   behindMs: 40,
   clockJumps: 0,
@@ -53,7 +55,9 @@ const LIMITS: Readonly<Record<FindingCode, readonly [SourceReading, SourceReadin
   frame_rate: [{ sentFrameRate: 24 }, { sentFrameRate: 23.9 }],
   video_gaps: [{ videoGaps: 0 }, { videoGaps: 1 }],
   audio_silent: [{ silentMs: 8000 }, { silentMs: 8001 }],
+  audio_clipped: [{ clippedAudio: 0.05 }, { clippedAudio: 0.051 }],
   audio_rate: [{ sampleRate: 32_000 }, { sampleRate: 24_000 }],
+  keyframe_requests: [{ keyframeWaitMs: 3000 }, { keyframeWaitMs: 3001 }],
   b_frames: [{ bFrames: 0.01 }, { bFrames: 0.011 }],
 }
 

@@ -80,6 +80,42 @@ describe('of an encoder', () => {
     expect([...watch('2 Mbit/s', 25).codes]).toEqual([])
   })
 
+  it('that loses one packet in twenty, this is found within 15 s, and nothing else', () => {
+    const [meter, findings] = [new SourceMeter(), new FindingWatch()]
+    const seen: string[] = []
+    for (let ms = 0; ms <= 15_000; ms += 1000) {
+      const packets = ms / 10
+      meter.link({ packets, lost: Math.floor(packets / 20) }, ms)
+      if (ms < 5000 || ms % LOOK_MS !== 0) continue
+      findings.look({ protocol: 'srt', source: meter.reading() }, ms, ms)
+      seen.push(...findings.found().map(({ code }) => code))
+    }
+    expect([...new Set(seen)]).toEqual(['packet_loss'])
+  })
+
+  it('that says how loud its packets are, sound that is cut off and silence are found, and usual sound is not', () => {
+    const meter = new SourceMeter()
+    meter.tracks([{ kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }])
+    // No silence by its bytes.
+    const data = new Uint8Array(60).fill(0x55)
+    let nowMs = 0
+    const codesOf = (levels: readonly number[]): string[] => {
+      for (let packet = 0; packet < 12 * 50; packet++, nowMs += 20) {
+        meter.level(levels[packet % levels.length] ?? 0)
+        meter.frame({ kind: 'audio', timeUs: nowMs * 1000, decodeTimeUs: nowMs * 1000, key: true, data }, nowMs)
+      }
+      const findings = new FindingWatch()
+      for (const ms of [0, LOOK_MS]) findings.look({ protocol: 'whip', source: meter.reading() }, ms, ms)
+      return findings.found().map(({ code }) => code)
+    }
+    expect(meter.reading()).not.toHaveProperty('audioLevelDb')
+    expect(codesOf([40, 12, 30, 127])).toEqual([])
+    expect(meter.reading()).toMatchObject({ audioLevelDb: -12, clippedAudio: 0, silentMs: 20 })
+    expect(codesOf([0, 20, 20, 20, 20, 20, 20, 20, 20, 2])).toEqual(['audio_clipped'])
+    expect(meter.reading()).toMatchObject({ audioLevelDb: 0, clippedAudio: 0.2, silentMs: 0 })
+    expect(codesOf([127])).toEqual(['audio_silent'])
+  })
+
   it('the figures are those that ffmpeg was told', () => {
     const { reading } = watch('good, High, 50 frames a second', 25)
     expect(reading).toMatchObject({

@@ -89,6 +89,34 @@ function publishing({ offer = OFFER, codec = 'vp8' }: { offer?: string; codec?: 
 }
 
 describe('a publisher', () => {
+  it('that does not answer requests for a keyframe is measured while its packets come, for a minute', () => {
+    const { publisher, send } = publishing()
+    const [layer] = publisher.source.layers
+    let index = 10
+    /** Frames of 25 a second. */
+    const pass = (fromMs: number, untilMs: number, keyMs = 0): void => {
+      for (let nowMs = START_MS + fromMs; nowMs < START_MS + untilMs; nowMs += 40) {
+        send({ ssrc: 1, index: index++, rid: 'h', payload: vp8(nowMs === START_MS + keyMs), nowMs })
+        publisher.pace(nowMs)
+      }
+    }
+    const waitMs = () => publisher.reading().keyframeWaitMs ?? -1
+    pass(0, 2000)
+    expect(waitMs()).toBe(0)
+    layer?.track.requestKeyframe(START_MS + 2000)
+    pass(2000, 10_000)
+    expect(waitMs()).toBeGreaterThan(6900)
+    // While nothing comes, nothing can be answered.
+    for (let ms = 10_000; ms < 15_000; ms += 40) publisher.pace(START_MS + ms)
+    pass(15_000, 17_000, 15_040)
+    expect(waitMs()).toBeLessThan(8000)
+    layer?.track.requestKeyframe(START_MS + 17_000)
+    pass(17_000, 60_000, 17_080)
+    expect(waitMs()).toBeGreaterThan(6900)
+    pass(60_000, 80_000)
+    expect(waitMs()).toBeLessThan(1000)
+  })
+
   it('reports its tracks once it is connected', () => {
     const { publisher, reported } = publishing()
     expect(reported).toEqual([])

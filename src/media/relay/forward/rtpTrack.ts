@@ -13,6 +13,8 @@ const MAX_CATCH_UP = 1000
  * often until a keyframe arrives: the request or the keyframe may be lost.
  */
 const KEYFRAME_INTERVAL_MS = 500
+/** Requests from before a pause of this length may have come no further than its packets. */
+const PAUSE_MS = 1000
 
 export interface RtpTrackShape {
   readonly kind: 'video' | 'audio'
@@ -66,7 +68,8 @@ export class RtpTrack {
   #keyStart: MediaPacket | null = null
   #keyStartAtMs = 0
   #askedAtMs = Number.NEGATIVE_INFINITY
-  #isAskPending = false
+  /** Since when a keyframe is asked for; null: none is missing. */
+  #askedSinceMs: number | null = null
 
   /** `askForKeyframe` sends a request to the publisher; null if the source takes no requests. */
   constructor(
@@ -126,6 +129,7 @@ export class RtpTrack {
       if (isVideo) this.frames += 1
       if (isLatest) this.onFrame?.(packet, packet.timestamp === this.#keyStart?.timestamp, nowMs)
     }
+    if (this.#askedSinceMs !== null && nowMs - this.#lastAtMs > PAUSE_MS) this.#askedSinceMs = nowMs
     this.#lastAtMs = nowMs
     this.fanout.send(packet)
     for (const listener of this.#listeners) listener(packet, nowMs)
@@ -156,6 +160,11 @@ export class RtpTrack {
     return this.#keyStart === null ? Number.POSITIVE_INFINITY : nowMs - this.#keyStartAtMs
   }
 
+  /** How long packets have come without the keyframe that the publisher was asked for, in milliseconds. */
+  get keyframeWaitMs(): number {
+    return this.#askedSinceMs === null || !this.isAskable ? 0 : Math.max(0, this.#lastAtMs - this.#askedSinceMs)
+  }
+
   /** The packets from the latest keyframe on; empty when there is none, or it is too long ago. */
   sinceKeyframe(): MediaPacket[] {
     const [first, last] = [this.#keyStart, this.#last]
@@ -179,13 +188,13 @@ export class RtpTrack {
   /** Asks the publisher for a keyframe, until one arrives. Requests of many viewers become one. */
   requestKeyframe(nowMs: number): void {
     if (this.shape.kind === 'audio') return
-    this.#isAskPending = true
+    this.#askedSinceMs ??= nowMs
     this.tick(nowMs)
   }
 
   /** Call it several times a second: sends or repeats a pending request. */
   tick(nowMs: number): void {
-    if (!this.#isAskPending || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
+    if (this.#askedSinceMs === null || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
     this.#askedAtMs = nowMs
     this.#askForKeyframe?.(nowMs)
   }
@@ -206,7 +215,7 @@ export class RtpTrack {
     if (isSameFrame ? packet.index > known.index : known !== null && packet.index < known.index) return
     this.#keyStart = packet
     this.#keyStartAtMs = nowMs
-    this.#isAskPending = false
+    this.#askedSinceMs = null
   }
 
   /**

@@ -39,6 +39,7 @@ interface Line extends PublisherLine {
   readonly ridId: number | null
   readonly repairedRidId: number | null
   readonly transportId: number | null
+  readonly levelId: number | null
 }
 
 export interface PublisherOptions {
@@ -131,6 +132,7 @@ export class Publisher {
     const receiver = this.#receivers.get(header.ssrc) ?? this.#admit(packet, header, line)
     if (receiver === undefined) return
     line.layers.find(({ track }) => track === receiver.track)?.meter.add(packet.length)
+    this.#noteLevel(packet, header, line)
     // A packet without payload is a bandwidth probe. Its sequence number still counts.
     receiver.take(arrival, nowMs)
     this.#sendNack(receiver, nowMs)
@@ -163,6 +165,7 @@ export class Publisher {
       ridId: extensionId(media, EXTENSION.rid),
       repairedRidId: extensionId(media, EXTENSION.repairedRid),
       transportId: extensionId(media, EXTENSION.transportCc),
+      levelId: media.kind === 'audio' ? extensionId(media, EXTENSION.audioLevel) : null,
     }
   }
 
@@ -223,6 +226,12 @@ export class Publisher {
   #noteTransportSequence(packet: Buffer, header: RtpHeader, { transportId }: Line, nowMs: number): void {
     const value = transportId === null ? null : extensionOf(packet, header, transportId)
     if (value !== null && value.length === 2) this.#feedback.arrived(value.readUInt16BE(0), nowMs * 1000)
+  }
+
+  /** RFC 6464 section 3: the lower seven bits, beside a flag for speech. */
+  #noteLevel(packet: Buffer, header: RtpHeader, { levelId }: Line): void {
+    const level = levelId === null ? undefined : extensionOf(packet, header, levelId)?.[0]
+    if (level !== undefined) this.#sent.level(level & 0x7f)
   }
 
   #sendTransportFeedback(nowMs: number): void {

@@ -1,3 +1,4 @@
+import { Recent } from '../../../base/recent.ts'
 import type { SourceReading } from '../../../core/streams/source.ts'
 import type { TrackInfo } from '../../frame.ts'
 import type { LinkTotals } from '../../measure/linkMeter.ts'
@@ -8,12 +9,16 @@ import type { Layer } from '../forward/source.ts'
 
 /** Times that go apart from arrival by more than this, from one frame to the next, are of a clock that was set. */
 const JUMP_MS = 2000
+/** Waits for keyframes that count, one for each look. */
+const WAITS_MS = 60_000
+const WAITS_MAX = 64
 
 /** Measures what a WebRTC publisher sends, by the times of its RTP clocks: audio, and the layer of its video that has the most bits. */
 export class SentSource {
   readonly #meter = new SourceMeter()
   readonly #layers: readonly Layer[]
   readonly #before = new Map<RtpTrack, { readonly timeMs: number; readonly atMs: number }>()
+  readonly #waits = new Recent<{ readonly atMs: number; readonly ms: number }>(WAITS_MS, WAITS_MAX)
   #top: RtpTrack | null
   /** Pictures in the order of their packets, which is that of decoding. */
   #decodedMs = Number.NEGATIVE_INFINITY
@@ -23,6 +28,11 @@ export class SentSource {
     this.#top = layers[0]?.track ?? null
     for (const track of [...layers.map((layer) => layer.track), ...(audio === null ? [] : [audio])])
       track.onFrame = (packet, key, nowMs) => this.#frame(track, packet, key, nowMs)
+  }
+
+  /** The level of the packet of audio that comes, as for `SourceMeter`. */
+  level(belowDb: number): void {
+    this.#meter.level(belowDb)
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
@@ -35,11 +45,17 @@ export class SentSource {
     const active = this.#layers.filter(({ meter }) => meter.bitrate > 0)
     const [largest] = active.toSorted((a, b) => b.meter.bitrate - a.meter.bitrate)
     if (largest !== undefined) this.#top = largest.track
+    if (this.#top !== null) this.#waits.add({ atMs: nowMs, ms: this.#top.keyframeWaitMs })
   }
 
   reading(): SourceReading {
     const layers = this.#layers.filter(({ meter }) => meter.bitrate > 0).length
-    return { ...this.#meter.reading(), ...(this.#layers.length > 1 && { layers }) }
+    const waits = this.#waits.all.map(({ ms }) => ms)
+    return {
+      ...this.#meter.reading(),
+      ...(waits.length > 0 && { keyframeWaitMs: Math.round(Math.max(...waits)) }),
+      ...(this.#layers.length > 1 && { layers }),
+    }
   }
 
   #frame(track: RtpTrack, { timestamp, payload }: MediaPacket, isKey: boolean, nowMs: number): void {

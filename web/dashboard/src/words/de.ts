@@ -332,12 +332,14 @@ export const de: Sentences = {
       declared: (sent, declared) => `${sent} von ${declared}`,
       keyframes: 'Keyframe alle',
       longest: (last, longest) => `${last}, höchstens ${longest}`,
+      keyframeWait: 'Keyframe nach Anforderung',
       bFrames: 'B-Frames',
       none: 'Keine',
       sound: 'Ton',
       mono: 'mono',
       stereo: 'stereo',
       channels: (channels) => `${channels} Kanäle`,
+      level: (level) => `höchstens ${level} dB`,
       silentFor: (time) => `stumm seit ${time}`,
       skew: 'Ton nach Bild',
       behind: 'Später als bestenfalls',
@@ -401,6 +403,14 @@ export const de: Sentences = {
             '2 s einstellen. In OBS: Einstellungen, Ausgabe, Erweitert, Keyframe-Intervall 2 s. ffmpeg: ' +
             '-g mit der doppelten Bildrate.',
         },
+        keyframe_requests: {
+          text: (value) =>
+            `Sluice fordert ein Keyframe an und wartet ${value}: So lange haben neue Zuschauer kein Bild, und HLS hinkt ` +
+            'so weit hinterher.',
+          advice:
+            'Der Encoder beantwortet Anforderungen (PLI) nicht. Alle 2 s ein Keyframe einstellen. In OBS: Einstellungen, ' +
+            'Ausgabe, Erweitert, Keyframe-Intervall 2 s. ffmpeg: -g mit der doppelten Bildrate.',
+        },
         frame_rate: {
           text: (value, of) =>
             `${value} Bilder in der Sekunde kommen an, wo das Video ${of} angibt. Der Rechner des ` +
@@ -420,6 +430,11 @@ export const de: Sentences = {
           advice:
             'In OBS: der Audiomixer, und Einstellungen, Audio für das Gerät. ffmpeg: die Eingabe von -map ' +
             'und ihre Lautstärke.',
+        },
+        audio_clipped: {
+          text: (value) => `${value} des Tons sind zu laut, um unverzerrt zu sein: Die Spitzen sind abgeschnitten.`,
+          advice:
+            'Die Quelle leiser stellen. In OBS: der Audiomixer, bis er unter Rot bleibt. ffmpeg: -af volume=-6dB.',
         },
         audio_rate: {
           text: (value) => `Der Ton hat eine Abtastrate von ${value} und klingt wie ein Telefon.`,

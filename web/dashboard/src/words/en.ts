@@ -327,12 +327,14 @@ export const en = {
       declared: (sent: string, declared: string) => `${sent} of ${declared}`,
       keyframes: 'Keyframe every',
       longest: (last: string, longest: string) => `${last}, ${longest} at most`,
+      keyframeWait: 'Keyframe after request',
       bFrames: 'B-frames',
       none: 'None',
       sound: 'Sound',
       mono: 'mono',
       stereo: 'stereo',
       channels: (channels: string) => `${channels} channels`,
+      level: (level: string) => `${level} dB at most`,
       silentFor: (time: string) => `silent for ${time}`,
       skew: 'Sound after picture',
       behind: 'Later than at best',
@@ -393,6 +395,13 @@ export const en = {
             'Set 2 s. In OBS: Settings, Output, Advanced, Keyframe Interval 2 s. ffmpeg: -g with twice ' +
             'the frame rate.',
         },
+        keyframe_requests: {
+          text: (value: string) =>
+            `Sluice asks for a keyframe, and waits ${value}: so long new viewers have no picture, and HLS is as late.`,
+          advice:
+            'The encoder does not answer requests (PLI). Set a keyframe every 2 s. In OBS: Settings, Output, ' +
+            'Advanced, Keyframe Interval 2 s. ffmpeg: -g with twice the frame rate.',
+        },
         frame_rate: {
           text: (value: string, of: string) =>
             `${value} frames a second come, where the video says ${of}. The computer of the encoder is ` +
@@ -411,6 +420,11 @@ export const en = {
           text: (value: string) => `No sound at all for ${value}: the source is muted, or its device is missing.`,
           advice:
             'In OBS: the Audio Mixer, and Settings, Audio for the device. ffmpeg: the input of -map, and its volume.',
+        },
+        audio_clipped: {
+          text: (value: string) => `${value} of the sound is too loud to be without distortion: its peaks are cut off.`,
+          advice:
+            'Lower the level of the source. In OBS: the Audio Mixer, so that it stays below red. ffmpeg: -af volume=-6dB.',
         },
         audio_rate: {
           text: (value: string) => `The sound has a sample rate of ${value}, and sounds like a telephone.`,

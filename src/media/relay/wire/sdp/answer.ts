@@ -10,6 +10,7 @@ export const EXTENSION = {
   rid: 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id',
   repairedRid: 'urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id',
   transportCc: 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01',
+  audioLevel: 'urn:ietf:params:rtp-hdrext:ssrc-audio-level',
   absSendTime: 'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time',
 } as const
 

@@ -58,6 +58,9 @@ function FindingNotice({ finding, source }: { readonly finding: Finding; readonl
 
 const localized = (shown: string): string => shown.replace('.', (1.5).toLocaleString(words.locale).slice(1, 2))
 
+/** A keyframe that comes sooner is an answer to the request. */
+const WAIT_MS = 1000
+
 const seconds = (ms: number): string => `${count(Math.round(ms / 100) / 10)} s`
 /** Nothing is said of what did not happen. */
 const times = (value: number): string => (value === 0 ? '' : `${count(value)} ×`)
@@ -70,6 +73,7 @@ function rowsOf({ frameRate, source }: Feed): [string, string][] {
     [text.profile, joined(source.videoProfile, source.videoLevel)],
     [text.frames, source.sentFrameRate === undefined ? undefined : framesOf(source, frameRate)],
     [text.keyframes, both(source.keyframeMs, source.longestKeyframeMs)],
+    [text.keyframeWait, shown(source.keyframeWaitMs, (ms) => (ms < WAIT_MS ? '' : seconds(ms)))],
     [text.bFrames, shown(source.bFrames, (share) => (share === 0 ? text.none : percent(share)))],
     [text.sound, soundOf(source)],
     [text.skew, shown(source.skewMs, millis)],
@@ -100,9 +104,10 @@ function framesOf({ sentFrameRate, declaredFrameRate }: Feed['source'], came: nu
   return declaredFrameRate === undefined ? sent : text.declared(sent, count(declaredFrameRate))
 }
 
-function soundOf({ sampleRate, channels, silentMs = 0 }: Feed['source']): string | undefined {
+function soundOf({ sampleRate, channels, audioLevelDb, silentMs = 0 }: Feed['source']): string | undefined {
   if (sampleRate === undefined) return undefined
   const layout = channels === 1 ? text.mono : channels === 2 ? text.stereo : text.channels(String(channels ?? 0))
   const format = `${count(sampleRate / 1000)} kHz, ${layout}`
-  return silentMs < 2000 ? format : `${format}, ${text.silentFor(seconds(silentMs))}`
+  if (silentMs >= 2000) return `${format}, ${text.silentFor(seconds(silentMs))}`
+  return audioLevelDb === undefined ? format : `${format}, ${text.level(count(audioLevelDb))}`
 }
