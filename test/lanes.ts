@@ -61,7 +61,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/system/{backupPostgres,cascade,channelNodes,cluster,doctorPostgres,drain,failover,faults,handover}.test.ts',
-      'test/system/{monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
+      'test/system/{migration,monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
     shared: [
       'test/conformance/lists.test.ts',

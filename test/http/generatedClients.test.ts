@@ -5,17 +5,14 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Check } from 'typebox/schema'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { timeOrderedId } from '../../src/base/ids.ts'
-import { systemRandom } from '../../src/base/random.ts'
-import { newRecording } from '../conformance/store.recordings.ts'
-import { newSession } from '../conformance/store.samples.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
-import { type Call, CALLS } from './clients/calls.ts'
-import { type Document, type Operation, operationsOf, typescriptClient } from './clients/typescript.ts'
+import { callAll } from './clients/callAll.ts'
+import { CALLS } from './clients/calls.ts'
+import { sampleValues } from './clients/sampleValues.ts'
+import type { Document } from './clients/typescript.ts'
 
 const documentOf = (name: string): Document =>
   JSON.parse(readFileSync(new URL(`../../api/${name}.openapi.json`, import.meta.url), 'utf8')) as Document
@@ -34,16 +31,16 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   sluice = await runChannels({
-    // No answer needs ffmpeg, and the doctor would try its encoders.
-    flags: { webhooks: { allowPrivateTargets: true }, ffmpeg: { path: '/nowhere/ffmpeg' } },
+    flags: { webhooks: { allowPrivateTargets: true } },
   })
-  const { accountId } = sluice.running
-  const { store } = sluice.running.app.ctx
-  await store.transaction((tx) => tx.sessions.insert(newSession({ accountId }), 'another node'))
-  await store.transaction((tx) => tx.recordings.insert(newRecording({ accountId, state: 'completed' })))
+  const { running } = sluice
   const { port } = receiver.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}/`
-  values = { receiver: url, stream: `${accountId}/show`, logged: await webhookWithLog(url) }
+  values = await sampleValues({
+    store: running.app.ctx.store,
+    accountId: running.accountId,
+    receiver: `http://127.0.0.1:${port}/`,
+    makeWebhook: async (url) => (await running.call('POST', '/api/webhooks', { url })).json.data.id as number,
+  })
   return () => sluice.close()
 })
 afterAll(() => {
@@ -51,48 +48,14 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A webhook with a delivery that was skipped. */
-async function webhookWithLog(url: string): Promise<number> {
-  const { accountId, app } = sluice.running
-  const { id: webhookId } = (await sluice.running.call('POST', '/api/webhooks', { url })).json.data
-  const id = timeOrderedId(Date.now(), systemRandom)
-  const event = { type: 'feeds', event: 'started', subject: 'show', data: '{}', createdAtMs: Date.now() }
-  const row = { id, eventId: id, webhookId, accountId, ...event, state: 'skipped' as const, error: 'paused' }
-  await app.ctx.store.transaction((tx) => tx.deliveries.insert([row]))
-  return webhookId
-}
-
 const authorizationOf = (name: string): string =>
   name === 'tokens' ? `Bearer ${sluice.running.secret}` : sluice.authorization
 
-interface Answer {
-  status: number
-  body: unknown
-}
-type Client = Record<string, (args: unknown) => Promise<Answer>>
-
 it('a TypeScript client of the documents has valid types, and each operation answers as its document says', async () => {
-  const clients: Client = {}
-  const operations = new Map<string, { document: Document; operation: Operation }>()
-  for (const [name, document] of Object.entries(DOCUMENTS)) {
-    const file = join(folder, `${name}.ts`)
-    writeFileSync(file, typescriptClient(document))
-    const made = (await import(pathToFileURL(file).href)) as { createClient: (...of: string[]) => Client }
-    Object.assign(clients, made.createClient(sluice.running.base, authorizationOf(name)))
-    for (const { operation } of operationsOf(document)) operations.set(operation.operationId, { document, operation })
-  }
+  const { base } = sluice.running
+  const { wrong, uncalled } = await callAll(CALLS, { folder, documents: DOCUMENTS, base, authorizationOf, values })
   await checkTypes()
-  const wrong: string[] = []
-  for (const call of CALLS) {
-    const answer = await clients[call.operation]?.(filled(call.args))
-    const of = operations.get(call.operation)
-    if (answer === undefined || of === undefined) throw new Error(`there is no operation ${call.operation}`)
-    wrong.push(...misfits(call, of.operation, of.document, answer))
-    if (answer.status < 300)
-      for (const [name, path] of Object.entries(call.saves)) values[name] = partOf(answer.body, path)
-  }
-  expect(wrong).toEqual([])
-  expect([...operations.keys()].filter((name) => !CALLS.some(({ operation }) => operation === name))).toEqual([])
+  expect({ wrong, uncalled }).toEqual({ wrong: [], uncalled: [] })
 })
 
 it.skipIf(!python)('a Python client of the documents gets from each operation what its document says', async () => {
@@ -134,37 +97,3 @@ async function checkTypes(): Promise<void> {
   )
   expect(output).toBe('')
 }
-
-function misfits(
-  { operation: name, answer: wanted }: Call,
-  of: Operation,
-  document: Document,
-  { status, body }: Answer,
-) {
-  const said = JSON.stringify(body)?.slice(0, 300)
-  if (!`${status}`.startsWith(wanted)) return [`${name}: status ${status}: ${said}`]
-  const described = of.responses[status] ?? of.responses[`${Math.floor(status / 100)}XX`]
-  if (described === undefined) return [`${name}: status ${status} is not in the document`]
-  const schema = described.content?.['application/json']?.schema
-  if (schema === undefined) return body === undefined ? [] : [`${name}: a body is not in the document`]
-  return Check(resolved(schema, document) as object, body) ? [] : [`${name}: the body does not fit: ${said}`]
-}
-
-/** The schema with what it refers to in place of the references. */
-function resolved(schema: unknown, document: Document): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => resolved(one, document))
-  if (typeof schema !== 'object' || schema === null) return schema
-  const { $ref, ...rest } = schema as { $ref?: string }
-  if ($ref !== undefined) return resolved(document.components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)], document)
-  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, resolved(one, document)]))
-}
-
-function filled(value: unknown): unknown {
-  if (typeof value === 'string' && value.startsWith('$')) return values[value.slice(1)]
-  if (Array.isArray(value)) return value.map(filled)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filled(one)]))
-}
-
-const partOf = (body: unknown, path: string): unknown =>
-  path.split('.').reduce((part, step) => (part as Record<string, unknown>)[step], body)

@@ -11,24 +11,36 @@ export interface Grant {
   readonly value: string
   readonly maxViewers: number | null
   readonly maxAddresses: number | null
+  /** Of its publishers; null: the lowest. */
+  readonly priority: number | null
   /** `said`: the answer to a deletion or a refresh was received, so that nothing may begin with it any more. */
   revoked: 'no' | 'perhaps' | 'said'
 }
 
+interface Rules {
+  readonly maxViewers?: number
+  readonly bindIpsOnUsage?: number
+  readonly priority?: number
+}
+
 const STREAMS = [{ streamName: '.*', isRegex: true }]
 
-/** Two tokens of publishers, and three of viewers: without limits, with one of viewers, and with one of addresses. */
+/**
+ * Three tokens of publishers, one of which comes before the others, and three of viewers: without limits, with one of viewers,
+ * and with one of addresses.
+ */
 export async function makeGrants(ctx: AccessContext, accountId: string): Promise<Grant[]> {
-  const make = async (kind: TokenKind, rules: { maxViewers?: number; bindIpsOnUsage?: number }): Promise<Grant> => {
+  const make = async (kind: TokenKind, rules: Rules): Promise<Grant> => {
     const made = await createToken(ctx, cliActor(accountId), kind, { label: kind, streams: STREAMS, ...rules })
     if (!made.ok) throw new Error(JSON.stringify(made.error))
-    const { maxViewers = null, bindIpsOnUsage: maxAddresses = null } = rules
+    const { maxViewers = null, bindIpsOnUsage: maxAddresses = null, priority = null } = rules
     const { id, token: value } = made.value
-    return { kind, id, value, maxViewers, maxAddresses, revoked: 'no' }
+    return { kind, id, value, maxViewers, maxAddresses, priority, revoked: 'no' }
   }
   return [
     await make('publish', {}),
     await make('publish', {}),
+    await make('publish', { priority: 5 }),
     await make('subscribe', {}),
     await make('subscribe', { maxViewers: 2 }),
     await make('subscribe', { bindIpsOnUsage: 2 }),

@@ -1,4 +1,5 @@
 import { openApp, type App } from '../../src/app/app.ts'
+import { NodeDrain } from '../../src/commands/nodes/nodeDrain.ts'
 import { type ServingNode, startNode } from '../../src/commands/nodes/servingNode.ts'
 import { endExpired } from '../../src/commands/sessions/revoke.ts'
 import type { Logger } from '../../src/base/log.ts'
@@ -13,6 +14,7 @@ import { linkTo, type StoreLink } from './store.ts'
 /** Until other nodes take a silent one for dead, milliseconds. */
 export const LEASE_MS = 10_000
 const EVERY_MS = 3_000
+const DRAIN_MS = 10_000
 
 const nothing = (): void => undefined
 /** Nodes of a world are given up all the time, which is an error elsewhere. */
@@ -52,6 +54,7 @@ export class SimNode implements Runner {
   readonly #link: StoreLink
   #app: App | null = null
   #serving: ServingNode | null = null
+  #drain: NodeDrain | null = null
   #lease: { readonly id: string; readonly lost: () => void } | null = null
   readonly #busy = new Set<Timer>()
 
@@ -111,9 +114,17 @@ export class SimNode implements Runner {
     })
   }
 
+  /** Resolves when it has nothing left, and has to stop. */
+  async drain(): Promise<void> {
+    this.#drain ??= new NodeDrain(this.ctx, () => DRAIN_MS)
+    await this.#drain.begin()
+    await this.#drain.over
+  }
+
   /** Ends as SIGTERM does. */
   async stop(): Promise<void> {
     this.isStopping = true
+    await this.#drain?.stop()
     await this.#serving?.stop()
   }
 

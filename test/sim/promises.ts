@@ -49,9 +49,10 @@ export function checkHealed(seen: Seen): void {
     if (isKicked) fail(`session ${id} outlives its kick`)
     if (!node.ctx.sessions.has(id)) fail(`session ${id} is forgotten, and its edge does not know`)
   }
-  const published = open.filter(({ isPublisher }) => isPublisher).map(({ streamName }) => streamName)
-  if (new Set(published).size !== published.length) fail('a publisher was replaced, and is still connected')
+  checkPublishers(seen, open)
   const ids = new Set(open.map(({ id }) => id))
+  for (const { id } of seen.rows('select id from sessions where ended_at_ms is not null'))
+    if (ids.has(String(id))) fail(`session ${String(id)} is over on record, and still connected`)
   for (const { id, node } of seen.rows('select id, node from sessions where ended_at_ms is null'))
     if (!ids.has(String(id)) && seen.nodes.some((one) => one.isRunning && one.isServing && one.id === node))
       fail(`session ${String(id)} is over, and its row is open`)
@@ -61,6 +62,21 @@ export function checkHealed(seen: Seen): void {
   ))
     if (seen.nodes.some((one) => one.isRunning && one.isServing && one.id === node))
       fail(`${String(n)} viewers have left, and their seats are taken`)
+}
+
+/** At each node a source has one publisher of each priority. One of the best is on the air. */
+function checkPublishers(seen: Seen, open: readonly Client[]): void {
+  const publishers = open.filter(({ isPublisher }) => isPublisher)
+  const ranks = publishers.map(({ node, streamName, grant }) => `${node.id} ${streamName} ${grant.priority}`)
+  if (new Set(ranks).size !== ranks.length) fail('a publisher was replaced, and is still connected')
+  const rows = seen.rows('select session_id from feeds where ended_at_ms is null')
+  const onAir = new Set(rows.map((row) => row['session_id']))
+  const priorityOf = ({ grant }: Client): number => grant.priority ?? -1
+  for (const [streamName, rivals] of Map.groupBy(publishers, (one) => one.streamName)) {
+    const best = Math.max(...rivals.map(priorityOf))
+    if (!rivals.some((one) => onAir.has(one.id) && priorityOf(one) === best))
+      fail(`${streamName} has a publisher of priority ${best}, and another one or none is on the air`)
+  }
 }
 
 /** When every process has ended. */

@@ -1,23 +1,15 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { timeOrderedId } from '../../src/base/ids.ts'
-import { cliActor } from '../../src/commands/context.ts'
-import { admitPublisher, admitViewerAnywhere } from '../../src/commands/sessions/admit.ts'
-import { closeSession } from '../../src/commands/sessions/close.ts'
-import { countBytes } from '../../src/commands/sessions/count.ts'
-import { goLive } from '../../src/commands/sessions/goLive.ts'
-import { kickSession } from '../../src/commands/sessions/sessions.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { attemptOf, silentMedia } from '../support/testNode.ts'
+import { Clients } from './clients.ts'
 import { WorldTime } from './clock.ts'
 import { deleteGrant, type Grant, makeGrants, refreshGrant } from './grants.ts'
 import { LEASE_MS, SimNode } from './node.ts'
-import { checkAlways, checkBooks, checkHealed, type Client, type Seen } from './promises.ts'
+import { checkAlways, checkBooks, checkHealed, type Seen } from './promises.ts'
 import { type Fate, Scheduler, SeededRandom } from './scheduler.ts'
 
-const STREAMS = ['one', 'two'] as const
 const STEPS = 500
 
 /** Several nodes, their clients and their operator, and what must be true of them. Everything follows from the seed. */
@@ -29,7 +21,7 @@ export class World {
   readonly #real: Store
   readonly #database: DatabaseSync
   readonly #nodes: SimNode[] = []
-  readonly #clients: Client[] = []
+  readonly #clients: Clients
   readonly #grants: Grant[] = []
   readonly #faultRate: number
   #accountId = ''
@@ -43,6 +35,11 @@ export class World {
   private constructor(seed: number, folder: string, real: Store, file: string) {
     this.#random = new SeededRandom(seed)
     this.#scheduler = new Scheduler(this.#random)
+    this.#clients = new Clients({
+      scheduler: this.#scheduler,
+      accountId: () => this.#accountId,
+      guard: (work) => this.#guard(work),
+    })
     this.#folder = folder
     this.#real = real
     this.#database = new DatabaseSync(file)
@@ -135,14 +132,15 @@ export class World {
       [10, () => this.#anyNode()?.hear()],
       [12, () => this.#connect(true)],
       [22, () => this.#connect(false)],
-      [8, () => this.#leave()],
-      [10, () => this.#send()],
+      [8, () => this.#clients.leave()],
+      [10, () => this.#clients.send()],
       [2, () => this.#revoke()],
       [3, () => this.#kick()],
       [3, () => this.#stall()],
       [8, () => this.#wake()],
       [1, () => this.#crash()],
       [1, () => this.#stop()],
+      [1, () => this.#drain()],
       [2, () => this.#startAgain()],
       [2, () => this.#setClock()],
     ]
@@ -163,77 +161,7 @@ export class World {
     const node = this.#anyNode()
     const kind = isPublisher ? 'publish' : 'subscribe'
     const grant = this.#of(this.#grants.filter((one) => one.kind === kind))
-    if (!node || !grant) return
-    const client: Client = {
-      node,
-      grant,
-      id: timeOrderedId(node.clock.now(), this.#random),
-      isPublisher,
-      streamName: this.#of(STREAMS) ?? STREAMS[0],
-      address: `192.0.2.${1 + this.#random.below(4)}`,
-      state: 'asking',
-      wasAdmitted: false,
-      isKicked: false,
-      bytes: 0,
-    }
-    this.#clients.push(client)
-    void this.#guard(this.#admit(client, grant.revoked === 'said'))
-  }
-
-  async #admit(client: Client, wasRevoked: boolean): Promise<void> {
-    const { node, grant, id: sessionId, isPublisher, streamName, address: ip } = client
-    const { ctx } = node
-    const cut = async (): Promise<void> => {
-      client.state = 'over'
-      await this.#scheduler.turn(node)
-      await closeSession(ctx, sessionId, 'left')
-    }
-    const request = { sourceId: null, sessionId, cut }
-    const use = { presented: grant.value, streamName, ip }
-    const answer = isPublisher
-      ? await admitPublisher(ctx, attemptOf(use), request)
-      : await admitViewerAnywhere(
-          ctx,
-          attemptOf({ ...use, action: 'view', protocol: 'hls', accountId: this.#accountId }),
-          request,
-        )
-    if (!answer.ok) {
-      client.state = 'over'
-      return
-    }
-    if (wasRevoked) throw new Error(`session ${sessionId} began with a token that was revoked before`)
-    client.wasAdmitted = true
-    // As an edge does: it may have been cut before it was admitted.
-    if (client.state === 'over' || !ctx.sessions.has(sessionId)) {
-      client.state = 'over'
-      return
-    }
-    client.state = 'open'
-    if (!isPublisher) return
-    try {
-      await goLive(ctx, sessionId, silentMedia)
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      client.state = 'over'
-      await closeSession(ctx, sessionId, 'lost')
-    }
-  }
-
-  #leave(): void {
-    const client = this.#anyOpen()
-    if (!client) return
-    client.state = 'over'
-    void this.#guard(closeSession(client.node.ctx, client.id, 'left'))
-  }
-
-  /** Media flows at every running node. */
-  #send(): void {
-    for (const client of this.#clients) {
-      if (client.state !== 'open' || !client.node.isRunning) continue
-      client.bytes += 1 + this.#random.below(1000)
-      const [bytesIn, bytesOut] = client.isPublisher ? [client.bytes, 0] : [0, client.bytes]
-      countBytes(client.node.ctx, client.id, { bytesIn, bytesOut })
-    }
+    if (node && grant) this.#clients.connect(node, grant)
   }
 
   /** Deletes a token, or gives it another value. */
@@ -246,10 +174,14 @@ export class World {
   }
 
   #kick(): void {
-    const [node, client] = [this.#anyNode(), this.#anyOpen()]
-    if (!node || !client) return
-    const asked = kickSession(node.ctx, cliActor(this.#accountId), client.id)
-    void this.#guard(asked.then(({ ok }) => void (client.isKicked ||= ok)))
+    const node = this.#anyNode()
+    if (node) this.#clients.kick(node)
+  }
+
+  /** Its publishers and viewers move to other nodes; then it ends, as the server does. */
+  #drain(): void {
+    const node = this.#anyNode()
+    if (node && !node.isStopping) void this.#guard(node.drain().then(() => this.#stopNode(node)))
   }
 
   #stall(): void {
@@ -278,14 +210,18 @@ export class World {
 
   #stop(): void {
     const node = this.#anyNode()
-    if (node && !node.isStopping) void this.#guard(node.stop().finally(() => this.#gone(node)))
+    if (node && !node.isStopping) void this.#guard(this.#stopNode(node))
+  }
+
+  async #stopNode(node: SimNode): Promise<void> {
+    await node.stop().finally(() => this.#gone(node))
   }
 
   /** Its process has ended, and its clients notice. */
   #gone(node: SimNode): void {
     this.#end(node)
     this.#scheduler.drop(node)
-    for (const client of this.#clients) if (client.node === node) client.state = 'over'
+    this.#clients.lose(node)
   }
 
   #end(node: SimNode): void {
@@ -346,10 +282,6 @@ export class World {
     return this.#of(this.#nodes.filter((node) => node.isRunning && node.isServing))
   }
 
-  #anyOpen(): Client | undefined {
-    return this.#of(this.#clients.filter(({ state, node }) => state === 'open' && node.isRunning))
-  }
-
   // What must be true
 
   /** After the last fault: every node runs again, and does what its timers do until nothing is left to do. */
@@ -361,13 +293,13 @@ export class World {
         if (!node.isRunning || !node.isServing) continue
         node.hear()
         for (const timer of SimNode.timers) node.run(timer)
-        await this.#drain()
+        await this.#runAll()
       }
     }
     if (this.#broken !== null) throw this.#broken
   }
 
-  async #drain(): Promise<void> {
+  async #runAll(): Promise<void> {
     await this.#scheduler.settle()
     while (await this.#scheduler.step());
   }
@@ -389,7 +321,7 @@ export class World {
   get #seen(): Seen {
     return {
       nodes: this.#nodes,
-      clients: this.#clients,
+      clients: this.#clients.all,
       grants: this.#grants,
       hasLosses: this.#losses > 0,
       rows: (sql) => this.#database.prepare(sql).all(),

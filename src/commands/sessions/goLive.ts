@@ -63,6 +63,9 @@ function activeFeed(
 }
 
 function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): void {
+  // Outranked by another node, which this one has not heard yet.
+  const before = ctx.sessions.feedsOf(feed.accountId, feed.streamName).find((one) => isSameSource(one, feed))
+  if (before) makeSpare(ctx, before.sessionId)
   ctx.sessions.spares.delete(entry)
   ctx.sessions.addFeed(feed)
   if (entry.standing) entry.standing.hide = entry.standing.show(feed)
@@ -186,7 +189,10 @@ export function makeSpare(ctx: SessionContext, sessionId: string): void {
   if (feed) ctx.sessions.removeFeed(feed)
   entry.standing.hide?.()
   entry.standing.hide = null
-  if (entry.standing.media !== null) ctx.sessions.spares.add(entry)
+  if (entry.standing.media === null) return
+  ctx.sessions.spares.add(entry)
+  // One that came meanwhile is a spare already.
+  dropEqualSpares(ctx, entry)
 }
 
 function dropReplaced(ctx: SessionContext, sessionId: string): void {
@@ -197,10 +203,15 @@ function dropReplaced(ctx: SessionContext, sessionId: string): void {
   void endSession(ctx, entry, 'replaced')
 }
 
-/** A source has one publisher of each priority: the newest. */
+/** A source has one publisher of each priority at a node: the one on the air, or else the newest. */
 function dropEqualSpares(ctx: SessionContext, entry: ActiveSession): void {
-  for (const spare of ctx.sessions.spares) {
-    const isEqual = spare !== entry && spare.standing?.priority === entry.standing?.priority
-    if (isEqual && isSameSource(spare.session, entry.session)) void endSession(ctx, spare, 'replaced')
-  }
+  const { spares } = ctx.sessions
+  const equals = [...spares].filter(
+    ({ session, standing }) => standing?.priority === entry.standing?.priority && isSameSource(session, entry.session),
+  )
+  const stays = spares.has(entry) ? equals.reduce(newer) : entry
+  for (const spare of equals) if (spare !== stays) void endSession(ctx, spare, 'replaced')
 }
+
+const newer = (a: ActiveSession, b: ActiveSession): ActiveSession =>
+  b.session.startedAtMs >= a.session.startedAtMs ? b : a

@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import { quiet } from '../conformance/store.samples.ts'
+import { callAll } from '../http/clients/callAll.ts'
+import { type Call, CALLS } from '../http/clients/calls.ts'
+import { sampleValues } from '../http/clients/sampleValues.ts'
+import type { Document } from '../http/clients/typescript.ts'
+import { pushSource } from '../hls/sources.ts'
+import { endChildren } from '../support/channels.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { newPlace } from '../support/place.ts'
+import { until } from '../support/until.ts'
+import { command, endServers, newDirectory, serve, type Served } from './cliProcess.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'sluice-migration-'))
+afterAll(() => {
+  endChildren()
+  endServers()
+  rmSync(folder, { recursive: true })
+})
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+
+/** The commit before the newest migration; null: this is no clone, or one without that part of the history. */
+function commitBefore(): string | null {
+  const migrations = 'src/store/migrations'
+  const newest = readdirSync(join(ROOT, migrations))
+    .filter((name) => /^\d{4}_/.test(name))
+    .toSorted()
+    .at(-1)
+  try {
+    const added = git('log', '-1', '--diff-filter=A', '--format=%H', '--', `${migrations}/${newest}`)
+    // One that is not committed yet.
+    if (added === '') return git('rev-parse', 'HEAD')
+    return git('rev-parse', '--verify', `${added}^`)
+  } catch {
+    return null
+  }
+}
+
+/** The sources of a commit, with the packages and what is built of this one. */
+function sourcesOf(commit: string): string {
+  const at = join(folder, 'before')
+  mkdirSync(at)
+  const tar = join(folder, 'before.tar')
+  git('archive', '--output', tar, commit)
+  execFileSync('tar', ['-xf', tar, '-C', at])
+  for (const name of ['node_modules', 'build'])
+    if (!existsSync(join(at, name))) symlinkSync(join(ROOT, name), join(at, name))
+  return at
+}
+
+interface Version {
+  readonly documents: Readonly<Record<string, Document>>
+  readonly calls: readonly Call[]
+}
+
+/** The interface of a version, and calls of all of its operations. */
+async function versionOf(root: string): Promise<Version> {
+  const documentOf = (name: string) =>
+    JSON.parse(readFileSync(join(root, 'api', `${name}.openapi.json`), 'utf8')) as Document
+  const file = pathToFileURL(join(root, 'test/http/clients/calls.ts')).href
+  const { CALLS: calls } = (await import(file)) as { CALLS: readonly Call[] }
+  return { documents: { tokens: documentOf('tokens'), channels: documentOf('channels') }, calls }
+}
+
+const commit = commitBefore()
+if (commit === null)
+  console.warn(
+    '\n*** This is no clone with the commit before the newest migration: the test of that version is SKIPPED ***\n',
+  )
+
+test.skipIf(commit === null)(
+  'the version before the newest migration goes on beside this one on a database that this one has migrated',
+  async () => {
+    const place = await newPlace('PostgreSQL')
+    onTestFinished(() => place.remove())
+    const env = { SLUICE_STORAGE_URL: place.url, SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64') }
+    const root = sourcesOf(commit ?? '')
+    const cli = (...argv: string[]) => command(['--data', newDirectory(), ...argv], { env })
+    const before = await node(env, join(root, 'src/main.ts'))
+    const earlier = await versionOf(root)
+    const receiver = createServer((request, response) => void request.resume().on('end', () => response.end()))
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void receiver.close())
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+    const uses = async ({ documents, calls }: Version, at: Served, name: string) => {
+      const { accountId, secret, credential } = await accountOf(name, async (...argv) => (await cli(...argv)).stdout)
+      const store = await openStore({ url: place.url, log: quiet })
+      const authorization = `Bearer ${secret}`
+      const makeWebhook = async (to: string): Promise<number> => {
+        const headers = { authorization, 'content-type': 'application/json' }
+        const body = JSON.stringify({ url: to })
+        const answer = await fetch(`${at.url}/api/webhooks`, { method: 'POST', headers, body })
+        return ((await answer.json()) as { data: { id: number } }).data.id
+      }
+      const values = await sampleValues({ store, accountId, receiver: url, makeWebhook })
+      await store.close()
+      const authorizationOf = (document: string) => (document === 'tokens' ? authorization : credential)
+      const own = join(folder, name)
+      mkdirSync(own)
+      writeFileSync(join(own, 'package.json'), '{"type": "module"}')
+      // PostgreSQL has backups of its own.
+      const here = calls.filter(({ operation }) => operation !== 'createBackup')
+      const { wrong } = await callAll(here, { folder: own, documents, base: at.url, authorizationOf, values })
+      expect(wrong).toEqual([])
+    }
+
+    // A broadcast goes on while the database is migrated.
+    const shows = await showOf(earlierCli(root, env), before)
+    shows.begin(before)
+    await until(async () => (await shows.statusAt(before)) === 200)
+    const after = await node(env)
+    await until(async () => (await shows.statusAt(after)) === 200)
+    await shows.end()
+    await uses(earlier, before, 'earlier')
+    await uses({ ...(await versionOf(ROOT)), calls: CALLS }, after, 'later')
+    shows.begin(after)
+    await until(async () => (await shows.statusAt(before)) === 200)
+    await shows.end()
+    for (const one of [before, after]) {
+      one.signal('SIGTERM')
+      expect(await one.ended).toBe(0)
+      expect(one.log()).not.toMatch(/"level":"(error|fatal)"/)
+    }
+  },
+)
+
+async function node(env: Record<string, string>, entry?: string): Promise<Served & { rtmpPort: number }> {
+  const [port, rtmpPort] = [await ownPort(), await ownPort()]
+  const own = {
+    SLUICE_SERVER_PORT: String(port),
+    SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
+    SLUICE_RTMP_PORT: String(rtmpPort),
+    SLUICE_WEBRTC_PORT: '0',
+    SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+  }
+  const served = await serve(['--data', newDirectory()], { ...env, ...own }, entry === undefined ? {} : { entry })
+  return { ...served, rtmpPort }
+}
+
+type Cli = (...argv: string[]) => Promise<string>
+
+/** The command line of other sources. */
+const earlierCli = (root: string, env: Record<string, string>): Cli => {
+  const main = join(root, 'src/main.ts')
+  return async (...argv) =>
+    execFileSync(process.execPath, [main, '--data', newDirectory(), ...argv], {
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    })
+}
+
+/** The account, which is the only one, with a new API secret and credential of the channels interface. */
+async function accountOf(name: string, cli: Cli) {
+  const made = async (...argv: string[]) => (await cli(...argv)).trim()
+  const [{ id: accountId }] = JSON.parse(await made('account', 'list', '--json')) as [{ id: string }]
+  const secret = await made('secret', 'create', '--name', name)
+  const credential = await made('credential', 'create', '--name', name)
+  return { accountId, secret, credential: `Basic ${Buffer.from(credential).toString('base64')}` }
+}
+
+/** Broadcasts of an account, one after another, over RTMP. */
+async function showOf(cli: Cli, at: Served) {
+  const { accountId, secret } = await accountOf('show', cli)
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ label: 'x', streams: [{ streamName: 'show' }] })
+  const made = await fetch(`${at.url}/api/publish_token`, { method: 'POST', headers, body })
+  const { token } = ((await made.json()) as { data: { token: string } }).data
+  const statusAt = async ({ url }: Served) => (await fetch(`${url}/hls/${accountId}/show/index.m3u8`)).status
+  let publishesTo: Served = at
+  return {
+    statusAt,
+    begin(node: Served & { rtmpPort: number }) {
+      publishesTo = node
+      pushSource('plain', `rtmp://127.0.0.1:${node.rtmpPort}/v2/pub/show?token=${token}`)
+    },
+    async end() {
+      endChildren()
+      await until(async () => (await statusAt(publishesTo)) !== 200)
+    },
+  }
+}
