@@ -10,7 +10,7 @@ import { findBinaries, startPostgres, type TestServer } from '../support/postgre
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { expectDue } from './store.due.ts'
-import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
+import { auditRow, insert, newAccount, newSession, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
 const reportOf = (feedId: string) => ({ feedId, reading: null, mostViewers: 1, bytesOut: 1 })
@@ -63,6 +63,23 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expectEarlierRefused(database.url, execute))
     test('is closed in order', () => expectOrderlyClose(database.url))
     test('says in one read what is due', () => expectDue(database.url))
+
+    test('has room for totals in the pages of sessions, so that writing them touches no index', async () => {
+      const store = await openStore({ url: database.url, log: quiet })
+      const sessions = Array.from({ length: 100 }, () => newSession())
+      await store.transaction(async (tx) => {
+        for (const session of sessions) await tx.sessions.insert(session, 'n')
+      })
+      const client = await connect()
+      await client.query('begin')
+      await client.query('update sessions set bytes_out = 1 where id = any($1)', [
+        sessions.slice(0, 3).map(({ id }) => id),
+      ])
+      const stays = `select n_tup_upd - n_tup_hot_upd as moved from pg_stat_xact_user_tables where relname = 'sessions'`
+      expect((await client.query<{ moved: string }>(stays)).rows).toEqual([{ moved: '0' }])
+      await client.end()
+      await store.close()
+    })
 
     test('a change is returned although its transaction began early and committed late', async () => {
       const store = await openStore({ url: database.url, log: quiet })

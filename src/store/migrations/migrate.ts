@@ -10,6 +10,7 @@ import * as recordingExpiry from './0006_recordingExpiry.ts'
 import * as recordingSwitch from './0007_recordingSwitch.ts'
 import * as tokenRecordingDays from './0008_tokenRecordingDays.ts'
 import * as ingestAudio from './0009_ingestAudio.ts'
+import * as sessionRoom from './0010_sessionRoom.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -24,6 +25,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0007_recordingSwitch', recordingSwitch.up],
   ['0008_tokenRecordingDays', tokenRecordingDays.up],
   ['0009_ingestAudio', ingestAudio.up],
+  ['0010_sessionRoom', sessionRoom.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */
