@@ -85,7 +85,12 @@ function node() {
     const found = await (await at(stream)).locate('v0')
     return found.ok && 'movedTo' in found.value ? found.value.movedTo.stream : found
   }
-  return { state, next, located }
+  const leftOf = async (stream: string) => {
+    const admission = await at(stream)
+    await admission.locate('v0')
+    return admission.leftNode
+  }
+  return { state, next, located, leftOf }
 }
 
 describe('a player that reloads its first address', () => {
@@ -116,6 +121,19 @@ describe('a player that reloads its first address', () => {
     state.isReady = true
     expect([await located('second'), await located('first')]).toEqual(['third', 'third'])
   })
+})
+
+test('pieces are at the node that the publisher has left, for ten seconds', async () => {
+  const { state, leftOf } = node()
+  expect(await leftOf('first')).toBeNull()
+  state.there = undefined
+  expect(await leftOf('first')).toBeNull()
+  state.there = { url: 'https://three.example.com', stream: 'second' }
+  expect(await leftOf('first')).toBe(TWO)
+  Object.assign(state, { there: undefined, here: 'third' })
+  expect(await leftOf('first')).toBe('https://three.example.com')
+  clock.advance(10_000)
+  expect(await leftOf('first')).toBeNull()
 })
 
 describe('the latest playlist of a rendition', () => {

@@ -100,6 +100,7 @@ test('nodes that drain move their viewers and publishers to others, which serve 
   const hasLeft = () => leaving.app.ctx.sessions.get(live.feed.sessionId) === undefined
   await until(() => players[0]?.seen.at(-1)?.node !== leaving.base)
   expect(hasLeft()).toBe(false)
+  const piece = (await (await fetch(late)).text()).match(/^s\d+\.m4s$/gm)?.at(-1) ?? ''
   const overHls = async () => {
     await until(hasLeft)
     // They ask twice while the publisher is on its way.
@@ -107,6 +108,8 @@ test('nodes that drain move their viewers and publishers to others, which serve 
     await until(() => players.every(({ seen }, at) => seen.length > (counts[at] ?? 0) + 2))
     const again = await play(next, recorded, { streamName: 'live', speed: 1 })
     await until(() => players.every(({ seen }) => seen.at(-1)?.stream === again.feed.feedId))
+    // A piece that a playlist named before.
+    expect((await fetch(new URL(piece, late))).status).toBe(200)
   }
   const overWebRtc = async () => {
     await until(() => engine.ended.includes(publisher))

@@ -136,6 +136,9 @@ class DistributionAdmission implements Admission {
     return !this.#admitted.rules.isOpen && this.#parts.refuseShared()
   }
 
+  /** An engine that moves begins with other pieces, and its earlier ones end with it. */
+  readonly leftNode = null
+
   get mayRepeat(): boolean {
     return this.#admitted.rules.engines.length === 1
   }

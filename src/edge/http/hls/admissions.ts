@@ -68,6 +68,8 @@ export interface Admission {
   locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>>
   /** The stream that continues this one, if the node at `nodeUrl` has it under another name. */
   locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>>
+  /** The node that the publisher has left a moment ago, which still has its pieces; null: it has left none. */
+  readonly leftNode: string | null
   /** Why the viewer is refused after a wait; null: it is still admitted. */
   recheck(): Promise<HttpRefusal | null>
   /** Refuses the ticket from now on, because several players use it. This answer may say so. */

@@ -113,6 +113,7 @@ class FeedAdmission implements Admission {
     if (hls.find(stream) === undefined) {
       const feed = ctx.sessions.feed(target.accountId, target.streamName, target.sourceId)
       if (feed === undefined) return this.#remote()
+      this.#isAt(null)
       // The viewer was admitted to a feed that needed no token.
       if (feed.secured && tokenId === null && !this.#isPreview) return err(NO_TICKET)
       const opened = hls.open(feed)
@@ -146,9 +147,24 @@ class FeedAdmission implements Admission {
     const { viewer } = this
     const feed = await remoteFeed(this.#parts.ctx, viewer.target, viewer.target.sourceId)
     const nowMs = this.#parts.ctx.clock.monotonic()
-    if (feed?.url) viewer.remote = { nodeUrl: feed.url, atMs: nowMs }
+    if (feed?.url) this.#isAt(feed.url)
     const { remote } = viewer
     return remote !== null && nowMs - remote.atMs < AWAITED_MS ? ok({ nodeUrl: remote.nodeUrl }) : err(NOT_THERE)
+  }
+
+  /** The feed is at this node; null: here. */
+  #isAt(nodeUrl: string | null): void {
+    const { viewer } = this
+    const atMs = this.#parts.ctx.clock.monotonic()
+    if (viewer.remote !== null && viewer.remote.nodeUrl !== nodeUrl)
+      viewer.left = { nodeUrl: viewer.remote.nodeUrl, atMs }
+    viewer.remote = nodeUrl === null ? null : { nodeUrl, atMs }
+  }
+
+  get leftNode(): string | null {
+    const { left } = this.viewer
+    const nowMs = this.#parts.ctx.clock.monotonic()
+    return left !== null && nowMs - left.atMs < AWAITED_MS ? left.nodeUrl : null
   }
 
   async locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>> {

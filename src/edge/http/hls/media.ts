@@ -94,11 +94,25 @@ async function mediaFor(
   const { viewer } = admission
   viewer.lastAskedMs = route.clock.monotonic()
   const location = await admission.locate(request.params.rendition)
-  const media = location.ok ? await mediaAt(route, admission, location.value, request) : location
+  const found = location.ok ? await mediaAt(route, admission, location.value, request) : location
+  const media = found.ok ? found : await leftMedia(route, admission, request, found.error)
   // What admitted the viewer may have changed meanwhile.
   const refused = await admission.recheck()
   viewer.lastAskedMs = route.clock.monotonic()
   return refused === null ? orLatest(route, admission, request, media) : err(refused)
+}
+
+/** A piece that the last playlist named, from the node that the publisher has left since. */
+async function leftMedia(
+  route: HlsRoute,
+  { leftNode, viewer }: Admission,
+  request: FastifyRequest<MediaRequest>,
+  refused: HttpRefusal,
+): Promise<Result<Found, HttpRefusal>> {
+  if (leftNode === null || refused !== NOT_THERE || request.params.file === MEDIA_PLAYLIST) return err(refused)
+  // Under the key of all nodes the refusal is in memory.
+  const media = await remoteMedia(route, leftNode, viewer, request, 'of this node')
+  return media.ok ? media : err(refused)
 }
 
 /**
@@ -214,6 +228,7 @@ async function remoteMedia(
   nodeUrl: string,
   viewer: TicketViewer,
   { params, query }: FastifyRequest<MediaRequest>,
+  pieces: 'of all nodes' | 'of this node' = 'of all nodes',
 ): Promise<Result<Found, HttpRefusal>> {
   const { stream, rendition, file } = params
   const piece = pieceOf(file)
@@ -222,7 +237,7 @@ async function remoteMedia(
   if (requested === 'malformed') return err(TOO_FAR)
   const base = `${nodeUrl.replace(/\/$/, '')}/hls/`
   const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
-  const key = piece === null ? base + path : pieceKey(stream, rendition, file)
+  const key = piece === null || pieces === 'of this node' ? base + path : pieceKey(stream, rendition, file)
   const fetched = await remote.get(key, `${base}~${tickets.forNode(stream)}/${path}`)
   if (fetched === null) return err(AWAY)
   const { status, body, caching, playsMs } = fetched

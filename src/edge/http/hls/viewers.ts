@@ -33,6 +33,8 @@ export class HlsViewer implements TicketViewer {
   hasNewInit = false
   /** The other node that had the feed last, and when. */
   remote: { readonly nodeUrl: string; readonly atMs: number } | null = null
+  /** The node that it left for the present one, and when. Its pieces are there for a moment. */
+  left: { readonly nodeUrl: string; readonly atMs: number } | null = null
   /** The stream there that continues the one of its ticket, if the name is another. */
   nextStream: string | null = null
   readonly budget = new TicketBudget()
