@@ -64,8 +64,8 @@ export const FINDINGS = {
     threshold: 0.02,
     find: figure(({ packetLoss }) => packetLoss),
     text:
-      '{value} of the packets are lost on their way here. Sending them again takes time, and ' +
-      'pictures stand still meanwhile.',
+      '{value} of the packets are lost on their way here. Pictures are damaged, or stand still until ' +
+      'what is missing has come again.',
     advice: 'Use a cable rather than Wi-Fi, or a lower bitrate. Over SRT set a latency of four round trips.',
   },
   /** One in a thousand is a damaged picture every few seconds. */

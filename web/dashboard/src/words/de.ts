@@ -361,8 +361,8 @@ export const de: Sentences = {
         },
         packet_loss: {
           text: (value) =>
-            `${value} der Pakete gehen auf dem Weg hierher verloren. Sie noch einmal zu senden dauert, ` +
-            'und so lange steht das Bild.',
+            `${value} der Pakete gehen auf dem Weg hierher verloren. Bilder sind gestört oder stehen, ` +
+            'bis das Fehlende noch einmal gekommen ist.',
           advice:
             'Ein Kabel statt WLAN nehmen, oder eine kleinere Bitrate. Bei SRT eine Latenz von vier ' +
             'Umlaufzeiten einstellen.',

@@ -356,8 +356,8 @@ export const en = {
         },
         packet_loss: {
           text: (value: string) =>
-            `${value} of the packets are lost on their way here. Sending them again takes time, and ` +
-            'pictures stand still meanwhile.',
+            `${value} of the packets are lost on their way here. Pictures are damaged, or stand still until ` +
+            'what is missing has come again.',
           advice: 'Use a cable rather than Wi-Fi, or a lower bitrate. Over SRT set a latency of four round trips.',
         },
         latency_short: {
