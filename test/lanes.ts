@@ -49,7 +49,7 @@ export const LANES = {
       'test/{system/engineRestream,system/restreamRtsp,media/rtsp/senderFfmpeg}.test.ts',
       // Rooms that media processes or nodes share.
       'test/conformance/engine.links.test.ts',
-      'test/media/relay/nodeShares.test.ts',
+      'test/{media/relay/nodeShares,system/cascadeFaults}.test.ts',
     ],
     needs: 'test',
     mostly: 'waits',

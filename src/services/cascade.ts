@@ -47,8 +47,7 @@ const WAIT_MS = 2000
 const UNREACHABLE_MS = 30_000
 const NONCE_BYTES = 16
 
-interface Borrowed extends Stream {
-  readonly node: string
+interface Borrowed {
   readonly isSecured: boolean
   readonly sinceMs: number
   /** Whether its media is here. */
@@ -63,8 +62,8 @@ interface Borrowed extends Stream {
 export class Cascade {
   readonly #options: CascadeOptions
   #parts: CascadeParts | null = null
-  /** By node and stream. */
-  readonly #borrowed = new Map<string, Borrowed>()
+  /** By stream, then by node. */
+  readonly #borrowed = new Map<string, Map<string, Borrowed>>()
   readonly #unreachableUntilMs = new Map<string, number>()
 
   constructor(options: CascadeOptions) {
@@ -77,14 +76,12 @@ export class Cascade {
 
   /** Whether the media of a stream at another node is here, or on its way. */
   has(stream: Stream): boolean {
-    const feeds = this.#options.sessions.remotesOf(stream.accountId, stream.streamName)
-    return feeds.some(({ node }) => this.#borrowed.has(keyOf(node, stream)))
+    return this.#borrowed.has(roomOf(stream))
   }
 
   /** Brings a stream here from the node that has this feed of it. False: it does not come in time, or may not. Never rejects. */
   async take(stream: Stream, feed: RemoteFeedRef): Promise<boolean> {
-    const key = keyOf(feed.node, stream)
-    const borrowed = this.#borrowed.get(key) ?? this.#borrow(key, stream, feed)
+    const borrowed = this.#borrowed.get(roomOf(stream))?.get(feed.node) ?? this.#borrow(stream, feed)
     if (borrowed === null) return false
     const leftMs = WAIT_MS - (this.#options.clock.monotonic() - borrowed.sinceMs)
     return leftMs <= 0 ? borrowed.open : Promise.race([borrowed.open, this.#after(leftMs)])
@@ -97,12 +94,13 @@ export class Cascade {
   follow(streams: readonly Stream[] | null): void {
     const { sessions } = this.#options
     if (this.#parts === null) return
-    for (const stream of streams ?? [...sessions.streams.all()]) this.#followOne(stream)
+    for (const stream of streams ?? sessions.streams.all()) this.#followOne(stream)
   }
 
   /** Call it every second. */
   tick(): void {
-    if (this.#isStale) for (const one of this.#borrowed.values()) if (one.isSecured) one.end()
+    const isStale = this.#isStale
+    for (const one of this.#all()) if (isStale && one.isSecured) one.end()
     const nowMs = this.#options.clock.monotonic()
     for (const [node, untilMs] of this.#unreachableUntilMs) if (untilMs <= nowMs) this.#unreachableUntilMs.delete(node)
     if (this.#options.sessions.hasPeers) this.follow(null)
@@ -112,29 +110,35 @@ export class Cascade {
     return this.#options.silentMs() > this.#options.forwardStaleMs()
   }
 
+  *#all(): Generator<Borrowed> {
+    for (const nodes of this.#borrowed.values()) yield* nodes.values()
+  }
+
+  /** Takes what its viewers lack, and gives back what goes on elsewhere. Where nothing is on the air, they wait. */
   #followOne({ accountId, streamName }: Stream): void {
     const { sessions } = this.#options
     if ((sessions.streams.of(accountId, streamName)?.whep ?? 0) === 0) return
     const isHere = sessions.feedsOf(accountId, streamName).length > 0
     const remote = sessions.remotesOf(accountId, streamName)
-    if (!isHere && sessions.drain === null) for (const feed of remote) void this.take({ accountId, streamName }, feed)
     if (!isHere && remote.length === 0) return
-    for (const one of this.#borrowed.values())
-      if (one.accountId === accountId && one.streamName === streamName && !remote.some(({ node }) => node === one.node))
-        one.end()
+    if (!isHere && sessions.drain === null) for (const feed of remote) void this.take({ accountId, streamName }, feed)
+    for (const [node, one] of this.#borrowed.get(roomOf({ accountId, streamName })) ?? [])
+      if (!remote.some((feed) => feed.node === node)) one.end()
   }
 
-  #borrow(key: string, { accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
+  #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
     const { clock } = this.#options
     if (this.#parts === null || feed.url === null || this.#unreachableUntilMs.has(feed.node)) return null
     if (feed.secured && this.#isStale) return null
     const ending = new AbortController()
     const open = this.#open(this.#parts, { accountId, streamName }, { ...feed, url: feed.url }, ending)
-    const about = { accountId, streamName, node: feed.node, isSecured: feed.secured, sinceMs: clock.monotonic() }
-    const borrowed = { ...about, open, end: () => ending.abort() }
-    this.#borrowed.set(key, borrowed)
+    const borrowed = { isSecured: feed.secured, sinceMs: clock.monotonic(), open, end: () => ending.abort() }
+    const room = roomOf({ accountId, streamName })
+    const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
+    this.#borrowed.set(room, nodes.set(feed.node, borrowed))
     ending.signal.addEventListener('abort', () => {
-      if (this.#borrowed.get(key) === borrowed) this.#borrowed.delete(key)
+      nodes.delete(feed.node)
+      if (nodes.size === 0) this.#borrowed.delete(room)
     })
     return borrowed
   }
@@ -206,4 +210,3 @@ export class Cascade {
 }
 
 const roomOf = ({ accountId, streamName }: Stream): string => `${accountId}/${streamName}`
-const keyOf = (node: string, stream: Stream): string => `${node} ${roomOf(stream)}`

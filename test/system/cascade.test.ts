@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Logger } from '../../src/base/log.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { timeOrderedId } from '../../src/base/ids.ts'
 import { linkRequestText, LINK_VERSION } from '../../src/core/nodes/linkRequest.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
@@ -61,8 +66,9 @@ const post = (url: string, token: string, body: string) =>
   })
 
 /** A secured stream on the air at a node, known to all. */
-async function publish(at: RunningApp, streamName: string): Promise<TestPublisher> {
-  const { token } = await makeToken(at, 'publish', { streams: [{ streamName }], subscribeRequiresAuth: true })
+async function publish(at: RunningApp, streamName: string, presented?: string): Promise<TestPublisher> {
+  const streams = [{ streamName }]
+  const token = presented ?? (await makeToken(at, 'publish', { streams, subscribeRequiresAuth: true })).token
   const publisher = new TestPublisher('vp8', LOOPBACK)
   open.push(publisher)
   const answer = await post(`${at.base}/api/whip/${streamName}`, token, await publisher.offer())
@@ -73,8 +79,8 @@ async function publish(at: RunningApp, streamName: string): Promise<TestPublishe
   return publisher
 }
 
-async function view(at: RunningApp, streamName: string, token: string) {
-  const viewer = new TestViewer('vp8', LOOPBACK)
+async function view(at: RunningApp, streamName: string, token: string, codec: 'vp8' | 'h264' = 'vp8') {
+  const viewer = new TestViewer(codec, LOOPBACK)
   open.push(viewer)
   const answer = await post(`${at.base}/api/whep/${at.accountId}/${streamName}`, token, await viewer.offer())
   const text = await answer.text()
@@ -113,6 +119,14 @@ test('viewers at another node get the stream there by one link, are counted ther
   expect(publishing()?.bytes.bytesOut ?? 0).toBeLessThan(20_000)
 })
 
+/** A node with a lease, of which nothing else is there. */
+async function ghost(): Promise<string> {
+  const { store, clock, random } = home.app.ctx
+  const id = timeOrderedId(clock.now(), random)
+  await store.transaction((tx) => tx.nodes.insert({ id, hostKey: 'elsewhere', pid: 1, url: null }, 600_000))
+  return id
+}
+
 test('who has no key of the installation, or no lease, gets no link, and a request works once', async () => {
   await publish(home, 'asked')
   const [key] = edge.app.ctx.nodeKeys
@@ -148,6 +162,11 @@ test('who has no key of the installation, or no lease, gets no link, and a reque
   expect(await ask({ atMs: home.app.ctx.clock.now() - 31_000 })).toMatchObject({ status: 401 })
   expect(await ask({ streamName: 'none' })).toMatchObject({ status: 404 })
   expect(await send({ hello: 1 })).toMatchObject({ status: 400 })
+  const from = await ghost()
+  expect(await ask({ from })).toMatchObject({ status: 200 })
+  expect(home.app.ctx.lentRooms.nodes).toContain(from)
+  await home.app.ctx.store.transaction((tx) => tx.nodes.delete(from))
+  await until(() => !home.app.ctx.lentRooms.nodes.includes(from))
   const refused = warned.filter((message) => message.startsWith('a link was refused'))
   expect(refused.map((message) => message.split(': ')[1])).toEqual([
     'it came before',
@@ -169,4 +188,45 @@ test('a node that is told to redirect sends viewers to the node of the feed, as 
   // It lends nothing either.
   await publish(redirecting, 'kept')
   expect(await view(edge, 'kept', token)).toMatchObject({ status: 307 })
+})
+
+test('viewers follow a publisher who comes back at another node, without a new offer', async () => {
+  const third = await node()
+  const publishing = await makeToken(home, 'publish', { streams: [{ streamName: 'moves' }] })
+  const first = await publish(home, 'moves', publishing.token)
+  const { token } = await makeToken(home, 'subscribe')
+  const watching = await view(edge, 'moves', token)
+  expect(watching.status, watching.text).toBe(201)
+  await isWatching(watching)
+  await first.close()
+  await publish(third, 'moves', publishing.token)
+  await isWatching(watching, 60)
+  expect(viewersOf(edge).filter(({ session }) => session.streamName === 'moves')).toHaveLength(1)
+  await until(() => third.app.ctx.lentRooms.links?.counts.lent === 1)
+})
+
+test('a stream that came over RTMP, and one of a node whose media port cannot be reached, which is a redirect', async () => {
+  const show = enhancedMessages(await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' }))
+  const play = async (at: RunningApp, streamName: string): Promise<void> => {
+    const { token: publishing } = await makeToken(at, 'publish', { streams: [{ streamName }] })
+    const url = `rtmp://127.0.0.1:${at.rtmpPort}/v2/pub/${streamName}?token=${publishing}`
+    const publisher = await RtmpPublisher.start(url, systemClock, show)
+    open.push({ close: async () => publisher.end() })
+    await until(() => edge.app.ctx.streamsOnAir(edge.accountId, streamName) !== undefined)
+  }
+  const { token } = await makeToken(home, 'subscribe')
+  await play(home, 'rtmp')
+  const watching = await view(edge, 'rtmp', token, 'h264')
+  expect(watching.status, watching.text).toBe(201)
+  await isWatching(watching)
+
+  // Nothing of it listens there.
+  const away = await node({ webrtc: { host: '127.0.0.1', port: 0, publicAddresses: ['127.0.0.99'] } })
+  await play(away, 'away')
+  const sent = await view(edge, 'away', token, 'h264')
+  expect([sent.status, sent.location.startsWith(away.base)]).toEqual([307, true])
+  const why = 'no stream comes from this node, so its viewers are redirected: its media port does not answer'
+  expect(warned.filter((message) => message === why)).toHaveLength(1)
+  expect((await view(edge, 'away', token, 'h264')).status).toBe(307)
+  expect(warned.filter((message) => message === why)).toHaveLength(1)
 })

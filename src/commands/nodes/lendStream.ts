@@ -41,19 +41,27 @@ export async function lendStream(
   const answer = { salt: Buffer.from(salt).toString('base64url'), ssrc: newSsrc(ctx) }
   const room = streamKey(accountId, streamName)
   let lent: LentRoom | null = null
+  let isOver = false
+  const ended = (): void => {
+    isOver = true
+    if (lent !== null) lentRooms.remove(from, room, lent)
+  }
   const share = { room, ssrc: answer.ssrc, key: key.value.derive(linkKeyText(request, answer)) }
-  lent = await lentRooms.links.lend(share, () => lent && lentRooms.remove(from, room, lent))
-  if (lent === null) return refuse(404, 'the stream is not here')
+  lent = await lentRooms.links.lend(share, ended)
+  if (lent === null || isOver) return refuse(404, 'the stream is not here')
   lentRooms.add(from, room, lent)
   const answered = { ...answer, addresses: lent.addresses }
   return ok({ ...answered, code: key.value.code(linkAnswerText(code, answered)) })
 }
 
-/** Ends what nodes without a lease have of this one. Call it every few seconds. */
+/**
+ * Ends what nodes have of this one that were given up. A lease that looks expired is no reason: after an outage of the database those of
+ * all nodes do. Call it every few seconds.
+ */
 export async function endOrphanedLinks({ lentRooms, store }: SessionContext): Promise<void> {
   if (lentRooms.nodes.length === 0) return
   const nodes = await store.read.nodes.list()
-  const alive = new Set(nodes.filter(({ isExpired }) => !isExpired).map(({ id }) => id))
+  const alive = new Set(nodes.map(({ id }) => id))
   for (const node of lentRooms.nodes) if (!alive.has(node)) lentRooms.endOf(node)
 }
 

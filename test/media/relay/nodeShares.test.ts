@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
+import type { Negotiated } from '../../../src/media/engine.ts'
+import type { TrackInfo } from '../../../src/media/frame.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { parseRtp } from '../../../src/media/relay/wire/rtp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array(0) }
 const ROOM = 'a/show'
 const KEY = Buffer.alloc(32, 5)
 const SSRC = 2 ** 31 + 7
@@ -13,10 +16,12 @@ function twoNodes() {
   const nothing: (datagram: Buffer, to: string) => boolean = () => false
   const state = { drops: nothing }
   const told: string[] = []
+  const wants: string[] = []
   const at = (address: string): Endpoint => ({ address, port: 8081, via: 0 })
   const netOf = (name: string, address: string): WireNet =>
     new WireNet({
       hosts: () => [{ transport: 'udp', address, port: 8081 }],
+      want: (sessionId, isWanted) => void wants.push(`${name} ${sessionId} ${isWanted}`),
       links: {
         process: 0,
         port: 0,
@@ -44,7 +49,7 @@ function twoNodes() {
     const addresses = home.relay.shareWithNode({ peer: 1000, room: ROOM, key: KEY, ssrc, addresses: null })
     edge.relay.shareWithNode({ peer: 1001, room: ROOM, key, ssrc, addresses })
   }
-  return { home, edge, pass, share, state, carried, told }
+  return { home, edge, pass, share, state, carried, told, wants }
 }
 
 async function publisherAt(net: WireNet, port: number, id: string): Promise<WirePeer> {
@@ -69,6 +74,12 @@ async function watched() {
   }
   const sequences = (): number[] => viewer.media.map((packet) => parseRtp(packet)?.sequence ?? -1)
   return { ...nodes, publisher, viewer, publish, sequences }
+}
+
+function viewH264(net: WireNet, sessionId: string, room: string, sourceId: string | null): Negotiated {
+  const h264 = 'H264/90000\r\na=fmtp:96 packetization-mode=1;profile-level-id=42e01f'
+  const offer = new WirePeer(net, addressOf(3)).offer('recvonly').replace('VP8/90000', h264)
+  return net.relay.view({ sessionId, room, sourceId, offer })
 }
 
 const isRtp = (datagram: Buffer): boolean => (datagram[0] ?? 0) >= 128 && (datagram[1] ?? 0) < 192
@@ -164,13 +175,40 @@ test('viewers wait when the share has ended, and follow another publisher of the
 })
 
 test('two nodes that lend each other the same room send only what is published with them', async () => {
-  const nodes = twoNodes()
-  await publisherAt(nodes.home, 1, 'one')
-  await publisherAt(nodes.edge, 2, 'two')
-  nodes.share()
+  const { home, edge, pass, share, told, wants } = twoNodes()
+  for (const [net, sourceId] of [
+    [home, 'one'],
+    [edge, 'two'],
+  ] as const)
+    net.relay.feed({ sessionId: sourceId, room: ROOM, sourceId }).tracks([VIDEO])
+  share()
   const back = { room: ROOM, key: Buffer.alloc(32, 9), ssrc: SSRC + 1 }
-  const addresses = nodes.edge.relay.shareWithNode({ ...back, peer: 1002, addresses: null })
-  nodes.home.relay.shareWithNode({ ...back, peer: 1003, addresses })
-  await nodes.pass(3000)
-  expect(nodes.told.toSorted()).toEqual(['edge 1001 open', 'home 1003 open'])
+  const addresses = edge.relay.shareWithNode({ ...back, peer: 1002, addresses: null })
+  home.relay.shareWithNode({ ...back, peer: 1003, addresses })
+  await pass(1000)
+  expect(told.toSorted()).toEqual(['edge 1001 open', 'home 1003 open'])
+  // Each has its own source still, and none of the other's but by the link.
+  expect(viewH264(edge, 'at its node', ROOM, 'two')).toMatchObject({ ok: true })
+  await pass(400)
+  expect(wants).toEqual(['edge two true'])
+  expect(viewH264(home, 'elsewhere', ROOM, 'two')).toMatchObject({ ok: true })
+  expect(viewH264(edge, 'the other', ROOM, 'one')).toMatchObject({ ok: true })
+  await pass(400)
+  expect(wants).toEqual(['edge two true', 'home one true'])
+})
+
+test('fifty rooms at once, and a feed rests until a viewer of the other node watches it', async () => {
+  const { home, edge, pass, told, wants } = twoNodes()
+  for (let at = 0; at < 50; at += 1) {
+    const share = { room: `a/${at}`, key: Buffer.alloc(32, at), ssrc: SSRC + at }
+    home.relay.feed({ sessionId: `f${at}`, room: share.room, sourceId: null }).tracks([VIDEO])
+    const addresses = home.relay.shareWithNode({ ...share, peer: 1000 + at, addresses: null })
+    edge.relay.shareWithNode({ ...share, peer: 2000 + at, addresses })
+  }
+  await pass(400)
+  expect(new Set(told)).toEqual(new Set(Array.from({ length: 50 }, (_, at) => `edge ${2000 + at} open`)))
+  expect(wants).toEqual([])
+  expect(viewH264(edge, 'viewer', 'a/7', null)).toMatchObject({ ok: true })
+  await pass(400)
+  expect(wants).toEqual(['home f7 true'])
 })

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { BorrowedRoom, MediaEngine, RoomShare } from '../../src/media/engine.ts'
+import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
+import { silentLog } from '../support/log.ts'
+import { processIdsOf } from '../support/relayProcesses.ts'
+import { publishTo, type TestViewer, viewFrom } from '../support/rtcPeer.ts'
+import { until } from '../support/until.ts'
+
+/** Longer than a process takes to start. */
+const LINK_WAIT_MS = 20_000
+/** As `publishTo` has it. */
+const ROOM = 'a1b2c3/show'
+let nextSsrc = 2 ** 31 + 1
+
+describe.each([true, false])('engines of different nodes, native: %s', (native) => {
+  const open: { close(): Promise<void> }[] = []
+  afterEach(async () => {
+    for (const one of open.splice(0).reverse()) await one.close()
+  })
+
+  /** With one viewer in each process that is not the home of its room. */
+  function engine(processes = 1, maxViewers = Number.POSITIVE_INFINITY) {
+    const made = createRelayEngine({
+      log: silentLog,
+      now: () => performance.now(),
+      config: {
+        host: '127.0.0.1',
+        udpPort: 0,
+        processes,
+        publicAddresses: [],
+        maxBitrate: 2_500_000,
+        maxSessions: 1000,
+        publisherSilentMs: 15_000,
+        native,
+      },
+      maxViewers,
+      linkWaitMs: LINK_WAIT_MS,
+    })
+    open.push({ close: () => made.stop() })
+    const ended: string[] = []
+    made.watch((event) => event.kind === 'ended' && ended.push(`${event.sessionId} ${event.reason}`))
+    return { engine: made, ended }
+  }
+
+  const tracked = <T extends { close(): Promise<void> }>(one: T): T => {
+    open.push(one)
+    return one
+  }
+  const publish = async (at: MediaEngine, id: string, sourceId: string | null = null) =>
+    tracked(await publishTo(at, id, { sourceId }))
+  const view = async (at: MediaEngine, id: string, sourceId: string | null = null) =>
+    tracked(await viewFrom(at, id, { sourceId }))
+
+  async function shared(home: MediaEngine, edge: MediaEngine): Promise<BorrowedRoom & { over: () => boolean }> {
+    const share: RoomShare = { room: ROOM, key: randomBytes(32), ssrc: nextSsrc++ }
+    let isOver = false
+    const lent = await home.links?.lend(share, () => undefined)
+    const borrowed = edge.links?.borrow(share, lent?.addresses ?? [], () => (isOver = true))
+    if (borrowed === undefined) throw new Error('this engine borrows nothing')
+    return { ...borrowed, over: () => isOver }
+  }
+
+  const isWatching = (viewer: TestViewer, more = 20) => {
+    const enough = viewer.packets.length + more
+    return until(() => viewer.packets.length >= enough)
+  }
+  const stepsOf = ({ packets }: TestViewer) => {
+    const sequences = packets.map(({ header }) => header.sequenceNumber)
+    return new Set(sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff))
+  }
+
+  test('viewers in every process of the borrowing node get every packet, and follow the next publisher without a jump', async () => {
+    const [home, edge] = [engine(), engine(3, 1)]
+    await publish(home.engine, 'p1')
+    expect(await (await shared(home.engine, edge.engine)).open).toBe(true)
+    const viewers: TestViewer[] = []
+    for (const id of ['v1', 'v2', 'v3']) {
+      const viewer = await view(edge.engine, id)
+      await isWatching(viewer)
+      viewers.push(viewer)
+    }
+    expect(processIdsOf(process.pid)).toHaveLength(4)
+    await publish(home.engine, 'p2')
+    await until(() => home.ended.includes('p1 replaced'))
+    for (const viewer of viewers) {
+      await isWatching(viewer, 40)
+      expect(stepsOf(viewer)).toEqual(new Set([1]))
+    }
+    expect(edge.ended).toEqual([])
+  })
+
+  test('when the process of the publisher dies, viewers of other nodes wait, and follow a publisher of a third node', async () => {
+    const [home, edge, third] = [engine(), engine(), engine()]
+    await publish(home.engine, 'p1')
+    const [pid = 0] = processIdsOf(process.pid)
+    const first = await shared(home.engine, edge.engine)
+    expect(await first.open).toBe(true)
+    const viewer = await view(edge.engine, 'viewer')
+    await isWatching(viewer)
+    process.kill(pid, 'SIGKILL')
+    await until(first.over)
+    await publish(third.engine, 'p2')
+    expect(await (await shared(third.engine, edge.engine)).open).toBe(true)
+    await isWatching(viewer, 40)
+    expect(stepsOf(viewer)).toEqual(new Set([1]))
+    expect(edge.ended).toEqual([])
+  })
+
+  test('two nodes lend each other a room of two sources, and each has those of both once', async () => {
+    const [home, edge] = [engine(), engine()]
+    await publish(home.engine, 'p1', 'one')
+    await publish(edge.engine, 'p2', 'two')
+    const there = await shared(home.engine, edge.engine)
+    const back = await shared(edge.engine, home.engine)
+    expect([await there.open, await back.open]).toEqual([true, true])
+    for (const [at, sourceId] of [
+      [home.engine, 'two'],
+      [edge.engine, 'one'],
+    ] as const)
+      await isWatching(await view(at, `viewer of ${sourceId}`, sourceId))
+    expect([home.engine.links?.counts, edge.engine.links?.counts]).toEqual([
+      { lent: 1, borrowed: 1 },
+      { lent: 1, borrowed: 1 },
+    ])
+    there.end()
+    await until(() => edge.engine.links?.counts.borrowed === 0 && home.engine.links?.counts.lent === 0)
+  })
+})
