@@ -69,19 +69,19 @@ async function reported(streamName: string, protocol: string): Promise<Reported 
  * 150 ms late.
  */
 const WATCH = `
-globalThis.own = { start: null, gaps: [], frames: 0 }
+globalThis.own = { start: null, gaps: [], steps: [] }
 {
   const begun = Date.now()
   let last = null
   const look = () => {
     const now = Date.now()
     own.start ??= now - begun
+    if (last !== null) own.steps.push(now - last)
     if (last !== null && now - last > 190) {
       own.gaps.push(now - last)
       own.resumedAt = now
     }
     last = own.lastAt = now
-    own.frames++
     video(0).requestVideoFrameCallback(look)
   }
   video(0).requestVideoFrameCallback(look)
@@ -97,6 +97,8 @@ const BEHIND = `leaks.peers[0].getStats().then((all) => {
 interface Own {
   start: number
   gaps: number[]
+  /** From each frame to the next. */
+  steps: number[]
 }
 
 async function watching(attributes: object, options?: PlayerPageOptions): Promise<PlayerPage> {
@@ -118,6 +120,26 @@ async function leave(site: PlayerPage): Promise<Own> {
 const expectClose = (ms: number, ownMs: number): void => expect(Math.abs(ms - ownMs)).toBeLessThan(0.05 * ownMs + 45)
 
 const sumOf = (all: readonly number[]): number => all.reduce((sum, ms) => sum + ms, 0)
+
+/**
+ * How many stalls were reported meanwhile and how long they lasted, beside what the page saw: within 5%. A step counts in any case if it is
+ * `longMs` and more, and may count from `shortMs` on.
+ */
+function expectSame(
+  after: Reported,
+  before: Reported | undefined,
+  { steps }: Own,
+  shortMs: number,
+  longMs: number,
+): void {
+  const [some, sure] = [shortMs, longMs].map((least) => steps.filter((ms) => ms >= least)) as [number[], number[]]
+  const stalls = after.stalls - (before?.stalls ?? 0)
+  expect(stalls).toBeGreaterThanOrEqual(0.95 * sure.length)
+  expect(stalls).toBeLessThanOrEqual(1.05 * some.length)
+  const stalledMs = 1000 * (after.stalledSeconds - (before?.stalledSeconds ?? 0))
+  expect(stalledMs).toBeGreaterThan(0.95 * sumOf(sure))
+  expect(stalledMs).toBeLessThan(1.05 * sumOf(some))
+}
 
 test('a player over WHEP reports when the page saw its first frame, and how far it is behind the server', async () => {
   const site = await watching({ mode: 'whep' })
@@ -153,6 +175,51 @@ test('a player over WHEP that gets nothing for a while reports how long the page
   await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(before.players + 1)
   const after = (await reported('counted', 'whep')) as Reported
   expectClose(1000 * (after.stalledSeconds - before.stalledSeconds), sumOf(own.gaps))
+})
+
+test('a player over WHEP that loses packets at random reports the stalls that the page saw', async () => {
+  const before = (await reported('counted', 'whep')) as Reported
+  const site = await watching({ mode: 'whep' }, { through: link.port })
+  await site.evaluate(WATCH)
+  await site.reaches('playing')
+  await site.plays()
+  link.lose(0.4)
+  await expect.poll(() => site.evaluate('own.gaps.filter((ms) => ms > 500).length'), SOON).toBeGreaterThan(9)
+  link.lose(0)
+  await site.plays()
+  // The statistics are read once a second.
+  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500'), SOON).toBe(true)
+  const own = await leave(site)
+  await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(before.players + 1)
+  const after = (await reported('counted', 'whep')) as Reported
+  // A freeze is 150 ms longer than the average, which losses make longer.
+  expectSame(after, before, own, 150, 350)
+})
+
+test('a player over HLS whose server is slow reports the stalls that the page saw', async () => {
+  const before = await reported('counted', 'hls')
+  const site = await watching({ mode: 'hls' })
+  await site.evaluate(WATCH)
+  await site.reaches('playing')
+  await site.plays()
+  const network = await site.page.context().newCDPSession(site.page)
+  const answersAfter = (latency: number) =>
+    network.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency,
+      downloadThroughput: -1,
+      uploadThroughput: -1,
+    })
+  await answersAfter(2500)
+  await expect.poll(() => site.evaluate('own.gaps.some((ms) => ms > 500)'), SOON).toBe(true)
+  await answersAfter(0)
+  await site.plays()
+  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500'), SOON).toBe(true)
+  const own = await leave(site)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.players, SOON).toBe((before?.players ?? 0) + 1)
+  const after = (await reported('counted', 'hls')) as Reported
+  // What comes between two segments that are late is one stall or two.
+  expectSame(after, before, own, 100, 1000)
 })
 
 test('a player over HLS whose network is away reports the stall as long as the page sees it', async () => {
