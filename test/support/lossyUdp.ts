@@ -50,7 +50,8 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
     const back = peers.get(port) ?? meet(port)
     peers.set(port, back)
     if (isLost()) return
-    const pass = (socket: Socket): unknown => peers.get(port) === back && socket.send(packet, target, '127.0.0.1')
+    const pass = (socket: Socket): unknown =>
+      isOpen && peers.get(port) === back && socket.send(packet, target, '127.0.0.1')
     later(delayMs, () => void back.then(pass))
   })
   return {
