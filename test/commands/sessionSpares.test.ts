@@ -48,6 +48,12 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
 
   /** A publisher whose media has begun. */
   async function begin(use: Use, priority: number | null = null, node = at): Promise<Publisher> {
+    const publisher = await enter(use, priority, node)
+    await goLive(node.ctx, publisher.session.id, silentMedia)
+    return publisher
+  }
+
+  async function enter(use: Use, priority: number | null, node = at): Promise<Publisher> {
     const publisher = { cuts: [] as string[], air: [] as string[], lateMs: 0 }
     const admitted = await admitPublisher(node.ctx, attemptOf(use), {
       sourceId: use.sourceId ?? null,
@@ -63,7 +69,6 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
       },
     })
     if (!admitted.ok) throw new Error(admitted.message)
-    await goLive(node.ctx, admitted.session.id, silentMedia)
     return Object.assign(publisher, { session: admitted.session })
   }
 
@@ -258,6 +263,16 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await close(main, other)
     await isOnAir(spare, other)
     await other.close()
+  })
+
+  it('a spare that takes over does not replace the publisher of its priority that has come meanwhile', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const spare = await begin({ presented: token }, 1)
+    const main = await begin({ presented: token }, 2)
+    const newer = await enter({ presented: token }, 1)
+    await close(main)
+    await Promise.all([newer, spare].map(({ session }) => goLive(at.ctx, session.id, silentMedia)))
+    expect([onAir(), newer.cuts, spare.cuts]).toEqual([[newer.session.id], [], ['replaced']])
   })
 
   it('at two nodes: the higher one takes the air, and the other one takes it back', async () => {

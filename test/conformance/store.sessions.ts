@@ -26,7 +26,7 @@ export function sessionsSuite(stores: Stores): void {
       const all = { sourceId: 's', tokenId: 7, jti: 'j', trackingId: 't', origin: 'https://a.example', country: 'NZ' }
       const made = await admitted(all)
       const fresh = { ...made, node: 'n', feedId: null, endedAtMs: null, endReason: null, kick: null }
-      const standing = { priority: null, isSpare: false }
+      const standing = { priority: null, isSpare: false, quality: null }
       expect(await get(made.id)).toEqual({ ...fresh, ...standing, bytesIn: 0, bytesOut: 0, bytesFromCaches: 0 })
       expect(await write((tx) => tx.sessions.attach(made.id, 'f'))).toMatchObject({ feedId: 'f' })
       await write((tx) => tx.sessions.end([ending(made.id, 2000, 'left')]))

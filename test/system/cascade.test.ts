@@ -108,6 +108,10 @@ test('viewers at another node get the stream there by one link, are counted ther
     { lent: 1, borrowed: 0 },
     { lent: 0, borrowed: 1 },
   ])
+  const linksAt = async ({ base }: RunningApp) =>
+    (await (await fetch(`${base}/metrics`)).text()).match(/^sluice_links\{.*$/gm)
+  expect(await linksAt(home)).toEqual(['sluice_links{direction="in"} 0', 'sluice_links{direction="out"} 1'])
+  expect(await linksAt(edge)).toEqual(['sluice_links{direction="in"} 1', 'sluice_links{direction="out"} 0'])
 
   await home.call('DELETE', `/api/subscribe_token/${deleted.id}`)
   await until(() => viewersOf(edge).length === 3)

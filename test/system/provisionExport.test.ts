@@ -129,6 +129,16 @@ const SAMPLES = {
 const DEFAULTS = { deniedCountries: ['AQ'], recordingDays: 30, geoCascade: { isEnabled: true, clusters: ['a'] } }
 const INGEST = { name: 'Studio', type: 'rtmp-push' }
 const PULL = { name: 'Far', type: 'rtsp-pull', url: `${CAMERA}2` }
+const SPOKEN = {
+  name: 'Two languages',
+  type: 'srt-push',
+  tracks: {
+    audio: [
+      { pid: 257, language: 'en', label: 'English' },
+      { pid: 258, language: 'de', label: 'Deutsch' },
+    ],
+  },
+}
 const STUDIO = 'srt://studio.example.com:9000?passphrase=correct-horse'
 const TV = { id: 'tv', url: 'rtmps://live.example.com/app', key: 'live_0123456789', label: 'TV', enabled: false }
 const TARGETS = [TV, { id: 'studio', url: STUDIO, key: '', label: '', enabled: true }]
@@ -176,7 +186,7 @@ test.each([
 )
 
 test('the samples of parts of channels have every setting of a create', () => {
-  expect(Object.keys({ ...INGEST, ...PULL, region: '' }).toSorted()).toEqual(settingsIn(CreateIngest).toSorted())
+  expect(Object.keys({ ...SPOKEN, ...PULL, region: '' }).toSorted()).toEqual(settingsIn(CreateIngest).toSorted())
   const engine = { ...ENGINE, region: '', quality: {}, outputs: {} }
   expect(Object.keys(engine).toSorted()).toEqual(settingsIn(CreateEngineOfIngest).toSorted())
   expect(Object.keys({ ...DISTRIBUTION, endpoints: {} }).toSorted()).toEqual(settingsIn(CreateDistribution).toSorted())
@@ -226,6 +236,7 @@ async function fill(ctx: Context, actor: Actor) {
         { ...INGEST, engines: [{ ...ENGINE, quality: { abrLadderId: ladder.id } }, { name: 'Second' }] },
         { ...INGEST },
         PULL,
+        SPOKEN,
       ],
       distributions: [DISTRIBUTION],
     }),
@@ -336,7 +347,7 @@ describe.each(testedStores())('an export on %s', (engine) => {
     expect(channelWebhooks.Backend).toEqual({ ...SAMPLES.channelWebhooks, ...ours })
     const [main] = entriesOf(channels).filter(({ id }) => id === made.channel.id)
     expect(main).toMatchObject(SAMPLES.channels)
-    expect(main.ingests).toMatchObject([{ ...INGEST, streamKey: made.streamKey }, INGEST, PULL])
+    expect(main.ingests).toMatchObject([{ ...INGEST, streamKey: made.streamKey }, INGEST, PULL, SPOKEN])
     expect(main.ingests[0].engines).toMatchObject([ENGINE, { name: 'Second' }])
     expect(main.engines).toMatchObject([{ name: 'Without a source' }])
     expect(main.distributions).toMatchObject([DISTRIBUTION, { name: 'Closed', closedWithoutKey: true }])

@@ -28,7 +28,10 @@ export async function goLive(
   const current = feedOfSession(ctx, entry)
   if (current) return current
   entry.standing.media = media
-  const begun = await ctx.store.transaction((tx) => begin(ctx, tx, entry, entry.standing as PublisherStanding))
+  const takesOver = ctx.sessions.spares.has(entry)
+  const begun = await ctx.store.transaction((tx) =>
+    begin(ctx, tx, entry, entry.standing as PublisherStanding, takesOver),
+  )
   if (begun === undefined) return undefined
   if (begun === 'spare') {
     if (ctx.sessions.has(sessionId)) ctx.sessions.spares.add(entry)
@@ -100,6 +103,7 @@ async function begin(
   tx: Tx,
   entry: ActiveSession,
   standing: PublisherStanding,
+  takesOver: boolean,
 ): Promise<Begun | 'spare' | undefined> {
   const { session, request } = entry
   const token = tokenOf(request.credential)
@@ -111,7 +115,9 @@ async function begin(
   if (open.some((feed) => feed.sessionId === session.id)) return undefined
   const rivals = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
   const against = (feed: StoredFeed): number => compareStandings(standing, standingOf(ctx, feed))
-  if (rivals.some((feed) => against(feed) < 0)) {
+  // One of its own priority came after this spare, and ends it.
+  const least = takesOver ? 1 : 0
+  if (rivals.some((feed) => against(feed) < least)) {
     await tx.sessions.makeSpare(session.id)
     return 'spare'
   }
@@ -124,7 +130,7 @@ async function begin(
   for (const old of outranked) await tx.sessions.makeSpare(old.sessionId)
   const nowMs = sessionDate(entry, ctx.clock)
   const lastEnd = await tx.feeds.settle(session, nowMs + AHEAD_MS, nowMs)
-  const previous = rivals[0] ?? (ctx.sessions.spares.has(entry) ? await tx.feeds.latest(session) : undefined)
+  const previous = rivals[0] ?? (takesOver ? await tx.feeds.latest(session) : undefined)
   const feed: StoredFeed = {
     feedId,
     sessionId: session.id,
