@@ -129,16 +129,8 @@ const SAMPLES = {
 const DEFAULTS = { deniedCountries: ['AQ'], recordingDays: 30, geoCascade: { isEnabled: true, clusters: ['a'] } }
 const INGEST = { name: 'Studio', type: 'rtmp-push' }
 const PULL = { name: 'Far', type: 'rtsp-pull', url: `${CAMERA}2` }
-const SPOKEN = {
-  name: 'Two languages',
-  type: 'srt-push',
-  tracks: {
-    audio: [
-      { pid: 257, language: 'en', label: 'English' },
-      { pid: 258, language: 'de', label: 'Deutsch' },
-    ],
-  },
-}
+const track = (pid: number, language: string) => ({ pid, language, label: language })
+const SPOKEN = { name: 'Spoken', type: 'srt-push', tracks: { audio: [track(257, 'en'), track(258, 'de')] } }
 const STUDIO = 'srt://studio.example.com:9000?passphrase=correct-horse'
 const TV = { id: 'tv', url: 'rtmps://live.example.com/app', key: 'live_0123456789', label: 'TV', enabled: false }
 const TARGETS = [TV, { id: 'studio', url: STUDIO, key: '', label: '', enabled: true }]

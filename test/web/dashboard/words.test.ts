@@ -4,8 +4,10 @@ import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { en } from '../../../web/dashboard/src/words/en.ts'
 import { firstSpoken } from '../../../web/dashboard/src/words/language.ts'
+import { settingsDe } from '../../../web/dashboard/src/words/settingsDe.ts'
+import { settingsEn } from '../../../web/dashboard/src/words/settingsEn.ts'
 
-const LANGUAGES = { de }
+const LANGUAGES = { de: { ...de, ...settingsDe } }
 
 /** Sentences that wait for their translation, as `section.name`. The pages show them in English meanwhile. */
 const WAITING: readonly string[] = []
@@ -34,7 +36,7 @@ function shown(leaf: Leaf): string[] {
   return MARKERS.filter((marker) => sentence.includes(marker))
 }
 
-const english = leavesOf(en)
+const english = leavesOf({ ...en, ...settingsEn })
 
 describe.each(Object.entries(LANGUAGES))('the translation %s', (_name, translation) => {
   const translated = new Map(leavesOf(translation))

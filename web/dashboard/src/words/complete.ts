@@ -1,7 +1,7 @@
 import type { en } from './en.ts'
 
 /** The shape of a translation: the same keys, any text. */
-type Translation<T> = {
+export type Translation<T> = {
   readonly [K in keyof T]: T[K] extends (...args: infer A) => string
     ? (...args: A) => string
     : T[K] extends string
@@ -9,10 +9,8 @@ type Translation<T> = {
       : Translation<T[K]>
 }
 
-/** The sentences of a page, in any language. */
-export type Words = Translation<typeof en>
 /** What the file of a language has. */
-export type Sentences = Partly<Words>
+export type Sentences = Partly<Translation<typeof en>>
 
 /** A part of a translation: any sentence may be missing. */
 export type Partly<T> = T extends string | ((...args: never) => string) ? T : { readonly [K in keyof T]?: Partly<T[K]> }

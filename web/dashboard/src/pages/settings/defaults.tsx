@@ -12,13 +12,14 @@ import {
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { ChipsField, Field, Toggle } from '../../parts/form.tsx'
+import { settingsWords } from '../../words/settingsWords.ts'
 import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
 import { type Countries, CountriesField } from '../tokens/countriesField.tsx'
 import { DefaultsCard, SaveForm } from './defaultsCard.tsx'
 import { SettingsFrame } from './tabs.tsx'
 
-const text = words.defaults
+const text = settingsWords.defaults
 const DAYS_MOST = 365
 
 /** What the account says for its tokens and recordings. */

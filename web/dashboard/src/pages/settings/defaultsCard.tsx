@@ -8,9 +8,9 @@ import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
-import { words } from '../../words/words.ts'
+import { settingsWords } from '../../words/settingsWords.ts'
 
-const text = words.defaults
+const text = settingsWords.defaults
 
 type Save<T> = (next: T) => Promise<void>
 

@@ -7,10 +7,10 @@ import { Card, Pairs } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { bitrate, count, Since, Time } from '../../parts/values.tsx'
-import { words } from '../../words/words.ts'
+import { settingsWords } from '../../words/settingsWords.ts'
 import { SettingsFrame } from './tabs.tsx'
 
-const text = words.nodes
+const text = settingsWords.nodes
 
 type Listed = Answer<typeof listNodes>
 type Node = Listed['nodes'][number]

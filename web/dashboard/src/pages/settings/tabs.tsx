@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Page, Tabs } from '../../parts/page.tsx'
 import { linkTo } from '../../router.ts'
+import { settingsWords } from '../../words/settingsWords.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.settings
@@ -8,9 +9,9 @@ const text = words.settings
 const TABS = [
   { path: '/settings/security', text: text.security },
   { path: '/settings/people', text: text.people },
-  { path: '/settings/defaults', text: words.defaults.title },
-  { path: '/settings/nodes', text: words.nodes.title },
-  { path: '/settings/server', text: words.server.title },
+  { path: '/settings/defaults', text: settingsWords.defaults.title },
+  { path: '/settings/nodes', text: settingsWords.nodes.title },
+  { path: '/settings/server', text: settingsWords.server.title },
   { path: '/settings/audit', text: text.audit },
 ] as const
 

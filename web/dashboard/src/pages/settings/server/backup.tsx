@@ -6,9 +6,9 @@ import { Button } from '../../../parts/button.tsx'
 import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
 import { bytes, count, Time } from '../../../parts/values.tsx'
-import { words } from '../../../words/words.ts'
+import { settingsWords } from '../../../words/settingsWords.ts'
 
-const text = words.server.backup
+const text = settingsWords.server.backup
 
 type Backup = Answer<typeof readBackup>
 

@@ -5,10 +5,10 @@ import { Card } from '../../../parts/page.tsx'
 import { SearchField } from '../../../parts/search.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
 import { setQuery } from '../../../router.ts'
-import { words } from '../../../words/words.ts'
+import { settingsWords } from '../../../words/settingsWords.ts'
 import './server.css'
 
-const text = words.server.configuration
+const text = settingsWords.server.configuration
 
 type Configuration = Answer<typeof readConfiguration>
 type Key = Configuration['keys'][number]

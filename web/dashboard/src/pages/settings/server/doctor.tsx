@@ -7,9 +7,9 @@ import { Bones, LoadError } from '../../../parts/notice.tsx'
 import { Card } from '../../../parts/page.tsx'
 import { Shape, State } from '../../../parts/state.tsx'
 import { Time } from '../../../parts/values.tsx'
-import { words } from '../../../words/words.ts'
+import { settingsWords } from '../../../words/settingsWords.ts'
 
-const text = words.server.doctor
+const text = settingsWords.server.doctor
 
 type Examination = Answer<typeof examineServer>
 type Finding = Examination['checks'][number]

@@ -5,7 +5,7 @@ import { Bones, LoadError } from '../../../parts/notice.tsx'
 import { Card } from '../../../parts/page.tsx'
 import type { PageArgs } from '../../../router.ts'
 import { canChange } from '../../../session.ts'
-import { words } from '../../../words/words.ts'
+import { settingsWords } from '../../../words/settingsWords.ts'
 import { SettingsFrame } from '../tabs.tsx'
 import { BackupCard } from './backup.tsx'
 import { ConfigurationCard } from './configuration.tsx'
@@ -13,7 +13,7 @@ import { DoctorCard } from './doctor.tsx'
 import { StorageCard } from './storage.tsx'
 import { UpkeepCard } from './upkeep.tsx'
 
-const text = words.server
+const text = settingsWords.server
 
 /** What an operator looks after, of the node that answers. */
 export function ServerPage(args: PageArgs) {

@@ -5,9 +5,9 @@ import { Bones, LoadError } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
 import { bytes, count, Time } from '../../../parts/values.tsx'
-import { words } from '../../../words/words.ts'
+import { settingsWords } from '../../../words/settingsWords.ts'
 
-const text = words.server.storage
+const text = settingsWords.server.storage
 
 type Storage = Answer<typeof readServerStorage>
 type Part = Storage['parts'][number]

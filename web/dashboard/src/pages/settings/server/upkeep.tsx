@@ -5,9 +5,9 @@ import { documentAt } from '../../../navigation.ts'
 import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
 import { State } from '../../../parts/state.tsx'
-import { words } from '../../../words/words.ts'
+import { settingsWords } from '../../../words/settingsWords.ts'
 
-const text = words.server.upkeep
+const text = settingsWords.server.upkeep
 
 type Upkeep = Answer<typeof readUpkeep>
 
