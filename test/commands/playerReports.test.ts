@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
-import { systemRandom } from '../../src/base/random.ts'
+import { type Random, systemRandom } from '../../src/base/random.ts'
 import { readAudience } from '../../src/commands/audience/readAudience.ts'
 import { readViewerRecords } from '../../src/commands/audience/viewerRecords.ts'
 import { writeAudience } from '../../src/commands/audience/writeHours.ts'
@@ -19,6 +19,8 @@ import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
 const BEGIN = Date.UTC(2026, 0, 31, 12, 10)
+/** Its own: those of `systemRandom` follow the last id that another file of this process made, by the time of today. */
+const random: Random = { bytes: (count) => systemRandom.bytes(count) }
 const FIRST = { n: 1, start: 900, played: 50_000, stalls: 1, stalled: 2000, frames: 1000, dropped: 10, switches: 0 }
 
 describe.each(testedStores())('on %s, reports of players', (engine) => {
@@ -126,7 +128,7 @@ describe.each(testedStores())('on %s, reports of players', (engine) => {
   }
 
   it('are in the record and the list of their viewer alone, and absurd ones change nothing of others', async () => {
-    const timed = () => ({ id: timeOrderedId(clock.now(), systemRandom) })
+    const timed = () => ({ id: timeOrderedId(clock.now(), random) })
     const [here, there] = [await viewer(0, 'each', timed()), await viewer(1, 'each', timed())]
     const silent = await viewer(0, 'each', timed())
     clock.advance(MINUTE_MS)
