@@ -32,7 +32,6 @@ import type { Endpoint } from './transport/socket.ts'
 import { WebRtcServer, type WebRtcServerOptions } from './transport/webRtcServer.ts'
 import type { TransportEvents } from './transport/transportEvents.ts'
 import { buildAnswer } from './wire/sdp/answer.ts'
-import { isRtcp } from './wire/rtp.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 
 export interface RelayOptions extends WebRtcServerOptions {
@@ -89,7 +88,8 @@ export class Relay {
     this.#links = links && new Links({ ...links, random }, this.#rooms, this.#createFanout)
     const send = (datagram: Uint8Array, to: Endpoint): void => options.send(datagram, to)
     const tell = links?.tell ?? (() => undefined)
-    this.#nodeShares = this.#links && new NodeShares({ native, send, now, tell }, this.#links)
+    const heard = (peer: number, message: LinkMessage): void => this.heard(peer, message)
+    this.#nodeShares = this.#links && new NodeShares({ native, send, now, tell, heard }, this.#links)
   }
 
   publish(request: PublishOffer): Negotiated {
@@ -258,7 +258,6 @@ export class Relay {
     const nowMs = this.#options.now()
     if (this.#nodeShares?.receive(datagram, from, nowMs, this.#isLate) !== true)
       this.#server.receive(datagram, from, nowMs)
-    else if (isRtcp(datagram)) this.#reconcileFeeds()
   }
 
   /** How long datagrams waited since the last call. */

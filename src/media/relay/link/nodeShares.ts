@@ -3,6 +3,7 @@ import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { ControlChannel } from './controlChannel.ts'
+import type { LinkMessage } from './linkOffer.ts'
 import type { Links } from './links.ts'
 import { derivedLinkSecrets, linkSession } from './linkTransport.ts'
 import { messageOf, secretsOfLink, textOf } from './nodeMessages.ts'
@@ -33,6 +34,8 @@ export interface NodeSharesOptions {
   readonly send: (datagram: Uint8Array, to: Endpoint) => void
   /** `open`: its first source is there. `ended`: nothing comes or goes any more. Once each. */
   readonly tell: (peer: number, state: 'open' | 'ended') => void
+  /** The other end of a link says something. */
+  readonly heard: (peer: number, message: LinkMessage) => void
 }
 
 interface Share extends NodeShare {
@@ -139,7 +142,7 @@ export class NodeShares {
     const before = share.to
     if (before === null || !heard.isSeeking) this.#locate(share, from)
     if (heard.isToConfirm || before === null) share.channel.confirm(nowMs, heard.isSeeking ? from : null)
-    for (const message of heard.messages) this.#heard(share, message, nowMs)
+    for (const message of heard.messages) this.#heard(share, message)
     if (before === null && share.addresses === null) this.#links.share(share.room, share.peer, 0, nowMs)
     return true
   }
@@ -163,10 +166,10 @@ export class NodeShares {
   }
 
   /** The lender is told what is needed, the borrower what there is: never the other way round. */
-  #heard(share: Share, text: unknown, nowMs: number): void {
+  #heard(share: Share, text: unknown): void {
     const message = messageOf(text, share)
     if (message === null || (message.kind === 'want') !== (share.addresses === null)) return
-    this.#links.heard(share.peer, message, nowMs)
+    this.#options.heard(share.peer, message)
     if (message.kind !== 'open' || share.isOpen) return
     share.isOpen = true
     this.#options.tell(share.peer, 'open')
