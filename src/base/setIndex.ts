@@ -6,6 +6,11 @@ export class SetIndex<K, V> {
     return this.#map.get(key) ?? NOTHING
   }
 
+  /** Those of all keys. */
+  *values(): Generator<V> {
+    for (const values of this.#map.values()) yield* values
+  }
+
   add(key: K, value: V): void {
     const values = this.#map.get(key)
     if (values) values.add(value)

@@ -49,6 +49,9 @@ export class BitrateMeter {
 const FITS = 0.95
 const ROOM_TO_GROW = 0.8
 
+/** The most bits per second that a layer may have, of those `available`. */
+export const mostFor = (available: number, isSent: boolean): number => available * (isSent ? FITS : ROOM_TO_GROW)
+
 /**
  * The layer for a viewer that can receive `available` bits per second (null: not known): the largest that fits, else the
  * smallest with packets. If no layer has packets: the first.
@@ -60,7 +63,7 @@ export function chooseLayer(
 ): Layer | undefined {
   const active = layers.filter(({ meter }) => meter.bitrate > 0).toSorted((a, b) => b.meter.bitrate - a.meter.bitrate)
   if (available === null) return active[0] ?? layers[0]
-  const fits = active.find(({ track, meter }) => meter.bitrate <= available * (track === now ? FITS : ROOM_TO_GROW))
+  const fits = active.find(({ track, meter }) => meter.bitrate <= mostFor(available, track === now))
   return fits ?? active.at(-1) ?? layers[0]
 }
 

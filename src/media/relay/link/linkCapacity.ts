@@ -1,7 +1,8 @@
 import { leastTime } from '../wire/leastTime.ts'
 import { roundTripOf } from '../wire/ntp.ts'
 import type { ReportBlock } from '../wire/rtcp/rtcp.ts'
-import { BandwidthEstimator, type LinkLoad } from '../outbound/bandwidthEstimator.ts'
+import { mostFor } from '../forward/source.ts'
+import { BandwidthEstimator, type LinkLoad, QUEUED_MS } from '../outbound/bandwidthEstimator.ts'
 import { LossWindow } from '../outbound/lossWindow.ts'
 
 /** A layer as a link sees it. */
@@ -12,12 +13,8 @@ export interface CarriedLayer {
   readonly isWanted: boolean
 }
 
-/** A round trip that is this much longer than the least, for as long as that, shows a queue on the link. */
-const QUEUED_MS = 100
+/** A round trip that is longer by a queue for as long as this shows one on the link. */
 const QUEUED_FOR_MS = 1500
-/** As for viewers: what is sent stays while it just fits, and more must fit with room to spare. */
-const FITS = 0.95
-const ROOM_TO_GROW = 0.8
 
 /**
  * Which layers of a source a link can carry. All of them, until more than a fifth is lost or the round trip grows: then the
@@ -52,10 +49,9 @@ export class LinkCapacity {
     const available = this.#estimator.bitrate
     if (available === null) return layers.map(() => true)
     const smallest = Math.min(...layers.map(({ bitrate }) => bitrate).filter((bitrate) => bitrate > 0))
-    return layers.map((layer) => {
-      const most = available * (layer.isWanted ? FITS : ROOM_TO_GROW)
-      return layer.bitrate <= smallest || withSmaller(layers, layer) <= most
-    })
+    return layers.map(
+      (layer) => layer.bitrate <= smallest || withSmaller(layers, layer) <= mostFor(available, layer.isWanted),
+    )
   }
 
   /** What is sent of video, and would be with the smallest layer that the link does not carry now. */

@@ -1,6 +1,8 @@
 import type { RtpTrack } from '../forward/rtpTrack.ts'
-import type { Source } from '../forward/source.ts'
+import type { Layer, Source } from '../forward/source.ts'
+import { ProbePadding } from '../outbound/bandwidthEstimator.ts'
 import { DownTrack } from '../outbound/downTrack.ts'
+import { copiesAt } from '../outbound/retransmitter.ts'
 import { type ReportBlock, type RtcpPacket, writeSenderReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { type CarriedLayer, LinkCapacity } from './linkCapacity.ts'
@@ -9,13 +11,11 @@ import type { LinkTransport } from './linkTransport.ts'
 
 const REPORT_MS = 1000
 const RATES_MS = 1000
-/** Above this loss, retransmissions are lost so often that two copies are worth their cost. */
-const LOSSY = 0.04
-/** Probe padding is spread over time. After a late timer it makes up for no more than this. */
-const MAX_PACE_MS = 60
 
 interface Carried extends LinkTrack {
   readonly track: RtpTrack
+  /** Of a layer of video; null: audio. */
+  readonly meter: Layer['meter'] | null
   readonly down: DownTrack
   isWanted: boolean
 }
@@ -29,8 +29,8 @@ export class LinkSender {
   readonly #transport: LinkTransport
   readonly #carried: readonly Carried[]
   readonly #capacity = new LinkCapacity()
+  readonly #padding = new ProbePadding()
   #reportedAtMs = Number.NEGATIVE_INFINITY
-  #pacedAtMs = Number.NEGATIVE_INFINITY
   #rates: readonly number[] = []
   #ratesAtMs = Number.NEGATIVE_INFINITY
 
@@ -38,13 +38,13 @@ export class LinkSender {
   constructor(source: Source, transport: LinkTransport, newSsrc: () => number) {
     this.source = source
     this.#transport = transport
-    this.#carried = tracksOf(source).map(({ track, rid }, at) => {
+    this.#carried = tracksOf(source).map(({ track, rid, meter }, at) => {
       const [ssrc, rtxSsrc, payloadType] = [newSsrc(), newSsrc(), FIRST_TYPE + at]
       const payloadTypes = new Map([[track.shape.codec, payloadType]])
       const rtx = { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, payloadType]]) }
       const { kind } = track.shape
       const down = new DownTrack({ ssrc, kind, payloadTypes, rtx, transport, isFirst: true, firstIndex: 0 })
-      return { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, down, isWanted: false }
+      return { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, meter, down, isWanted: false }
     })
     this.tracks = this.#carried.map(({ ssrc, rtxSsrc, shape, rid, isAskable }) => ({
       ssrc,
@@ -116,22 +116,18 @@ export class LinkSender {
 
   #noteReport(report: ReportBlock, nowMs: number): void {
     const share = this.#capacity.reported(report, this.#layers(), nowMs)
-    if (share !== null) for (const { down } of this.#carried) down.repeatResends(share > LOSSY ? 2 : 1)
+    if (share !== null) for (const { down } of this.#carried) down.repeatResends(copiesAt(share))
   }
 
   #probe(nowMs: number): void {
-    const elapsedMs = Math.min(nowMs - this.#pacedAtMs, MAX_PACE_MS)
-    this.#pacedAtMs = nowMs
-    const bitrate = this.#capacity.probe(this.#layers(), nowMs)
-    if (bitrate > 0)
-      this.#carried.find(({ rid, isWanted }) => rid !== '' && isWanted)?.down.pad((bitrate * elapsedMs) / 8000)
+    const octets = this.#padding.due(this.#capacity.probe(this.#layers(), nowMs), nowMs)
+    if (octets > 0) this.#carried.find(({ meter, isWanted }) => meter !== null && isWanted)?.down.pad(octets)
   }
 
   #layers(): CarriedLayer[] {
-    return this.source.layers.map(({ track, meter: { bitrate } }) => ({
-      bitrate,
-      isWanted: this.#carried.find((one) => one.track === track)?.isWanted === true,
-    }))
+    return this.#carried.flatMap(({ meter, isWanted }) =>
+      meter === null ? [] : [{ bitrate: meter.bitrate, isWanted }],
+    )
   }
 
   #of(ssrc: number): Carried | undefined {
@@ -143,6 +139,6 @@ export class LinkSender {
 const FIRST_TYPE = 96
 
 /** What a link carries of a source: audio first, then each layer. */
-function tracksOf({ audio, layers }: Source): { readonly track: RtpTrack; readonly rid: string }[] {
-  return [...(audio === null ? [] : [{ track: audio, rid: '' }]), ...layers.map(({ track, rid }) => ({ track, rid }))]
+function tracksOf({ audio, layers }: Source): Pick<Carried, 'track' | 'rid' | 'meter'>[] {
+  return [...(audio === null ? [] : [{ track: audio, rid: '', meter: null }]), ...layers]
 }

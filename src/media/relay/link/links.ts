@@ -1,4 +1,5 @@
 import type { Random } from '../../../base/random.ts'
+import { SetIndex } from '../../../base/setIndex.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import type { Source } from '../forward/source.ts'
 import type { Room } from '../room.ts'
@@ -6,7 +7,6 @@ import type { Rooms } from '../rooms.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
 import { isRtcp } from '../wire/rtp.ts'
-import { ByRoom } from './byRoom.ts'
 import type { LinkMessage, LinkOffer } from './linkOffer.ts'
 import { LinkReceiver, type Wanted } from './linkReceiver.ts'
 import { LinkSender } from './linkSender.ts'
@@ -73,9 +73,9 @@ export class Links {
   /** By link. */
   readonly #down = new Map<number, Down>()
   readonly #up = new Map<number, Up>()
-  /** The same links. */
-  readonly #downOf = new ByRoom<Down>()
-  readonly #upOf = new ByRoom<Up>()
+  /** The same links, by room. */
+  readonly #downOf = new SetIndex<string, Down>()
+  readonly #upOf = new SetIndex<string, Up>()
   /** By SSRC. */
   readonly #bySsrc = new Map<number, Up>()
   #nextSsrc = 1
@@ -128,7 +128,7 @@ export class Links {
   refresh(name: string, nowMs: number): void {
     const [room, children] = [this.#rooms.at(name), this.#shared.get(name)]
     const formsFor = (process: number) => (room === undefined ? [] : this.#formsFor(room, name, process))
-    const down = this.#downOf.of(name)
+    const down = this.#downOf.get(name)
     // First the new ones: a child's viewers follow from one source to the next.
     for (const [process, port] of children ?? [])
       for (const { source, preferredTo } of formsFor(process)) {
@@ -144,13 +144,13 @@ export class Links {
 
   /** See `Room.setAside`. */
   setAside(room: string, sessionId: string, isAside: boolean): void {
-    for (const { process, sender } of this.#downOf.of(room))
+    for (const { process, sender } of this.#downOf.get(room))
       if (sender.source.sessionId === sessionId) this.#post(process, { kind: 'aside', room, sessionId, isAside })
   }
 
   /** Whether a child has viewers of the source of this session. */
   isWatched(sessionId: string, room: string): boolean {
-    for (const { sender } of this.#downOf.of(room))
+    for (const { sender } of this.#downOf.get(room))
       if (sender.isWatched && sender.source.sessionId === sessionId) return true
     return false
   }
@@ -197,7 +197,7 @@ export class Links {
 
   /** What the viewers of a room are shown may have changed. */
   #reconcileRoom(room: string, nowMs: number): void {
-    for (const up of this.#upOf.of(room)) this.#reconcile(up, nowMs)
+    for (const up of this.#upOf.get(room)) this.#reconcile(up, nowMs)
   }
 
   #reconcile(up: Up, nowMs: number): void {
@@ -240,7 +240,7 @@ export class Links {
   /** Other processes of this node get also what came from other nodes. Nodes do not, so that nothing goes in a circle. */
   #formsFor(room: Room, name: string, process: number): ReturnType<Room['forms']> {
     const isForNode = this.#nodes.has(process)
-    const linked = [...this.#upOf.of(name)].filter((up) => isForNode || !this.#nodes.has(up.process))
+    const linked = [...this.#upOf.get(name)].filter((up) => isForNode || !this.#nodes.has(up.process))
     const sources = new Set(linked.map(({ receiver }) => receiver.source))
     return room.forms().filter(({ source }) => !sources.has(source))
   }
@@ -273,7 +273,7 @@ export class Links {
     const down = this.#down.get(linkId)
     if (down === undefined) return
     this.#down.delete(linkId)
-    this.#downOf.delete(down.room, down)
+    this.#downOf.remove(down.room, down)
     down.sender.close()
     this.#post(down.process, { kind: 'close', linkId })
   }
@@ -299,10 +299,10 @@ export class Links {
   #closeUp(up: Up, nowMs: number): void {
     const { linkId, room, sessionId, tracks } = up.receiver.offer
     this.#up.delete(linkId)
-    this.#upOf.delete(room, up)
+    this.#upOf.remove(room, up)
     for (const { ssrc, rtxSsrc } of tracks) for (const one of [ssrc, rtxSsrc]) this.#bySsrc.delete(one)
     up.receiver.close()
-    const isReplaced = [...this.#upOf.of(room)].some(({ receiver: { offer } }) => offer.sessionId === sessionId)
+    const isReplaced = [...this.#upOf.get(room)].some(({ receiver: { offer } }) => offer.sessionId === sessionId)
     if (!isReplaced) this.#rooms.at(room)?.removeSource(sessionId, nowMs)
     this.refresh(room, nowMs)
     this.#rooms.closeIfEmpty(room)

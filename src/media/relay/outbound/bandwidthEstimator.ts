@@ -24,7 +24,7 @@ const PROBE_MS = 3000
 const PROBE_HOPELESS_MS = 1500
 const PROBE_LIFTS = 1.02
 /** A round trip that is this much longer than before shows that the probe fills a queue; less is noise of busy machines. */
-const QUEUED_MS = 100
+export const QUEUED_MS = 100
 /** On a link that is too small for the probe, the queue is longer than that after this time. */
 const QUEUE_TAKES_MS = 1000
 /** What a link with a queue carries, of what is sent. */
@@ -172,5 +172,20 @@ export class BandwidthEstimator {
 
   #isSettled(nowMs: number): boolean {
     return nowMs - this.#congestedAtMs > SETTLED_MS
+  }
+}
+
+/** After a late timer, padding makes up for no more than this. */
+const MAX_PACE_MS = 60
+
+/** Spreads the padding of a probe over time. */
+export class ProbePadding {
+  #atMs = Number.NEGATIVE_INFINITY
+
+  /** The octets to send now, of so many bits per second since the last call. */
+  due(bitrate: number, nowMs: number): number {
+    const elapsedMs = Math.min(nowMs - this.#atMs, MAX_PACE_MS)
+    this.#atMs = nowMs
+    return (bitrate * elapsedMs) / 8000
   }
 }

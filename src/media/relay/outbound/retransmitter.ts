@@ -24,6 +24,12 @@ export interface RetransmitterOptions {
   readonly firstIndex: number
 }
 
+/** Above this loss, retransmissions are lost so often that two copies are worth their cost. */
+const LOSSY = 0.04
+
+/** How many copies of a lost packet to send at a loss of 0 to 1. */
+export const copiesAt = (loss: number): 1 | 2 => (loss > LOSSY ? 2 : 1)
+
 /** A small packet costs us no less than one of this size, whether it is sent or retransmitted. */
 const LEAST_COST = 500
 /** Sequence numbers that are looked up for one viewer: all packets that a track keeps, four times a second. */

@@ -5,21 +5,18 @@ import { Allowance } from '../../../base/allowance.ts'
 import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
 import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from '../wire/rtcp/rtcp.ts'
-import { BandwidthEstimator, type LinkLoad } from './bandwidthEstimator.ts'
+import { BandwidthEstimator, type LinkLoad, ProbePadding } from './bandwidthEstimator.ts'
 import type { DownTrack } from './downTrack.ts'
 import type { FeedbackTally } from './feedbackTally.ts'
 import { LayerChoice } from './layerChoice.ts'
 import { LossWindow } from './lossWindow.ts'
+import { copiesAt } from './retransmitter.ts'
 
 const REPORT_MS = 1000
 /** A REMB above this multiple of the largest layer only means that everything fits. */
 const BEYOND_ALL = 1.5
 /** A keyframe costs all viewers the bits of ten other frames, and each layer switch needs one. */
 const KEYFRAMES = { burst: 5, perSecond: 0.5 }
-/** Above this loss, retransmissions are lost so often that two copies are worth their cost. */
-const LOSSY = 0.04
-/** Probe padding is spread over time. After a late timer it makes up for no more than this. */
-const MAX_PACE_MS = 60
 
 export interface ViewerOptions {
   readonly transport: Pick<WebRtcTransport, 'isConnected' | 'sendRtcp'>
@@ -43,7 +40,7 @@ export class Viewer {
   readonly #keyframes = new Allowance(KEYFRAMES)
   readonly #changes = new Allowance(KEYFRAMES)
   #reportedAtMs = 0
-  #pacedAtMs = 0
+  readonly #padding = new ProbePadding()
 
   constructor({ transport, downTracks, cname, feedback }: ViewerOptions) {
     this.#feedback = feedback
@@ -111,10 +108,8 @@ export class Viewer {
     for (const downTrack of this.#downTracks) downTrack.pace(nowMs)
     if (this.#source === null || this.#source.layers.length < 2) return
     if (!this.#choice.isAutomatic(this.#source.layers)) return
-    const elapsedMs = Math.min(nowMs - this.#pacedAtMs, MAX_PACE_MS)
-    this.#pacedAtMs = nowMs
-    const bitrate = this.#estimator.probe(this.#load(), nowMs)
-    if (bitrate > 0) this.#video?.pad((bitrate * elapsedMs) / 8000)
+    const octets = this.#padding.due(this.#estimator.probe(this.#load(), nowMs), nowMs)
+    if (octets > 0) this.#video?.pad(octets)
   }
 
   /** Leaves the tracks and sends a BYE. */
@@ -168,7 +163,7 @@ export class Viewer {
     if (share === null) return
     this.#feedback?.().lost(share)
     this.#estimator.onLoss(share, this.#load(), nowMs)
-    this.#video?.repeatResends(share > LOSSY ? 2 : 1)
+    this.#video?.repeatResends(copiesAt(share))
   }
 
   #attach(downTrack: DownTrack, source: Source, nowMs: number): void {

@@ -1,4 +1,4 @@
-import { ByRoom } from '../link/byRoom.ts'
+import { SetIndex } from '../../../base/setIndex.ts'
 import type { LinkMessage } from '../link/linkOffer.ts'
 import type { Placement } from './placement.ts'
 import type { Worker } from './worker.ts'
@@ -35,7 +35,8 @@ interface Share {
 /** Keeps links from the home of each room to every other process that has viewers of it, and passes on what their ends say. */
 export class Shares {
   readonly #options: SharesOptions
-  readonly #shares = new ByRoom<Share>()
+  /** By room. */
+  readonly #shares = new SetIndex<string, Share>()
   /** Rooms with a link that did not open. */
   readonly #failed = new Set<string>()
 
@@ -55,7 +56,7 @@ export class Shares {
   settle(room: string): void {
     const { placement, now } = this.#options
     const [home, ...children] = placement.membersOf(room)
-    for (const share of this.#shares.of(room)) {
+    for (const share of this.#shares.get(room)) {
       if (home !== undefined && share.home !== home) this.#end(share)
       else if (children.includes(share.child)) share.idleSinceMs = null
       else share.idleSinceMs ??= now()
@@ -67,7 +68,7 @@ export class Shares {
   /** Call it about once a second: ends links without viewers, and tries again what did not open. */
   tick(): void {
     const nowMs = this.#options.now()
-    for (const share of this.#shares.all())
+    for (const share of this.#shares.values())
       if (share.idleSinceMs !== null && nowMs - share.idleSinceMs >= IDLE_MS) this.#end(share)
     const failed = [...this.#failed]
     this.#failed.clear()
@@ -76,8 +77,8 @@ export class Shares {
 
   /** A process has ended: so have its links. `others`: the processes that run. */
   died(index: number, others: readonly LinkedProcess[]): void {
-    for (const share of this.#shares.all())
-      if (share.home === index || share.child === index) this.#shares.delete(share.room, share)
+    for (const share of this.#shares.values())
+      if (share.home === index || share.child === index) this.#shares.remove(share.room, share)
     for (const other of others) other.post({ kind: 'gone', process: index })
   }
 
@@ -87,7 +88,7 @@ export class Shares {
   }
 
   #find(room: string, home: number, child: number): Share | undefined {
-    return [...this.#shares.of(room)].find((share) => share.home === home && share.child === child)
+    return [...this.#shares.get(room)].find((share) => share.home === home && share.child === child)
   }
 
   #begin(room: string, home: number, child: number): Share {
@@ -96,7 +97,7 @@ export class Shares {
     this.#shares.add(room, share)
     void open.then((isOpen) => {
       if (isOpen) return
-      this.#shares.delete(room, share)
+      this.#shares.remove(room, share)
       this.#failed.add(room)
     })
     return share
@@ -110,7 +111,7 @@ export class Shares {
   }
 
   #end(share: Share): void {
-    this.#shares.delete(share.room, share)
+    this.#shares.remove(share.room, share)
     this.#options.workerAt(share.home)?.post({ kind: 'unshare', room: share.room, process: share.child })
   }
 }
