@@ -71,7 +71,7 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
     const viewers: TestViewer[] = []
     for (const sessionId of ['v1', 'v2', 'v3']) {
       const viewer = await view(sessionId)
-      await isWatching(viewer)
+      await viewer.gets()
       viewers.push(viewer)
       pids.push(...processIdsOf(process.pid).filter((pid) => !pids.includes(pid)))
     }
@@ -80,24 +80,15 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
     return { engine, events, publish, view, viewers, pids, ended }
   }
 
-  const isWatching = (viewer: TestViewer, more = 20) => {
-    const enough = viewer.packets.length + more
-    return until(() => viewer.packets.length >= enough)
-  }
-  const stepsOf = ({ packets }: TestViewer) => {
-    const sequences = packets.map(({ header }) => header.sequenceNumber)
-    return new Set(sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff))
-  }
-
   test('each begins with a keyframe, gets every packet, and follows a second publisher without a jump', async () => {
     const { publish, viewers, pids, ended } = await threeViewers()
     expect(pids).toHaveLength(3)
     await publish('p2')
     await until(() => ended().includes('p1 replaced'))
     for (const viewer of viewers) {
-      await isWatching(viewer, 40)
+      await viewer.gets(40)
       expect(vp8.isKeyStart(viewer.packets[0]?.payload ?? Buffer.alloc(0))).toBe(true)
-      expect(stepsOf(viewer)).toEqual(new Set([1]))
+      expect(viewer.steps).toEqual(new Set([1]))
     }
     expect(ended()).toEqual(['p1 replaced'])
   })
@@ -107,8 +98,8 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
     await engine.end('v2')
     const [first, cut, third] = viewers
     const seen = cut?.packets.length
-    if (first !== undefined) await isWatching(first, 60)
-    if (third !== undefined) await isWatching(third, 20)
+    if (first !== undefined) await first.gets(60)
+    if (third !== undefined) await third.gets(20)
     expect(cut?.packets.length).toBe(seen)
     expect(ended()).toEqual(['v2 kicked'])
     const counted = events.flatMap((event) => (event.kind === 'bytes' ? [event.sessionId] : []))
@@ -124,8 +115,8 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
     process.kill(pids[1] ?? 0, 'SIGKILL')
     await until(() => ended().length > 0)
     expect(ended()).toEqual(['v2 engine_died'])
-    for (const at of [0, 2]) await isWatching(viewers[at] as TestViewer, 40)
-    await isWatching(await view('v4'))
+    for (const at of [0, 2]) await viewers[at]?.gets(40)
+    await (await view('v4')).gets()
     expect(ended()).toEqual(['v2 engine_died'])
   })
 
@@ -136,8 +127,8 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
     expect(ended().toSorted()).toEqual(['p1 engine_died', 'v1 engine_died'])
     await publish('p2')
     for (const at of [1, 2]) {
-      await isWatching(viewers[at] as TestViewer, 40)
-      expect(stepsOf(viewers[at] as TestViewer)).toEqual(new Set([1]))
+      await viewers[at]?.gets(40)
+      expect(viewers[at]?.steps).toEqual(new Set([1]))
     }
     expect(ended()).toHaveLength(2)
   })

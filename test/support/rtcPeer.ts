@@ -10,6 +10,7 @@ import {
 } from 'werift'
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { packetsOf } from '../media/relay/wire/captures/read.ts'
+import { until } from './until.ts'
 
 /** A peer with IPv6 only, as `Where` and the constructors take it. */
 export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
@@ -103,6 +104,18 @@ export class TestViewer {
         this.packets.push(packet)
       })
     })
+  }
+
+  /** Waits until so many packets more are there. */
+  async gets(more = 20): Promise<void> {
+    const enough = this.packets.length + more
+    await until(() => this.packets.length >= enough)
+  }
+
+  /** From each packet to the next, by their sequence numbers. 1 alone: all came, in their order. */
+  get steps(): ReadonlySet<number> {
+    const sequences = this.packets.map(({ header }) => header.sequenceNumber)
+    return new Set(sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff))
   }
 
   async offer(): Promise<string> {

@@ -88,10 +88,6 @@ async function view(at: RunningApp, streamName: string, token: string, codec: 'v
   return { viewer, status: answer.status, text, location: answer.headers.get('location') ?? '' }
 }
 
-const isWatching = ({ viewer }: { viewer: TestViewer }, more = 20) => {
-  const enough = viewer.packets.length + more
-  return until(() => viewer.packets.length >= enough)
-}
 const viewersOf = ({ app }: RunningApp) => app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
 
 test('viewers at another node get the stream there by one link, are counted there, and cut there when their token is deleted', async () => {
@@ -102,7 +98,7 @@ test('viewers at another node get the stream there by one link, are counted ther
   const others = await Promise.all([1, 2, 3].map(() => view(edge, 'show', kept.token)))
   expect([cut, ...others].map(({ status, text }) => (status === 201 ? status : text))).toEqual([201, 201, 201, 201])
   expect(cut.location.startsWith(edge.base)).toBe(true)
-  await Promise.all([cut, ...others].map((one) => isWatching(one)))
+  await Promise.all([cut, ...others].map(({ viewer }) => viewer.gets()))
   expect([viewersOf(home).length, viewersOf(edge).length]).toEqual([0, 4])
   expect([home.app.ctx.lentRooms.links?.counts, edge.app.ctx.lentRooms.links?.counts]).toEqual([
     { lent: 1, borrowed: 0 },
@@ -116,7 +112,7 @@ test('viewers at another node get the stream there by one link, are counted ther
   await home.call('DELETE', `/api/subscribe_token/${deleted.id}`)
   await until(() => viewersOf(edge).length === 3)
   const seen = cut.viewer.packets.length
-  await Promise.all(others.map((one) => isWatching(one, 40)))
+  await Promise.all(others.map(({ viewer }) => viewer.gets(40)))
   expect(cut.viewer.packets.length).toBe(seen)
   const publishing = () => home.app.ctx.sessions.all().find(({ session }) => session.action === 'publish')
   await until(() => viewersOf(edge).every(({ bytes }) => bytes.bytesOut > 1000))
@@ -201,10 +197,10 @@ test('viewers follow a publisher who comes back at another node, without a new o
   const { token } = await makeToken(home, 'subscribe')
   const watching = await view(edge, 'moves', token)
   expect(watching.status, watching.text).toBe(201)
-  await isWatching(watching)
+  await watching.viewer.gets()
   await first.close()
   await publish(third, 'moves', publishing.token)
-  await isWatching(watching, 60)
+  await watching.viewer.gets(60)
   expect(viewersOf(edge).filter(({ session }) => session.streamName === 'moves')).toHaveLength(1)
   await until(() => third.app.ctx.lentRooms.links?.counts.lent === 1)
 })
@@ -222,7 +218,7 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   await play(home, 'rtmp')
   const watching = await view(edge, 'rtmp', token, 'h264')
   expect(watching.status, watching.text).toBe(201)
-  await isWatching(watching)
+  await watching.viewer.gets()
 
   // Nothing of it listens there.
   const away = await node({ webrtc: { host: '127.0.0.1', port: 0, publicAddresses: ['127.0.0.99'] } })

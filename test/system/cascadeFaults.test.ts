@@ -61,15 +61,6 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
     return { ...borrowed, over: () => isOver }
   }
 
-  const isWatching = (viewer: TestViewer, more = 20) => {
-    const enough = viewer.packets.length + more
-    return until(() => viewer.packets.length >= enough)
-  }
-  const stepsOf = ({ packets }: TestViewer) => {
-    const sequences = packets.map(({ header }) => header.sequenceNumber)
-    return new Set(sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff))
-  }
-
   test('viewers in every process of the borrowing node get every packet, and follow the next publisher without a jump', async () => {
     const [home, edge] = [engine(), engine(3, 1)]
     await publish(home.engine, 'p1')
@@ -77,15 +68,15 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
     const viewers: TestViewer[] = []
     for (const id of ['v1', 'v2', 'v3']) {
       const viewer = await view(edge.engine, id)
-      await isWatching(viewer)
+      await viewer.gets()
       viewers.push(viewer)
     }
     expect(processIdsOf(process.pid)).toHaveLength(4)
     await publish(home.engine, 'p2')
     await until(() => home.ended.includes('p1 replaced'))
     for (const viewer of viewers) {
-      await isWatching(viewer, 40)
-      expect(stepsOf(viewer)).toEqual(new Set([1]))
+      await viewer.gets(40)
+      expect(viewer.steps).toEqual(new Set([1]))
     }
     expect(edge.ended).toEqual([])
   })
@@ -97,13 +88,13 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
     const first = await shared(home.engine, edge.engine)
     expect(await first.open).toBe(true)
     const viewer = await view(edge.engine, 'viewer')
-    await isWatching(viewer)
+    await viewer.gets()
     process.kill(pid, 'SIGKILL')
     await until(first.over)
     await publish(third.engine, 'p2')
     expect(await (await shared(third.engine, edge.engine)).open).toBe(true)
-    await isWatching(viewer, 40)
-    expect(stepsOf(viewer)).toEqual(new Set([1]))
+    await viewer.gets(40)
+    expect(viewer.steps).toEqual(new Set([1]))
     expect(edge.ended).toEqual([])
   })
 
@@ -118,7 +109,7 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
       [home.engine, 'two'],
       [edge.engine, 'one'],
     ] as const)
-      await isWatching(await view(at, `viewer of ${sourceId}`, sourceId))
+      await (await view(at, `viewer of ${sourceId}`, sourceId)).gets()
     expect([home.engine.links?.counts, edge.engine.links?.counts]).toEqual([
       { lent: 1, borrowed: 1 },
       { lent: 1, borrowed: 1 },

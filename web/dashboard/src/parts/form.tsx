@@ -91,6 +91,32 @@ export function TextField(props: InputProps) {
   )
 }
 
+interface NumberProps extends Omit<FieldProps, 'children'> {
+  readonly unit: string
+  readonly value: string
+  readonly onValue: (value: string) => void
+}
+
+/** A field with a number and its unit. */
+export function NumberField({ unit, value, onValue, ...field }: NumberProps) {
+  return (
+    <Field {...field}>
+      {(attributes) => (
+        <div class="with-unit">
+          <input
+            class="input num"
+            inputMode="numeric"
+            {...attributes}
+            value={value}
+            onInput={({ currentTarget }) => onValue(currentTarget.value)}
+          />
+          <span>{unit}</span>
+        </div>
+      )}
+    </Field>
+  )
+}
+
 /** A list of short texts, entered one by one or comma-delimited. `check` says at once what is wrong with one. */
 export function ChipsField(props: {
   readonly label: ComponentChildren

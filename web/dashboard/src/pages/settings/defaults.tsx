@@ -11,7 +11,7 @@ import {
 } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { ChipsField, Field, Toggle } from '../../parts/form.tsx'
+import { ChipsField, NumberField, Toggle } from '../../parts/form.tsx'
 import { settingsWords } from '../../words/settingsWords.ts'
 import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
@@ -160,20 +160,16 @@ function DaysForm({ days, onSave }: DaysFormProps) {
   return (
     <SaveForm isWrong={problem !== null} onSave={() => onSave(typed.trim() === '' ? null : Number(typed))}>
       {(errors) => (
-        <Field label={text.days} hint={text.daysHint} problem={problem} error={errors['recordings.days']} isOptional>
-          {(attributes) => (
-            <div class="with-unit">
-              <input
-                class="input num"
-                inputMode="numeric"
-                {...attributes}
-                value={typed}
-                onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-              />
-              <span>{words.tokens.form.recordingDaysUnit}</span>
-            </div>
-          )}
-        </Field>
+        <NumberField
+          label={text.days}
+          hint={text.daysHint}
+          problem={problem}
+          error={errors['recordings.days']}
+          isOptional
+          unit={words.tokens.form.recordingDaysUnit}
+          value={typed}
+          onValue={setTyped}
+        />
       )}
     </SaveForm>
   )

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { ChipsField, Field, TextField, Toggle } from '../../parts/form.tsx'
+import { ChipsField, NumberField, TextField, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
 import {
   checkAddress,
@@ -171,26 +171,16 @@ interface CountProps extends FieldsProps {
 function CountField({ field, most, label, unit, hint, ...props }: CountProps) {
   const value = props.form[field]
   return (
-    <Field
+    <NumberField
       label={label}
       isOptional
       hint={hint}
       problem={checkWhole(value, 0, most)}
       error={errorOf(props.errors, field)}
-    >
-      {(attributes) => (
-        <div class="with-unit">
-          <input
-            class="input num"
-            inputMode="numeric"
-            {...attributes}
-            value={value}
-            onInput={({ currentTarget }) => setter(props)(field)(currentTarget.value)}
-          />
-          <span>{unit}</span>
-        </div>
-      )}
-    </Field>
+      unit={unit}
+      value={value}
+      onValue={setter(props)(field)}
+    />
   )
 }
 

@@ -4,7 +4,7 @@ import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
-import { ChipsField, Field, TextField, useSubmit } from '../../parts/form.tsx'
+import { ChipsField, NumberField, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -98,24 +98,14 @@ function SignFields(props: SignFieldsProps) {
           value={form.streamName}
           onValue={(streamName) => onForm({ ...form, streamName })}
         />
-        <Field
+        <NumberField
           label={text.seconds}
           problem={checkWhole(form.seconds, 1, SECONDS_MOST)}
           error={errorOf(errors, 'expiresInSeconds')}
-        >
-          {(attributes) => (
-            <div class="with-unit">
-              <input
-                class="input num"
-                inputMode="numeric"
-                {...attributes}
-                value={form.seconds}
-                onInput={({ currentTarget }) => onForm({ ...form, seconds: currentTarget.value })}
-              />
-              <span>{text.secondsUnit}</span>
-            </div>
-          )}
-        </Field>
+          unit={text.secondsUnit}
+          value={form.seconds}
+          onValue={(seconds) => onForm({ ...form, seconds })}
+        />
       </div>
       <NarrowFields {...props} />
     </>
