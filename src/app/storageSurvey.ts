@@ -13,7 +13,7 @@ const ENTRIES_MAX = 50_000
 /** Reading so many long rows holds the process up for some ten milliseconds. Of tables with more, the survey says so. */
 const ROWS_MAX = 10_000
 const TABLES_MAX = 10
-/** Who asks again earlier gets the same answer. */
+/** A survey stands for so long. */
 const VALID_MS = 60_000
 
 /** What fills the disks of this node. Requests share a survey, and the last one stands for a minute. */

@@ -74,7 +74,7 @@ export class Cascade {
     this.#parts = parts
   }
 
-  /** Whether the media of a stream at another node is here, or on its way. */
+  /** Whether this node borrows the stream, or is asking for it. */
   has(stream: Stream): boolean {
     return this.#borrowed.has(roomOf(stream))
   }

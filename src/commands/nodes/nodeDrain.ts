@@ -15,7 +15,7 @@ const ASKED_BEFORE_MS = 5_000
 /** Players over HLS still fetch pieces that their last playlist from here names, and learn where the stream goes on. */
 const TAIL_MS = 3_000
 
-/** A viewer of a channel, who has no session, asks for its next playlist within this time. */
+/** A player of a channel asks for a playlist within this time. It has no session that would show it. */
 const CHANNEL_VIEWER_MS = 30_000
 
 /** Drains this node, once it is asked to. */

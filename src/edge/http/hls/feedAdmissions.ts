@@ -187,8 +187,8 @@ class FeedAdmission implements Admission {
   }
 
   /**
-   * The stream that this player was sent to last; null: it is that of its ticket. Players reload their first address again and
-   * again, also while the publisher is on its way once more.
+   * The stream that this player was sent to last; null: it is that of its ticket. Players keep their first
+   * address, also when the publisher moves a second time.
    */
   #followed(): MovedStream | null {
     const { nextStream } = this.viewer
