@@ -4,10 +4,8 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,6 +14,7 @@ import {
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { folderBeside, moveWhole } from './wholeFolder.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
@@ -90,21 +89,15 @@ function filesOf(path: string): string[] {
 
 /** Beside its place, and moved there when it is whole: two runs of the tests may build at once. */
 async function build(folder: string): Promise<void> {
-  mkdirSync(BUILDS, { recursive: true })
   removeUnused(BUILDS)
-  const made = mkdtempSync(join(BUILDS, 'new-'))
+  const made = folderBeside(folder)
   mkdirSync(join(made, 'build'))
   for (const path of BESIDE) symlinkSync(at(path), join(made, path))
   cpSync(at('bin'), join(made, 'bin'), { recursive: true })
   const { NODE_ENV: _, ...env } = process.env
   await promisify(execFile)(process.execPath, [at('scripts/build-program.mjs'), join(made, 'dist')], { env })
   if (join(BUILDS, hashOfSources()) !== folder) throw new Error('a source changed while it was built: test again')
-  try {
-    renameSync(made, folder)
-  } catch (error) {
-    rmSync(made, { recursive: true })
-    if (!existsSync(folder)) throw error
-  }
+  moveWhole(made, folder)
 }
 
 /** Removes from a folder what was made for earlier runs, or was not finished. Each use renews the time of an entry. */
