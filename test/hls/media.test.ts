@@ -113,6 +113,18 @@ describe('media', () => {
     const found = checkAligned(factsOf(4), { ...factsOf(4), ...other }, 'v0')
     expect(found.map(({ rule, where }) => [rule, where])).toEqual([['V22', `v0 segment 4 ${name}`]])
   })
+
+  test('V22: a segment may begin later than in another rendition by the frame before it, and no more', () => {
+    const [video, audio] = factsOf(3).tracks
+    const samples = video?.samples.map((sample, at, all) =>
+      at < all.length - 1 ? sample : { ...sample, duration: 11_700 },
+    )
+    const paused = { ...factsOf(3), tracks: [{ ...video, samples }, audio] as SegmentFacts['tracks'] }
+    const apart = (ms: number) =>
+      checkAligned(factsOf(4), { ...factsOf(4), dateMs: 4000 + ms }, 'v0', [paused, factsOf(3)]).length
+    expect([apart(129), apart(131)]).toEqual([0, 1])
+    expect(checkAligned(paused, { ...factsOf(3), durationSeconds: 1.129 }, 'v0')).toEqual([])
+  })
 })
 
 describe('answers', () => {

@@ -175,17 +175,34 @@ function frameRate(declared: number | null, segments: readonly SegmentFacts[], w
 /** The most that the starts and durations of a segment may differ between renditions: an AAC frame and a video frame. */
 const APART_SECONDS = 0.08
 
-/** V22. The same segment of two renditions. */
-export function checkAligned(one: SegmentFacts, other: SegmentFacts, where: string): Violation[] {
+/** Seconds of the last frame of video in a segment; 0: it has none. */
+function lastFrameSeconds(facts: SegmentFacts): number {
+  const lead = leadOf(facts)
+  return lead?.track.kind === 'video' ? (lead.media.samples.at(-1)?.duration ?? 0) / lead.track.timescale : 0
+}
+
+/**
+ * V22. The same segment of two renditions. Where the source pauses over the end of a segment, a rendition with a frame rate
+ * of its own repeats the frame, and its next segment begins with that; the others have no frame before the next one.
+ * @param before the segment before, of both
+ */
+export function checkAligned(
+  one: SegmentFacts,
+  other: SegmentFacts,
+  where: string,
+  before: readonly SegmentFacts[] = [],
+): Violation[] {
   const at = `${where} segment ${one.number}`
   const apartMs = Math.abs((one.dateMs ?? 0) - (other.dateMs ?? 0))
   const apartSeconds = Math.abs(one.durationSeconds - other.durationSeconds)
+  const startsApart = Math.max(APART_SECONDS, ...before.map(lastFrameSeconds))
+  const endsApart = Math.max(startsApart, ...[one, other].map(lastFrameSeconds))
   const [a, b] = [one.discontinuityNumber, other.discontinuityNumber]
   return [
     ...unless(a === b, 'V22', `${at} discontinuity`, String(a), b),
-    ...unless(apartMs <= APART_SECONDS * 1000, 'V22', `${at} date`, 'the same', `${apartMs} ms apart`),
+    ...unless(apartMs <= startsApart * 1000, 'V22', `${at} date`, 'the same', `${apartMs} ms apart`),
     ...unless(
-      apartSeconds <= APART_SECONDS,
+      apartSeconds <= endsApart,
       'V22',
       `${at} duration`,
       inSeconds(one.durationSeconds),

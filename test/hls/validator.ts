@@ -96,9 +96,10 @@ function conclude(report: Report, renditions: readonly Opened[]): void {
 }
 
 function alignedWith(first: readonly SegmentFacts[], other: readonly SegmentFacts[], name: string) {
-  const byNumber = new Map(first.map((facts) => [facts.number, facts]))
+  const [firstByNumber, otherByNumber] = [first, other].map((all) => new Map(all.map((facts) => [facts.number, facts])))
   return other.flatMap((facts) => {
-    const same = byNumber.get(facts.number)
-    return same ? checkAligned(same, facts, `variant 0 and ${name}`) : []
+    const same = firstByNumber?.get(facts.number)
+    const before = [firstByNumber, otherByNumber].flatMap((all) => all?.get(facts.number - 1) ?? [])
+    return same ? checkAligned(same, facts, `variant 0 and ${name}`, before) : []
   })
 }

@@ -63,6 +63,28 @@ test('after a restart all renditions have one date, although they ended at diffe
   expect(new Set(one?.map(({ number }) => number)).size).toBe(2)
 })
 
+test('while a source pauses, a rendition that repeats frames begins its segment by the pause earlier, and no other one', () => {
+  const { engine } = staged()
+  const { rungs } = engine.begin().sink
+  engine.stream.observe({ kind: 'video', timeUs: 0 })
+  const show = (at: number, times: readonly number[]): void => {
+    let segment = -1
+    for (const seconds of times) {
+      const [timeUs, key] = [Math.round(seconds * 1e6), Math.floor(seconds / 2) > segment]
+      segment = Math.floor(seconds / 2)
+      rungs[at]?.frame({ kind: 'video', key, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(9) })
+    }
+  }
+  const every = (step: number, from: number, until: number): number[] =>
+    Array.from({ length: Math.round((until - from) / step) }, (_, at) => from + at * step)
+  // 25 frames a second with a pause from 1.96 to 2.09, and 15 without one.
+  show(0, [...every(0.04, 0, 2), ...every(0.04, 2.09, 8)])
+  show(1, every(1 / 15, 0, 8))
+  const [first, second] = ['0', '1'].map((rendition) => segmentsOf(engine.stream, rendition))
+  expect(first?.map(({ startMs }, at) => Math.round(startMs - (second?.[at]?.startMs ?? 0)))).toEqual([0, 90, 10])
+  expect(first?.map(({ n, number }) => [n, number])).toEqual(second?.map(({ n, number }) => [n, number]))
+})
+
 test('it is live when each rendition has a segment of the present process, and says so once', () => {
   const calls: string[] = []
   const run = { playable: () => void calls.push('playable') }
