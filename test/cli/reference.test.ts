@@ -4,7 +4,8 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { referenceMarkdown } from '../../src/cli/reference.ts'
 
 const file = new URL('../../docs/reference/command-line.md', import.meta.url)
-const MARK = '<!-- Made from src/cli/commands.ts; after a change: vitest -u on test/cli/reference.test.ts. -->\n\n'
+const MARK =
+  '<!-- Made from src/cli/commands.ts; after a change: npx vitest run test/cli/reference.test.ts --update -->\n\n'
 const document = readFileSync(file, 'utf8')
 
 it('docs/reference/command-line.md contains the reference that the command table generates', async () => {
