@@ -6,6 +6,8 @@ import { type Lane, LANES, TEST_MS, WAIT_MS } from './test/lanes.ts'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
+  // While it runs, the other core has all others.
+  /\/test\/sim\//,
   /\/test\/(fuzz\/|tidy\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/(system\/(cli|delivery|sessions|provision)|conformance\/engine|e2e)/,
   /\/test\/(system\/(recordings|hls|sessionBytes|streamUpdates)|http\/(dashboardEvents|refusals)|commands\/updateHub|crash)/,

@@ -8,7 +8,7 @@ export interface Lane {
   readonly needs: 'test' | 'interop' | 'packages'
   /** What it mostly does: two lanes run at once, one that computes beside one that waits. */
   readonly mostly: 'computes' | 'waits'
-  /** How long it takes on two cores that do nothing else. */
+  /** How long it takes on two cores, beside another lane as `.ci/run` runs it. It begins only while so much time is left. */
   readonly seconds: number
   /** How many files run at once. */
   readonly workers: number
@@ -35,7 +35,7 @@ export const LANES = {
     files: ['test/crash/{keyRotation,store,webhooks}.test.ts'],
     needs: 'test',
     mostly: 'computes',
-    seconds: 60,
+    seconds: 15,
     workers: 2,
     postgres: true,
   },
@@ -53,13 +53,14 @@ export const LANES = {
     ],
     needs: 'test',
     mostly: 'waits',
-    seconds: 190,
+    seconds: 390,
     workers: 2,
     postgres: true,
   },
   // Several nodes on one database, its failover, PgBouncer, and what `npm test` runs on SQLite alone.
   postgres: {
     files: [
+      'test/conformance/store.postgresFaults.test.ts',
       'test/system/{backupPostgres,cascade,channelNodes,cluster,doctorPostgres,drain,failover,faults,handover}.test.ts',
       'test/system/{migration,monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
@@ -73,7 +74,7 @@ export const LANES = {
     ],
     needs: 'test',
     mostly: 'computes',
-    seconds: 90,
+    seconds: 160,
     workers: 3,
     postgres: true,
     env: { TEST_STORES: 'postgres' },
@@ -81,11 +82,11 @@ export const LANES = {
   // Chromium, ffmpeg and our own pages.
   browser: {
     files: [
-      'test/e2e/{apiPage,channelAudio,client,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,tls,transport,webrtc}.test.ts',
+      'test/e2e/{apiPage,channelAudio,client,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,srt,tls,transport,webrtc}.test.ts',
     ],
     needs: 'test',
     mostly: 'waits',
-    seconds: 90,
+    seconds: 160,
     workers: 2,
     postgres: true,
   },
@@ -94,7 +95,7 @@ export const LANES = {
     files: ['test/e2e/dashboard/!(firefox).test.ts', 'test/http/operator.test.ts'],
     needs: 'test',
     mostly: 'waits',
-    seconds: 120,
+    seconds: 300,
     workers: 2,
   },
   // The pages of docs/ and the README, run as a reader would.
@@ -102,7 +103,7 @@ export const LANES = {
     files: ['test/system/docs{,Samples}.test.ts'],
     needs: 'test',
     mostly: 'computes',
-    seconds: 30,
+    seconds: 25,
     workers: 2,
     postgres: true,
   },
@@ -115,7 +116,7 @@ export const LANES = {
     ],
     needs: 'test',
     mostly: 'computes',
-    seconds: 60,
+    seconds: 25,
     workers: 2,
     postgres: true,
   },
@@ -126,7 +127,7 @@ export const LANES = {
     program: 'test/addons/run.ts',
     needs: 'test',
     mostly: 'computes',
-    seconds: 60,
+    seconds: 30,
     workers: 2,
   },
   // Behind nginx, Caddy and HAProxy, nginx-rtmp as a target, coturn, and the rules for Prometheus.
@@ -134,7 +135,7 @@ export const LANES = {
     files: ['test/proxies/*.test.ts'],
     needs: 'test',
     mostly: 'waits',
-    seconds: 40,
+    seconds: 60,
     workers: 2,
   },
   // Other players, browsers, WebRTC stacks and caches, and networks that lose packets. Each measures what a player shows:
@@ -147,7 +148,7 @@ export const LANES = {
     ],
     needs: 'interop',
     mostly: 'waits',
-    seconds: 320,
+    seconds: 460,
     workers: 1,
   },
   // The packages, built, installed and used.
@@ -156,7 +157,7 @@ export const LANES = {
     config: 'test/packaging/vitest.config.ts',
     needs: 'packages',
     mostly: 'computes',
-    seconds: 240,
+    seconds: 230,
     workers: 2,
   },
 } as const satisfies Record<string, Lane>

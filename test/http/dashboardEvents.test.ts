@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
@@ -132,10 +132,13 @@ describe('GET /dashboard/api/events', () => {
   it('says that a webhook is paused, and that an engine runs', async () => {
     const stream = await follow()
     await stream.next('reset')
+    const { speed } = clock
+    clock.speed = 20
+    onTestFinished(() => void (clock.speed = speed))
     const { store } = at().ctx
     const made = await sluice.call('POST', '/api/webhooks', { url: 'https://example.com/', isFeedHooks: true })
     const id = Number(made.json.data.id)
-    const untilMs = clock.now() + 60_000
+    const untilMs = clock.now() + 600_000
     await store.transaction((tx) =>
       tx.webhooks.setHealth(id, { failuresInRow: 0, disabled: { untilMs, reason: 'it fails' } }),
     )

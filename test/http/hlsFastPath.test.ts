@@ -3,8 +3,11 @@ import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
 import { type Answer, runApp, type RunningApp } from '../support/app.ts'
 import { alike as ofOneServer, RawConnection, requestFor } from '../support/rawConnection.ts'
 import { broadcast } from '../support/broadcast.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 
+/** Of the media. */
+const clock = new FastClock(1)
 let sluice: RunningApp
 /** The addresses of pieces, with the ticket of a session. */
 let pieces: { segment: string; init: string; part: string }
@@ -12,7 +15,10 @@ let sessionId: string
 
 beforeAll(async () => {
   sluice = await runApp({ flags: { hls: { refuseSharedTickets: false } } })
-  await broadcast(sluice, await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }), { speed: 4 })
+  await broadcast(sluice, await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }), {
+    speed: 4,
+    clock,
+  })
   const at = `/hls/${sluice.accountId}/show/`
   const text = async (path: string) => (await sluice.call('GET', path, undefined, { authorization: '' })).text
   const [uri = ''] = /^[^#\s]+$/m.exec(await text(`${at}index.m3u8`)) ?? []
@@ -26,7 +32,10 @@ beforeAll(async () => {
   }
   sessionId = sluice.app.ctx.sessions.all().find(({ session }) => media.includes(session.id))?.session.id ?? ''
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  clock.close()
+})
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
   sluice.call(method, path, undefined, { authorization: '', ...headers })
@@ -97,6 +106,8 @@ it('counts the bytes of segments that the addon sends, and of requests that it r
 })
 
 it('the fast path and the framework answer alike: a part that is gone', async () => {
+  clock.speed = 8
+  onTestFinished(() => void (clock.speed = 1))
   await expect.poll(async () => (await get(pieces.part)).status, { timeout: 60_000 }).toBe(404)
   expect(alike(await get(pieces.part))).toEqual(alike(await get(pieces.part + ROUTE)))
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken } from '../support/testNode.ts'
 
@@ -21,16 +22,21 @@ const PROTOCOLS: readonly [Protocol, Kind][] = [
 const OVER_HTTP = PROTOCOLS.filter(([protocol]) => protocol !== 'RTMP')
 
 const engine = new ScriptedEngine()
+/** Tokens expire, and a playlist waits for its first media. */
+const clock = new FastClock(8)
 let sluice: RunningApp
 
 beforeAll(async () => {
-  sluice = await runApp({ engine, flags: { server: { trustedProxies: ['127.0.0.1'] } } })
+  sluice = await runApp({ engine, clock, flags: { server: { trustedProxies: ['127.0.0.1'] } } })
   const { token } = await makeToken(sluice, 'publish', { streams, subscribeRequiresAuth: true })
   expect(await answerOver('WHIP', token)).toMatch(/^201 /)
   engine.emit({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
   await vi.waitUntil(() => sluice.app.ctx.sessions.onAir(sluice.accountId, name), SOON)
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  clock.close()
+})
 
 interface From {
   stream?: string

@@ -1,28 +1,34 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
 import { TICKET_SHARED } from '../../src/core/access/refusals.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { readPlaylist } from '../media/hls/readPlaylist.ts'
 
 const run = promisify(execFile)
+/** Of the server. It passes as that of the machine, but for what is waited for. */
+const clock = new FastClock(1)
 let sluice: RunningApp
 let recorded: Recorded
 const onAir: Broadcast[] = []
 
 beforeAll(async () => {
   recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
-  sluice = await runApp({ flags: { hls: { sessionSeconds: 6, idleSeconds: 2 } } })
+  sluice = await runApp({ clock, flags: { hls: { sessionSeconds: 6, idleSeconds: 2 } } })
 })
 afterEach(async () => {
   for (const begun of onAir.splice(0)) await begun.end()
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  clock.close()
+})
 
 async function live(options: Parameters<typeof broadcast>[2] = {}): Promise<Broadcast> {
   const begun = await broadcast(sluice, recorded, options)
@@ -315,6 +321,8 @@ test('a viewer without requests has left, a stream without requests is no longer
   const { mediaUrl } = await follow()
   const isOn = () => sluice.app.ctx.sessions.all().some(({ session }) => mediaUrl.includes(session.id))
   expect([isOn(), player.subscribers]).toEqual([true, 1])
+  clock.speed = 10
+  onTestFinished(() => void (clock.speed = 1))
   await until(() => !isOn() && player.subscribers === 0)
   expect((await get(mediaUrl)).status).toBe(200)
   expect([isOn(), player.subscribers]).toEqual([false, 1])

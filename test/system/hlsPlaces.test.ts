@@ -1,24 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 const HOME = '192.0.2.1'
 const PAGE = 'https://www.example.com'
+/** Of the server. It passes as that of the machine, but for what is waited for. */
+const clock = new FastClock(1)
 let sluice: RunningApp
 
 beforeAll(async () => {
   const server = { trustedProxies: ['127.0.0.1'] }
-  sluice = await runApp({ flags: { server, hls: { sessionSeconds: 6, refuseSharedTickets: false } } })
+  sluice = await runApp({ clock, flags: { server, hls: { sessionSeconds: 6, refuseSharedTickets: false } } })
   const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
   await broadcast(sluice, recorded, { token: { subscribeRequiresAuth: true } })
   await broadcast(sluice, recorded, { streamName: 'open' })
   vi.spyOn(sluice.app.ctx, 'countryOf').mockImplementation(({ text }) => (text.startsWith('198.51.100.') ? 'NZ' : 'DE'))
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  clock.close()
+})
 
 /** The address and origin of a request. */
 interface Place {
@@ -164,6 +170,8 @@ describe('copied URLs of a session', () => {
     const { playlist } = await admitted(token)
     const isOn = () => sluice.app.ctx.sessions.ofToken(id).length === 1
     expect(isOn()).toBe(true)
+    clock.speed = 10
+    onTestFinished(() => void (clock.speed = 1))
     await until(async () => {
       await get(playlist, { ip: '192.0.2.99' })
       return !isOn()

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import type { MediaEngineEvent } from '../../../src/media/engine.ts'
 import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
@@ -89,9 +89,13 @@ test('an idle engine has no process, rooms are spread over processes, and a room
 })
 
 test('processes that run announce other addresses when the configuration names others', async () => {
+  // They look for others in an interval.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
   const { engine, portOf, publish, config } = engineWith({ processes: 1 })
-  await portOf('a1', 'x/a')
+  expect(Number(await portOf('a1', 'x/a'))).toBeGreaterThan(0)
   config.publicAddresses = ['203.0.113.9']
+  vi.runOnlyPendingTimers()
   let asked = 1
   await eventually(async () => {
     const answer = await publish(`a${++asked}`, `x/${asked}`)

@@ -1,0 +1,214 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import { StoreUnavailable, type Tx } from '../../src/store/store.ts'
+import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
+import { until } from '../support/until.ts'
+import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
+
+const reportOf = (feedId: string) => ({ feedId, reading: null, mostViewers: 1, bytesOut: 1 })
+
+describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>
+  beforeEach(async () => {
+    database = await freshDatabase()
+  })
+  afterEach(() => database.drop())
+
+  const connect = async () => {
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    return client
+  }
+  const execute = async (sql: string) => {
+    const client = await connect()
+    await client.query(sql)
+    await client.end()
+  }
+
+  test('a deadlock is resolved by a retry', async () => {
+    const store = await openStore({ url: database.url, log: quiet })
+    const accountId = newAccount()
+    const [a, b] = await Promise.all([insert(store, { accountId }), insert(store, { accountId })])
+    let attempts = 0
+    let bothHold: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      bothHold = resolve
+    })
+    const lockBoth = (first: number, second: number) =>
+      store.transaction(async (tx) => {
+        await tx.tokens.lock(accountId, 'publish', first)
+        attempts += 1
+        if (attempts === 2) bothHold()
+        await held
+        const token = await tx.tokens.lock(accountId, 'publish', second)
+        await tx.tokens.replace(token!, token!)
+      })
+    await Promise.all([lockBoth(a.id, b.id), lockBoth(b.id, a.id)])
+    expect(attempts).toBeGreaterThanOrEqual(3)
+    expect(await store.read.tokens.get(a.id)).toMatchObject({ version: 2 })
+    expect(await store.read.tokens.get(b.id)).toMatchObject({ version: 2 })
+    await store.close()
+  })
+
+  test('the load that a node reports holds up no renewal of its lease', async () => {
+    const [store, leases] = [
+      await openStore({ url: database.url, log: quiet }),
+      await openStore({ url: database.url, log: quiet }),
+    ]
+    await store.transaction(async (tx) => {
+      await tx.nodes.insert({ id: 'n', hostKey: 'h', pid: 1, url: null }, 60_000)
+      await tx.nodes.insertFacts('n', {
+        version: '1',
+        cores: 1,
+        cpuPercent: null,
+        mediaPercent: null,
+        egressBitrate: null,
+        full: [],
+      })
+    })
+    await store.transaction(async (tx) => {
+      await tx.nodes.setLoad('n', { cpuPercent: 50, mediaPercent: null, egressBitrate: null, full: [] })
+      expect(await leases.transaction((other) => other.nodes.renew('n', 60_000))).toBe(true)
+    })
+    await store.close()
+    await leases.close()
+  })
+
+  test('the bytes of caches and the totals of sessions lock rows in one order, so that they never deadlock', async () => {
+    const store = await openStore({ url: database.url, log: quiet })
+    const none = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
+    const view = { action: 'view', protocol: 'hls', accountId: 'a', streamName: 's', address: '::1' } as const
+    // Last first, because a scan would find them in this order.
+    for (const id of ['b', 'a'])
+      await store.transaction((tx) => tx.sessions.insert({ ...none, ...view, id, startedAtMs: 1 }, 'n'))
+    const total = (id: string) => ({ id, bytesIn: 0, bytesOut: 1 })
+    let attempts = 0
+    let caches: Promise<unknown> | undefined
+    const countCaches = () =>
+      store.transaction((tx) => {
+        attempts += 1
+        return tx.cacheLogs.count(
+          ['a', 'b'].map((id) => ({ sessionIds: [id], bytesOut: 1 })),
+          1,
+        )
+      })
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const client = await connect()
+    await store.transaction(async (tx) => {
+      attempts += 1
+      await tx.sessions.count([total('a')])
+      caches ??= countCaches()
+      await until(async () => (await client.query(waiting)).rowCount === 1)
+      await tx.sessions.count([total('b')])
+    })
+    await caches
+    expect(attempts).toBe(2)
+    await client.end()
+    await store.close()
+  })
+
+  test.each<[string, (tx: Tx) => Promise<unknown>]>([
+    ['reports', (tx) => tx.feeds.report(['b', 'a'].map(reportOf))],
+    ['ends of sessions', (tx) => tx.feeds.endOfSessions(['1', '2'].map((id) => ({ id, atMs: 2 })))],
+    ['the end of a node', (tx) => tx.feeds.endOfNode('n', 2)],
+  ])('of feeds, %s lock rows in one order, so that they never deadlock', async (_, lockBoth) => {
+    const store = await openStore({ url: database.url, log: quiet })
+    const feed = {
+      accountId: 'a',
+      sourceId: null,
+      tokenId: 1,
+      secured: false,
+      priority: null,
+      recordSwitch: null,
+      node: 'n',
+      startedAtMs: 1,
+    }
+    // Last first, because scans of the table and of its indexes would find them in this order.
+    for (const [id, name] of [
+      ['b', '1'],
+      ['a', '2'],
+    ] as const)
+      await store.transaction((tx) => tx.feeds.insert({ ...feed, feedId: id, streamName: name, sessionId: name }))
+    let attempts = 0
+    let other: Promise<unknown> | undefined
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const client = await connect()
+    await store.transaction(async (tx) => {
+      attempts += 1
+      await tx.feeds.report([reportOf('a')])
+      other ??= store.transaction((second) => {
+        attempts += 1
+        return lockBoth(second)
+      })
+      await until(async () => (await client.query(waiting)).rowCount === 1)
+      await tx.feeds.report([reportOf('b')])
+    })
+    await other
+    expect(attempts).toBe(2)
+    await client.end()
+    await store.close()
+  })
+
+  test('a pool whose connections are all in use reports it, and changes are still read', async () => {
+    const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
+    const listener = vi.fn()
+    store.watch(listener)
+    await vi.waitFor(() => expect(listener).toHaveBeenCalledWith('changed'), { timeout: 30_000 })
+    const { cursor } = await store.changesSince(null)
+    let release: () => void = () => undefined
+    const held = store.transaction(async (tx) => {
+      await tx.changes.append({ kind: 'token', accountId: 'a', id: 1, atMs: 1 })
+      await new Promise<void>((resolve) => (release = resolve))
+    })
+    const waiting = store.read.accounts.list()
+    expect(await store.changesSince(cursor)).toMatchObject({ reset: false })
+    await expect(waiting).rejects.toThrow('all 1 connections of this process to the database are in use')
+    release()
+    await held
+    await store.close()
+  })
+
+  test('a connection that breaks in a transaction fails it as unavailable, and nothing is written', async () => {
+    const store = await openStore({ url: database.url, log: quiet })
+    const accountId = newAccount()
+    const cut = store.transaction(async (tx) => {
+      await tx.audit.append(auditRow(accountId, 'lost'))
+      await execute(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`)
+      await tx.audit.append(auditRow(accountId, 'lost'))
+    })
+    await expect(cut).rejects.toBeInstanceOf(StoreUnavailable)
+    await store.ping()
+    expect(await store.read.audit.recent(accountId, 10)).toEqual([])
+    await store.close()
+  })
+})
+
+describe.skipIf(!findBinaries())('a PostgreSQL server that stops', () => {
+  test('makes everything unavailable; after its restart everything works again, including notifications', async () => {
+    const server = await startPostgres(findBinaries()!)
+    onTestFinished(() => server.remove())
+    const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: server.url, log: quiet })))
+    const listener = vi.fn()
+    store!.watch(listener)
+    const accountId = newAccount()
+    await insert(store!, { accountId })
+
+    await server.stop('immediate')
+    await expect(store!.ping()).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(insert(store!, { accountId })).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store!.read.accounts.list()).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store!.changesSince(null)).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(openStore({ url: server.url, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
+
+    await server.start()
+    await vi.waitFor(() => store!.ping(), { timeout: 30_000 })
+    expect(await other!.read.tokens.count({ accountId, kind: 'publish' })).toBe(1)
+    listener.mockClear()
+    await other!.transaction((tx) => tx.changes.append({ kind: 'token', accountId, id: 1, atMs: 1 }))
+    await vi.waitFor(() => expect(listener).toHaveBeenCalledWith('changed'), { timeout: 30_000 })
+    await Promise.all([store!.close(), other!.close()])
+  })
+})
