@@ -49,7 +49,7 @@ import { refuseViewerKey } from '../base/viewerKey.ts'
 import { cascadeOf } from './cascade.ts'
 import { CountryLookup } from './countryLookup.ts'
 import { derivationsOf, viewerSeed } from './derivedKeys.ts'
-import { type Keyring, openKeyring } from './keyring.ts'
+import { type Keyring, openKeyring, otherKeyProblem } from './keyring.ts'
 import { slateProbeOf } from './slates.ts'
 
 /** Events in this process that several parts of it listen to. */
@@ -147,7 +147,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     passwordCost,
     channelChanged: (change) => bus.emit('channelChanged', change),
   }
-  await ensureAccount(ctx)
+  await prepare(ctx, config)
   await cache.start()
   const due = new DueLook({ store, changes: cache, clock, log, node: () => sessions.node })
   due.start()
@@ -323,6 +323,14 @@ function keyring(config: Config, random: Random): Keyring {
   const keys = openKeyring(config, random)
   if (!keys.ok) throw new CannotStart(keys.error)
   return keys.value
+}
+
+/** Makes the first account of a new database. Closes the store before it throws. */
+async function prepare(ctx: Context, config: Config): Promise<void> {
+  const problem = await otherKeyProblem(ctx, config)
+  if (problem === null) return ensureAccount(ctx)
+  await ctx.store.close()
+  throw new CannotStart(problem)
 }
 
 function countriesOf(config: Config, log: Logger): CountryLookup {

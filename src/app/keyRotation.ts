@@ -3,16 +3,15 @@ import { dirname } from 'node:path'
 import { exists, syncFolder } from '../base/files.ts'
 import { loadOrCreateKeyFile, readKeyFile, replaceKeyFile } from '../base/keyfile.ts'
 import type { Logger } from '../base/log.ts'
-import { isRunning } from '../base/processes.ts'
 import { systemRandom } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { RotatedKey } from '../cli/host.ts'
 import { nodesWithOtherKey, resealAll } from '../commands/keys/reseal.ts'
-import { hostKeyOf, isPostgres, nextKeyFile, previousKeyFile, sealingKeyFile, storageUrl } from '../config/paths.ts'
+import { isPostgres, nextKeyFile, previousKeyFile, sealingKeyFile, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import type { Node } from '../store/store.ts'
 import { type App, openApp } from './app.ts'
-import { hasKeyFiles } from './keyring.ts'
+import { hasKeyFiles, isGoneFrom } from './keyring.ts'
 
 interface Rotation {
   readonly config: Config
@@ -89,12 +88,6 @@ async function withApp<T>(
     await app.close()
   }
 }
-
-/** Whether a node was a process of this machine that no longer runs. Its lease may still be valid for a while. */
-const isGoneFrom =
-  ({ data }: Config) =>
-  ({ hostKey, pid }: Node): boolean =>
-    hostKey === hostKeyOf(data.dir) && !isRunning(pid)
 
 const stopFirst = (nodes: readonly Node[]): string => {
   const names = nodes.map(({ hostKey, pid }) => `process ${pid} at ${hostKey}`).join(', ')

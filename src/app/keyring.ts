@@ -1,8 +1,13 @@
 import { loadOrCreateKeyFile, readKeyFile } from '../base/keyfile.ts'
+import { isRunning } from '../base/processes.ts'
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { nextKeyFile, previousKeyFile, sealingKeyFile } from '../config/paths.ts'
+import type { CommandContext } from '../commands/context.ts'
+import { nodesWithUnknownKey } from '../commands/keys/reseal.ts'
+import { lostKey } from '../config/dataDirectory.ts'
+import { hostKeyOf, nextKeyFile, previousKeyFile, sealingKeyFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
+import type { Node } from '../store/store.ts'
 
 /** The keys of this installation. The first one seals; each opens. */
 export type Keyring = readonly [sealing: Buffer, ...others: Buffer[]]
@@ -12,10 +17,13 @@ export const hasKeyFiles = (config: Config): boolean => config.secrets.sealingKe
 
 /** Reads the keys, and creates the first one if there is none. @returns a sentence for the operator if it cannot */
 export function openKeyring(config: Config, random: Random): Result<Keyring, string> {
+  // First: another process that starts may make both meanwhile, the key before the database.
+  const lost = lostKey(config)
   const keys = readKeyring(config)
   if (!keys.ok) return keys
   const [first, ...others] = keys.value
   if (first !== undefined) return ok([first, ...others])
+  if (lost !== null) return err(lost)
   const created = loadOrCreateKeyFile(sealingKeyFile(config), random)
   return created.ok ? ok([created.value]) : created
 }
@@ -32,12 +40,12 @@ export function readKeyring(config: Config): Result<Buffer[], string> {
     if (!key.ok) return key
     if (key.value !== null) keys.push(key.value)
     // Without this, a lost key would silently be replaced with an older one.
-    else if (file === sealingKeyFile(config) && keys.length === 0) return lostKey(config)
+    else if (file === sealingKeyFile(config) && keys.length === 0) return lostBeside(config)
   }
   return ok(keys)
 }
 
-function lostKey(config: Config): Result<Buffer[], string> {
+function lostBeside(config: Config): Result<Buffer[], string> {
   const previous = readKeyFile(previousKeyFile(config))
   if (!previous.ok || previous.value === null) return previous.ok ? ok([]) : previous
   return err(
@@ -47,3 +55,17 @@ function lostKey(config: Config): Result<Buffer[], string> {
 
 const configuredKeys = ({ secrets }: Config): Buffer[] =>
   [secrets.sealingKey, secrets.previousSealingKey].filter((key) => key !== '').map((key) => Buffer.from(key, 'base64'))
+
+/** Whether a node was a process of this machine that no longer runs. Its lease may still be valid for a while. */
+export const isGoneFrom =
+  ({ data }: Config) =>
+  ({ hostKey, pid }: Node): boolean =>
+    hostKey === hostKeyOf(data.dir) && !isRunning(pid)
+
+/** Why this process may not use the database: a server of it seals with a key that is unknown here. Null: it may. */
+export async function otherKeyProblem(ctx: CommandContext, config: Config): Promise<string | null> {
+  const [node] = await nodesWithUnknownKey(ctx, isGoneFrom(config))
+  if (node === undefined) return null
+  const remedy = 'set secrets.sealingKey to the key of that server'
+  return `the server at ${node.hostKey} has another sealing key than this process, so neither could open what the other seals: ${remedy}`
+}

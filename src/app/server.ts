@@ -21,6 +21,7 @@ import type { Reloading, Serving } from '../cli/host.ts'
 import { answerReloads, type Reload } from '../commands/nodes/reload.ts'
 import { VERSION } from '../base/version.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
+import { noteDatabase } from '../config/dataDirectory.ts'
 import { storageUrl } from '../config/paths.ts'
 import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../services/channelGauges.ts'
@@ -135,11 +136,10 @@ export async function startServing(
   { engine = relayEngine(app), reloading }: ServingOptions,
 ): Promise<ServingPorts> {
   const parts = new Parts()
-  warnOfFewFiles(app)
-  const slow = addonProblem()
-  if (slow !== null) app.ctx.log.warn({}, slow)
+  warnOfMachine(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
+  noteDatabase(app.config)
   const ffmpeg = await openFfmpeg(app)
   await useSplice(app)
   try {
@@ -207,7 +207,10 @@ function reloadOnRequest({ ctx, due }: App, reload: Reload): () => Promise<void>
   return () => answering.stop()
 }
 
-function warnOfFewFiles({ config, ctx }: App): void {
+/** Warns of what makes this machine slower or smaller than it could be. */
+function warnOfMachine({ config, ctx }: App): void {
+  const slow = addonProblem()
+  if (slow !== null) ctx.log.warn({}, slow)
   const openFiles = openFilesLimit()
   const { http, rtmp } = connectionsWithin(config, openFiles)
   if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections) return

@@ -56,6 +56,11 @@ export class Sealer {
     return key === undefined ? err('unknown-key') : decipher(key, bytes, context)
   }
 
+  /** Whether values that this key sealed open. */
+  knows(keyId: string): boolean {
+    return this.#keys.has(keyId)
+  }
+
   #add(key: Uint8Array): string {
     if (key.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key has ${SEALING_KEY_BYTES} bytes`)
     const id = sealingKeyId(key)

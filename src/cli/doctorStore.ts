@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { listTokens } from '../commands/tokens/readTokens.ts'
-import { isPostgres, sealingKeyFile, storageUrl } from '../config/paths.ts'
+import { lostKey } from '../config/dataDirectory.ts'
+import { isPostgres, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { checkAcme } from './doctorTls.ts'
@@ -12,8 +13,8 @@ export type WithStore = (check: (ctx: Context) => Promise<Finding[]>) => Promise
 
 /** Checks the store as a server uses it: reads and writes it, and opens a sealed value. */
 export async function checkStore(config: Config, withStore: WithStore): Promise<Finding[]> {
-  const finding = lostKey(config)
-  if (finding !== null) return [finding]
+  const lost = lostKey(config)
+  if (lost !== null) return [found('FAIL', 'sealing key', lost)]
   const file = isPostgres(config) ? null : storageUrl(config)
   if (file !== null && !existsSync(file))
     return [found('warn', 'store', `${file} does not exist yet; \`sluice serve\` creates it`)]
@@ -30,15 +31,6 @@ async function checkOpened(ctx: Context, config: Config, name: string): Promise<
   const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
   const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
   return [store, ...server, sealing, ahead, ...(await checkAcme(ctx, config)), ...(await checkAttention(ctx))]
-}
-
-/** Reports a missing key before the store is opened: opening would create a new key, which opens no existing value. */
-function lostKey(config: Config): Finding | null {
-  const file = sealingKeyFile(config)
-  if (isPostgres(config) || config.secrets.sealingKey !== '' || existsSync(file)) return null
-  if (!existsSync(storageUrl(config))) return null
-  const what = `${file} is missing beside the store; restore it from a backup: without it no token opens`
-  return found('FAIL', 'sealing key', what)
 }
 
 /** Reads one token of each kind and account, which opens its sealed value. */

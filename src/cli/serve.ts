@@ -1,16 +1,18 @@
+import { resolve } from 'node:path'
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { freeStartMemory } from '../base/processMemory.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
 import { cliActor } from '../commands/context.ts'
 import { firstSetupCode } from '../commands/users/setup.ts'
+import { configFileOf } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import { failure } from '../core/errors.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
-import type { Host, OpenedApp, Reloading, Serving } from './host.ts'
+import type { OpenedApp, Reloading, Serving } from './host.ts'
 import { portProblem, serverUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { loadSources, readConfig } from './session.ts'
@@ -51,10 +53,11 @@ const rtmpProblem = async ({ rtmp: { enabled, host, port } }: Config): Promise<{
   enabled ? portProblem(host, port, RTMP_INSTEAD) : null
 
 async function serve(
-  { globals, host }: Call,
+  call: Call,
   config: Config,
   readAgain: Reloading['readConfig'],
 ): Promise<Result<{ json: unknown; text: string }, CliRefusal>> {
+  const { globals, host } = call
   let serving: Serving | null = null
   const stopRequested = host.stopRequested({
     onReload: () => void serving?.reload(),
@@ -66,7 +69,7 @@ async function serve(
   try {
     const setLogLevel = (next: LogLevel): void => log.setLevel(globals.verbose ? 'debug' : next)
     serving = await host.startServing(app, { readConfig: readAgain, setLogLevel })
-    await logReady(app, log, host, serving.port)
+    await logReady(app, log, call, serving.port)
     void freeStartMemory()
     const drained = serving.drained.then(() => 'drained')
     log.info({ reason: await Promise.race([stopRequested, drained]) }, 'stopping')
@@ -82,10 +85,15 @@ async function serve(
  * While there is no user, prints a link on a terminal that makes the first one. Elsewhere standard error ends up in the log
  * of a service manager or a container, which must not have the code, so a line names the command that prints a link.
  */
-async function offerSetup({ ctx, config }: OpenedApp, log: Logger, host: Host, base: string): Promise<void> {
+async function offerSetup(
+  { ctx, config }: OpenedApp,
+  log: Logger,
+  { host, globals }: Call,
+  base: string,
+): Promise<void> {
   const [account] = await ctx.store.read.accounts.list()
   if (!account || (await ctx.store.read.users.exist())) return
-  const command = `sluice user link --data ${config.data.dir}`
+  const command = `sluice user link ${flagsOf({ host, globals }, config)}`
   log.info({ dataDir: config.data.dir }, `there is no user yet; make a link for the first one with: ${command}`)
   const code = host.stderrIsTerminal ? await firstSetupCode(ctx, cliActor(account.id)) : null
   if (code === null) return
@@ -93,8 +101,15 @@ async function offerSetup({ ctx, config }: OpenedApp, log: Logger, host: Host, b
   host.stderr(`How to go on: ${base.replace(/\/$/, '')}/docs/\n\n`)
 }
 
+/** With these a command finds the data of this server, from any directory. */
+function flagsOf({ host, globals }: Pick<Call, 'host' | 'globals'>, { data }: Config): string {
+  const file = configFileOf({ file: globals.config, env: host.env })
+  return [...(file === undefined ? [] : ['--config', resolve(file)]), '--data', resolve(data.dir)].join(' ')
+}
+
 /** Logs one line with the server's URL and account. On a fresh installation, a second line says what to do next. */
-async function logReady(app: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
+async function logReady(app: OpenedApp, log: Logger, call: Call, port: number): Promise<void> {
+  const { host } = call
   const { ctx, config } = app
   const accounts = await ctx.store.read.accounts.list()
   const accountIds = accounts.map((account) => account.id)
@@ -103,9 +118,9 @@ async function logReady(app: OpenedApp, log: Logger, host: Host, port: number): 
     { url, accountId: accountIds[0], accounts: accountIds.length, version: host.version, pid: process.pid },
     'ready',
   )
-  if (config.server.dashboard) await offerSetup(app, log, host, config.server.nodeUrl || url)
+  if (config.server.dashboard) await offerSetup(app, log, call, config.server.nodeUrl || url)
   const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
   if (secrets.flat().length > 0) return
-  const dataDir = config.data.dir
-  log.info({ dataDir }, `there is no API secret yet; make one with: sluice secret create --name NAME --data ${dataDir}`)
+  const command = `sluice secret create --name NAME ${flagsOf(call, config)}`
+  log.info({ dataDir: config.data.dir }, `there is no API secret yet; make one with: ${command}`)
 }

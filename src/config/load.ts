@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { err, ok, type Result } from '../base/result.ts'
+import { otherDatabase } from './dataDirectory.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { readConfigFile } from './file.ts'
 import type { Key } from './keys.ts'
@@ -24,12 +25,17 @@ export interface ConfigSources {
  * @returns a deeply frozen configuration, or every problem of every source at once. Never throws.
  */
 export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSources): Result<Config, ConfigProblem[]> {
-  const readings = [fromFile(file ?? fileOf(env, directory)), fromEnvironment(env), fromFlags(flags)]
+  const readings = [fromFile(configFileOf({ file, directory, env })), fromEnvironment(env), fromFlags(flags)]
   const problems = readings.flatMap((reading) => reading.problems)
   if (problems.length > 0) return err(problems)
-  const values = new Map(readings.flatMap((reading) => reading.values))
-  return ok(build(values))
+  const config = build(new Map(readings.flatMap((reading) => reading.values)))
+  const problem = otherDatabase(config)
+  return problem === null ? ok(config) : err([problem])
 }
+
+/** The file that `loadConfig` reads; undefined: none. */
+export const configFileOf = ({ file, directory = '', env }: Omit<ConfigSources, 'flags'>): string | undefined =>
+  file ?? fileOf(env, directory)
 
 /** Where the value of a key comes from. */
 export interface Origin {

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { endServers, newDirectory, serve, sluice } from './cliProcess.ts'
 
@@ -47,6 +48,40 @@ it('a fresh start without a terminal prints no link, but the command whose link 
   ])
   const last = await sluice(['--data', dir, 'user', 'delete', '1'])
   expect([last.status, last.stderr]).toEqual([1, expect.stringContaining('The last admin cannot be deleted')])
+})
+
+it('a command without the configuration of its server is refused, and makes neither a database nor a key', async () => {
+  const [data, away] = [join(dir, 'data'), join(dir, 'away')]
+  mkdirSync(away)
+  const file = join(away, 'sluice.yaml')
+  writeFileSync(file, `storage: { url: ${join(away, 'named.db')} }\n`)
+  const key = { SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 1).toString('base64') }
+  const server = await serve(['--data', data, '--config', file], key)
+  const without = ['--data', data, 'token', 'create', '--label', 'a', '--stream', 's']
+  const flags = `--config ${file} --data ${data}`
+  await expect.poll(() => server.log()).toContain(`make one with: sluice secret create --name NAME ${flags}`)
+  expect(server.log()).toContain(`there is no user yet; make a link for the first one with: sluice user link ${flags}`)
+  const lost = await sluice(without)
+  expect(lost).toMatchObject({ status: 1, stdout: '' })
+  expect(lost.stderr).toContain(`storage.url: is missing, and the server of this directory uses ${away}/named.db`)
+  expect(readdirSync(data)).not.toContain('sluice.db')
+
+  // With its database, and without its key or with another.
+  const named = ['--config', file, ...without]
+  const keyless = await sluice(named)
+  expect(keyless.stderr).toContain('sealing.key is missing beside the store')
+  expect(readdirSync(data)).not.toContain('sealing.key')
+  const other = await sluice(named, { env: { SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 2).toString('base64') } })
+  expect(other.stderr).toMatch(/the server at .* has another sealing key than this process/)
+  expect([keyless.status, other.status]).toEqual([1, 1])
+  expect((await sluice(named, { env: key })).status).toBe(0)
+
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  // The note goes when an operator wants a new database.
+  expect((await sluice(without)).stderr).toContain(`to begin with a new database here, delete ${data}/database`)
+  rmSync(join(data, 'database'))
+  expect((await sluice(without)).status).toBe(0)
 })
 
 const linked = async (flags: readonly string[]): Promise<{ url: string }> => {

@@ -69,6 +69,19 @@ async function noteRotation({ store, clock, sealer }: CommandContext, values: nu
   })
 }
 
+/** Live nodes that seal with a key that this process does not know: neither could open what the other seals. */
+export async function nodesWithUnknownKey(
+  { store, sealer }: CommandContext,
+  isGone: (node: Node) => boolean,
+): Promise<Node[]> {
+  const keys = await store.read.nodes.keys()
+  const isUnknown = ({ id }: Node): boolean => {
+    const key = keys.get(id)
+    return key !== undefined && !sealer.knows(key)
+  }
+  return (await store.read.nodes.list()).filter((node) => !node.isExpired && !isGone(node) && isUnknown(node))
+}
+
 /** Live nodes that seal with another key than this process. A node that has not said which counts too. */
 export async function nodesWithOtherKey(
   { store, sealer }: CommandContext,
