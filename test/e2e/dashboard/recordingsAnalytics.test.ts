@@ -43,7 +43,13 @@ test('without a recording and without traffic the pages say how to begin', async
   await page.getByText(`There is no recording of a stream with ${HOSTILE} in its name.`).waitFor()
   expect(await page.locator('main img').count()).toBe(0)
 
-  await page.goto(`${dashboard.home}#/analytics`)
+  // Chromium says late that there was a search: an event that comes while the address changes brings no page back.
+  await page.evaluate(`{
+    location.hash = '#/analytics'
+    const field = document.querySelector('main input[type=search]')
+    field.value = 'late'
+    field.dispatchEvent(new Event('search'))
+  }`)
   await page.getByRole('heading', { name: 'No traffic in this time' }).waitFor()
   expect(await axe(page)).toEqual([])
 })

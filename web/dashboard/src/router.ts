@@ -41,10 +41,13 @@ export function go(path: string, query: Record<string, string | undefined> = {},
   current.value = read()
 }
 
-/** Changes some values of the query and keeps the others. */
+/**
+ * Changes some values of the query and keeps the others. Once the address is that of another page, which the next event
+ * shows, it does nothing: it would bring the page back that is left.
+ */
 export function setQuery(changes: Record<string, string | undefined>): void {
-  const { path, query } = route.value
-  go(path, { ...Object.fromEntries(query), ...changes }, true)
+  const { path, query } = read()
+  if (path === route.value.path) go(path, { ...Object.fromEntries(query), ...changes }, true)
 }
 
 /** The values of `:name` parts if `path` has the form of `pattern`, else null. */

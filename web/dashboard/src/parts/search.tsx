@@ -14,9 +14,14 @@ interface SearchProps {
 /** A search that waits for Enter, for lists that find whole names or ids. */
 export function SearchForm({ label, placeholder, value, onSearch }: SearchProps) {
   const [typed, setTyped] = useState(value)
+  const sent = useRef(value)
+  const send = (text: string): void => {
+    sent.current = text.trim()
+    onSearch(sent.current)
+  }
   const submit = (event: Event): void => {
     event.preventDefault()
-    onSearch(typed.trim())
+    send(typed)
   }
   return (
     <form class="search" role="search" onSubmit={submit}>
@@ -28,8 +33,8 @@ export function SearchForm({ label, placeholder, value, onSearch }: SearchProps)
         placeholder={placeholder}
         value={typed}
         onInput={(event) => setTyped(event.currentTarget.value)}
-        // Clearing the field with its own button searches too.
-        onSearch={submit}
+        // Clearing the field with its own button searches too. After Enter this event comes late, and says nothing new.
+        onSearch={({ currentTarget }) => currentTarget.value.trim() !== sent.current && send(currentTarget.value)}
       />
     </form>
   )
