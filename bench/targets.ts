@@ -11,6 +11,7 @@ import { connect } from 'node:net'
 import { systemClock } from '../src/base/clock.ts'
 import { systemRandom } from '../src/base/random.ts'
 import type { Frame, FrameSink } from '../src/media/frame.ts'
+import type { SenderEnd, SenderMove } from '../src/media/publishing.ts'
 import { RtmpSender } from '../src/media/rtmp/sender.ts'
 import { runAddon } from '../src/media/srt/datagramRuns.ts'
 import type { KeyBytes } from '../src/media/srt/keys.ts'
@@ -151,7 +152,7 @@ async function send(target: Target, media: Media, speed = 1) {
 /** What both senders are told with. */
 function beginning() {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const ended = ({ message }: { readonly message: string }): void => reject(new Error(message))
+  const ended = (how: SenderEnd | SenderMove): void => reject(new Error(JSON.stringify(how)))
   // An end that comes after the beginning is no failure of the bench.
   promise.catch(() => undefined)
   return { began: promise, events: { ready: resolve, accepted: () => undefined, ended } }

@@ -1,5 +1,6 @@
 import type { App } from './app.ts'
 import { NodeDrain } from '../commands/nodes/nodeDrain.ts'
+import type { PushedKeys } from '../services/pushedKeys.ts'
 
 export interface DrainPart {
   /** Drains this node, also if the store cannot be reached. Idempotent, never rejects. */
@@ -10,8 +11,8 @@ export interface DrainPart {
 }
 
 /** Drains this node when its row says so, or a signal. */
-export function startDrain({ ctx, config, due }: App): DrainPart {
-  const drain = new NodeDrain(ctx, () => config.server.drainSeconds * 1000)
+export function startDrain({ ctx, config, due }: App, pushed: PushedKeys): DrainPart {
+  const drain = new NodeDrain(ctx, { drainMs: () => config.server.drainSeconds * 1000, pushed })
   const requests = due.on('drain', () => drain.begin())
   return {
     over: drain.over,

@@ -7,7 +7,7 @@ import type { AttemptEvent } from '../core/restream/driver.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
 import type { FrameSink, TrackInfo } from '../media/frame.ts'
-import type { SenderEnd } from '../media/publishing.ts'
+import type { SenderEnd, SenderMove } from '../media/publishing.ts'
 import { RtmpSender } from '../media/rtmp/sender.ts'
 import { WithSilence } from '../media/rtmp/silence.ts'
 import { RtspSender } from '../media/rtsp/sender.ts'
@@ -36,7 +36,7 @@ interface Sender extends FrameSink {
 interface SenderEvents {
   readonly ready: () => void
   readonly accepted: () => void
-  readonly ended: (how: SenderEnd) => void
+  readonly ended: (how: SenderEnd | SenderMove) => void
 }
 
 /** A connection on which nothing was sent yet. */
@@ -89,7 +89,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
   const way = wayOf(target)
   let sender: Sender | null = null
   let stage: Stage = 'resolve'
-  const ended = (end: SenderEnd): void => {
+  const ended = (end: SenderEnd | SenderMove): void => {
     stopping.abort()
     report(end)
   }

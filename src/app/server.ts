@@ -122,6 +122,12 @@ class Parts {
     this.#stops.set(name, stop)
   }
 
+  /** Adds a part that runs. */
+  started<T extends { stop(): Promise<unknown> }>(name: (typeof STOP_ORDER)[number], part: T): T {
+    this.add(name, () => part.stop())
+    return part
+  }
+
   async stop(): Promise<void> {
     for (const name of STOP_ORDER) await this.#stops.get(name)?.()
   }
@@ -170,10 +176,8 @@ export async function startServing(
     ownPorts.udp.push(srt?.port)
     const restreams = startRestreams(app, { ffmpeg, ownPorts })
     parts.add('restreams', () => restreams.stop())
-    const ofEngines = startEngineRestreams(app, channels, { ffmpeg, ownPorts })
-    parts.add('engineRestreams', () => ofEngines.stop())
-    const pulls = startPulls(app, { ingest, dial })
-    parts.add('pulls', () => pulls.stop())
+    parts.started('engineRestreams', startEngineRestreams(app, channels, { ffmpeg, ownPorts }))
+    parts.started('pulls', startPulls(app, { ingest, dial }))
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready
@@ -183,7 +187,7 @@ export async function startServing(
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
     const reload = createReload(app, reloading, prepared)
     parts.add('reloads', reloadOnRequest(app, reload))
-    const drain = startDrain(app)
+    const drain = startDrain(app, channels.pushed)
     parts.add('drain', () => drain.stop())
     return {
       port,

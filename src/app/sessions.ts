@@ -4,8 +4,10 @@ import { ProcessorLoad } from '../base/processors.ts'
 import { VERSION } from '../base/version.ts'
 import { startNode } from '../commands/nodes/servingNode.ts'
 import { writeLastReadings } from '../commands/streams/lastReadings.ts'
+import type { RtmpPorts } from '../core/nodes/drain.ts'
 import type { NodeLoadReading } from '../core/nodes/load.ts'
 import { hostKeyOf } from '../config/paths.ts'
+import type { Config } from '../config/schema.ts'
 import { sessionJobs } from '../jobs/sessions.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Leases, NodeFacts } from '../store/store.ts'
@@ -23,7 +25,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
     leases,
-    facts: () => factsOf(load, ctx.nodeLoad.reading()),
+    facts: () => ({ ...factsOf(load, ctx.nodeLoad.reading()), ...rtmpPorts(config) }),
   })
   const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = () => app.config.sessions.noViewersSeconds * 1000
@@ -38,7 +40,11 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
   }
 }
 
-function factsOf(load: ProcessorLoad, reading: NodeLoadReading): NodeFacts {
+function factsOf(load: ProcessorLoad, reading: NodeLoadReading): Omit<NodeFacts, keyof RtmpPorts> {
   load.look()
   return { version: VERSION, cores: load.processors, cpuPercent: load.busyPercent, ...reading }
 }
+
+/** The port of a listener that took any free one is not said. */
+const rtmpPorts = ({ rtmp }: Config): RtmpPorts =>
+  rtmp.enabled ? { rtmpPort: rtmp.port || null, rtmpsPort: rtmp.tlsPort } : { rtmpPort: 0, rtmpsPort: 0 }

@@ -50,6 +50,12 @@ export type PublishAnswer =
       ended(reason: PublishEnd): void
     }
 
+/** The server that we publish to is about to stop, and goes on at `url`; null: at the same address. */
+export interface SenderMove {
+  readonly kind: 'moved'
+  readonly url: string | null
+}
+
 /** How it ended that we published to another server, unless by `end`. `message` is a sentence for people, without secrets. */
 export type SenderEnd =
   /** It does not take our key. `isInUse`: perhaps because another connection has it. */

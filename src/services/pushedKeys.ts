@@ -1,3 +1,4 @@
+import type { AskToMove } from '../core/nodes/drain.ts'
 import type { Store } from '../store/store.ts'
 
 /** A publisher that pushes to this node. */
@@ -7,6 +8,8 @@ export interface PushedSource {
   readonly connectedAtMs: number
   /** SHA-256 of the stream key that it connected with. */
   readonly keyHash: Uint8Array
+  /** Absent: its protocol cannot. */
+  readonly askToMove?: AskToMove | undefined
   cut(why: string): Promise<void>
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { type AttemptEvent, type DialAttempt, TargetDriver } from '../core/restream/driver.ts'
 import { TARGET_PAUSE_MAX_MS, type TargetEvent, type TargetNews, type TargetState } from '../core/restream/state.ts'
+import { movedUrl } from '../core/restream/targets.ts'
 import { rateOf } from './feedMeter.ts'
 
 /** Media of this node that is sent on. */
@@ -177,7 +178,7 @@ class RunningTarget<F extends Restreamed> {
     this.#driver = new TargetDriver({
       ...options,
       pauseMaxMs: TARGET_PAUSE_MAX_MS,
-      open: (report) => options.open(this.#target, feed, report),
+      open: (report, at) => options.open(this.#targetAt(at), feed, report),
       recorded: (state, news) => this.#recorded(state, news),
       ended: (attempt) => this.#ended(attempt),
     })
@@ -185,6 +186,10 @@ class RunningTarget<F extends Restreamed> {
 
   goesTo({ url, key, transcode }: OpenTarget): boolean {
     return this.#target.url === url && this.#target.key === key && this.#target.transcode === transcode
+  }
+
+  #targetAt(at: string | null): OpenTarget {
+    return at === null ? this.#target : { ...this.#target, url: movedUrl(this.#target.url, at) }
   }
 
   /** Takes over what has changed of it. */

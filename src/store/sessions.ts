@@ -1,3 +1,4 @@
+import type { RtmpPorts } from '../core/nodes/drain.ts'
 import type { NodeLoadReading } from '../core/nodes/load.ts'
 import type { ViewerQuality } from '../core/quality/viewerQuality.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
@@ -147,7 +148,7 @@ export interface NewNode {
 }
 
 /** What a serving process says of itself. */
-export interface NodeFacts extends NodeLoadFacts {
+export interface NodeFacts extends NodeLoadFacts, RtmpPorts {
   readonly version: string
   /** Processor cores of its machine. */
   readonly cores: number

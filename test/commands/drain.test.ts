@@ -5,6 +5,7 @@ import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import type { Drain, Move } from '../../src/core/nodes/drain.ts'
+import { PushedKeys } from '../../src/services/pushedKeys.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
@@ -15,6 +16,7 @@ let clock: ManualClock
 let other: TestNode
 let at: TestNode
 let drain: NodeDrain
+let pushed: PushedKeys
 let isOver: boolean
 
 beforeAll(async () => {
@@ -29,7 +31,8 @@ afterAll(async () => {
 beforeEach(async () => {
   at = await startTestNode({ url: place.url, clock })
   isOver = false
-  drain = new NodeDrain(at.ctx, () => 60_000)
+  pushed = new PushedKeys(at.ctx)
+  drain = new NodeDrain(at.ctx, { drainMs: () => 60_000, pushed })
   void drain.over.then(() => (isOver = true))
 })
 afterEach(async () => {
@@ -71,14 +74,16 @@ test('a viewer without access is refused as ever, and learns nothing of what is 
   expect(await tryToView(at)).toMatchObject({ status: 401 })
 })
 
-test('it has drained when its last session has left', async () => {
+test('it has drained when its last session has left, and players have learned where the stream goes on', async () => {
   const { token } = await makeToken(at, 'publish')
   const publisher = await publish(at, { presented: token })
   await drain.begin()
   await passes(1000)
   expect(isOver).toBe(false)
   await closeSession(at.ctx, publisher.session.id, 'left')
-  clock.advance(250)
+  await passes(2500)
+  expect(isOver).toBe(false)
+  await passes(750)
   await until(() => isOver)
 })
 
@@ -117,15 +122,48 @@ test('a publisher is asked once to go on at another node, some seconds before it
   const withUrls = (await nodes.list()).map((node) => ({ ...node, url: `https://${node.id}.example.com` }))
   const list = vi.spyOn(nodes, 'list').mockImplementation(async () => withUrls)
   await drain.begin()
-  const urlOf = ({ ctx }: TestNode) => `https://${ctx.sessions.node}.example.com`
   await passes(21_000)
   expect(seen).toEqual([])
   await passes(1500)
-  expect(seen).toEqual([{ from: urlOf(at), to: urlOf(other) }])
+  expect(seen).toEqual([{ from: addressOf(at), to: [addressOf(other)] }])
   await passes(6000)
   await until(() => seen.length > 1)
   expect(seen.slice(1)).toEqual(['cut'])
   list.mockRestore()
+})
+
+const addressOf = ({ ctx }: TestNode) => ({
+  url: `https://${ctx.sessions.node}.example.com`,
+  rtmpPort: 1935,
+  rtmpsPort: 0,
+})
+
+test('publishers of channels are asked and cut like those of streams, with their share of the time', async () => {
+  const { token } = await makeToken(at, 'publish')
+  const publisher = await publish(at, { presented: token })
+  const seen: unknown[] = []
+  const forget = pushed.add({
+    ingestId: 'in_1',
+    connectedAtMs: clock.now(),
+    keyHash: Buffer.alloc(32),
+    cut: async (why) => void seen.push(why),
+    askToMove: (move) => void seen.push(move),
+  })
+  await drain.begin()
+  const { publishersAtMs } = at.ctx.sessions.drain?.plan ?? {}
+  expect([...(publishersAtMs?.keys() ?? [])].toSorted()).toEqual([publisher.session.id, 'in_1'].toSorted())
+  const dueMs = publishersAtMs?.get('in_1') ?? 0
+  await passes(dueMs - 5500)
+  expect(seen).toEqual([])
+  await passes(1000)
+  // No node has an address here.
+  expect(seen).toEqual([{ from: null, to: [] }])
+  await passes(5000)
+  expect(seen.slice(1)).toEqual(['This server is about to stop; connect again'])
+  forget()
+  await closeSession(at.ctx, publisher.session.id, 'left')
+  await passes(4000)
+  await until(() => isOver)
 })
 
 test('it has drained when its time is up, with sessions left', async () => {
@@ -146,7 +184,7 @@ test('it knows where players go before it says that it drains, and waits a secon
   const list = vi.spyOn(nodes, 'list')
   const begun = async (passedMs: number) => {
     at.ctx.sessions.drain = null
-    const another = new NodeDrain(at.ctx, () => 60_000)
+    const another = new NodeDrain(at.ctx, { drainMs: () => 60_000, pushed })
     const done = another.begin()
     clock.advance(passedMs)
     await done

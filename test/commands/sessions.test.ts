@@ -318,7 +318,16 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
       leaseMs: 15_000,
       leases: unrenewed,
       url: null,
-      facts: () => ({ version: '1', cores: 1, cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [] }),
+      facts: () => ({
+        version: '1',
+        cores: 1,
+        cpuPercent: null,
+        mediaPercent: null,
+        egressBitrate: null,
+        full: [],
+        rtmpPort: 1935,
+        rtmpsPort: 0,
+      }),
     }
     let isEven = false
     const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }

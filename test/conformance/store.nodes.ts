@@ -94,10 +94,10 @@ export function nodesSuite(stores: Stores): void {
       expect(await write((tx) => tx.nodes.nextStart(0, 7))).toBe(last + 1007)
     })
 
-    test('say their version and how busy they are, and why they are full, until they are gone', async () => {
+    test('say their version, their ports and how busy they are, and why they are full, until they are gone', async () => {
       const [made, left] = [node(), node()]
       const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [] }
-      const about = { version: '1.2.3', cores: 8, ...idle }
+      const about = { version: '1.2.3', cores: 8, rtmpPort: 1935, rtmpsPort: null, ...idle }
       const load = {
         cpuPercent: 37,
         mediaPercent: 88,

@@ -66,6 +66,8 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
         mediaPercent: null,
         egressBitrate: null,
         full: [],
+        rtmpPort: null,
+        rtmpsPort: null,
       })
     })
     await store.transaction(async (tx) => {

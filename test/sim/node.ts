@@ -5,6 +5,7 @@ import { endExpired } from '../../src/commands/sessions/revoke.ts'
 import type { Logger } from '../../src/base/log.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { PushedKeys } from '../../src/services/pushedKeys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
 import { NodeClock, type WorldTime } from './clock.ts'
@@ -20,7 +21,8 @@ const nothing = (): void => undefined
 /** Nodes of a world are given up all the time, which is an error elsewhere. */
 const NO_LOG: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => NO_LOG }
 
-const FACTS = { version: '0.0.0', cores: 2, cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [] }
+const LOAD = { cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [] }
+const FACTS = { version: '0.0.0', cores: 2, rtmpPort: 0, rtmpsPort: 0, ...LOAD }
 
 export interface NodeOptions {
   readonly real: Store
@@ -116,7 +118,7 @@ export class SimNode implements Runner {
 
   /** Resolves when it has nothing left, and has to stop. */
   async drain(): Promise<void> {
-    this.#drain ??= new NodeDrain(this.ctx, () => DRAIN_MS)
+    this.#drain ??= new NodeDrain(this.ctx, { drainMs: () => DRAIN_MS, pushed: new PushedKeys(this.ctx) })
     await this.#drain.begin()
     await this.#drain.over
   }

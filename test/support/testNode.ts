@@ -69,7 +69,8 @@ export interface NodeSettings {
   renewed?: boolean
 }
 
-const FACTS = { version: '9.8.7', cores: 4, cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [] }
+const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [] }
+const FACTS = { version: '9.8.7', cores: 4, rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
 
 export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const { url, clock, machineClock, leaseMs = 600_000, isRunning = () => true, max = 10_000 } = settings

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { repeat } from '../../src/base/repeat.ts'
 import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast as play } from '../support/broadcast.ts'
-import { silentLog } from '../support/log.ts'
+import { follow, mediaPlaylist } from '../support/hlsFollower.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -50,27 +48,6 @@ const whep = (at: RunningApp, stream: string) => `${at.base}/api/whep/${at.accou
 const isKnown = (stream: string) =>
   until(() => nodes().every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, stream) !== undefined))
 
-async function mediaPlaylist(at: RunningApp): Promise<string> {
-  const master = `${at.base}/hls/${at.accountId}/live/index.m3u8`
-  const [uri = ''] = /^[^#\s]+$/m.exec(await (await fetch(master)).text()) ?? []
-  return new URL(uri, master).href
-}
-
-/** More often, and the ticket would seem to be in use by several players. */
-const PACE_MS = 1000
-
-/** What a player gets that asks for its playlist again and again. */
-function follow(url: string) {
-  const seen: { status: number; node: string; stream: string; isOver: boolean }[] = []
-  const asking = repeat({ clock: systemClock, log: silentLog, name: 'play', everyMs: PACE_MS }, async () => {
-    const answer = await fetch(url).catch(() => null)
-    const { status, url: at } = answer ?? { status: 0, url }
-    const isOver = (await answer?.text())?.includes('#EXT-X-ENDLIST') === true
-    seen.push({ status, node: new URL(at).origin, stream: at.split('/')[5] ?? '', isOver })
-  })
-  return { seen, end: () => asking.stop() }
-}
-
 test('nodes that drain move their viewers and publishers to others, which serve them without an error, and then end', async () => {
   const live = await play(leaving, recorded, { streamName: 'live', speed: 1 })
   const { token } = await makeToken(leaving, 'publish')
@@ -82,10 +59,10 @@ test('nodes that drain move their viewers and publishers to others, which serve 
   const watched = await post(whep(leaving, 'show'))
   expect([published.status, watched.status]).toEqual([201, 201])
   const viewer = engine.asked.at(-1)?.sessionId ?? ''
-  const stays = follow(await mediaPlaylist(third))
-  const players = [follow(await mediaPlaylist(leaving)), stays]
+  const stays = follow(await mediaPlaylist(third, 'live'))
+  const players = [follow(await mediaPlaylist(leaving, 'live')), stays]
   // Of a player that asks much later.
-  const late = await mediaPlaylist(third)
+  const late = await mediaPlaylist(third, 'live')
   await until(() => players.every(({ seen }) => seen.length > 1))
 
   const id = leaving.app.ctx.sessions.node

@@ -1,8 +1,19 @@
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import { type Drain, followersAtOnce, isPublisherDue, type MovePlan, planMoves } from '../../core/nodes/drain.ts'
+import {
+  type AskToMove,
+  CONNECT_AGAIN,
+  type Drain,
+  followersAtOnce,
+  isPublisherDue,
+  type MovePlan,
+  type NodeAddress,
+  planMoves,
+  shuffled,
+} from '../../core/nodes/drain.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
-import { type Node, StoreUnavailable } from '../../store/store.ts'
+import type { PushedKeys } from '../../services/pushedKeys.ts'
+import { type Node, type NodeFacts, StoreUnavailable } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession } from '../sessions/close.ts'
 
@@ -12,37 +23,55 @@ const NODES_MS = 1_000
 const FIRST_READ_MS = 1_000
 /** So long before a publisher is cut, it is asked to go by itself. */
 const ASKED_BEFORE_MS = 5_000
-/** Players over HLS still fetch pieces that their last playlist from here names, and learn where the stream goes on. */
+/**
+ * Players over HLS still fetch pieces that their last playlist from here names, and learn where the stream goes on. Engines of
+ * channels go to their publishers.
+ */
 const TAIL_MS = 3_000
 
 /** A player of a channel asks for a playlist within this time. It has no session that would show it. */
 const CHANNEL_VIEWER_MS = 30_000
+
+/** A publisher of a stream, or of an ingest of a channel. */
+interface Publisher {
+  /** Of its session, or of its ingest. */
+  readonly id: string
+  readonly askToMove?: AskToMove | undefined
+  cut(): void
+}
+
+export interface NodeDrainOptions {
+  /** Read when it begins. */
+  readonly drainMs: () => number
+  /** Publishers of channels, which have no session. */
+  readonly pushed: Pick<PushedKeys, 'newest' | 'cut'>
+}
 
 /** Drains this node, once it is asked to. */
 export class NodeDrain {
   /** Resolves when the node has nothing left, or its time is up: then it has to stop. Never rejects. */
   readonly over: Promise<void>
   readonly #ctx: SessionContext
-  readonly #drainMs: () => number
+  readonly #options: NodeDrainOptions
   #isOver: () => void = () => undefined
   #looking: Repetition | null = null
-  /** When the other nodes were read, and when the last publisher was moved; monotonic milliseconds. */
+  /** When the other nodes were read, and when the last publisher was here; monotonic milliseconds. */
   #readAtMs = Number.NEGATIVE_INFINITY
-  #movedAtMs = Number.NEGATIVE_INFINITY
+  #publishedAtMs = Number.NEGATIVE_INFINITY
   /** The address of this node; null: not known. */
-  #url: string | null = null
-  /** Publishers that were asked to move, by session. */
+  #own: NodeAddress | null = null
+  /** The addresses of those that take sessions. */
+  #others: readonly NodeAddress[] = []
+  /** Publishers that were asked to move, by id. */
   readonly #asked = new Set<string>()
   /** Unknown is yes. */
   #hasPeers = true
-  #nodeUrls: readonly string[] = []
   #viewers = 0
   #begun: Promise<void> | null = null
 
-  /** @param drainMs read when it begins */
-  constructor(ctx: SessionContext, drainMs: () => number) {
+  constructor(ctx: SessionContext, options: NodeDrainOptions) {
     this.#ctx = ctx
-    this.#drainMs = drainMs
+    this.#options = options
     this.over = new Promise((resolve) => (this.#isOver = resolve))
   }
 
@@ -56,8 +85,8 @@ export class NodeDrain {
     const { sessions, clock, log } = this.#ctx
     // Players are told from the first moment where to go.
     await this.#readFirst()
-    const [beganAtMs, drainMs] = [clock.monotonic(), this.#drainMs()]
-    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: this.#nodeUrls }
+    const [beganAtMs, drainMs] = [clock.monotonic(), this.#options.drainMs()]
+    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: this.#nodeUrls() }
     this.#viewers = sessions.all().filter(isConnectedViewer).length
     log.info({ sessions: sessions.size, seconds: drainMs / 1000 }, 'this node drains: it takes nothing new')
     this.#looking = repeat({ ...this.#ctx, name: 'drain this node', everyMs: LOOK_MS }, () => this.#look())
@@ -68,12 +97,33 @@ export class NodeDrain {
   }
 
   #plan(drainMs: number): MovePlan {
-    const { sessions, random, clock } = this.#ctx
+    const { sessions, clock } = this.#ctx
     const all = sessions.all()
-    const publishers = all.filter(isPublisher).map(({ session }) => session.id)
+    const publishers = this.#publishers().map(({ id }) => id)
     const hasChannelViewers = clock.now() - sessions.counts.channelsSentAtMs < CHANNEL_VIEWER_MS
     const hasHlsViewers = hasChannelViewers || all.some((entry) => !isPublisher(entry) && !isConnectedViewer(entry))
-    return planMoves({ publishers, hasHlsViewers }, drainMs, () => random.bytes(4).readUInt32BE() / 2 ** 32)
+    return planMoves({ publishers, hasHlsViewers }, drainMs, () => this.#fraction())
+  }
+
+  #fraction(): number {
+    return this.#ctx.random.bytes(4).readUInt32BE() / 2 ** 32
+  }
+
+  #publishers(): Publisher[] {
+    const { pushed } = this.#options
+    const sessions = this.#ctx.sessions.all().filter((entry) => isPublisher(entry) && entry.ending === null)
+    return [
+      ...sessions.map((entry) => ({
+        id: entry.session.id,
+        askToMove: entry.standing?.askToMove,
+        cut: () => void endSession(this.#ctx, entry, 'moved'),
+      })),
+      ...pushed.newest().map((source) => ({
+        id: source.ingestId,
+        askToMove: source.askToMove,
+        cut: () => pushed.cut(source, CONNECT_AGAIN),
+      })),
+    ]
   }
 
   async #look(): Promise<'done' | void> {
@@ -90,27 +140,24 @@ export class NodeDrain {
 
   /** Moves what is due. False: nothing is left to move. */
   #moves(drain: Drain, nowMs: number): boolean {
-    const open = this.#ctx.sessions.all().filter(({ ending }) => ending === null)
-    const publishers = open.filter(isPublisher)
-    for (const entry of publishers) {
-      if (isPublisherDue(drain, entry.session.id, nowMs + ASKED_BEFORE_MS)) this.#askToMove(drain, entry)
-      if (!isPublisherDue(drain, entry.session.id, nowMs)) continue
-      this.#movedAtMs = nowMs
-      void endSession(this.#ctx, entry, 'moved')
+    const publishers = this.#publishers()
+    if (publishers.length > 0) this.#publishedAtMs = nowMs
+    for (const publisher of publishers) {
+      if (isPublisherDue(drain, publisher.id, nowMs + ASKED_BEFORE_MS)) this.#askToMove(publisher)
+      if (isPublisherDue(drain, publisher.id, nowMs)) publisher.cut()
     }
-    const whep = open.filter(isConnectedViewer)
+    const whep = this.#ctx.sessions.all().filter((entry) => isConnectedViewer(entry) && entry.ending === null)
     const following = whep.filter((entry) => this.#isRemote(entry)).slice(0, followersAtOnce(this.#viewers, LOOK_MS))
     for (const entry of following) void endSession(this.#ctx, entry, 'moved')
     const isHlsLeft = nowMs - drain.beganAtMs < drain.plan.hlsUntilMs + (drain.plan.hlsUntilMs > 0 ? TAIL_MS : 0)
-    const isTail = nowMs - this.#movedAtMs < TAIL_MS
+    const isTail = nowMs - this.#publishedAtMs < TAIL_MS
     return publishers.length + whep.length > 0 || isHlsLeft || isTail
   }
 
-  #askToMove({ nodeUrls }: Drain, { session, standing }: ActiveSession): void {
-    if (this.#asked.has(session.id)) return
-    this.#asked.add(session.id)
-    const to = nodeUrls[this.#ctx.random.bytes(1).readUInt8() % nodeUrls.length] ?? null
-    standing?.askToMove?.({ from: this.#url, to })
+  #askToMove({ id, askToMove }: Publisher): void {
+    if (this.#asked.has(id)) return
+    this.#asked.add(id)
+    askToMove?.({ from: this.#own, to: shuffled(this.#others, () => this.#fraction()) })
   }
 
   /** Whether what the viewer watches is on the air at another node, and no longer here. */
@@ -131,20 +178,32 @@ export class NodeDrain {
   async #readNodes(): Promise<void> {
     const { store, sessions, clock } = this.#ctx
     if (clock.monotonic() - this.#readAtMs < NODES_MS) return
-    const nodes = await store.read.nodes.list().catch(nullIfUnavailable)
-    if (nodes === null) return
+    const reads = [store.read.nodes.list(), store.read.nodes.facts()] as const
+    const read = await Promise.all(reads).catch(nullIfUnavailable)
+    if (read === null) return
+    const [nodes, facts] = read
     this.#readAtMs = clock.monotonic()
     const taking = nodes.filter((node) => node.id !== sessions.node && takesSessions(node))
     this.#hasPeers = taking.length > 0
-    this.#url = nodes.find(({ id }) => id === sessions.node)?.url ?? null
-    this.#nodeUrls = taking.flatMap(({ url }) => (url === null ? [] : [url]))
-    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls: this.#nodeUrls }
+    this.#own = nodes.filter(({ id }) => id === sessions.node).flatMap((node) => addressOf(node, facts))[0] ?? null
+    this.#others = taking.flatMap((node) => addressOf(node, facts))
+    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls: this.#nodeUrls() }
+  }
+
+  #nodeUrls(): readonly string[] {
+    return this.#others.map(({ url }) => url)
   }
 }
 
 function nullIfUnavailable(error: unknown): null {
   if (!(error instanceof StoreUnavailable)) throw error
   return null
+}
+
+/** Empty: clients have no address for it. */
+function addressOf({ id, url }: Node, facts: ReadonlyMap<string, NodeFacts>): NodeAddress[] {
+  const { rtmpPort = null, rtmpsPort = null } = facts.get(id) ?? {}
+  return url === null ? [] : [{ url, rtmpPort, rtmpsPort }]
 }
 
 const takesSessions = ({ isExpired, drainingSinceMs }: Node): boolean => !isExpired && drainingSinceMs === null

@@ -8,25 +8,39 @@ export interface Drain {
   readonly nodeUrls: readonly string[]
 }
 
-/** From a node to another one, by the addresses at which clients reach them; null: not known. */
+/** The TCP ports on which a node takes publishers over RTMP. 0: it takes none. Null: it does not say. */
+export interface RtmpPorts {
+  readonly rtmpPort: number | null
+  readonly rtmpsPort: number | null
+}
+
+/** Where clients reach a node. */
+export interface NodeAddress extends RtmpPorts {
+  readonly url: string
+}
+
+/** From a node, if its address is known, to one of the others, in random order. */
 export interface Move {
-  readonly from: string | null
-  readonly to: string | null
+  readonly from: NodeAddress | null
+  readonly to: readonly NodeAddress[]
 }
 
 /** Asks a publisher to connect to another node. Its media goes on until it has done so, or is cut. */
 export type AskToMove = (move: Move) => void
 
+/** What a publisher reads that stayed until it was cut. */
+export const CONNECT_AGAIN = 'This server is about to stop; connect again'
+
 /** When what moves. All times are milliseconds since the begin. */
 export interface MovePlan {
   /** Viewers over HLS move until then, spread evenly: another node fetches what they watch from this one. */
   readonly hlsUntilMs: number
-  /** By session. Viewers over WHEP follow their publisher. */
+  /** By the id of the session, or of the ingest. Viewers over WHEP follow their publisher. */
   readonly publishersAtMs: ReadonlyMap<string, number>
 }
 
 export interface Movable {
-  /** Sessions of publishers. */
+  /** Their ids. */
   readonly publishers: readonly string[]
   /** Whether viewers over HLS can move. */
   readonly hasHlsViewers: boolean
@@ -50,15 +64,18 @@ export function planMoves({ publishers, hasHlsViewers }: Movable, drainMs: numbe
   return { hlsUntilMs, publishersAtMs: new Map(moments) }
 }
 
-/** Fisher and Yates. */
-function shuffled<T>(all: readonly T[], random: () => number): T[] {
+/**
+ * The same in random order, by Fisher and Yates.
+ * @param random from 0 to 1, without 1
+ */
+export function shuffled<T>(all: readonly T[], random: () => number): T[] {
   const left = [...all]
   return all.map(() => left.splice(Math.floor(random() * left.length), 1)[0] as T)
 }
 
 /** Whether a publisher has to move by now. One that was being admitted when the drain began is the last. */
-export const isPublisherDue = ({ beganAtMs, drainMs, plan }: Drain, sessionId: string, nowMs: number): boolean =>
-  nowMs - beganAtMs >= (plan.publishersAtMs.get(sessionId) ?? drainMs * PUBLISHERS_PART)
+export const isPublisherDue = ({ beganAtMs, drainMs, plan }: Drain, id: string, nowMs: number): boolean =>
+  nowMs - beganAtMs >= (plan.publishersAtMs.get(id) ?? drainMs * PUBLISHERS_PART)
 
 /**
  * The node for a viewer over HLS whose time has come; null: it stays for now, or no other node has an address.

@@ -10,7 +10,7 @@ import {
 } from './state.ts'
 
 /** What an attempt reports: `accepted` at most once, then how it ended, once. */
-export type AttemptEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' | 'lost' | 'unsuitable' }>
+export type AttemptEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' | 'lost' | 'moved' | 'unsuitable' }>
 
 /** One attempt to reach another server, from the dial on. */
 export interface DialAttempt {
@@ -25,8 +25,8 @@ export interface DriverOptions<A extends DialAttempt> {
   readonly random: Random
   /** The longest pause before an attempt. */
   readonly pauseMaxMs: number
-  /** Must not report before it has returned. */
-  readonly open: (report: (event: AttemptEvent) => void) => A
+  /** Must not report before it has returned. @param at see `TargetEffect` */
+  readonly open: (report: (event: AttemptEvent) => void, at: string | null) => A
   /** There is another state. Must not throw. */
   readonly recorded: (state: TargetState, news: TargetNews | null) => void
   /** An attempt is over. Must not throw. */
@@ -68,15 +68,15 @@ export class TargetDriver<A extends DialAttempt> {
   }
 
   #execute(effect: TargetEffect): void {
-    if (effect.do === 'dial') this.#dial()
+    if (effect.do === 'dial') this.#dial(effect.at)
     else if (effect.do === 'hangUp') this.#hangUp()
     else this.#options.recorded(this.#state, effect.news)
   }
 
-  #dial(): void {
+  #dial(at: string | null): void {
     const attempt: A = this.#options.open((event) => {
       if (this.#attempt === attempt) this.handle(event)
-    })
+    }, at)
     this.#attempt = attempt
   }
 

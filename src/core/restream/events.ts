@@ -43,10 +43,9 @@ export function targetRuns(changes: readonly TargetChange[]): TargetRuns[] {
 function withChange(runs: TargetRun[], { status, problem, atMs }: TargetChange): TargetRun[] {
   const last = runs.at(-1)
   if (status === 'live') return [...runs, { started: atMs }]
-  if (status === 'connecting') return runs
   const error = problem === null ? {} : { error: problem }
   if (last?.started !== undefined && last.ended === undefined)
     return [...runs.slice(0, -1), { ...last, ended: atMs, ...error }]
-  if (problem === null || last?.error === problem) return runs
+  if (status === 'connecting' || problem === null || last?.error === problem) return runs
   return [...runs, { ended: atMs, error: problem }]
 }

@@ -6,7 +6,7 @@
  * |---|---|---|
  * | `off` | there is no feed, or the target is switched off | `connecting` with `start` |
  * | `connecting` | the target is dialled | `live` when it accepts; `waiting`, `refused`, `failed` |
- * | `live` | the target takes media | `off` with `stop`; `waiting`, `refused`, `failed` |
+ * | `live` | the target takes media | `off` with `stop`; `connecting` with `moved`; `waiting`, `refused`, `failed` |
  * | `waiting` | the next attempt is at `retryAtMs` | `connecting` then |
  * | `refused` | the target has refused the key `REFUSALS_MAX` times | `off` with `stop`, `connecting` with `start` |
  * | `failed` | the target cannot take this media at all | as `refused` |
@@ -43,6 +43,8 @@ export type TargetEvent =
   | { readonly kind: 'refused'; readonly message: string; readonly isInUse?: boolean }
   /** There was no connection, or it ended. */
   | { readonly kind: 'lost'; readonly message: string }
+  /** The target is about to stop: it goes on at `url`, or at the same address. */
+  | { readonly kind: 'moved'; readonly url: string | null }
   /** No attempt with this media can succeed: its codec is none of the protocol's. */
   | { readonly kind: 'unsuitable'; readonly message: string }
   /** Time passes: an attempt may be due. */
@@ -54,7 +56,8 @@ type Refused = Extract<TargetEvent, { kind: 'refused' }>
 export type TargetNews = 'started' | 'ended' | 'error'
 
 export type TargetEffect =
-  | { readonly do: 'dial' }
+  /** `at`: where the target asked to go on; null: at its own address. */
+  | { readonly do: 'dial'; readonly at: string | null }
   | { readonly do: 'hangUp' }
   /** Write the new status; `news`: and tell receivers of webhooks. */
   | { readonly do: 'record'; readonly news: TargetNews | null }
@@ -108,6 +111,8 @@ export function advanceTarget(state: TargetState, event: TargetEvent, moment: Ta
       return isConnected(state) ? refused(settled(state, nowMs), event, moment) : unchanged(state)
     case 'lost':
       return isConnected(state) ? lost(settled(state, nowMs), event.message, moment) : unchanged(state)
+    case 'moved':
+      return state.status === 'live' ? moved(state, event.url, moment) : unchanged(state)
     case 'unsuitable':
       return isAtRest(state) ? unchanged(state) : rested(state, 'failed', event.message, nowMs)
   }
@@ -124,9 +129,24 @@ const unchanged = (state: TargetState): TargetStep => ({ state, effects: [] })
 
 const record = (news: TargetNews | null): TargetEffect => ({ do: 'record', news })
 
-function dialled(state: TargetState): TargetStep {
-  const next: TargetState = { ...state, status: 'connecting', retryAtMs: null, message: null }
-  return { state: next, effects: [record(null), { do: 'dial' }] }
+const connecting = (state: TargetState): TargetState => ({
+  ...state,
+  status: 'connecting',
+  retryAtMs: null,
+  message: null,
+})
+
+const dialled = (state: TargetState): TargetStep => ({
+  state: connecting(state),
+  effects: [record(null), { do: 'dial', at: null }],
+})
+
+/** It is dialled at once, but not again and again: one that was live for a moment only has failed. */
+function moved(state: TargetState, at: string | null, moment: TargetMoment): TargetStep {
+  const { nowMs } = moment
+  if (nowMs - state.sinceMs < STEADY_MS) return lost(state, 'The target asks to connect again', moment)
+  const next = connecting({ ...settled(state, nowMs), sinceMs: nowMs })
+  return { state: next, effects: [record('ended'), { do: 'hangUp' }, { do: 'dial', at }] }
 }
 
 function accepted(state: TargetState, nowMs: number): TargetStep {

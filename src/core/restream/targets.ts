@@ -78,6 +78,17 @@ export interface TargetPolicy {
 export const targetPort = ({ port, protocol }: URL): number =>
   port === '' ? (schemeOf(protocol)?.port ?? 0) : Number(port)
 
+/**
+ * Where to dial a target that asked to go on elsewhere, and gets its key there: over TLS if it has it now. Its own address, if the
+ * other one is none for a target.
+ * @param to absolute, or relative to its own
+ */
+export function movedUrl(own: string, to: string): string {
+  const url = URL.parse(to, own)
+  if (url === null || (url.protocol !== new URL(own).protocol && url.protocol !== 'rtmps:')) return own
+  return readTargetUrl(url.href).ok ? url.href : own
+}
+
 /** Whether a text is the URL of a target. The refusal is a predicate after the name of the field. */
 export function readTargetUrl(text: string): Result<URL, string> {
   if (text.length > URL_MAX) return err(`must be at most ${URL_MAX} characters long`)

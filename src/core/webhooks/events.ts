@@ -126,7 +126,7 @@ export const EVENTS = {
   restream: {
     started: { when: 'A target takes the media of a stream.', data: Type.Object(Restream) },
     ended: {
-      when: 'A target no longer gets media, because the stream or the target ended.',
+      when: 'A target no longer gets media, because the stream or the target ended, or the target asked to connect again.',
       data: Type.Object(Restream),
     },
     error: {

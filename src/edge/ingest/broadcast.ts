@@ -5,6 +5,7 @@ import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
+import { CONNECT_AGAIN } from '../../core/nodes/drain.ts'
 import { MediaPace } from '../../core/sessions/mediaPace.ts'
 import type { PublishingParameters, UtcTime } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
@@ -58,7 +59,7 @@ const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   kicked: `${CUT}: its session was ended through the API`,
   stopped: `${CUT}: the stream was stopped`,
   reprioritized: `${CUT}: its token got another priority; connect again`,
-  moved: 'This server is about to stop; connect again',
+  moved: CONNECT_AGAIN,
   shutdown: 'The server is stopping; connect again',
   lost: 'The server lost track of this broadcast; connect again',
 }

@@ -39,6 +39,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
       connectedAtMs: ctx.clock.now(),
       keyHash: sha256(key),
       cut: (why) => connection.cut(why),
+      askToMove: connection.askToMove,
     })
     const metered = meter.connected(id, parseAddress(connection.peer)?.text ?? null)
     return {

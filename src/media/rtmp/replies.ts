@@ -1,6 +1,6 @@
 import { amfObject, type AmfValue } from './amf0.ts'
 import { AUDIO_FOURCCS, VIDEO_FOURCCS } from './enhanced.ts'
-import { RECONNECTS } from './reconnect.ts'
+import { RECONNECT_REQUEST, RECONNECTS } from './reconnect.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, peerBandwidth, userControl } from './messages.ts'
 
 /** The message stream that `createStream` returns; one is enough to publish. */
@@ -59,7 +59,7 @@ export const unpublished = (): Message[] => [onStatus('status', 'NetStream.Unpub
 
 /** Enhanced RTMP version 2, "Reconnect Request". @param tcUrl null: the one that the client has */
 export const reconnect = (tcUrl: string | null): Message[] => {
-  const [code, description] = ['NetConnection.Connect.ReconnectRequest', 'This server is about to stop']
+  const [code, description] = [RECONNECT_REQUEST, 'This server is about to stop']
   const remote = tcUrl === null ? {} : { tcUrl }
   return [commandMessage(0, 'onStatus', 0, null, amfObject({ level: 'status', code, description, ...remote }))]
 }

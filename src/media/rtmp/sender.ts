@@ -4,13 +4,14 @@ import type { Random } from '../../base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { leave } from '../leaving.ts'
 import { MediaQueue } from '../mediaQueue.ts'
-import type { SenderEnd } from '../publishing.ts'
+import type { SenderEnd, SenderMove } from '../publishing.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
+import { RECONNECT_REQUEST, RECONNECTS } from './reconnect.ts'
 import { readStatus, reasonOf } from './status.ts'
 
 /** From the connection to the permission to publish. */
@@ -47,7 +48,7 @@ export interface SenderOptions {
   /** The target takes the tracks of the feed. Called once at most, after `ready`. */
   readonly accepted: () => void
   /** Called once, and not after `end`. */
-  readonly ended: (how: SenderEnd) => void
+  readonly ended: (how: SenderEnd | SenderMove) => void
 }
 
 type State = 'shaking' | 'opening' | 'publishing' | 'over'
@@ -64,7 +65,7 @@ type State = 'shaking' | 'opening' | 'publishing' | 'over'
  * | `over` | the socket is closed, or closes when the target has its last byte | |
  *
  * A status of the target, the end of its socket, media that RTMP cannot carry and a deadline of `tick` lead to `over` from
- * each. Frames before `publishing` are ignored.
+ * each, and so does its request to connect again from `publishing`. Frames before `publishing` are ignored.
  */
 export class RtmpSender implements FrameSink {
   readonly #options: SenderOptions
@@ -236,7 +237,14 @@ export class RtmpSender implements FrameSink {
     const { app, url } = this.#options
     this.#send(controlMessage(MESSAGE.setChunkSize, CHUNK_BYTES))
     const flashVer = 'FMLE/3.0 (compatible; Sluice)'
-    const facts = amfObject({ app, type: 'nonprivate', flashVer, tcUrl: url, fourCcList: SENT_FOURCCS })
+    const facts = amfObject({
+      app,
+      type: 'nonprivate',
+      flashVer,
+      tcUrl: url,
+      fourCcList: SENT_FOURCCS,
+      capsEx: RECONNECTS,
+    })
     this.#send(commandMessage(0, 'connect', CONNECT, facts))
   }
 
@@ -289,8 +297,9 @@ export class RtmpSender implements FrameSink {
 
   #status(info: AmfValue): void {
     const status = readStatus(info)
-    const { level, code } = status
+    const { level, code, tcUrl } = status
     if (code === 'NetStream.Publish.Start') return this.#begin()
+    if (code === RECONNECT_REQUEST) return this.#move(tcUrl || null)
     if (level !== 'error' && !REFUSALS.has(code)) return
     // Targets repeat the key in their answers.
     const message = `The target says: ${reasonOf(status, this.#options.key)}`
@@ -302,6 +311,12 @@ export class RtmpSender implements FrameSink {
     if (this.#state !== 'opening') return
     this.#state = 'publishing'
     this.#options.ready()
+  }
+
+  #move(url: string | null): void {
+    if (this.#state !== 'publishing') return
+    this.end()
+    this.#options.ended({ kind: 'moved', url })
   }
 
   #lose(message: string): void {

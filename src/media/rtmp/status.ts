@@ -7,6 +7,8 @@ export interface RtmpStatus {
   readonly description: string
   /** It names another server. */
   readonly isRedirect: boolean
+  /** Of a request to connect again. */
+  readonly tcUrl: string
 }
 
 export function readStatus(info: AmfValue): RtmpStatus {
@@ -15,7 +17,13 @@ export function readStatus(info: AmfValue): RtmpStatus {
     return typeof value === 'string' ? value : ''
   }
   const redirect = propertyOf(info, 'redirect') ?? propertyOf(propertyOf(info, 'ex'), 'redirect') ?? null
-  return { level: text('level'), code: text('code'), description: text('description'), isRedirect: redirect !== null }
+  return {
+    level: text('level'),
+    code: text('code'),
+    description: text('description'),
+    isRedirect: redirect !== null,
+    tcUrl: text('tcUrl'),
+  }
 }
 
 const propertyOf = (value: AmfValue, name: string): AmfValue =>

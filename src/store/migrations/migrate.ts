@@ -11,6 +11,7 @@ import * as recordingSwitch from './0007_recordingSwitch.ts'
 import * as tokenRecordingDays from './0008_tokenRecordingDays.ts'
 import * as ingestAudio from './0009_ingestAudio.ts'
 import * as sessionRoom from './0010_sessionRoom.ts'
+import * as nodePorts from './0011_nodePorts.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -26,6 +27,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0008_tokenRecordingDays', tokenRecordingDays.up],
   ['0009_ingestAudio', ingestAudio.up],
   ['0010_sessionRoom', sessionRoom.up],
+  ['0011_nodePorts', nodePorts.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

@@ -81,8 +81,15 @@ const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons }: LoadV
   full_reasons: fullReasons,
 })
 
-const insertFacts = statement((db, p: LoadValues & Pick<NodeFacts, 'version' | 'cores'> & { id: string }) =>
-  db.insertInto('node_facts').values({ node_id: p.id, version: p.version, cores: p.cores, ...loadRow(p) }),
+const insertFacts = statement((db, p: LoadValues & Omit<NodeFacts, keyof NodeLoadFacts> & { id: string }) =>
+  db.insertInto('node_facts').values({
+    node_id: p.id,
+    version: p.version,
+    cores: p.cores,
+    rtmp_port: p.rtmpPort,
+    rtmps_port: p.rtmpsPort,
+    ...loadRow(p),
+  }),
 )
 
 const setLoad = statement((db, p: LoadValues & { id: string }) =>
@@ -150,8 +157,8 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 
   async insertFacts(id: string, about: NodeFacts): Promise<void> {
-    const { version, cores, ...load } = about
-    await this.executor.run(insertFacts, { id, version, cores, ...valuesOf(load) })
+    const { version, cores, rtmpPort, rtmpsPort, ...load } = about
+    await this.executor.run(insertFacts, { id, version, cores, rtmpPort, rtmpsPort, ...valuesOf(load) })
   }
 
   async setLoad(id: string, load: NodeLoadFacts): Promise<void> {
@@ -190,6 +197,8 @@ const factsFrom = (row: RowOf<'node_facts'>): NodeFacts => ({
   egressBitrate: row.egress_bitrate,
   // A later version may have more reasons.
   full: FULL_REASONS.filter((reason) => row.full_reasons?.split(',').includes(reason)),
+  rtmpPort: row.rtmp_port,
+  rtmpsPort: row.rtmps_port,
 })
 
 const fromRow = (row: RowOf<'serving_nodes'> & { expired: number }): Node => ({

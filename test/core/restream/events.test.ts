@@ -26,6 +26,9 @@ test('the runs of a target begin when it takes media and end when it no longer d
     change(9, 'off'),
     change(10, 'connecting'),
     change(11, 'live', { label: 'Stage' }),
+    // It has moved.
+    change(12, 'connecting'),
+    change(13, 'live', { label: 'Stage' }),
   ]
   expect(targetRuns(changes)).toEqual([
     {
@@ -37,7 +40,8 @@ test('the runs of a target begin when it takes media and end when it no longer d
         { started: 2, ended: 3, error: 'gone' },
         { ended: 7, error: 'closed' },
         { started: 8, ended: 9 },
-        { started: 11 },
+        { started: 11, ended: 12 },
+        { started: 13 },
       ],
     },
   ])

@@ -27,6 +27,8 @@ const unsuitable: TargetEvent = { kind: 'unsuitable', message: 'video is VP8' }
 const run = (events: readonly TargetEvent[], from = offTarget(T0)): TargetState =>
   events.reduce((state, event) => at(state, event, state.retryAtMs ?? state.sinceMs).state, from)
 
+const moved = (url: string | null): TargetEvent => ({ kind: 'moved', url })
+
 const newsOf = ({ effects }: TargetStep): unknown[] =>
   effects.map((effect) => ('news' in effect ? effect.news : effect.do))
 
@@ -80,6 +82,26 @@ describe('a target', () => {
     const rested = at(tired, lost, tired.sinceMs + 10 * SECOND).state
     expect(rested.failures).toBe(1)
     expect(rested.retryAtMs).toBe(tired.sinceMs + 11 * SECOND)
+  })
+
+  test('that is about to stop is dialled at once where it goes on, and later at its own address again', () => {
+    const live = run([start, lost, tick, accepted])
+    const step = at(live, moved('rtmp://two/app'), live.sinceMs + 10 * SECOND)
+    expect(step.state).toMatchObject({ status: 'connecting', failures: 0, sinceMs: live.sinceMs + 10 * SECOND })
+    expect(step.effects).toEqual([
+      { do: 'record', news: 'ended' },
+      { do: 'hangUp' },
+      { do: 'dial', at: 'rtmp://two/app' },
+    ])
+    const waiting = at(step.state, lost, step.state.sinceMs).state
+    expect(at(waiting, tick, waiting.retryAtMs ?? 0).effects).toContainEqual({ do: 'dial', at: null })
+  })
+
+  test('that sends it on and on is dialled with pauses, and one that took no media yet is not sent on', () => {
+    const live = run([start, accepted])
+    const step = at(live, moved(null), live.sinceMs + 9 * SECOND)
+    expect(step.state).toMatchObject({ status: 'waiting', failures: 1 })
+    expect(at(run([start]), moved(null)).effects).toEqual([])
   })
 
   test('that refuses the key three times is not dialled again', () => {

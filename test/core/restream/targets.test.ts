@@ -3,6 +3,7 @@ import {
   isMasked,
   maskedKey,
   maskedUrl,
+  movedUrl,
   readTargetUrl,
   refuseKey,
   refuseTargetHost,
@@ -161,5 +162,27 @@ describe('the URL of a target of RTSP', () => {
     expect(withSecret('rtsp://u@live.example.com/x', 'a@b')).toBe('rtsp://u:a%40b@live.example.com/x')
     expect(withSecret('rtsp://live.example.com/x', 'a@b')).toBe('rtsp://live.example.com/x')
     expect(withSecret('srt://live.example.com:9000', 'streamid=x')).toBe('srt://live.example.com:9000?streamid=x')
+  })
+})
+
+describe('the address of a target that goes on elsewhere', () => {
+  test.each([
+    ['another host', 'rtmp://one/app', 'rtmp://two:1936/app', 'rtmp://two:1936/app'],
+    ['relative to its own', 'rtmp://one/app', '//two/app', 'rtmp://two/app'],
+    ['over TLS', 'rtmp://one/app', 'rtmps://two/app', 'rtmps://two/app'],
+  ])('is taken: %s', (_, own, to, expected) => {
+    expect(movedUrl(own, to)).toBe(expected)
+  })
+
+  test.each([
+    ['without the TLS that it has', 'rtmp://two/app'],
+    ['of another protocol', 'https://two/app'],
+    ['with a password', 'rtmps://a:b@two/app'],
+    ['without an application', 'rtmps://two'],
+    ['at the port of a service that is not for media', 'rtmps://two:25/app'],
+    ['that is none', 'rtmps://['],
+    ['too long', `rtmps://two/${'a'.repeat(5000)}`],
+  ])('stays its own instead of one %s', (_, to) => {
+    expect(movedUrl('rtmps://one/app', to)).toBe('rtmps://one/app')
   })
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Move } from '../../../src/core/nodes/drain.ts'
+import type { Move, NodeAddress } from '../../../src/core/nodes/drain.ts'
 import { amfObject, type AmfValue } from '../../../src/media/rtmp/amf0.ts'
 import { reconnectingUrl, remoteUrl } from '../../../src/media/rtmp/reconnect.ts'
 import { until } from '../../support/until.ts'
@@ -7,8 +7,16 @@ import { RtmpClient } from './client.ts'
 import { listenFor, type Place, type RtmpPublication } from './publications.ts'
 
 const REQUEST = 'NetConnection.Connect.ReconnectRequest'
-const MOVE: Move = { from: 'https://one.example.com', to: 'https://two.example.com:8443' }
+const node = (url: string, rtmpPort: number | null = 1935, rtmpsPort: number | null = 1936): NodeAddress => ({
+  url,
+  rtmpPort,
+  rtmpsPort,
+})
+const ONE = node('https://one.example.com')
+const TWO = node('https://two.example.com:8443')
+const MOVE: Move = { from: ONE, to: [TWO] }
 const TC_URL = 'rtmps://one.example.com:1936/v2/pub?token=abc'
+const REST_AT_2936 = '.example.com:2936/v2/pub?token=abc'
 
 describe('a request to connect again', () => {
   let place: Place
@@ -60,12 +68,59 @@ describe('the address elsewhere', () => {
     [
       'of an IPv6 node',
       'rtmp://[::1]:1935/live',
-      { from: 'http://[::1]', to: 'http://[::2]' },
+      { from: node('http://[::1]'), to: [node('http://[::2]')] },
       'rtmp://[::2]:1935/live',
     ],
+    [
+      'has the port of the other node',
+      TC_URL,
+      { ...MOVE, to: [{ ...TWO, rtmpsPort: 2936 }] },
+      `rtmps://two${REST_AT_2936}`,
+    ],
+    [
+      'has the port of a node that does not use the usual one',
+      'rtmp://one.example.com/live',
+      { ...MOVE, to: [{ ...TWO, rtmpPort: 2935 }] },
+      'rtmp://two.example.com:2935/live',
+    ],
+    [
+      'has the usual port, which the client may have left out',
+      'rtmp://one.example.com:2935/live',
+      { from: { ...ONE, rtmpPort: 2935 }, to: [TWO] },
+      'rtmp://two.example.com:1935/live',
+    ],
+    [
+      'keeps the port of a port mapping, which no node knows',
+      'rtmp://one.example.com:19350/live',
+      { ...MOVE, to: [{ ...TWO, rtmpPort: 2935 }] },
+      'rtmp://two.example.com:19350/live',
+    ],
+    [
+      'keeps the port where a node does not say its own',
+      TC_URL,
+      { ...MOVE, to: [{ ...TWO, rtmpsPort: null }] },
+      TC_URL.replace('one', 'two'),
+    ],
+    [
+      'is that of a node on the same machine',
+      'rtmp://one.example.com/live',
+      { ...MOVE, to: [node(ONE.url, 2935)] },
+      'rtmp://one.example.com:2935/live',
+    ],
+    [
+      'is that of the first node that takes such publishers',
+      TC_URL,
+      { ...MOVE, to: [{ ...TWO, rtmpsPort: 0 }, node('https://three.example.com')] },
+      TC_URL.replace('one', 'three'),
+    ],
     ['is left out behind a balancer, which chooses', 'rtmp://live.example.com/v2/pub', MOVE, null],
-    ['is left out where nodes differ in their ports', TC_URL, { ...MOVE, to: 'https://one.example.com:444' }, null],
-    ['is left out where no node is known', TC_URL, { ...MOVE, to: null }, null],
+    [
+      'is left out where nodes differ in their ports of HTTP only',
+      TC_URL,
+      { ...MOVE, to: [node('https://one.example.com:444')] },
+      null,
+    ],
+    ['is left out where no node is known', TC_URL, { ...MOVE, to: [] }, null],
     ['is left out where this node does not know its own', TC_URL, { ...MOVE, from: null }, null],
     ['of a client that names none', '', MOVE, null],
     ['of a client that names no URL', 'rtmp://', MOVE, null],

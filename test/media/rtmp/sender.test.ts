@@ -8,7 +8,7 @@ import { Hub } from '../../../src/media/hub.ts'
 import { type AmfObject, type AmfValue, amfObject } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
 import { commandMessage, EVENT, userControl, writeMessage } from '../../../src/media/rtmp/messages.ts'
-import type { SenderEnd } from '../../../src/media/publishing.ts'
+import type { SenderEnd, SenderMove } from '../../../src/media/publishing.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
 import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
@@ -38,7 +38,7 @@ const foreign = (serve: (socket: Socket) => void): Promise<number> => listenOnly
 interface Sending {
   readonly sender: RtmpSender
   readonly hub: Hub
-  readonly ends: SenderEnd[]
+  readonly ends: (SenderEnd | SenderMove)[]
   readonly accepted: () => boolean
 }
 
@@ -47,7 +47,7 @@ async function send(port: number, clock = systemClock, key = KEY): Promise<Sendi
   const socket = connect(port, '127.0.0.1')
   closing.push(() => socket.destroy())
   await once(socket, 'connect')
-  const [hub, ends] = [new Hub(), [] as SenderEnd[]]
+  const [hub, ends] = [new Hub(), [] as (SenderEnd | SenderMove)[]]
   let isAccepted = false
   const sender: RtmpSender = new RtmpSender({
     socket,
@@ -208,6 +208,16 @@ describe('a sender', () => {
     expect([sender.takes({ ...VIDEO, codec: 'av1' }), sender.takes({ ...VIDEO, codec: 'hevc' })]).toEqual([true, false])
     expect(asked().includes(Buffer.from('fourCcList'))).toBe(true)
     for (const fourcc of ['hvc1', 'av01', 'vp09']) expect(asked().includes(Buffer.from(fourcc))).toBe(true)
+  })
+
+  test('leaves a server that is about to stop, with a goodbye, and says where that goes on', async () => {
+    const { port, publications } = await target()
+    const { accepted, ends } = await send(port)
+    await until(accepted)
+    const from = { url: 'http://127.0.0.1', rtmpPort: port, rtmpsPort: 0 }
+    publications[0]?.request.askToMove?.({ from, to: [{ ...from, rtmpPort: 1 }] })
+    expect(await until(() => ends[0])).toEqual({ kind: 'moved', url: 'rtmp://127.0.0.1:1/app' })
+    await until(() => publications[0]?.reason === 'left')
   })
 
   test.each([

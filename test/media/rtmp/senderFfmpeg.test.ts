@@ -8,7 +8,7 @@ import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { FlvReader } from '../../../src/media/rtmp/flvTags.ts'
 import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { MESSAGE } from '../../../src/media/rtmp/messages.ts'
-import type { SenderEnd } from '../../../src/media/publishing.ts'
+import type { SenderEnd, SenderMove } from '../../../src/media/publishing.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
 import { WithSilence } from '../../../src/media/rtmp/silence.ts'
 import { clip } from '../../support/clips.ts'
@@ -71,7 +71,7 @@ async function throughFfmpeg({ tracks, frames }: Clip, ...output: string[]): Pro
   const text: Buffer[] = []
   ffmpeg.stdout.on('data', (data: Buffer) => text.push(data))
   const over = once(ffmpeg, 'close')
-  const ends: SenderEnd[] = []
+  const ends: (SenderEnd | SenderMove)[] = []
   let isAccepted = false
   const sender = new RtmpSender({
     socket: await connected(port),
