@@ -142,7 +142,8 @@ export class TestViewer {
   }
 }
 
-async function answerOf(pc: RTCPeerConnection, offer: string): Promise<string> {
+/** The answer of a peer to an offer. */
+export async function answerOf(pc: RTCPeerConnection, offer: string): Promise<string> {
   await pc.setRemoteDescription({ type: 'offer', sdp: offer })
   await pc.setLocalDescription(await pc.createAnswer())
   return pc.localDescription?.sdp ?? ''

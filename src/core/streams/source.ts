@@ -17,9 +17,9 @@ export const SOURCE_FIGURES = {
   silentMs:
     'How long the audio has had no sound at all; 0: it has some. Absent for codecs that do not show it cheaply.',
   audioLevelDb:
-    'The loudest packet of audio in the last ten seconds, in decibels of the loudest there is (RFC 6464). WHIP.',
+    'The loudest packet of audio in the last ten seconds, in decibels of the loudest there is (RFC 6464). WHIP; WHEP where told.',
   clippedAudio:
-    'Share of audio, from 0 to 1, louder than any tone can be without distortion, in the last ten seconds. WHIP.',
+    'Share of audio, from 0 to 1, louder than any tone can be without distortion, in the last ten seconds. As for `audioLevelDb`.',
   skewMs: 'How much later the audio comes than the video of the same time; negative: earlier.',
   behindMs: 'How much later media comes than at its best in the last minute.',
   clockJumps: 'How often the clock of the publisher was set, in the last minute.',

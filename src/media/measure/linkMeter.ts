@@ -1,3 +1,5 @@
+import type { LevelFigures } from './levelMeter.ts'
+
 /** Totals since a connection began, as its protocol counts them. */
 export interface LinkTotals {
   /** Packets that were sent, as far as their numbers tell. */
@@ -9,6 +11,8 @@ export interface LinkTotals {
   /** Absent: not known. */
   readonly jitterMs?: number
   readonly roundTripMs?: number
+  /** What its packets of audio say of their levels. Absent: they say nothing. */
+  readonly levels?: LevelFigures
 }
 
 export interface LinkFigures {

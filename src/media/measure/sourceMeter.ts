@@ -1,7 +1,7 @@
 import type { SourceReading } from '../../core/streams/source.ts'
 import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
 import { Lags } from './lags.ts'
-import { LevelMeter, SILENT_LEVEL } from './levelMeter.ts'
+import { type LevelFigures, LevelMeter, SILENT_LEVEL } from './levelMeter.ts'
 import { LinkMeter, type LinkTotals } from './linkMeter.ts'
 import { videoProfileOf, type VideoProfile } from './profile.ts'
 import { isSilent } from './silence.ts'
@@ -22,6 +22,8 @@ export class SourceMeter {
   readonly #lags = { video: new Lags(), audio: new Lags() }
   readonly #link = new LinkMeter()
   readonly #levels = new LevelMeter()
+  /** Of a source whose packets were measured where they came in. */
+  #linkLevels: LevelFigures = {}
   /** Of the latest packet of audio; null: packets do not say it. */
   #level: number | null = null
   readonly #jumps: number[] = []
@@ -54,12 +56,17 @@ export class SourceMeter {
   /** Totals of packets, from a protocol that counts them. Call it about once a second. */
   link(totals: LinkTotals, nowMs: number): void {
     this.#link.add(totals, nowMs)
+    this.#linkLevels = totals.levels ?? {}
   }
 
   /** The level of the packet of audio that comes, decibels below the loudest there is (RFC 6464). */
   level(belowDb: number): void {
     this.#level = belowDb
     this.#levels.packet(belowDb)
+  }
+
+  get levels(): LevelFigures {
+    return this.#levels.figures()
   }
 
   reading(): SourceReading {
@@ -72,7 +79,8 @@ export class SourceMeter {
       ...(this.#hasVideo && this.#video.figures()),
       ...(track !== null && { sampleRate: track.sampleRate, channels: track.channels }),
       ...(this.#heardUs !== null && { silentMs: Math.max(0, Math.round((this.#audioUs - this.#heardUs) / 1000)) }),
-      ...this.#levels.figures(),
+      ...this.levels,
+      ...this.#linkLevels,
       ...(Number.isFinite(skewMs) && { skewMs: Math.round(skewMs) }),
       ...(behindMs !== null && { behindMs: Math.round(behindMs) }),
       clockJumps: this.#jumps.reduce((sum, jumps) => sum + jumps, 0),

@@ -48,7 +48,8 @@ export class WhepPull implements PulledSource {
   }
 
   get link(): LinkTotals | undefined {
-    return this.#publisher?.link
+    const publisher = this.#publisher
+    return publisher === null ? undefined : { ...publisher.link, levels: publisher.levels }
   }
 
   async start(): Promise<void> {

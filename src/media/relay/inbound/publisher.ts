@@ -2,6 +2,7 @@ import type { SourceReading } from '../../../core/streams/source.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { rtpAudioTrack, type TrackInfo } from '../../frame.ts'
+import type { LevelFigures } from '../../measure/levelMeter.ts'
 import type { LinkTotals } from '../../measure/linkMeter.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
@@ -105,6 +106,11 @@ export class Publisher {
   /** What arrived of its packets. */
   get link(): LinkTotals {
     return totalsOf([...this.#receivers.values()].map((receiver) => receiver.totals()))
+  }
+
+  /** What its packets of audio say of their levels. */
+  get levels(): LevelFigures {
+    return this.#sent.levels
   }
 
   /** What was measured of its media. */

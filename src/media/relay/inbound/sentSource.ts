@@ -1,6 +1,7 @@
 import { Recent } from '../../../base/recent.ts'
 import type { SourceReading } from '../../../core/streams/source.ts'
 import type { TrackInfo } from '../../frame.ts'
+import type { LevelFigures } from '../../measure/levelMeter.ts'
 import type { LinkTotals } from '../../measure/linkMeter.ts'
 import { SourceMeter } from '../../measure/sourceMeter.ts'
 import type { MediaPacket } from '../forward/packet.ts'
@@ -33,6 +34,10 @@ export class SentSource {
   /** The level of the packet of audio that comes, as for `SourceMeter`. */
   level(belowDb: number): void {
     this.#meter.level(belowDb)
+  }
+
+  get levels(): LevelFigures {
+    return this.#meter.levels
   }
 
   tracks(tracks: readonly TrackInfo[]): void {

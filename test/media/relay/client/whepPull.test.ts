@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createSocket } from 'node:dgram'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { MediaStreamTrack, RTCPeerConnection, RtpHeader, RtpPacket, useAudioLevelIndication, useOPUS } from 'werift'
 import { systemClock } from '../../../../src/base/clock.ts'
 import { systemRandom } from '../../../../src/base/random.ts'
 import { err, ok } from '../../../../src/base/result.ts'
@@ -11,7 +12,7 @@ import { bindingRequest } from '../../../../src/media/relay/wire/stun.ts'
 import type { PullProblem } from '../../../../src/media/pulling.ts'
 import { FastClock } from '../../../support/fastClock.ts'
 import { silentLog } from '../../../support/log.ts'
-import { LOOPBACK, TestPublisher } from '../../../support/rtcPeer.ts'
+import { answerOf, LOOPBACK, TestPublisher } from '../../../support/rtcPeer.ts'
 import { RelayServer } from '../../../support/relayServer.ts'
 import { until } from '../../../support/until.ts'
 
@@ -120,6 +121,47 @@ describe('a stream of another server', () => {
     await until(() => frames.length > 5 || problems.length > 0)
     expect(problems).toEqual([])
     expect(tracks[0]).toMatchObject([{ kind: 'video', codec: 'vp8' }])
+  })
+
+  test('says how loud it is, if its server passes that on', async () => {
+    const { far } = await server()
+    const codecs = { audio: [useOPUS()], video: [] }
+    const headerExtensions = { audio: [useAudioLevelIndication()], video: [] }
+    const peer = new RTCPeerConnection({
+      ...LOOPBACK,
+      codecs,
+      headerExtensions,
+      iceServers: [],
+      bundlePolicy: 'max-bundle',
+    })
+    const track = new MediaStreamTrack({ kind: 'audio' })
+    peer.addTransceiver(track, { direction: 'sendonly' })
+    onTestFinished(() => peer.close())
+    // Its figures are of seconds.
+    const clock = new FastClock(8)
+    onTestFinished(() => clock.close())
+    const { pull } = pullFrom(far, {
+      clock,
+      openSession: async (offer) => ok({ answer: await answerOf(peer, offer), leave: () => undefined }),
+    })
+    await pull.start()
+    let sequenceNumber = 0
+    const sending = setInterval(() => {
+      // The id of our offer.
+      const extensions = [{ id: 3, payload: Buffer.from([0x80 | 12]) }]
+      const header = new RtpHeader({
+        sequenceNumber,
+        timestamp: sequenceNumber * 960,
+        ssrc: 1,
+        extension: true,
+        extensions,
+      })
+      track.writeRtp(new RtpPacket(header, Buffer.from([0xf8, 1])))
+      sequenceNumber += 1
+    }, FRAME_MS)
+    onTestFinished(() => clearInterval(sending))
+    await until(() => pull.link?.levels?.audioLevelDb !== undefined)
+    expect(pull.link?.levels).toEqual({ audioLevelDb: -12, clippedAudio: 0 })
   })
 
   test('is asked for a keyframe, as often as packagers need one', async () => {

@@ -73,9 +73,10 @@ export const RECEIVED_LINES: readonly OfferLine[] = [
 
 const FEEDBACK = ['nack', 'nack pli', 'ccm fir', 'goog-remb', 'transport-cc']
 /** Those that a sender of ours does not write are left out of what it offers. */
-const EXTENSIONS: readonly (readonly [id: number, uri: string])[] = [
-  [1, EXTENSION.mid],
-  [2, EXTENSION.transportCc],
+const EXTENSIONS = [
+  { id: 1, uri: EXTENSION.mid, kinds: ['audio', 'video'] },
+  { id: 2, uri: EXTENSION.transportCc, kinds: ['audio', 'video'] },
+  { id: 3, uri: EXTENSION.audioLevel, kinds: ['audio'] },
 ]
 
 /** An offer of WHIP or WHEP (RFC 9725 section 4.4): all of it bundled, and with our candidates, so that none trickle. */
@@ -104,13 +105,16 @@ function linesOf({ kind, formats, sends }: OfferLine, mid: number, transport: An
     ...transportLines({ ...transport, setup: 'actpass' }),
     'a=rtcp-mux',
     'a=rtcp-rsize',
-    ...(sends === null ? EXTENSIONS.map(([id, uri]) => `a=extmap:${id} ${uri}`) : []),
+    ...(sends === null ? extensionLines(kind) : []),
     ...formats.flatMap((format) => formatLines(format, sends === null)),
     ...(sends === null ? [] : streamLines({ ...sends, hasRtx: first?.rtx !== null })),
     // The candidates of a bundle belong to its first m-line (RFC 9143 section 7.1.3).
     ...(mid === 0 ? [...candidateLines(transport.hosts), 'a=end-of-candidates'] : []),
   ]
 }
+
+const extensionLines = (kind: OfferLine['kind']): string[] =>
+  EXTENSIONS.filter(({ kinds }) => kinds.includes(kind)).map(({ id, uri }) => `a=extmap:${id} ${uri}`)
 
 function formatLines({ codec, payloadType, rtx, parameters }: OfferFormat, receives: boolean): string[] {
   const isVideo = isVideoCodec(codec)
