@@ -1,10 +1,16 @@
 import { err, ok, type Result } from '../base/result.ts'
+import {
+  type EngineTargetNow,
+  type EngineTargetEvent,
+  engineTargetEvents,
+  engineTargets,
+} from '../commands/restream/engineTargetEvents.ts'
 import { latestTargetEvents, type TargetEventEntry } from '../commands/restream/targetEvents.ts'
 import { readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { failure } from '../core/errors.ts'
 import { hasSecretUrl, isMasked, maskedUrl, RESTREAM_LIMITS, withSecret } from '../core/restream/targets.ts'
 import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
-import { type Call, command } from './command.ts'
+import { type Call, command, type CommandAnswer } from './command.ts'
 import { id, required, textFlag, toggleFlag, wholeOr } from './flag.ts'
 import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS } from './listing.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -159,9 +165,13 @@ const targetTable = (targets: Targets): Listing =>
     targets.map((target, at) => ({ n: at + 1, target })),
   )
 
+function nameOf({ label, url }: { readonly label: string; readonly url: string }): string {
+  return label || new URL(url).host
+}
+
 const STATES: Columns<TargetOnAir> = {
   n: ['key', ({ index }) => index + 1],
-  target: ['text', ({ label, url }) => label || new URL(url).host],
+  target: ['text', nameOf],
   state: ['text', ({ status }) => status],
   since: ['since', ({ since }) => since],
   out: ['bitrate', ({ bitrateOut }) => bitrateOut],
@@ -170,15 +180,30 @@ const STATES: Columns<TargetOnAir> = {
   problem: ['text', ({ problem, lastProblem }) => problem ?? lastProblem],
 }
 
+const ENGINE_STATES: Columns<EngineTargetNow> = {
+  n: ['key', ({ index }) => index + 1],
+  target: ['text', nameOf],
+  state: ['text', ({ status }) => status],
+  since: ['since', ({ since }) => since],
+  node: ['text', ({ node }) => node],
+  problem: ['text', ({ problem }) => problem],
+}
+
+const STREAM_OR_ENGINE = required('NAME', 'The name of the stream, or the id of an engine.')
+
 const show = command({
   path: ['restream', 'show'],
-  summary: 'Show what becomes of the targets of a stream on the air',
-  detail: '`out` is what a target is sent, in bits per second. `problem` is the latest one, also if it is over.',
-  args: { stream: required('NAME', 'The name of the stream.') },
+  summary: 'Show what becomes of the targets of a stream on the air, or of an engine',
+  detail:
+    '`out` is what a target is sent, in bits per second. `problem` is the latest one, also if it is over. Of an engine it shows the ' +
+    'latest news in its log, and the node that it runs at: GET /v2/monitoring/engines/ID there has bitrates.',
+  args: { stream: STREAM_OR_ENGINE },
   flags: WATCH_FLAGS,
-  examples: ['sluice restream show studio-1 --watch', 'sluice restream show studio-1 --csv'],
+  examples: ['sluice restream show studio-1 --watch', 'sluice restream show en_1BvTL3PCGW4dXdKwCqFkRe --csv'],
   run: (call) =>
-    withAccount(call, async ({ ctx, accountId }) => {
+    withAccount<CommandAnswer>(call, async ({ ctx, accountId }) => {
+      const ofEngine = await engineTargets(ctx, accountId, call.args.stream)
+      if (ofEngine !== undefined) return ok({ json: ofEngine, text: listing(ENGINE_STATES, ofEngine) })
       const found = await readStreamOnAir(ctx, accountId, call.args.stream)
       if (!found.ok) return found
       const targets = found.value.restreams ?? []
@@ -189,21 +214,35 @@ const show = command({
 const EVENTS: Columns<TargetEventEntry> = {
   time: ['text', ({ at }) => at],
   n: ['key', ({ index }) => index + 1],
-  target: ['text', ({ label, url }) => label || new URL(url).host],
+  target: ['text', nameOf],
+  state: ['text', ({ status }) => status],
+  problem: ['text', ({ problem }) => problem],
+}
+
+const ENGINE_EVENTS: Columns<EngineTargetEvent> = {
+  time: ['text', ({ at }) => at],
+  id: ['key', ({ id }) => id],
+  target: ['text', nameOf],
   state: ['text', ({ status }) => status],
   problem: ['text', ({ problem }) => problem],
 }
 
 const events = command({
   path: ['restream', 'events'],
-  summary: 'List what became of the targets of a stream, newest first',
-  detail: 'Also of broadcasts that are over, for `sessions.retentionDays`.',
-  args: { stream: required('NAME', 'The name of the stream.') },
+  summary: 'List what became of the targets of a stream or an engine, newest first',
+  detail: 'Also of broadcasts that are over, for `sessions.retentionDays`; of an engine what its log has.',
+  args: { stream: STREAM_OR_ENGINE },
   flags: { limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }), ...WATCH_FLAGS },
   examples: ['sluice restream events studio-1 --watch', 'sluice restream events studio-1 --limit 1000 --csv'],
   run: (call) =>
-    withAccount(call, async ({ ctx, accountId }) => {
-      const found = await latestTargetEvents(ctx, accountId, call.args.stream, call.flags.limit)
+    withAccount<CommandAnswer>(call, async ({ ctx, accountId }) => {
+      const { stream } = call.args
+      const { limit } = call.flags
+      if ((await ctx.store.read.engines.get(accountId, stream)) !== undefined) {
+        const news = await engineTargetEvents(ctx, accountId, stream, limit)
+        return ok({ json: news, text: listing(ENGINE_EVENTS, news) })
+      }
+      const found = await latestTargetEvents(ctx, accountId, stream, limit)
       return ok({ json: found, text: listing(EVENTS, found) })
     }),
 })

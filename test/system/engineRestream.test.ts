@@ -4,6 +4,7 @@ import type { Frame, FrameSource } from '../../src/media/frame.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { endChildren, pushTo } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { engineTargetEvents, engineTargets } from '../../src/commands/restream/engineTargetEvents.ts'
 import { RtspTarget } from '../support/rtspTarget.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -89,6 +90,12 @@ describe('an engine with a target', () => {
       return targets[0]?.bitrateOut > 0 && targets
     })
     expect(shown).toMatchObject({ id: 'copy', index: 0, url: app(), status: 'live' })
+    // As commands tell it, which have no part in this node.
+    const { ctx } = live.running.app
+    const read = () => engineTargets(ctx, live.running.accountId, engine.id)
+    const news = { index: 0, id: 'copy', url: app() }
+    await until(async () => (await read())?.[0]?.status === 'live')
+    expect(await read()).toEqual([expect.objectContaining({ ...news, node: expect.stringContaining('on ') as string })])
 
     const switched = (enabled: boolean) =>
       live.made('PATCH', `/engines/${engine.id}`, { restream: [{ ...engine.restream[0], enabled }] })
@@ -103,6 +110,10 @@ describe('an engine with a target', () => {
       return found.filter((code: string) => code === 'restream_ended').length === 2 && found
     })
     expect(codes.filter((code: string) => code === 'restream_started')).toHaveLength(2)
+    expect(await read()).toMatchObject([{ ...news, status: 'off', node: null }])
+    const events = await engineTargetEvents(ctx, live.running.accountId, engine.id, 3)
+    expect(events.map(({ status }) => status)).toEqual(['off', 'live', 'off'])
+    expect(await engineTargetEvents(ctx, live.running.accountId, 'en_other', 3)).toEqual([])
     const secret = key.split('=')[1] ?? ''
     expect(log.join('').includes(secret)).toBe(false)
     expect(JSON.stringify(await logsOf()).includes(secret)).toBe(false)

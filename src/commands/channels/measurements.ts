@@ -7,12 +7,12 @@ import type { EnginePace } from '../../core/channels/runs/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/channels/monitoringSchema.ts'
 import { targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { type Engine, type Ingest, INGEST_FACTS, isPush } from '../../core/channels/types.ts'
-import type { Newest, Node } from '../../store/store.ts'
+import type { Newest } from '../../store/store.ts'
 import type { ChannelContext, CommandContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { Measured } from '../../services/measured.ts'
-import { remoteEngine, otherNodes } from './remoteEngine.ts'
+import { nameOf, nodeNameOf, otherNodes, remoteEngine } from './remoteEngine.ts'
 import { type ChannelResult, checked, isId, channelPage } from './channelCommand.ts'
 
 // Only the node with the publisher or the engine has these measurements. Every other node refuses, and names that node.
@@ -186,11 +186,6 @@ async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, chan
 async function runsNowhereElse(ctx: ChannelContext, measured: Measured, id: string): Promise<Here> {
   const remote = await remoteEngine(ctx, measured.node, id)
   if (remote === null) return ok(true)
-  const { node, processName } = remote
-  const where = node ? nameOf(node) : machineOf(processName)
+  const where = nodeNameOf(remote)
   return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
 }
-
-const nameOf = ({ url, hostKey }: Node): string => url ?? `on ${machineOf(hostKey)}`
-
-const machineOf = (hostKey: string): string => hostKey.split(':')[0] ?? ''

@@ -28,3 +28,12 @@ export async function otherNodes({ store }: Pick<ChannelContext, 'store'>, mine:
   const all = await store.read.nodes.list()
   return all.filter(({ hostKey, pid, isExpired }) => !isExpired && pidAt(hostKey, mine) !== pid)
 }
+
+/** Where an engine runs, for people. */
+export const nodeNameOf = ({ node, processName }: RemoteEngine): string =>
+  node ? nameOf(node) : machineOf(processName)
+
+/** A node, for people. */
+export const nameOf = ({ url, hostKey }: Pick<Node, 'url' | 'hostKey'>): string => url ?? `on ${machineOf(hostKey)}`
+
+const machineOf = (hostKey: string): string => hostKey.split(':')[0] ?? ''

@@ -21,7 +21,7 @@ export function recordEngineTarget(
     const channel = await tx.channels.get(accountId, channelId)
     const engine = await tx.engines.get(accountId, engineId)
     if (!channel || !engine) return
-    const { label, url, index } = target
+    const { label, url, index, state } = target
     await emitChannelEvents(
       tx,
       { accountId, atMs: clock.now() },
@@ -31,7 +31,7 @@ export function recordEngineTarget(
         data: {
           message: sentenceOf(target, news),
           code: `restream_${news}`,
-          target: { id: engine.restream[index]?.id ?? null, label, url },
+          target: { id: engine.restream[index]?.id ?? null, label, url, status: state.status },
         },
       },
     )
