@@ -23,6 +23,8 @@ export interface BenchServer {
   api(method: string, path: string, body?: unknown): Promise<PublishToken>
   /** Resident memory of the server and of each of its relay processes, in MiB. */
   memory(): number[]
+  /** Processor time of the server and of each of its relay processes until now, in seconds. */
+  cpu(): number[]
   stop(): Promise<void>
 }
 
@@ -56,7 +58,8 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
       return (JSON.parse(text) as { data: PublishToken }).data
     },
-    memory: () => memoryOf(logged(server.log(), 'ready').pid),
+    memory: () => processesOf(logged(server.log(), 'ready').pid).map(residentMiB),
+    cpu: () => processesOf(logged(server.log(), 'ready').pid).map(cpuSeconds),
     async stop() {
       server.signal('SIGTERM')
       await server.ended
@@ -71,9 +74,16 @@ function logged(log: string, message: string): { pid: number; port: number } {
   return JSON.parse(line ?? '{}') as { pid: number; port: number }
 }
 
-function memoryOf(pid: number): number[] {
-  const relays = family(pid).filter((one) => read(one, 'cmdline').includes('/media/relay/processes/process.ts'))
-  return [pid, ...relays].map(residentMiB)
+/** The server, and its relay processes. */
+const processesOf = (pid: number): number[] => [
+  pid,
+  ...family(pid).filter((one) => read(one, 'cmdline').includes('/media/relay/processes/process.ts')),
+]
+
+/** The kernel counts in hundredths. The fields follow the name of the program, which may have blanks. */
+function cpuSeconds(pid: number): number {
+  const fields = read(pid, 'stat').split(') ').at(-1)?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 const residentMiB = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(read(pid, 'status'))?.[1] ?? 0) / 1024
