@@ -48,6 +48,7 @@ const parent: TokenSnapshot = {
   record: false,
   enableThumbnails: false,
   enableUTCInsertion: false,
+  transcode: false,
   hlsRenditions: [],
   hlsCodecs: 'h264',
   endSessionsOnUpdate: true,

@@ -56,6 +56,7 @@ import { LocalStorage } from './storageSurvey.ts'
 import { useSplice } from './segmentMemory.ts'
 import { startSessions } from './sessions.ts'
 import { openTls, type Tls } from './tls.ts'
+import { startViewerEncoding, type ViewerEncoding } from './viewerEncoding.ts'
 
 export interface ServingPorts extends Serving {
   /** Null when RTMP is switched off. */
@@ -79,6 +80,7 @@ interface Media {
   readonly playback?: Playback
   readonly channels?: LocalChannels
   readonly tls?: Tls | null
+  readonly viewerEncoding?: Pick<ViewerEncoding, 'refusalOf'>
 }
 
 /** Measurements of the channels that this node runs. */
@@ -104,6 +106,7 @@ const STOP_ORDER = [
     'srt',
     'channels',
     'engineRestreams',
+    'viewerEncoding',
     'packager',
     'http',
     'redirect',
@@ -163,6 +166,7 @@ export async function startServing(
     const encoders = openEncoders(app)
     const packager = startPackager(app, ffmpeg, encoders)
     parts.add('packager', () => packager.stop(graceMsOf(app)))
+    const viewerEncoding = parts.started('viewerEncoding', startViewerEncoding(app, { engine, ffmpeg, ...encoders }))
     const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
     const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
     const channels = await startChannels(app, { ffmpeg, leases, encoders, dial })
@@ -181,7 +185,7 @@ export async function startServing(
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready
-    const port = await listen(app, { engine, packager, playback, channels, tls }, reloading, parts)
+    const port = await listen(app, { engine, packager, playback, channels, tls, viewerEncoding }, reloading, parts)
     ownPorts.tcp.push(port)
     const prepared: Prepare[] = [(next) => app.countries.prepare(next)]
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
@@ -241,7 +245,7 @@ export function buildHttp(
 ): ReturnType<typeof buildServer> {
   const { config, ctx, sign, key } = app
   const { server } = config
-  const { engine, packager, playback, channels, tls } = media
+  const { engine, packager, playback, channels, tls, viewerEncoding } = media
   const openFiles = openFilesLimit()
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
@@ -256,6 +260,7 @@ export function buildHttp(
             nodeUrl,
             resourceBase: () => resourceBase(app.config.server),
             handover,
+            encodingRefusalOf: (...stream) => viewerEncoding?.refusalOf(...stream) ?? null,
           },
         }
       : {}),

@@ -35,8 +35,8 @@ export interface MediaEngine {
   end(sessionId: string): Promise<void>
   /**
    * Brings a source of another protocol into a room: video and Opus frames of `source`. The engine subscribes to it while
-   * there are viewers, and for some seconds after the last one has left. `preferredTo`: another form of the feed of this session,
-   * for viewers who negotiate the codecs of this one. It is none while it has no video.
+   * there are viewers, and for some seconds after the last one has left. `preferredTo`: another form of what this session sends,
+   * for viewers who negotiate its codec. They get H.264 only if they take no other form. It is none while it has no video.
    */
   feed(request: {
     readonly sessionId: string

@@ -3,11 +3,20 @@ import { coresPerMegapixel, LadderSteps } from '../core/channels/runs/ladderStep
 import type { EngineLoad, EnginePace, LoadControl, LoadVerdict } from '../core/channels/runs/load.ts'
 import { HANG_TEXT, HangWatch } from '../core/channels/runs/hang.ts'
 import { overloadText, type Pace, type PaceSample, PaceWatch } from '../core/channels/runs/pace.ts'
-import { rungsOf, sumOf, weigh } from '../core/channels/runs/rungs.ts'
+import { EXPECTED_FRAMES, rungsOf, sumOf, weigh } from '../core/channels/runs/rungs.ts'
 import type { TranscodeJob } from '../core/channels/runs/transcoder.ts'
 import type { AbrLadder } from '../core/channels/types.ts'
 
 type Ladder = Pick<AbrLadder, 'video'>
+
+/** Of video to encode, in pixels. 0: not known yet. */
+interface FrameSize {
+  readonly width: number
+  readonly height: number
+}
+
+/** The size that is assumed until it is known. */
+const EXPECTED: FrameSize = { width: 1280, height: 720 }
 
 export interface EncodingLoadOptions {
   /** Processors that this process may use. */
@@ -35,6 +44,8 @@ const UP_EVERY_MS = 60_000
 export class EncodingLoad implements EngineLoad {
   readonly #options: EncodingLoadOptions
   readonly #controls = new Map<string, EngineControl>()
+  /** Megapixels per second of each broadcast that is encoded for viewers. */
+  readonly #forViewers = new Map<symbol, number>()
   #cost = FIRST_CORES_PER_MEGAPIXEL
   #steppedUpAtMs = Number.NEGATIVE_INFINITY
   /** Frames that engines of this node dropped since the server started, because they were too slow. */
@@ -75,14 +86,30 @@ export class EncodingLoad implements EngineLoad {
   warningFor(engines: readonly { readonly engineId: string; readonly ladder: Ladder }[]): string | null {
     const { cores } = this.#options
     const more = engines.reduce((sum, { ladder }) => sum + this.#costOf(ladder), 0)
-    const others = [...this.#controls].filter(([id]) => engines.every(({ engineId }) => engineId !== id))
-    const used = others.reduce(
-      (sum, [, { pace, steps }]) => sum + (pace?.cores ?? this.#cost * weightOf(steps.rungs)),
-      0,
-    )
+    const used = this.#usedCores((id) => engines.every(({ engineId }) => engineId !== id))
     if (engines.length === 0 || more + used <= cores) return null
     const facts = `about ${more.toFixed(1)} processors are needed, and engines that run need about ${used.toFixed(1)} of ${cores}`
     return `This machine may not keep up with what is started: ${facts}. Smaller or fewer renditions need less`
+  }
+
+  /** Whether this machine can probably encode such video for viewers beside all that runs. */
+  hasRoomFor(size: FrameSize): boolean {
+    return this.#usedCores() + this.#cost * megapixelsOf(size) <= this.#options.cores
+  }
+
+  /** Such video is encoded for viewers, until the result is called. */
+  reserve(size: FrameSize): () => void {
+    const key = Symbol('for viewers')
+    this.#forViewers.set(key, megapixelsOf(size))
+    return () => void this.#forViewers.delete(key)
+  }
+
+  /** Of the engines that count, and of what is encoded for viewers. */
+  #usedCores(counts: (engineId: string) => boolean = () => true): number {
+    const engines = [...this.#controls].filter(([id]) => counts(id))
+    const ofEngines = engines.map(([, { pace, steps }]) => pace?.cores ?? this.#cost * weightOf(steps.rungs))
+    const forViewers = [...this.#forViewers.values()].map((megapixels) => this.#cost * megapixels)
+    return [...ofEngines, ...forViewers].reduce((sum, cores) => sum + cores, 0)
   }
 
   #costOf = (ladder: Ladder): number => this.#cost * weightOf(rungsOf(ladder.video))
@@ -107,6 +134,12 @@ export class EncodingLoad implements EngineLoad {
     const [least, most] = [FIRST_CORES_PER_MEGAPIXEL / COST_RANGE, FIRST_CORES_PER_MEGAPIXEL * COST_RANGE]
     this.#cost = INERTIA * this.#cost + (1 - INERTIA) * Math.min(most, Math.max(least, cost))
   }
+}
+
+/** Per second, at the usual rate. */
+function megapixelsOf({ width, height }: FrameSize): number {
+  const pixels = width * height || EXPECTED.width * EXPECTED.height
+  return (pixels * EXPECTED_FRAMES) / 1e6
 }
 
 const weightOf = (rungs: ReturnType<typeof rungsOf> | LadderSteps['rungs']): number =>

@@ -58,6 +58,22 @@ describe('WHIP to WHEP', () => {
     await closeAll()
   })
 
+  test('of VP9 a viewer without it gets H.264 beside if the token asks for that, and else learns what the stream is', async () => {
+    for (const [stream, transcode] of [
+      ['nine', true],
+      ['nine-only', false],
+    ] as const)
+      await broadcast(stream, await publishToken({ transcode }), { codec: 'vp9' })
+    const [able, unable] = [await view('nine'), await open()]
+    expect((await able.plays()).codecs).toEqual(['audio/opus', 'video/VP9'])
+    await unable.lack('VP9')
+    expect(await unable.watch({ url: stage.whep('nine-only') })).toMatch(/^406 .*VP9/)
+    await unable.watchSoon({ url: stage.whep('nine') })
+    expect((await unable.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
+    expect((await able.plays()).codecs).toEqual(['audio/opus', 'video/VP9'])
+    await closeAll()
+  })
+
   test('a second publisher of a name replaces the first, and viewers stay', async () => {
     const token = await publishToken()
     await broadcast('relay', token)

@@ -215,6 +215,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     record: false,
     enableThumbnails: false,
     enableUTCInsertion: false,
+    transcode: false,
     hlsRenditions: [],
     hlsCodecs: 'h264',
     endSessionsOnUpdate: true,

@@ -48,7 +48,15 @@ const common = {
   originCluster: text,
 }
 const absent = { name: text, expiresOn: date, bindIpsOnUsage: int }
-const OWN = ['endSessionsOnUpdate', 'endAtExpiry', 'lastUsedOn', 'hlsRenditions', 'hlsCodecs', 'recordingDays'] as const
+const OWN = [
+  'endSessionsOnUpdate',
+  'endAtExpiry',
+  'lastUsedOn',
+  'hlsRenditions',
+  'hlsCodecs',
+  'recordingDays',
+  'transcode',
+] as const
 
 const publishToken = object(
   {

@@ -56,6 +56,19 @@ describe('before a start', () => {
     )
   })
 
+  test('checks whether there is room to encode for viewers, beside engines and what is encoded for others', () => {
+    const { load } = machine({ cores: 1 })
+    const hd = { width: 1280, height: 720 }
+    const unknown = { width: 0, height: 0 }
+    const free = [load.reserve(hd), load.reserve(unknown)]
+    expect([load.hasRoomFor(hd), load.hasRoomFor({ width: 320, height: 180 })]).toEqual([false, true])
+    expect(load.warningFor([{ engineId: 'en_1', ladder: LADDER }])).toMatch('need about 0.7 of 1')
+    free[1]?.()
+    expect(load.hasRoomFor(hd)).toBe(true)
+    load.control({ engineId: 'en_1', ladder: LADDER })
+    expect(load.hasRoomFor(hd)).toBe(false)
+  })
+
   test('counts running engines by measurement or estimate, and the requested ones once', () => {
     const { load } = machine({ cores: 2 })
     const [one, other] = [

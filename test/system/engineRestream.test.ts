@@ -110,7 +110,8 @@ describe('an engine with a target', () => {
       return found.filter((code: string) => code === 'restream_ended').length === 2 && found
     })
     expect(codes.filter((code: string) => code === 'restream_started')).toHaveLength(2)
-    expect(await read()).toMatchObject([{ ...news, status: 'off', node: null }])
+    await until(async () => (await read())?.[0]?.node === null)
+    expect(await read()).toMatchObject([{ ...news, status: 'off' }])
     const events = await engineTargetEvents(ctx, live.running.accountId, engine.id, 3)
     expect(events.map(({ status }) => status)).toEqual(['off', 'live', 'off'])
     expect(await engineTargetEvents(ctx, live.running.accountId, 'en_other', 3)).toEqual([])

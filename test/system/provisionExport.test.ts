@@ -64,6 +64,7 @@ const SAMPLES = {
     enableThumbnails: true,
     multisource: false,
     enableUTCInsertion: true,
+    transcode: true,
     displaySrtPassphrase: true,
     lowLatencyRtmp: true,
     geoCascade: { isEnabled: false, clusters: [] },

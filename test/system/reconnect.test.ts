@@ -109,7 +109,8 @@ test('a node that drains asks publishers of streams and channels to connect to a
   const [first] = names()
   expect(first).toMatch(/^feeds started/)
   const before = first?.split(' ')[2]
-  expect(names().toSorted()).toEqual([`feeds ended ${before}`, first, `feeds started ${moved}`].toSorted())
+  expect(new Set(names())).toEqual(new Set([`feeds ended ${before}`, first, `feeds started ${moved}`]))
+  expect(names()).toHaveLength(3)
   const runs = await read.runs.page({ engineId, limit: 10 })
   expect(runs.map(({ endedAtMs }) => endedAtMs)).toEqual([null])
 })

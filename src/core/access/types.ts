@@ -53,6 +53,8 @@ export interface TokenSnapshot {
   readonly enableThumbnails: boolean
   /** Publish tokens: write the time of its arrival into each picture, where the protocol can. */
   readonly enableUTCInsertion: boolean
+  /** Publish tokens: viewers who lack the codec of the video get H.264. */
+  readonly transcode: boolean
   /** Publish tokens: what HLS has beside what the publisher sends. */
   readonly hlsRenditions: readonly FeedRendition[]
   /** Publish tokens: which codecs HLS has of what the publisher sends. */

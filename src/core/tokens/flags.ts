@@ -95,6 +95,17 @@ export const PUBLISH_FLAGS = {
       off: 'Write no times into pictures (publish tokens).',
     },
   },
+  transcode: {
+    column: 'transcode',
+    byDefault: false,
+    about:
+      'Encode H.264 for viewers over WHEP who lack the codec of the video, while there are some and the machine has room. Default false.',
+    option: {
+      name: 'transcode',
+      on: 'Encode H.264 for viewers over WHEP who lack the codec (publish tokens).',
+      off: 'Refuse viewers over WHEP who lack the codec (publish tokens).',
+    },
+  },
   displaySrtPassphrase: {
     column: 'display_srt_passphrase',
     byDefault: false,

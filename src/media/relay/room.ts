@@ -26,7 +26,7 @@ export class Room {
   readonly #sources = new Map<string | null, readonly Source[]>()
   /** Sessions whose sources come last. */
   readonly #aside = new Set<string>()
-  /** Other forms of sources, for viewers who take their codecs, by the session of the source. */
+  /** Other forms of sources, by the session of the source. */
   readonly #preferred = new Map<string, Source>()
   readonly #subscriptions = new Map<string, Subscription>()
 
@@ -40,17 +40,20 @@ export class Room {
     return (this.#sources.get(sourceId) ?? (sourceId === null ? first : undefined))?.[0]
   }
 
-  /** The forms of that source, the one that viewers get if they can first; none without a source. */
+  /**
+   * The forms of that source, the one that viewers get if they can first; none without a source. H.264 beside another codec was
+   * encoded for those who lack that.
+   */
   formsOf(sourceId: string | null): readonly Source[] {
     const source = this.source(sourceId)
-    return source === undefined
-      ? []
-      : [this.#preferred.get(source.sessionId), source].filter((one) => one !== undefined)
+    if (source === undefined) return []
+    const other = this.#preferred.get(source.sessionId)
+    if (other === undefined) return [source]
+    return isH264(other) && !isH264(source) ? [source, other] : [other, source]
   }
 
   /**
-   * Viewers who take the codecs of `form` get it instead of the source of the session `of`. One without video is none: such viewers
-   * get the source.
+   * Adds another form of the source of the session `of`; see `formsOf`. One without video is none: viewers get the source.
    */
   prefer(form: Source, of: string, nowMs: number): void {
     if (form.layers.length > 0) this.#preferred.set(of, form)
@@ -154,3 +157,5 @@ export class Room {
     }
   }
 }
+
+const isH264 = ({ layers }: Source): boolean => layers[0]?.track.shape.codec === 'h264'

@@ -12,6 +12,7 @@ import * as tokenRecordingDays from './0008_tokenRecordingDays.ts'
 import * as ingestAudio from './0009_ingestAudio.ts'
 import * as sessionRoom from './0010_sessionRoom.ts'
 import * as nodePorts from './0011_nodePorts.ts'
+import * as tokenTranscode from './0012_tokenTranscode.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -28,6 +29,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0009_ingestAudio', ingestAudio.up],
   ['0010_sessionRoom', sessionRoom.up],
   ['0011_nodePorts', nodePorts.up],
+  ['0012_tokenTranscode', tokenTranscode.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

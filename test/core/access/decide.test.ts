@@ -34,6 +34,7 @@ const token: TokenSnapshot = {
   record: false,
   enableThumbnails: false,
   enableUTCInsertion: false,
+  transcode: false,
   hlsRenditions: [],
   hlsCodecs: 'h264',
   endSessionsOnUpdate: true,

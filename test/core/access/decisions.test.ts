@@ -138,6 +138,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     record: false,
     enableThumbnails: false,
     enableUTCInsertion: false,
+    transcode: false,
     hlsRenditions: [],
     hlsCodecs: 'h264',
     endSessionsOnUpdate: true,

@@ -14,6 +14,7 @@ import { encoded } from '../ffmpeg/frames.ts'
 
 /** Chromium has no HEVC on machines without a decoder for it, so a peer of the tests takes its place, and ffmpeg decodes. */
 const MAIN = 'H265/90000\r\na=fmtp:96 level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST'
+const H264 = 'H264/90000\r\na=fmtp:96 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f'
 const [WIDTH, HEIGHT] = [320, 180]
 const FRAME_MS = 40
 
@@ -142,6 +143,26 @@ test('HEVC of another protocol, whose frames repeat no parameter sets, is cut in
   const seen = framesOf(viewer)
   expect(seen.tracks[0]).toMatchObject({ width: WIDTH, height: HEIGHT })
   expect(await decoded(seen.tracks, seen.frames)).toBe(frames.length)
+})
+
+test('of HEVC over WHIP a viewer without it gets H.264 where that is encoded, and others get HEVC', async () => {
+  const publisher = peerAt(1)
+  publisher.publish(net.relay, 'publisher')
+  await publisher.connect()
+  const h264 = net.relay.feed({ sessionId: 'h264', room: 'a/show', sourceId: null, preferredTo: 'publisher' })
+  h264.tracks([{ ...video, codec: 'h264', config: new Uint8Array() }])
+  const able = await viewerAt(2)
+  const offer = new WirePeer(net, addressOf(3)).offer('recvonly').replace('VP8/90000', H264)
+  const view = () => net.relay.view({ sessionId: 'unable', room: 'a/show', sourceId: null, offer })
+  expect(view()).toMatchObject({ ok: true, answer: expect.stringContaining('H264/90000') })
+  publisher.sendPayloads([Buffer.from([0x26, 1, 0x80])])
+  await net.pass(FRAME_MS)
+  expect(able.media).toHaveLength(1)
+  // This machine has no room for it any more.
+  h264.tracks([])
+  await net.pass(200)
+  expect(net.endOf('unable')).toMatchObject({ reason: 'source_gone' })
+  expect(view()).toMatchObject({ ok: false, status: 406 })
 })
 
 test('a viewer without HEVC is told what the stream is, and which browsers watch it', async () => {

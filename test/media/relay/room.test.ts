@@ -105,6 +105,27 @@ describe('a room', () => {
     expect(room.isEmpty).toBe(true)
   })
 
+  it('shows H.264 beside another codec only to the viewers who lack that', () => {
+    const [room, able, unable] = [
+      new Room(),
+      viewerOf(),
+      viewerOf({ takes: ({ sessionId }) => sessionId !== 'published' }),
+    ]
+    const inCodec = (sessionId: string, codec: 'hevc' | 'h264'): Source => ({
+      ...sourceOf(sessionId),
+      layers: [
+        { rid: '', track: new RtpTrack({ kind: 'video', codec, rate: 90_000 }, null), meter: new BitrateMeter(0) },
+      ],
+    })
+    room.addSource(inCodec('published', 'hevc'), 0)
+    room.prefer(inCodec('encoded', 'h264'), 'published', 0)
+    room.join('able', able, null, 0)
+    room.join('unable', unable, null, 0)
+    expect([able.shown, unable.shown]).toEqual([['published'], ['encoded']])
+    room.removeSource('published', 10)
+    expect([able.shown.at(-1), unable.shown.at(-1), room.formsOf(null)]).toEqual([null, null, []])
+  })
+
   it('lets viewers wait ten seconds for another publisher, and no longer', () => {
     const [room, viewer] = [new Room(), viewerOf()]
     room.addSource(sourceOf('first'), 0)

@@ -13,7 +13,7 @@ export interface WeighedRung {
 }
 
 /** The usual frame rate, where neither the ladder nor the source gives one. */
-const EXPECTED_FRAMES = 30
+export const EXPECTED_FRAMES = 30
 /** Below this rate, half of the frames no longer look like motion. */
 const HALVED_FROM = 24
 /** The share of the measured capacity that may be used. */

@@ -25,6 +25,8 @@ export interface WebRtcOptions {
   /** What precedes the path of a resource in `Location`; it may change. */
   readonly resourceBase: () => string
   readonly handover: Handover
+  /** Why a viewer who lacks the codec of a stream gets no other one, as a sentence; null: there is no more to say. */
+  readonly encodingRefusalOf: (accountId: string, streamName: string, sourceId: string | null) => string | null
 }
 
 export interface WebRtcParts extends WebRtcOptions {

@@ -5,7 +5,8 @@ import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
-export function whepEndpoint({ ctx, peerOf, engine, resources, handover, pending }: WebRtcParts): SignalingEndpoint {
+export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
+  const { ctx, peerOf, engine, resources, handover, pending, encodingRefusalOf } = parts
   return {
     protocol: 'whep',
     prefix: '/api/whep',
@@ -26,8 +27,13 @@ export function whepEndpoint({ ctx, peerOf, engine, resources, handover, pending
       })
       return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
-    negotiate: ({ id, accountId, streamName, sourceId }, { sdp }) =>
-      engine.view({ sessionId: id, room: `${accountId}/${streamName}`, sourceId, offer: sdp }),
+    async negotiate({ id, accountId, streamName, sourceId }, { sdp }) {
+      const room = `${accountId}/${streamName}`
+      const negotiated = await engine.view({ sessionId: id, room, sourceId, offer: sdp })
+      if (negotiated.ok || negotiated.status !== 406) return negotiated
+      const why = encodingRefusalOf(accountId, streamName, sourceId)
+      return why === null ? negotiated : { ...negotiated, problem: `${negotiated.problem} ${why}.` }
+    },
   }
 }
 

@@ -905,6 +905,10 @@ export const de: Sentences = {
           label: 'Zeit in Bildern',
           note: 'H.264 über RTMP und SRT bekommt die Zeit seiner Ankunft.',
         },
+        transcode: {
+          label: 'H.264 für jeden Browser',
+          note: 'Zuschauer über WHEP ohne HEVC, AV1 oder VP9 bekommen H.264. Das kostet Rechenzeit.',
+        },
         displaySrtPassphrase: {
           label: 'SRT-Passphrase zeigen',
           note: 'Diese Seite zeigt, womit Sender über SRT verschlüsseln.',

@@ -889,6 +889,10 @@ export const en = {
           label: 'Times in pictures',
           note: 'H.264 over RTMP and SRT gets the time of its arrival.',
         },
+        transcode: {
+          label: 'H.264 for every browser',
+          note: 'Viewers over WHEP without HEVC, AV1 or VP9 get H.264, which costs processor time.',
+        },
         displaySrtPassphrase: {
           label: 'Show the SRT passphrase',
           note: 'This page shows what publishers over SRT encrypt with.',

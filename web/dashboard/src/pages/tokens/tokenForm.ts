@@ -26,6 +26,7 @@ export const FLAGS = {
   enableThumbnails: { kinds: ['publish'], byDefault: false, option: 'thumbnails' },
   multisource: { kinds: ['publish'], byDefault: true, option: 'multisource' },
   enableUTCInsertion: { kinds: ['publish'], byDefault: false, option: 'utc-times' },
+  transcode: { kinds: ['publish'], byDefault: false, option: 'transcode' },
   displaySrtPassphrase: { kinds: ['publish'], byDefault: false, option: 'srt-passphrase' },
   endSessionsOnUpdate: { kinds: ['publish', 'subscribe'], byDefault: true, option: 'end-sessions-on-update' },
   endAtExpiry: { kinds: ['publish', 'subscribe'], byDefault: false, option: 'end-at-expiry' },

@@ -1,0 +1,84 @@
+import type { App } from './app.ts'
+import type { Encoders } from './encoders.ts'
+import { repeat } from '../base/repeat.ts'
+import { tokenOf } from '../commands/sessions/entry.ts'
+import { PROTOCOL_FACTS } from '../core/access/protocols.ts'
+import { webRtcMedia } from '../media/convert/opus.ts'
+import { ViewerH264 } from '../media/convert/viewerH264.ts'
+import type { MediaEngine } from '../media/engine.ts'
+import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import type { VideoTrack } from '../media/frame.ts'
+import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
+
+const LOOK_MS = 1000
+const NO_ROOM =
+  'Sluice encodes this stream as H.264 for such viewers, but this machine has no room for that now: try again later'
+
+export interface ViewerEncoding {
+  /** Why a viewer who lacks the codec of a stream gets no H.264, as a sentence for it; null: the stream does not offer any. */
+  refusalOf(accountId: string, streamName: string, sourceId: string | null): string | null
+  stop(): Promise<void>
+}
+
+interface Encoded {
+  readonly h264: ViewerH264
+  end(): void
+}
+
+/**
+ * Offers broadcasts that come over WebRTC as H.264, too, if their tokens ask for that, until it is stopped. Those of other protocols
+ * are converted by `engineFeeds`.
+ */
+export function startViewerEncoding(
+  { ctx, config }: App,
+  { engine, ffmpeg, load }: { readonly engine: MediaEngine; readonly ffmpeg: Ffmpeg } & Pick<Encoders, 'load'>,
+): ViewerEncoding {
+  /** By the session of the publisher. */
+  const encoded = new Map<string, Encoded>()
+  const hasRoom = (video: VideoTrack): boolean => ffmpeg.running < config.ffmpeg.maxProcesses && load.hasRoomFor(video)
+  const begin = (feed: ActiveFeed): void => {
+    const { accountId, streamName, sourceId, feedId, sessionId: publisher } = feed
+    const entry = ctx.sessions.get(publisher)
+    if (!entry || !PROTOCOL_FACTS[entry.session.protocol].usesMediaProcess) return
+    if (tokenOf(entry.request.credential)?.transcode !== true) return
+    const room = streamKey(accountId, streamName)
+    const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg, name: room, transcodeBFrames: true })
+    const reserve = (video: VideoTrack) => load.reserve(video)
+    const h264 = new ViewerH264({ converted: converted.media, hasRoom, reserve })
+    const sessionId = `h264-${feedId}`
+    encoded.set(publisher, {
+      h264,
+      end() {
+        void converted.stop()
+        void engine.end(sessionId)
+      },
+    })
+    h264.tracks(entry.media?.tracks ?? [])
+    engine.feed({ sessionId, room, sourceId, preferredTo: publisher, source: h264 }).catch((error: unknown) => {
+      ctx.log.warn({ err: error, room }, 'H.264 for viewers who lack the codec cannot be offered')
+    })
+  }
+  const unwatchFeeds = ctx.sessions.watchFeeds((feed, what) => {
+    encoded.get(feed.sessionId)?.end()
+    encoded.delete(feed.sessionId)
+    if (what === 'started') begin(feed)
+  })
+  const unwatch = engine.watch((event) => {
+    if (event.kind === 'tracks') encoded.get(event.sessionId)?.h264.tracks(event.tracks)
+  })
+  const looking = repeat({ ...ctx, name: 'look for room to encode for viewers', everyMs: LOOK_MS }, async () => {
+    for (const { h264 } of encoded.values()) h264.look()
+  })
+  return {
+    refusalOf(accountId, streamName, sourceId) {
+      const feed = ctx.sessions.feed(accountId, streamName, sourceId)
+      return feed !== undefined && encoded.get(feed.sessionId)?.h264.lacksRoom === true ? NO_ROOM : null
+    },
+    async stop() {
+      unwatchFeeds()
+      unwatch()
+      await looking.stop()
+      for (const one of encoded.values()) one.end()
+    },
+  }
+}

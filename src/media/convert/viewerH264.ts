@@ -1,0 +1,86 @@
+import { type FrameSink, type RestingSource, rtpAudioTrack, type TrackInfo, type VideoTrack } from '../frame.ts'
+
+type Listener = (tracks: readonly TrackInfo[]) => void
+
+export interface ViewerH264Options {
+  /** The same media as H.264 and Opus. Converts while it has subscribers. */
+  readonly converted: Pick<RestingSource, 'subscribe'>
+  /** Whether this machine has room to encode this video now. */
+  readonly hasRoom: (video: VideoTrack) => boolean
+  /** Takes that room, until the result is called. */
+  readonly reserve: (video: VideoTrack) => () => void
+}
+
+/**
+ * H.264 for viewers who lack the codec of a broadcast. It has tracks while the broadcast has another codec and this machine has
+ * room to encode it, so that viewers are refused where they would get nothing, and it encodes while it is subscribed to.
+ */
+export class ViewerH264 implements RestingSource {
+  readonly #options: ViewerH264Options
+  #tracks: readonly TrackInfo[] = []
+  #listener: Listener | null = null
+  /** Whether the listener has heard of tracks; null: it has to hear again. */
+  #isOffered: boolean | null = null
+  #isEncoding = false
+
+  constructor(options: ViewerH264Options) {
+    this.#options = options
+  }
+
+  /** True: viewers who lack the codec get nothing, because this machine has no room. */
+  get lacksRoom(): boolean {
+    return this.#video !== undefined && this.#isOffered === false
+  }
+
+  /** What the publisher sends; again when a size is known. */
+  tracks(tracks: readonly TrackInfo[]): void {
+    this.#tracks = tracks
+    this.look()
+  }
+
+  /** Call it every second: the room of this machine changes. */
+  look(): void {
+    const video = this.#video
+    const isOffered = video !== undefined && (this.#isEncoding || this.#options.hasRoom(video))
+    if (isOffered === this.#isOffered) return
+    this.#isOffered = isOffered
+    this.#listener?.(isOffered ? this.#tracks.map(asConverted) : [])
+  }
+
+  announce(listener: Listener): () => void {
+    this.#listener = listener
+    this.#isOffered = null
+    this.look()
+    return () => void (this.#listener = null)
+  }
+
+  subscribe(sink: FrameSink): () => void {
+    const { hasRoom, reserve } = this.#options
+    const video = this.#video
+    const release = video !== undefined && hasRoom(video) ? reserve(video) : null
+    const stop = release === null ? noMedia(sink) : this.#options.converted.subscribe(sink)
+    this.#isEncoding = release !== null
+    return () => {
+      stop()
+      release?.()
+      this.#isEncoding = false
+      // What the subscriber heard came with the media.
+      this.#isOffered = null
+    }
+  }
+
+  /** What is not H.264. */
+  get #video(): VideoTrack | undefined {
+    return this.#tracks.find((track): track is VideoTrack => track.kind === 'video' && track.codec !== 'h264')
+  }
+}
+
+/** Another broadcast took the room at the same moment. */
+function noMedia(sink: FrameSink): () => void {
+  sink.tracks([])
+  return () => undefined
+}
+
+/** The configuration comes with the conversion. */
+const asConverted = (track: TrackInfo): TrackInfo =>
+  track.kind === 'video' ? { ...track, codec: 'h264', config: new Uint8Array() } : rtpAudioTrack('opus', 48_000)
