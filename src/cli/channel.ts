@@ -1,3 +1,4 @@
+import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { createChannel, deleteChannel, listChannels } from '../commands/channels/channels.ts'
 import { readChannelWith } from '../commands/channels/included.ts'
@@ -10,7 +11,7 @@ import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
-import { choiceOrNone, required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
+import { choiceOrNone, type CliFlag, required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
 import { fields } from './print.ts'
@@ -20,6 +21,30 @@ import { type AccountScope, withAccount } from './session.ts'
 const SOURCE_MAX_BYTES = 4096
 
 const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')
+
+type AudioTrack = IngestRecord['tracks']['audio'][number]
+
+const AUDIO_TRACK = /^(?:(\d{1,4}):)?([^:]+):(.+)$/
+
+/** As the API takes them, which checks them. */
+const audioTracks: CliFlag<readonly AudioTrack[]> = {
+  placeholder: '[NUMBER:]LANGUAGE:LABEL',
+  about:
+    'An audio track that viewers choose, the default first; may be repeated. NUMBER is its PID over SRT, and its trackId over enhanced RTMP.',
+  required: false,
+  many: true,
+  read: (given) => {
+    const tracks = given.map((text) => AUDIO_TRACK.exec(text))
+    const at = tracks.indexOf(null)
+    if (at >= 0) return err(`must be such as 257:en:English, not ${quote(given[at] ?? '')}`)
+    return ok(
+      tracks.map((found) => {
+        const [, number, language = '', label = ''] = found ?? []
+        return { ...(number === undefined ? {} : { pid: Number(number) }), language, label }
+      }),
+    )
+  },
+}
 
 const create = command({
   path: ['channel', 'create'],
@@ -35,12 +60,13 @@ const create = command({
       `Pull from this address (${PULL_SCHEMES.join(', ')}); \`-\` reads it from standard input. Without it, publishers push.`,
     ),
     push: choiceOrNone(['rtmp', 'srt'], 'How publishers push: over RTMP (the default) or SRT.'),
+    audio: audioTracks,
     ladder: textFlag('ID', 'The ABR ladder of the engine; the default ladder if omitted.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
     timeout: wholeFlag('SECONDS', 'Stop after this long without a source; 0: never. Default 3600.'),
   },
   examples: [
-    'sluice channel create --name "Main stage" --push srt',
+    'sluice channel create --name "Main stage" --push srt --audio 257:en:English --audio 258:de:Deutsch',
     'CHANNEL=$(sluice channel create --name Studio --source - < source.txt)',
   ],
   run: async (call) => {
@@ -74,6 +100,7 @@ interface CreateFlags {
   name: string
   source: string | undefined
   push: 'rtmp' | 'srt' | undefined
+  audio: readonly AudioTrack[]
   ladder: string | undefined
   'external-id': readonly string[]
   timeout: number | undefined
@@ -82,15 +109,17 @@ interface CreateFlags {
 const typeOf = ({ source, push = 'rtmp' }: Pick<CreateFlags, 'source' | 'push'>): IngestType =>
   source === undefined ? `${push}-push` : (pullTypeOf(source) ?? 'rtmp-pull')
 
-function bodyOf({ name, source, push, ladder, 'external-id': externalIds, timeout }: CreateFlags): object {
+function bodyOf({ name, source, push, audio, ladder, 'external-id': externalIds, timeout }: CreateFlags): object {
   const type = typeOf({ source, push })
   const quality = ladder === undefined ? {} : { quality: { abrLadderId: ladder } }
   const engines = [{ name: 'Engine', ...quality }]
+  const url = source === undefined ? {} : { url: source }
+  const tracks = audio.length === 0 ? {} : { tracks: { audio } }
   return {
     name,
     ...(externalIds.length === 0 ? {} : { externalIds }),
     ...(timeout === undefined ? {} : { timeout }),
-    ingests: [{ name: 'Ingest', type, ...(source === undefined ? {} : { url: source }), engines }],
+    ingests: [{ name: 'Ingest', type, ...url, ...tracks, engines }],
     distributions: [{ name: 'Distribution' }],
   }
 }

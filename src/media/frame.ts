@@ -18,6 +18,8 @@ export interface VideoTrack extends Track {
   /** H.264 and HEVC: the decoder configuration record (ISO/IEC 14496-15); AV1: av1C; VP9:
    * VPCodecConfigurationRecord; empty for VP8. */
   readonly config: Uint8Array
+  /** As of its frames. */
+  readonly layer?: string
 }
 
 export interface AudioTrack extends Track {
@@ -54,6 +56,8 @@ export interface Frame {
    * first one, or the only one.
    */
   readonly audioIndex?: number
+  /** Of video in several sizes: the name of this one, which is unique among them. Absent: there is one. */
+  readonly layer?: string
   /** Presentation time, microseconds on a clock that audio and video of a feed share; never negative. */
   readonly timeUs: number
   /** Decode time, microseconds; differs from `timeUs` only in video with B-frames. */
@@ -78,6 +82,8 @@ export const mainTracks = (tracks: readonly TrackInfo[]): TrackInfo[] =>
 
 /** Takes the media of one feed. Its methods return at once; a sink that cannot keep up drops frames and never blocks. */
 export interface FrameSink {
+  /** It takes all layers of the video. Absent: the main one alone, which is the first in the list of tracks. */
+  readonly takesLayers?: true
   /** Called first, and again when a track is added or its configuration changes (a keyframe follows). */
   tracks(tracks: readonly TrackInfo[]): void
   frame(frame: Frame): void

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { withUserData } from './codecs/h264.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
+import { areSameTracks, isOfMain, mainLayerOf, withoutLayers } from './layers.ts'
 
 export interface HubLimits {
   /** The most frames since the last keyframe to cache for late subscribers. */
@@ -18,13 +19,19 @@ interface Subscriber {
   isWaiting: boolean
 }
 
-/** Distributes one feed's media to any number of subscribers. Late ones begin at the last keyframe. */
+/**
+ * Distributes one feed's media to any number of subscribers. Late ones begin at the last keyframe of the main layer; those that
+ * take the other layers get them as they come.
+ */
 export class Hub implements FrameSink, FrameSource {
   readonly #limits: HubLimits
   readonly #subscribers = new Set<Subscriber>()
   #tracks: readonly TrackInfo[] | null = null
+  /** Of them, what subscribers get that take one layer. */
+  #main: readonly TrackInfo[] = []
+  #mainLayer: string | undefined
   #hasVideo = false
-  /** Frames since the last keyframe; empty before the first, and when they exceed the limits. */
+  /** Frames of the main layer and the audio since the last keyframe; empty before the first, and when they exceed the limits. */
   #group: Frame[] = []
   #groupBytes = 0
   #ended = false
@@ -34,23 +41,30 @@ export class Hub implements FrameSink, FrameSource {
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
-    if (this.#ended || (this.#tracks !== null && areSame(this.#tracks, tracks))) return
+    if (this.#ended || (this.#tracks !== null && areSameTracks(this.#tracks, tracks))) return
+    const main = withoutLayers(tracks)
+    const isMainNew = this.#tracks === null || !areSameTracks(this.#main, main)
     this.#tracks = tracks
+    this.#main = main
+    this.#mainLayer = mainLayerOf(tracks)
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
-    this.#forgetGroup()
+    if (isMainNew) this.#forgetGroup()
     for (const subscriber of this.#snapshot()) {
-      subscriber.isWaiting = this.#hasVideo
-      if (this.#subscribers.has(subscriber)) subscriber.sink.tracks(tracks)
+      if (isMainNew) subscriber.isWaiting = this.#hasVideo
+      const isToldNew = isMainNew || subscriber.sink.takesLayers === true
+      if (isToldNew && this.#subscribers.has(subscriber)) subscriber.sink.tracks(this.#tracksFor(subscriber.sink))
     }
   }
 
   frame(frame: Frame): void {
     if (this.#ended || this.#tracks === null) return
-    const begins = frame.key && (frame.kind === 'video' || !this.#hasVideo)
-    if (this.#hasVideo) this.#cache(frame, begins)
+    const isMain = isOfMain(frame, this.#mainLayer)
+    const begins = isMain && frame.key && (frame.kind === 'video' || !this.#hasVideo)
+    if (this.#hasVideo && isMain) this.#cache(frame, begins)
     for (const subscriber of this.#snapshot()) {
       if (begins) subscriber.isWaiting = false
-      if (!subscriber.isWaiting && this.#subscribers.has(subscriber)) subscriber.sink.frame(frame)
+      if (subscriber.isWaiting || !(isMain || subscriber.sink.takesLayers === true)) continue
+      if (this.#subscribers.has(subscriber)) subscriber.sink.frame(frame)
     }
   }
 
@@ -71,9 +85,13 @@ export class Hub implements FrameSink, FrameSource {
     const subscriber: Subscriber = { sink, isWaiting: this.#hasVideo && this.#group.length === 0 }
     const group = [...this.#group]
     this.#subscribers.add(subscriber)
-    if (this.#tracks !== null) sink.tracks(this.#tracks)
+    if (this.#tracks !== null) sink.tracks(this.#tracksFor(sink))
     for (const frame of group) if (this.#subscribers.has(subscriber)) sink.frame(frame)
     return () => this.#subscribers.delete(subscriber)
+  }
+
+  #tracksFor({ takesLayers }: FrameSink): readonly TrackInfo[] {
+    return takesLayers === true ? (this.#tracks ?? []) : this.#main
   }
 
   /** A copy: a sink that subscribes meanwhile gets the cached group, and must not get its last frame twice. */
@@ -126,15 +144,4 @@ export class TimedHub extends Hub {
     time.writeBigUInt64BE(BigInt(Math.floor(this.#clock.now())))
     return withUserData(Buffer.from(buffer, byteOffset, length), TIME_UUID, time)
   }
-}
-
-const areSame = (a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean =>
-  a.length === b.length && a.every((track, at) => isSame(track, b[at]))
-
-function isSame(a: TrackInfo, b: TrackInfo | undefined): boolean {
-  if (b === undefined || a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0) return false
-  if (a.kind === 'video') return b.kind === 'video' && a.width === b.width && a.height === b.height
-  return (
-    b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels && a.audioIndex === b.audioIndex
-  )
 }

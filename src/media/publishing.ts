@@ -39,8 +39,8 @@ export type PublishAnswer =
       readonly ok: true
       /** Takes the media; its `end` is called exactly once. */
       readonly sink: FrameSink
-      /** Of a transport stream: see `TsIngestOptions`. */
-      readonly audioPids?: readonly (number | null)[]
+      /** Of its audio tracks: see `TsIngestOptions` and `IngestOptions` of RTMP. */
+      readonly audioNumbers?: readonly (number | null)[]
       /**
        * Bytes received on the connection so far, at least every second while they grow, and before the end; and its packets, where
        * the protocol counts them.

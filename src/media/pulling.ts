@@ -26,7 +26,7 @@ export interface PulledSourceOptions {
   readonly maxFrameBytes: number
   readonly sink: FrameSink
   /** Of a transport stream over SRT: see `TsIngestOptions`. */
-  readonly audioPids?: readonly (number | null)[]
+  readonly audioNumbers?: readonly (number | null)[]
   /** Something is left out or mended; a sentence for the operator, one of a few. */
   readonly leftOut: (what: string) => void
   /** It is over, for this reason. Once, and not after `end`. */
@@ -48,7 +48,7 @@ export interface PulledSource {
 }
 
 /** What a source is taken with, beside its connection and its URL. */
-export interface SourceOptions extends Pick<PulledSourceOptions, 'sink' | 'audioPids' | 'leftOut' | 'ended'> {
+export interface SourceOptions extends Pick<PulledSourceOptions, 'sink' | 'audioNumbers' | 'leftOut' | 'ended'> {
   /** For the log. */
   readonly name: string
   /** Aborted when the media is not wanted any more; `end` is called as well. */

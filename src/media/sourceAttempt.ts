@@ -24,7 +24,7 @@ export interface SourceAttemptOptions {
   /** Whether the media of a source at this address is taken, and by what. */
   readonly admit: (peer: string) => Promise<Result<SourceReceiver, PullProblem>>
   /** See `TsIngestOptions`. */
-  readonly audioPids?: readonly (number | null)[]
+  readonly audioNumbers?: readonly (number | null)[]
   /** Something is left out or mended; a sentence for the operator, one of a few. */
   readonly leftOut: (what: string) => void
   readonly report: (event: AttemptEvent) => void
@@ -78,7 +78,7 @@ export class SourceAttempt {
   }
 
   async #take(dialled: DialledSource, sink: SourceReceiver['sink']): Promise<void> {
-    const { name, audioPids = [], leftOut, report } = this.#options
+    const { name, audioNumbers = [], leftOut, report } = this.#options
     const { signal } = this.#stopping
     let isAccepted = false
     const source = await dialled.open({
@@ -93,7 +93,7 @@ export class SourceAttempt {
         frame: (frame) => sink.frame(frame),
         end: () => undefined,
       },
-      audioPids,
+      audioNumbers,
       leftOut,
       ended: (problem) => this.#failed(problem),
     })

@@ -130,6 +130,13 @@ globalThis.peer = {
       .map(({ localId }) => report.find(({ id }) => id === localId)?.rid)
       .sort((a, b) => a.localeCompare(b))
   },
+  /** The layers of what is watched, after the choice of one: `undefined` chooses none, `null` leaves it to the bandwidth. */
+  async layers(choice) {
+    const body = JSON.stringify({ encodingId: choice ?? null })
+    const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
+    const response = await fetch(`${held.resource}/layer`, choice === undefined ? {} : post)
+    return response.json()
+  },
   /** Restarts ICE (RFC 9725 section 4.3.3); returns the server's answer and the username fragment in use. */
   async restart(ifMatch) {
     const { pc, resource } = held

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import type { ViewerLayers } from '../../src/media/engine.ts'
 
 /** Sums over a connection so far. */
 export interface Figures {
@@ -127,6 +128,11 @@ export class Peer<T extends Tab = Page> {
   /** RIDs of the layers that the server reports on. */
   arriving(): Promise<string[]> {
     return this.#call('peer.arriving()')
+  }
+
+  /** The layers of the stream that it watches, after the choice of one; null: the bandwidth decides. */
+  layers(choice?: string | null): Promise<ViewerLayers> {
+    return this.#call(`peer.layers(${JSON.stringify(choice)})`)
   }
 
   /** An ICE restart; `etag` and our new `ufrag` if the server accepted it. The next call repeats a refused one. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
-import { enhancedMessages } from '../media/rtmp/enhanced.ts'
+import { enhancedMessages, layeredMessages } from '../media/rtmp/enhanced.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { ffmpegPublisher } from './ffmpegPublisher.ts'
 import type { Peer } from './peer.ts'
@@ -77,6 +77,42 @@ test('of an AV1 broadcast a viewer gets AV1 over WHEP, and one without it H.264 
   expect(await unable.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 320 })
   broadcast.end()
   for (const viewer of [able, unable]) await viewer.stands()
+})
+
+test('sizes of one picture over enhanced RTMP are layers: each viewer has the one that it chooses, and HLS the largest', async () => {
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'sizes' }] })
+  const sizes = await Promise.all(
+    ['640x360', '320x180', '160x90'].map((size) => encoded({ video: 'h264', audio: 'aac', seconds: 4, size, gop: 25 })),
+  )
+  const broadcast = await RtmpPublisher.start(stage.rtmp('sizes', token), systemClock, layeredMessages(sizes))
+  const [viewer, other] = [await stage.peer(), await stage.peer()]
+  for (const peer of [viewer, other]) await peer.watchSoon({ url: stage.whep('sizes') })
+  expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
+  const soon = { timeout: 60_000, interval: 200 }
+  const layers = [
+    { encodingId: '0', width: 640 },
+    { encodingId: '1', width: 320 },
+    { encodingId: '2', width: 160 },
+  ]
+  await expect.poll(() => viewer.layers(), soon).toMatchObject({ layers, chosen: null, sent: '0' })
+  for (const [choice, width] of [
+    ['2', 160],
+    ['1', 320],
+    ['0', 640],
+  ] as const) {
+    await viewer.layers(choice)
+    await expect.poll(async () => (await viewer.figures()).width, soon).toBe(width)
+    expect(await viewer.plays()).toMatchObject({ width })
+  }
+  expect(await other.plays()).toMatchObject({ width: 640 })
+
+  const player = await stage.peer()
+  await expect.poll(() => player.hls({ url: stage.hls('sizes') }), { timeout: 60_000, interval: 300 }).toBe('ok')
+  await expect
+    .poll(() => player.played(), soon)
+    .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 640)
+  broadcast.end()
+  await viewer.stands()
 })
 
 test.each([

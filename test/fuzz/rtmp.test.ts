@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import type { Frame } from '../../src/media/frame.ts'
+import type { Frame, TrackInfo } from '../../src/media/frame.ts'
 import { decodeAmf } from '../../src/media/rtmp/amf0.ts'
 import { ChunkReader } from '../../src/media/rtmp/chunkReader.ts'
 import { readCommand, readTarget } from '../../src/media/rtmp/commands.ts'
@@ -18,7 +18,7 @@ import { connected, result } from '../../src/media/rtmp/replies.ts'
 import { OggOpusReader } from '../../src/media/convert/ogg.ts'
 import { readDestination } from '../../src/edge/rtmp/address.ts'
 import { opening } from '../media/rtmp/client.ts'
-import { enhancedAudio, enhancedVideo, OPUS_HEAD, PACKET } from '../media/rtmp/enhanced.ts'
+import { enhancedAudio, enhancedVideo, FORM, ofTracks, OPUS_HEAD, PACKET } from '../media/rtmp/enhanced.ts'
 import {
   aacConfig,
   aggregateOf,
@@ -60,12 +60,25 @@ const ENHANCED = [
   enhancedAudio('Opus', PACKET.start, OPUS_HEAD),
   enhancedAudio('Opus', PACKET.frames, Buffer.from([0xfc, 1])),
 ].map(({ payload }) => payload)
+/** The same as tracks of their own, and several in one message. */
+const TRACKS = Object.values(FORM).flatMap((form) =>
+  ENHANCED.map((payload) => {
+    const sent = message(payload.readUInt8(0) >> 4 === 9 ? MESSAGE.audio : MESSAGE.video, 0, payload)
+    const ids = form === FORM.oneTrack ? [200] : [1, 200]
+    return ofTracks(
+      form,
+      ids.map((trackId) => ({ trackId, sent })),
+    ).payload
+  }),
+)
 const modified = Buffer.concat([
   Buffer.from([0x97, 2, 7, 0xa1, 0x20, PACKET.framesX]),
   Buffer.from('hvc1'),
   Buffer.alloc(9),
 ])
-const enhanced = fc.oneof(...[...ENHANCED, modified].flatMap((valid) => [fc.constant(valid), damaged(valid)]))
+const enhanced = fc.oneof(
+  ...[...ENHANCED, ...TRACKS, modified].flatMap((valid) => [fc.constant(valid), damaged(valid)]),
+)
 
 /** S0, S1 and S2. */
 const HELLO = Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)])
@@ -136,10 +149,14 @@ describe('any bytes', () => {
   test('audio and video messages give media, give nothing, or are refused with a sentence', () => {
     fc.assert(
       fc.property(fc.oneof(bytes(), damaged(configured), enhanced), (payload) => {
-        for (const result of [parseVideo(payload), parseAudio(payload)]) {
-          if (!result.ok) expect(result.error.text).toMatch(/^[A-Z].*[^.]$/)
-          else if (result.value.kind === 'track' && result.value.track.kind === 'video') {
-            expect(result.value.track.width).toBeLessThanOrEqual(65_536)
+        for (const parts of [parseVideo(payload), parseAudio(payload)]) {
+          expect(parts.length).toSatisfy((count: number) => count >= 1 && count <= 17)
+          for (const { trackId, read } of parts) {
+            expect(trackId).toBeLessThanOrEqual(255)
+            if (!read.ok) expect(read.error.text).toMatch(/^[A-Z].*[^.]$/)
+            else if (read.value.kind === 'track' && read.value.track.kind === 'video') {
+              expect(read.value.track.width).toBeLessThanOrEqual(65_536)
+            }
           }
         }
       }),
@@ -162,9 +179,18 @@ describe('any bytes', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
         let nowMs = 0
+        let layers: readonly (string | undefined)[] = []
         const sink = {
-          tracks: () => undefined,
-          frame: ({ timeUs, decodeTimeUs }: Frame) => expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0),
+          takesLayers: true as const,
+          tracks: (tracks: readonly TrackInfo[]) => {
+            layers = tracks.flatMap((track) => (track.kind === 'video' ? [track.layer] : []))
+            expect(new Set(layers).size).toBe(layers.length)
+            expect(layers.length).toBeLessThanOrEqual(8)
+          },
+          frame: ({ kind, layer, timeUs, decodeTimeUs }: Frame) => {
+            expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0)
+            if (kind === 'video') expect(layers).toContain(layer)
+          },
           end: () => undefined,
         }
         const leftOut = (what: string) => expect(what).toMatch(/^[A-Z].*[^.]$/)
@@ -172,7 +198,7 @@ describe('any bytes', () => {
         for (const { laterMs, ...one } of parts) {
           nowMs += laterMs
           const taken = ingest.take({ streamId: 1, ...one })
-          if (!taken.ok) expect(taken.error).toMatch(/is not supported; send/)
+          if (!taken.ok) expect(taken.error).toMatch(/(is|are) not supported(; send|: track)/)
         }
       }),
       RUNS,

@@ -98,13 +98,13 @@ describe('any bytes', () => {
           maxLength: 6,
         }),
         fc.option(fc.shuffledSubarray([...AUDIO_PIDS, 0x1ff], { minLength: 1 }), { nil: undefined }),
-        (parts, audioPids) => {
+        (parts, audioNumbers) => {
           const leftOut = (what: string) => expect(what).toMatch(/^[A-Z].*[^.]$/)
           const sink = {
             tracks: () => undefined,
             frame: ({ timeUs, decodeTimeUs, audioIndex = 0 }: Frame) => {
               expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0)
-              expect(audioIndex).toBeLessThan(audioPids?.length ?? 1)
+              expect(audioIndex).toBeLessThan(audioNumbers?.length ?? 1)
             },
             end: () => undefined,
           }
@@ -113,7 +113,7 @@ describe('any bytes', () => {
             clock: { monotonic: () => nowMs },
             maxFrameBytes: 2000,
             leftOut,
-            audioPids,
+            audioNumbers,
           })
           for (const part of parts) {
             nowMs += 500

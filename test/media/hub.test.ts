@@ -229,3 +229,52 @@ test('times are written into pictures of H.264 only', () => {
   expect(bytesOf([{ ...video(), codec: 'hevc' } as TrackInfo, audio], coded)).toBe(coded.data.length)
   expect(bytesOf([audio], { ...audioFrame(), data: coded.data })).toBe(coded.data.length)
 })
+
+describe('of video in layers', () => {
+  const layer = (name: string, version: number): TrackInfo => ({ ...video(version), layer: name }) as TrackInfo
+  const of = (name: string, one: Frame): Frame => ({ ...one, layer: name })
+  const [large, small] = [layer('0', 1), layer('1', 2)]
+
+  function listening(hub: Hub): { all: Listener; main: Listener } {
+    const all = Object.assign(new Listener(), { takesLayers: true as const })
+    hub.subscribe(all)
+    return { all, main: listen(hub) }
+  }
+
+  test('a subscriber gets the main one alone, unless it takes all', () => {
+    const hub = new Hub()
+    const { all, main } = listening(hub)
+    hub.tracks([large, small, audio])
+    const frames = [of('0', key()), of('1', key()), audioFrame(), of('1', delta()), of('0', delta())]
+    feed(hub, ...frames)
+    expect(all.got).toEqual([[large, small, audio], ...frames])
+    expect(main.got).toEqual([[video(1), audio], ...frames.filter(({ layer: name }) => name !== '1')])
+    // A keyframe of another layer is no place to begin.
+    feed(hub, of('1', key()))
+    expect(listen(hub).got).toEqual(main.got)
+    expect(listening(hub).all.got).toEqual([[large, small, audio], ...main.got.slice(1)])
+  })
+
+  test('one that comes, and the names that come with it, interrupt no subscriber', () => {
+    const hub = new Hub()
+    const { all, main } = listening(hub)
+    hub.tracks([video(1), audio])
+    feed(hub, key())
+    hub.tracks([large, small, audio])
+    const rest = feed(hub, of('0', delta()), of('1', key()))
+    expect(all.got.slice(2)).toEqual([[large, small, audio], ...rest])
+    expect(main.got.slice(2)).toEqual(rest.slice(0, 1))
+  })
+
+  test('another main one begins for all with its keyframe', () => {
+    const hub = new Hub()
+    const { all, main } = listening(hub)
+    hub.tracks([large, small])
+    feed(hub, of('0', key()))
+    hub.tracks([small, large])
+    feed(hub, of('0', delta()), of('1', delta()))
+    const rest = feed(hub, of('1', key()), of('0', delta()))
+    expect(main.got.slice(2)).toEqual([[video(2)], ...rest.slice(0, 1)])
+    expect(all.got.slice(2)).toEqual([[small, large], ...rest])
+  })
+})

@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { type Message, MESSAGE, writeMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
+import { PACKET, packetTypeOf } from '../media/rtmp/enhanced.ts'
 
 /** Of a frame that follows the last one when a recording begins again. */
 const FRAME_MS = 40
@@ -67,11 +68,11 @@ export class RtmpPublisher {
 }
 
 /** A frame of H.264 or AAC has this second byte; the configuration of a track has 0, and the end of a recording 2. */
-const isFrame = ({ type, payload }: Message): boolean =>
-  type !== MESSAGE.data && (isEnhanced(type, payload) ? isEnhancedFrame(payload) : payload[1] === 1)
+const isFrame = (tag: Message): boolean =>
+  tag.type !== MESSAGE.data && (isEnhanced(tag.type, tag.payload) ? isEnhancedFrame(tag) : tag.payload[1] === 1)
 const isEnd = ({ type, payload }: Message): boolean => type === MESSAGE.video && payload[1] === 2
 
 const isEnhanced = (type: number, payload: Buffer): boolean =>
   type === MESSAGE.video ? payload.readUInt8(0) >= 0x80 : payload.readUInt8(0) >> 4 === 9
-/** CodedFrames or CodedFramesX. */
-const isEnhancedFrame = (payload: Buffer): boolean => [1, 3].includes(payload.readUInt8(0) & 0x0f)
+const isEnhancedFrame = (tag: Message): boolean =>
+  [PACKET.frames, PACKET.framesX].some((type) => type === packetTypeOf(tag))

@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { validateHls } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages, ofTrack, PACKET, packetTypeOf } from '../media/rtmp/enhanced.ts'
 import { endChildren, pushTones, TONE_PID, TONES } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
@@ -81,5 +85,35 @@ test('viewers of a channel choose from the audio tracks that its SRT ingest list
   expect(await Promise.all(['0:a:0', '0:a:1'].map((stream) => toneOf(url, stream)))).toEqual([TONES[2], TONES[0]])
   const report = await validateHls({ url, seconds: 60, graceSeconds: 6, isEnough: ({ seen }) => seen.segments >= 16 })
   expect(report.violations.map(lineOf).filter((line) => !line.includes('Content-Encoding'))).toEqual([])
+  await live.v2('POST', `/channels/${made.id}/stop`)
+})
+
+test('an ingest over enhanced RTMP lists them by their track ids', async () => {
+  const tracks = {
+    audio: [
+      { pid: 3, language: 'en', label: 'English' },
+      { pid: 0, language: 'de', label: 'Deutsch' },
+    ],
+  }
+  const ingests = [{ name: 'Studio', type: 'rtmp-push', tracks, engines: [{ name: 'Main' }] }]
+  const made = await live.made('POST', '/channels', { name: 'RTMP', ingests, distributions: [{ name: 'Web' }] })
+  await live.made('POST', `/channels/${made.id}/start`)
+  const [main, further] = await Promise.all([
+    encoded({ video: 'h264', audio: 'aac', seconds: 4, size: '160x90', gop: 25 }),
+    encoded({ audio: 'aac', seconds: 4 }),
+  ])
+  const sent = [...enhancedMessages(main), ...enhancedMessages(further).map((one) => ofTrack(3, one))]
+  const isStart = (one: (typeof sent)[number]): boolean => packetTypeOf(one) === PACKET.start
+  const frames = sent.filter((one) => !isStart(one)).toSorted((a, b) => a.timestamp - b.timestamp)
+  const address = `rtmp://127.0.0.1:${live.running.rtmpPort}/live/${made.ingests[0].streamKey}`
+  const publisher = await RtmpPublisher.start(address, systemClock, [...sent.filter(isStart), ...frames])
+  const url = `${live.running.base}/v2/distributions/${made.distributions[0].id}/hls/main.m3u8`
+  await until(async () => (await fetch(url)).ok, 'a playlist of the channel')
+  const names = [...(await (await fetch(url)).text()).matchAll(/^#EXT-X-MEDIA:.*NAME="([^"]+)",LANGUAGE="([^"]+)"/gm)]
+  expect(names.map((found) => found.slice(1))).toEqual([
+    ['English', 'en'],
+    ['Deutsch', 'de'],
+  ])
+  publisher.end()
   await live.v2('POST', `/channels/${made.id}/stop`)
 })

@@ -5,18 +5,17 @@ import { INGEST_FACTS, INGEST_TYPES, type IngestAudio, type IngestType } from '.
 
 /** Of one ingest. */
 const TRACKS_MAX = 12
-/** Those that a transport stream has for media (ISO/IEC 13818-1 section 2.4.3.3). */
-const PIDS = { min: 16, max: 8190 } as const
 const LANGUAGE_MAX = 35
 const LABEL_MAX = 64
 
 /** Types of ingests whose sources have several audio tracks. */
-const TYPES = INGEST_TYPES.filter((type) => INGEST_FACTS[type].hasPids)
+const TYPES = INGEST_TYPES.filter((type) => INGEST_FACTS[type].audioNumbers !== null)
+const NUMBERS = INGEST_TYPES.flatMap((type) => INGEST_FACTS[type].audioNumbers ?? [])
+const NUMBER_MAX = Math.max(...NUMBERS.map(({ max }) => max))
+const WHAT = [...new Set(NUMBERS.map(({ what, min, max }) => `its ${what} (${min} to ${max})`))].join(', or ')
 
 const audioTrackFields = () => ({
-  pid: optional(
-    wholeField(PIDS.min, PIDS.max, 'Of the track in the transport stream; needed with more than one track.'),
-  ),
+  pid: optional(wholeField(0, NUMBER_MAX, `The number of the track: ${WHAT}; needed with more than one track.`)),
   language: textField(LANGUAGE_MAX, 'A tag of RFC 5646, such as `en` or `pt-BR`.'),
   label: textField(LABEL_MAX, 'What players show. Each track has its own.'),
 })
@@ -30,7 +29,7 @@ export const tracksField = () =>
       { audio: optional(Type.Array(AudioTrackBody, { maxItems: TRACKS_MAX })) },
       {
         ...closed,
-        description: `The audio tracks that viewers choose from, the default first; of ${TYPES.join(' and ')}. None: the first one of the source.`,
+        description: `The audio tracks that viewers choose from, the default first; of ${TYPES.join(', ')}. None: the first one of the source.`,
       },
     ),
   )
@@ -62,8 +61,17 @@ const UNQUOTABLE = /["\p{Cc}]/u
 
 /** Adds a problem if a source of this type cannot have these tracks. */
 export function checkAudioTracks(body: Body, type: IngestType, tracks: readonly IngestAudio[]): void {
-  if (tracks.length === 0 || INGEST_FACTS[type].hasPids) return
-  body.problems.add(`${body.at}tracks`, `${type} has one audio track; several are for ${TYPES.join(' and ')}`)
+  const { audioNumbers } = INGEST_FACTS[type]
+  if (tracks.length === 0) return
+  if (audioNumbers === null)
+    return body.problems.add(`${body.at}tracks`, `${type} has one audio track; several are for ${TYPES.join(', ')}`)
+  const { what, min, max } = audioNumbers
+  for (const [index, { pid }] of tracks.entries())
+    if (pid !== null && (pid < min || pid > max))
+      body.problems.add(
+        `${body.at}tracks.audio[${index}].pid`,
+        `must be the ${what}: a whole number from ${min} to ${max}`,
+      )
 }
 
 /** As records have it. */

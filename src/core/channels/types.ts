@@ -44,19 +44,23 @@ export interface Channel extends ChannelRules {
 interface IngestFacts {
   readonly protocol: string
   readonly hasPassphrase: boolean
-  /** Its media is a transport stream, whose tracks have PIDs. */
-  readonly hasPids: boolean
+  /** What tells the audio tracks of a source apart: what it is, and the numbers that it may have. Null: a source has one. */
+  readonly audioNumbers: { readonly what: string; readonly min: number; readonly max: number } | null
   /** Of the URLs that Sluice dials, each of which `core/pulls/source.ts` has with how it is dialled; empty: the source pushes. */
   readonly schemes: readonly string[]
 }
 
-const PLAIN = { hasPassphrase: false, hasPids: false } as const
-const SRT = { protocol: 'srt', hasPassphrase: true, hasPids: true } as const
+/** Those that a transport stream has for media (ISO/IEC 13818-1 section 2.4.3.3). */
+const PIDS = { what: 'PID in the transport stream', min: 16, max: 8190 } as const
+const TRACK_IDS = { what: 'trackId of enhanced RTMP', min: 0, max: 255 } as const
+const PLAIN = { hasPassphrase: false, audioNumbers: null } as const
+const RTMP = { protocol: 'rtmp', hasPassphrase: false, audioNumbers: TRACK_IDS } as const
+const SRT = { protocol: 'srt', hasPassphrase: true, audioNumbers: PIDS } as const
 
 /** How a source can reach an engine in this version. */
 export const INGEST_FACTS = {
-  'rtmp-push': { protocol: 'rtmp', ...PLAIN, schemes: [] },
-  'rtmp-pull': { protocol: 'rtmp', ...PLAIN, schemes: ['rtmp:', 'rtmps:'] },
+  'rtmp-push': { ...RTMP, schemes: [] },
+  'rtmp-pull': { ...RTMP, schemes: ['rtmp:', 'rtmps:'] },
   'srt-push': { ...SRT, schemes: [] },
   'srt-pull': { ...SRT, schemes: ['srt:'] },
   'rtsp-pull': { protocol: 'rtsp', ...PLAIN, schemes: ['rtsp:', 'rtsps:'] },

@@ -27,7 +27,7 @@ export const SOURCE_FIGURES = {
   packetsGivenUp: 'Share of packets that did not come again in time either, in the last ten seconds. SRT.',
   jitterMs: 'How unevenly packets come (RFC 3550 section 6.4.1). WHIP.',
   roundTripMs: 'To the publisher and back. WHIP: known when a lost packet has come again.',
-  layers: 'Layers of simulcast that come now. WHIP.',
+  layers: 'Layers of the video that come now, where there are several. WHIP, enhanced RTMP.',
 } as const satisfies Record<string, string>
 
 export type SourceFigure = keyof typeof SOURCE_FIGURES

@@ -145,10 +145,12 @@ interface BroadcastOptions {
 
 /** The media of a session that is taken. The feed goes on the air with its first tracks. */
 class Broadcast implements FrameSink {
-  /** Video frames so far. */
+  readonly takesLayers = true
+  /** Frames of the main layer of the video so far. */
   frames = 0
   readonly #parts: IngestParts
   readonly #of: BroadcastOptions
+  #mainLayer: string | undefined
   #began = false
   #leftOutSinceUs: number | null = null
 
@@ -161,6 +163,7 @@ class Broadcast implements FrameSink {
     const { without, hub, session } = this.#of
     const tracks = all.filter(({ kind }) => kind !== without)
     if (tracks.length === 0) return
+    this.#mainLayer = tracks.find((track) => track.kind === 'video')?.layer
     hub.tracks(tracks)
     this.#of.meter.tracks(tracks)
     noteTracks(this.#parts.ctx, session.id, tracks)
@@ -172,8 +175,8 @@ class Broadcast implements FrameSink {
   frame(frame: Parameters<FrameSink['frame']>[0]): void {
     const { without, hub, pace, meter } = this.#of
     if (frame.kind === without) return this.#leftOut(frame.timeUs)
-    if (frame.kind === 'video') this.frames += 1
     const nowMs = this.#parts.ctx.clock.monotonic()
+    if (frame.layer === this.#mainLayer && frame.kind === 'video') this.frames += 1
     pace.came(frame.decodeTimeUs / 1000, nowMs)
     meter.frame(frame, nowMs)
     hub.frame(frame)

@@ -45,7 +45,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
     return {
       ok: true,
       sink: take(id, (why) => connection.cut(why)),
-      audioPids: ingest.audio.map(({ pid }) => pid),
+      audioNumbers: ingest.audio.map(({ pid }) => pid),
       bytes: (bytesIn, link) => metered.received(bytesIn, link),
       ended: (reason) => {
         forget()

@@ -11,6 +11,7 @@ import {
 } from '../frame.ts'
 import { isInWebRtc } from '../codecs/inWebRtc.ts'
 import { Hub } from '../hub.ts'
+import { areSameTracks, isOfMain, withoutLayers } from '../layers.ts'
 import { Reordering } from '../reordering.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
@@ -33,7 +34,7 @@ export interface WebRtcMediaOptions {
 
 /** Its sources convert while they have subscribers. They end with the source, or when they are stopped. */
 export interface WebRtcMedia {
-  /** H.264 without B-frames, and Opus. */
+  /** H.264 without B-frames, in all layers if nothing has to be encoded, and Opus. */
   readonly media: RestingSource
   /** Video of another codec as it is, and Opus. Without any tracks where there is no such video, or WebRTC cannot carry it. */
   readonly original: RestingSource
@@ -137,6 +138,7 @@ function announce(source: FrameSource, form: Form, listener: (tracks: readonly T
   const reordering = new Reordering()
   let all: readonly TrackInfo[] = []
   let video: VideoTrack | undefined
+  let layers: readonly VideoTrack[] = []
   let [mayPass, isShown] = [false, false]
   // What viewers can do without is announced when frames have shown that it can be carried.
   const look = (frame?: Frame): boolean => {
@@ -147,19 +149,22 @@ function announce(source: FrameSource, form: Form, listener: (tracks: readonly T
     const shown = isShown || form.otherwise === 'transcoded' ? video : undefined
     const audio = (shown !== undefined || form.otherwise !== 'nothing') && all.some(({ kind }) => kind === 'audio')
     const sent = form.otherwise === 'transcoded' ? shown && asH264(shown) : shown
-    listener([...(sent === undefined ? [] : [sent]), ...(audio ? [OPUS] : [])])
+    const beside = sent === undefined || sent !== video ? [] : layers
+    listener([...(sent === undefined ? [] : [sent]), ...beside, ...(audio ? [OPUS] : [])])
   }
   return source.subscribe({
+    takesLayers: true,
     tracks: (tracks) => {
       all = tracks
-      video = tracks.find((track) => track.kind === 'video')
+      ;[video, ...layers] = tracks.filter((track) => track.kind === 'video')
+      layers = layers.filter((track) => form.passes(track))
       mayPass = video !== undefined && form.passes(video)
       reordering.tracks(tracks)
       isShown = look()
       notify()
     },
     frame: (frame) => {
-      if (form.otherwise === 'transcoded' || !mayPass) return
+      if (form.otherwise === 'transcoded' || !mayPass || !isOfMain(frame, video?.layer)) return
       const before = isShown
       isShown = look(frame)
       if (isShown !== before) notify()
@@ -172,12 +177,20 @@ function announce(source: FrameSource, form: Form, listener: (tracks: readonly T
 const asH264 = (track: VideoTrack): VideoTrack =>
   isH264(track) ? track : { ...track, codec: 'h264', config: new Uint8Array() }
 
+/** A layer beside the main one. */
+interface OtherLayer {
+  readonly track: VideoTrack
+  readonly reordering: Reordering
+}
+
 const B_FRAMES = 'a publisher sends B-frames, which WebRTC cannot carry; set them to 0'
+const B_FRAMES_OF_LAYER = 'a publisher sends B-frames in a layer, which viewers over WebRTC do not get; set them to 0'
 const OTHER_CODEC = 'a publisher sends video that becomes H.264 for viewers over WebRTC without its codec'
 
 type VideoMode = 'unknown' | 'copied' | Form['otherwise']
 
 class Converter implements FrameSink {
+  readonly takesLayers = true
   readonly media = new Hub()
   readonly #options: WebRtcMediaOptions
   readonly #form: Form
@@ -186,9 +199,13 @@ class Converter implements FrameSink {
   readonly #step: InStep
   /** False while the source replays its cached frames. Video begins with them; audio from then would only be late. */
   isLive = false
+  #main: readonly TrackInfo[] = []
+  /** Of the main layer. */
   #video: VideoTrack | null = null
-  /** The video track that viewers get; null until it is known. */
+  /** The video track of the conversion; null until it is known. */
   #sentVideo: VideoTrack | null = null
+  /** By their names. Viewers get them beside video that is copied. */
+  #layers: ReadonlyMap<string | undefined, OtherLayer> = new Map()
   #hasAudio = false
   #isOpus = false
   #videoMode: VideoMode = 'unknown'
@@ -212,8 +229,24 @@ class Converter implements FrameSink {
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
+    const [video = null, ...layers] = tracks.filter((track) => track.kind === 'video')
+    const main = withoutLayers(tracks)
+    const isMainNew = !areSameTracks(this.#main, main)
+    this.#main = main
+    this.#video = video
+    this.#layers = new Map(layers.filter(this.#form.passes).map((track) => [track.layer, this.#layerOf(track)]))
+    if (isMainNew) this.#begin(tracks)
+    else if (this.#videoMode === 'copied') this.#notifyTracks()
+  }
+
+  #layerOf(track: VideoTrack): OtherLayer {
+    const reordering = this.#layers.get(track.layer)?.reordering ?? new Reordering()
+    reordering.tracks([track])
+    return { track, reordering }
+  }
+
+  #begin(tracks: readonly TrackInfo[]): void {
     const audio = tracks.find((track) => track.kind === 'audio')
-    this.#video = tracks.find((track) => track.kind === 'video') ?? null
     this.#sentVideo = null
     this.#videoMode = 'unknown'
     this.#first = null
@@ -225,7 +258,8 @@ class Converter implements FrameSink {
   }
 
   frame(frame: Frame): void {
-    if (frame.kind === 'video') this.#videoFrame(frame)
+    if (!isOfMain(frame, this.#video?.layer)) this.#layerFrame(frame)
+    else if (frame.kind === 'video') this.#videoFrame(frame)
     else if (this.isLive && this.#isOpus) this.media.frame(frame)
     else if (this.isLive) this.#audio.frame(frame)
   }
@@ -254,6 +288,15 @@ class Converter implements FrameSink {
     this.#passVideo(frame)
   }
 
+  #layerFrame(frame: Frame): void {
+    const layer = this.#layers.get(frame.layer)
+    if (layer === undefined || this.#videoMode !== 'copied') return
+    if (layer.reordering.look(frame) !== 'yes') return this.#step.video(frame)
+    this.#options.log.warn({ name: this.#options.name, layer: frame.layer }, B_FRAMES_OF_LAYER)
+    this.#layers = new Map([...this.#layers].filter(([name]) => name !== frame.layer))
+    this.#notifyTracks()
+  }
+
   #passVideo(frame: Frame): void {
     if (this.#videoMode === 'copied') this.#step.video(frame)
     if (this.#videoMode === 'transcoded') this.#videoFrames.frame(frame)
@@ -264,7 +307,7 @@ class Converter implements FrameSink {
     const { passes, otherwise } = this.#form
     const isCarried = this.#video !== null && passes(this.#video)
     this.#videoMode = isCarried && !reordered ? 'copied' : otherwise
-    this.#sentVideo = this.#videoMode === 'copied' ? this.#video : null
+    this.#sentVideo = null
     const fields = { name, codec: this.#video?.codec, video: this.#videoMode }
     if (this.#videoMode !== 'copied' && otherwise !== 'nothing') log.warn(fields, isCarried ? B_FRAMES : OTHER_CODEC)
     if (this.#videoMode === 'transcoded' && this.#video) this.#videoFrames.track(this.#video)
@@ -273,8 +316,11 @@ class Converter implements FrameSink {
 
   #notifyTracks(): void {
     const audio = this.#hasAudio ? [OPUS] : []
+    const isCopied = this.#videoMode === 'copied'
+    const video = isCopied ? this.#video : this.#sentVideo
+    const layers = isCopied ? [...this.#layers.values()].map(({ track }) => track) : []
     this.#step.flush()
-    this.media.tracks(this.#sentVideo === null ? audio : [this.#sentVideo, ...audio])
+    this.media.tracks([...(video === null ? [] : [video]), ...layers, ...audio])
   }
 
   #audioBegins(): (output: Buffer) => void {

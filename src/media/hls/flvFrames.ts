@@ -28,9 +28,9 @@ export class FlvFrames {
 
   #take({ type, timestamp, payload }: Message): void {
     if (type !== MESSAGE.video && type !== MESSAGE.audio) return
-    const parsed = type === MESSAGE.video ? parseVideo(payload) : parseAudio(payload)
-    if (!parsed.ok) return
-    const media = parsed.value
+    const [part] = type === MESSAGE.video ? parseVideo(payload) : parseAudio(payload)
+    if (part?.read.ok !== true) return
+    const media = part.read.value
     if (media.kind === 'track') return this.#addTrack(media.track)
     if (media.kind === 'ignored' || this.#tracks.length < this.#expected.length) return
     const timeMs = this.#timeMs(timestamp)

@@ -1,5 +1,6 @@
 import type { SourceReading } from '../../core/streams/source.ts'
 import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
+import { isOfMain } from '../layers.ts'
 import { Lags } from './lags.ts'
 import { type LevelFigures, LevelMeter, SILENT_LEVEL } from './levelMeter.ts'
 import { LinkMeter, type LinkTotals } from './linkMeter.ts'
@@ -11,11 +12,14 @@ const SLICE_MS = 1000
 /** A minute of slices. */
 const SLICES = 60
 
-type MeasuredFrame = Pick<Frame, 'kind' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump'> & { readonly data: Uint8Array }
+/** A layer without frames for this long does not come now. */
+const LAYER_MS = 2000
+
+type MeasuredFrame = Pick<Frame, 'kind' | 'layer' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump' | 'data'>
 
 /**
- * Measures the media of one publisher as it comes in, in slices of a second. Costs some comparisons for each frame, and the first
- * bytes of each packet of audio.
+ * Measures the media of one publisher as it comes in, in slices of a second; of video in layers the main one. Costs some
+ * comparisons for each frame, and the first bytes of each packet of audio.
  */
 export class SourceMeter {
   readonly #video = new VideoMeter(SLICES)
@@ -30,6 +34,9 @@ export class SourceMeter {
   #profile: VideoProfile = {}
   #audioTrack: AudioTrack | null = null
   #hasVideo = false
+  #mainLayer: string | undefined
+  /** When the latest frame of each layer came, by their names, where there are several. */
+  readonly #layers = new Map<string, number>()
   #jumpsNow = 0
   #slicedAtMs: number | null = null
   /** The time of the last sound, and of the last packet, microseconds; null: not known. */
@@ -39,6 +46,7 @@ export class SourceMeter {
   tracks(tracks: readonly TrackInfo[]): void {
     const video = tracks.find((track): track is VideoTrack => track.kind === 'video')
     this.#hasVideo = video !== undefined
+    this.#mainLayer = video?.layer
     if (video !== undefined && video.config.length > 0) this.#profile = videoProfileOf(video)
     this.#audioTrack = tracks.find((track): track is AudioTrack => track.kind === 'audio') ?? null
   }
@@ -47,6 +55,8 @@ export class SourceMeter {
   frame(frame: MeasuredFrame, nowMs: number): void {
     this.#slicedAtMs ??= nowMs
     if (nowMs - this.#slicedAtMs >= SLICE_MS) this.#slice(nowMs)
+    if (frame.layer !== undefined) this.#layers.set(frame.layer, nowMs)
+    if (!isOfMain(frame, this.#mainLayer)) return
     if (frame.isJump === true) this.#jumped()
     this.#lags[frame.kind].came(frame.decodeTimeUs / 1000, nowMs)
     if (frame.kind === 'video') this.#video.frame(frame)
@@ -85,6 +95,7 @@ export class SourceMeter {
       ...(behindMs !== null && { behindMs: Math.round(behindMs) }),
       clockJumps: this.#jumps.reduce((sum, jumps) => sum + jumps, 0),
       ...this.#link.figures(),
+      ...(this.#layers.size > 0 && { layers: this.#layers.size }),
     }
   }
 
@@ -106,6 +117,7 @@ export class SourceMeter {
 
   #slice(nowMs: number): void {
     this.#slicedAtMs = nowMs
+    for (const [name, atMs] of this.#layers) if (nowMs - atMs > LAYER_MS) this.#layers.delete(name)
     this.#video.slice(this.#profile.declaredFrameRate ?? null)
     this.#lags.video.slice()
     this.#lags.audio.slice()

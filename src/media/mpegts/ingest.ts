@@ -28,7 +28,7 @@ export interface TsIngestOptions {
   /** Something is left out or mended; a sentence for the operator of the publisher, one of a few. */
   readonly leftOut: (what: string) => void
   /** Of the audio tracks that are taken; null: the first of the program. None: that one alone. */
-  readonly audioPids?: readonly (number | null)[] | undefined
+  readonly audioNumbers?: readonly (number | null)[] | undefined
 }
 
 /** What names the track of a frame. */
@@ -53,7 +53,7 @@ const SUPPORTED = { video: 'H.264 or HEVC', audio: 'AAC or Opus' } as const
 /**
  * Turns an MPEG transport stream into tracks and frames. Reports tracks with the first frame that needs them, audio only
  * after the video that the program has, and the first frames with the audio that it has. Leaves out what is damaged, and goes on with what follows.
- * The audio tracks have the indexes of their PIDs in `audioPids`; one that the program has no more is no track any more.
+ * The audio tracks have the indexes of their PIDs in `audioNumbers`; one that the program has no more is no track any more.
  */
 export class TsIngest implements TsHandler {
   readonly #sink: FrameSink
@@ -114,13 +114,13 @@ export class TsIngest implements TsHandler {
   }
 
   #chooseAudio(streams: readonly TsStream[]): readonly TsStream[] {
-    const { audioPids = [] } = this.#options
-    const indexed = (audioPids.length > 0 ? audioPids : [null]).map((pid) =>
+    const { audioNumbers = [] } = this.#options
+    const indexed = (audioNumbers.length > 0 ? audioNumbers : [null]).map((pid) =>
       pid === null ? this.#firstOf('audio', streams) : this.#audioOf(pid, streams),
     )
     this.#indexes.clear()
     for (const [index, [stream]] of indexed.entries()) if (stream !== undefined) this.#indexes.set(stream.pid, index)
-    if (audioPids.length > 1) this.#forgetAudioBut([...this.#indexes.values()])
+    if (audioNumbers.length > 1) this.#forgetAudioBut([...this.#indexes.values()])
     return indexed.flat()
   }
 

@@ -341,7 +341,8 @@ export class RtmpConnection {
   /** When the publisher left meanwhile, reports the end at once. */
   #admit(answer: Admitted): void {
     const { clock } = this.#options
-    this.#publication = new RtmpPublication(answer, { clock, leftOut: (what) => this.#leftOut(what) })
+    const { audioNumbers } = answer
+    this.#publication = new RtmpPublication(answer, { clock, audioNumbers, leftOut: (what) => this.#leftOut(what) })
     if (this.#state !== 'deciding') return this.#reportEnd()
     this.#state = 'publishing'
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../base/result.ts'
+import { ok, type Result } from '../../base/result.ts'
 import { alternatives } from '../codecs/codecs.ts'
 import { type AudioTrack, rtpAudioTrack } from '../frame.ts'
 import {
@@ -9,9 +9,17 @@ import {
   parseOpusConfig,
   parseVpConfig,
 } from './configurations.ts'
-import { damaged, type FlvPayload, type FlvProblem, IGNORED, unsupported } from './flvPayload.ts'
+import {
+  damaged,
+  type FlvPart,
+  type FlvPayload,
+  type FlvProblem,
+  IGNORED,
+  ofOnlyTrack,
+  unsupported,
+} from './flvPayload.ts'
 
-/** Messages of enhanced RTMP (Veovera, version 2), whose codec is a fourcc. Sluice takes the first track of each kind. */
+/** Messages of enhanced RTMP (Veovera, version 2), whose codec is a fourcc. They may be of several tracks. */
 
 type Kind = 'video' | 'audio'
 type Parsed = Result<FlvPayload, FlvProblem>
@@ -67,18 +75,22 @@ const PACKET = {
   modEx: 7,
 } as const
 const MULTITRACK: Readonly<Record<Kind, number>> = { video: 6, audio: 5 }
-const ONE_TRACK = 0
+/** How the tracks of a message lie in it. */
+const MULTITRACK_TYPE = { oneTrack: 0, manyTracks: 1, manyTracksManyCodecs: 2 } as const
+/** More of one kind than a message has from any publisher. */
+const MAX_TRACKS = 16
 const COMMAND_FRAME = 5
 const KEYFRAME = 1
 
-/** Reads a video message of enhanced RTMP. The refusal names what is not supported, and what to send instead. */
-export function parseEnhancedVideo(payload: Buffer): Parsed {
+/** Reads a video message of enhanced RTMP. A refusal names what is not supported, and what to send instead. */
+export function parseEnhancedVideo(payload: Buffer): FlvPart[] {
   const first = payload.readUInt8(0)
   const frameType = (first >> 4) & 7
-  if (frameType === COMMAND_FRAME && (first & 0x0f) !== PACKET.metadata) return ok(IGNORED)
-  const read = readHeader(payload, 'video')
-  if (!read.ok) return read
-  const { type, fourcc, body, offsetUs } = read.value
+  if (frameType === COMMAND_FRAME && (first & 0x0f) !== PACKET.metadata) return ofOnlyTrack(ok(IGNORED))
+  return readParts(payload, 'video', (packet) => readVideo(packet, frameType === KEYFRAME))
+}
+
+function readVideo({ type, fourcc, body, offsetUs }: Packet, key: boolean): Parsed {
   const codec = VIDEO[fourcc]
   if (codec === undefined) return unknown('video', fourcc)
   if (type === PACKET.videoMpegTsStart)
@@ -90,15 +102,13 @@ export function parseEnhancedVideo(payload: Buffer): Parsed {
   if (hasComposition && body.length < 3) return cutShort('video')
   const compositionMs = hasComposition ? body.readIntBE(0, 3) : 0
   const data = hasComposition ? body.subarray(3) : body
-  if (data.length === 0) return ok(IGNORED)
-  return ok({ kind: 'video', key: frameType === KEYFRAME, compositionMs, data, offsetUs })
+  return data.length === 0 ? ok(IGNORED) : ok({ kind: 'video', key, compositionMs, data, offsetUs })
 }
 
-/** Reads an audio message of enhanced RTMP. The refusal names what is not supported, and what to send instead. */
-export function parseEnhancedAudio(payload: Buffer): Parsed {
-  const read = readHeader(payload, 'audio')
-  if (!read.ok) return read
-  const { type, fourcc, body, offsetUs } = read.value
+/** Reads an audio message of enhanced RTMP, as `parseEnhancedVideo` does. */
+export const parseEnhancedAudio = (payload: Buffer): FlvPart[] => readParts(payload, 'audio', readAudio)
+
+function readAudio({ type, fourcc, body, offsetUs }: Packet): Parsed {
   const codec = AUDIO[fourcc]
   if (codec === undefined) return unknown('audio', fourcc)
   if (body.length === 0) return ok(IGNORED)
@@ -108,6 +118,7 @@ export function parseEnhancedAudio(payload: Buffer): Parsed {
   return ok({ kind: 'audio', data: body, offsetUs, ...codec.described })
 }
 
+/** What a message has of a track: its type, and what lies behind its header. */
 interface Packet {
   readonly type: number
   readonly fourcc: string
@@ -116,33 +127,63 @@ interface Packet {
 }
 
 const FOURCC_BYTES = 4
+const SIZE_BYTES = 3
 
-/** Reads everything before the body of the first track. */
-function readHeader(payload: Buffer, kind: Kind): Result<Packet, FlvProblem> {
-  const modified = readModifiers(payload)
-  if (modified === null) return cutShort(kind)
-  let { type, at } = modified
-  const isMultitrack = type === MULTITRACK[kind]
-  if (isMultitrack) {
-    const types = payload[at++] ?? 0
-    type = types & 0x0f
-    if (types >> 4 !== ONE_TRACK)
-      return unsupported(`A message with several ${kind} tracks is not supported; send one track`)
-  }
-  const end = at + FOURCC_BYTES + (isMultitrack ? 1 : 0)
-  if (payload.length < end) return cutShort(kind)
-  if (isMultitrack && payload.readUInt8(end - 1) > 0) return further(kind)
-  const fourcc = payload.toString('latin1', at, at + FOURCC_BYTES)
-  return ok({ type, fourcc, body: payload.subarray(end), offsetUs: modified.offsetUs })
+function readParts(payload: Buffer, kind: Kind, read: (packet: Packet) => Parsed): FlvPart[] {
+  const head = readModifiers(payload)
+  if (head === null) return ofOnlyTrack(cutShort(kind))
+  const { type, at, offsetUs } = head
+  if (type === MULTITRACK[kind]) return readTracks(payload, kind, head, read)
+  if (payload.length < at + FOURCC_BYTES) return ofOnlyTrack(cutShort(kind))
+  const [fourcc, body] = [fourccAt(payload, at), payload.subarray(at + FOURCC_BYTES)]
+  return ofOnlyTrack(read({ type, fourcc, body, offsetUs }))
 }
+
+/**
+ * The tracks of a message, up to the first that is cut short. Their id follows the fourcc, which is one for all unless each has
+ * its own; where there may be several, their size follows the id.
+ */
+function readTracks(payload: Buffer, kind: Kind, head: Head, read: (packet: Packet) => Parsed): FlvPart[] {
+  const types = payload[head.at] ?? 0
+  const [form, type] = [types >> 4, types & 0x0f]
+  if (form > MULTITRACK_TYPE.manyTracksManyCodecs)
+    return ofOnlyTrack(unsupported(`A message with ${kind} tracks in form ${form} is not supported; send OneTrack`))
+  const hasOwnFourccs = form === MULTITRACK_TYPE.manyTracksManyCodecs
+  const hasSizes = form !== MULTITRACK_TYPE.oneTrack
+  const shared = hasOwnFourccs ? '' : fourccAt(payload, head.at + 1)
+  const parts: FlvPart[] = []
+  let at = head.at + 1 + (hasOwnFourccs ? 0 : FOURCC_BYTES)
+  do {
+    const fourcc = hasOwnFourccs ? fourccAt(payload, at) : shared
+    if (hasOwnFourccs) at += FOURCC_BYTES
+    const trackId = payload[at++] ?? 0
+    const from = hasSizes ? at + SIZE_BYTES : at
+    if (from > payload.length) return [...parts, ...ofOnlyTrack(cutShort(kind))]
+    const end = hasSizes ? from + payload.readUIntBE(at, SIZE_BYTES) : payload.length
+    if (end > payload.length) return [...parts, ...ofOnlyTrack(cutShort(kind))]
+    parts.push({ trackId, read: read({ type, fourcc, body: payload.subarray(from, end), offsetUs: head.offsetUs }) })
+    at = end
+  } while (at < payload.length && parts.length < MAX_TRACKS)
+  return parts
+}
+
+const fourccAt = (payload: Buffer, at: number): string => payload.toString('latin1', at, at + FOURCC_BYTES)
 
 const MOD_EX_NANOSECONDS = 0
 /** A size of 256 has its real value behind it. */
 const MOD_EX_LONG = 256
 const NANOSECONDS_MAX = 999_999
 
+/** What all tracks of a message share. */
+interface Head {
+  readonly type: number
+  /** Where the rest of the message begins. */
+  readonly at: number
+  readonly offsetUs: number
+}
+
 /** Reads the extensions in front of the packet type; unknown ones are passed over. Null: one is cut short. */
-function readModifiers(payload: Buffer): { type: number; at: number; offsetUs: number } | null {
+function readModifiers(payload: Buffer): Head | null {
   let [type, at, offsetUs] = [payload.readUInt8(0) & 0x0f, 1, 0]
   while (type === PACKET.modEx) {
     let size = (payload[at++] ?? 0) + 1
@@ -164,9 +205,6 @@ function readModifiers(payload: Buffer): { type: number; at: number; offsetUs: n
 
 const cutShort = (kind: Kind): Result<never, FlvProblem> =>
   damaged(`${kind === 'video' ? 'A video' : 'An audio'} message is cut short`)
-
-const further = (kind: Kind): Result<never, FlvProblem> =>
-  err({ kind: 'further', text: `The publisher sends several ${kind} tracks; only the first one is taken` })
 
 function unknown(kind: Kind, fourcc: string): Result<never, FlvProblem> {
   const name = /^[\w.-]{4}$/.test(fourcc) ? fourcc : 'of enhanced RTMP'

@@ -2,7 +2,15 @@ import { ok, type Result } from '../../base/result.ts'
 import { lengthPrefixed } from '../codecs/nalUnits.ts'
 import { parseAacConfig, parseAvcConfig } from './configurations.ts'
 import { parseEnhancedAudio, parseEnhancedVideo } from './enhanced.ts'
-import { damaged, type FlvPayload, type FlvProblem, IGNORED, unsupported } from './flvPayload.ts'
+import {
+  damaged,
+  type FlvPart,
+  type FlvPayload,
+  type FlvProblem,
+  IGNORED,
+  ofOnlyTrack,
+  unsupported,
+} from './flvPayload.ts'
 
 const AVC = 7
 const AAC = 10
@@ -35,11 +43,15 @@ const AUDIO_NAMES: Readonly<Record<number, string>> = {
   14: 'MP3',
 }
 
-/** Reads a video message. The refusal names an unsupported codec and what to send instead. */
-export function parseVideo(payload: Buffer): Result<FlvPayload, FlvProblem> {
+/** Reads a video message, one part for each of its tracks. A refusal names an unsupported codec and what to send instead. */
+export function parseVideo(payload: Buffer): FlvPart[] {
+  const isEnhanced = ((payload[0] ?? 0) & ENHANCED_VIDEO) !== 0
+  return isEnhanced ? parseEnhancedVideo(payload) : ofOnlyTrack(readPlainVideo(payload))
+}
+
+function readPlainVideo(payload: Buffer): Result<FlvPayload, FlvProblem> {
   const first = payload[0]
   if (first === undefined) return ok(IGNORED)
-  if ((first & ENHANCED_VIDEO) !== 0) return parseEnhancedVideo(payload)
   if (first >> 4 === COMMAND_FRAME) return ok(IGNORED)
   const codec = first & 0x0f
   if (codec !== AVC) return unsupported(`Video codec ${VIDEO_NAMES[codec] ?? codec} is not supported; send H.264`)
@@ -52,12 +64,16 @@ export function parseVideo(payload: Buffer): Result<FlvPayload, FlvProblem> {
   return ok({ kind: 'video', key: first >> 4 === 1, compositionMs: payload.readIntBE(2, 3), data })
 }
 
-/** Reads an audio message. The refusal names an unsupported codec and what to send instead. */
-export function parseAudio(payload: Buffer): Result<FlvPayload, FlvProblem> {
+/** Reads an audio message, as `parseVideo` does. */
+export function parseAudio(payload: Buffer): FlvPart[] {
+  const isEnhanced = (payload[0] ?? 0) >> 4 === ENHANCED_AUDIO
+  return isEnhanced ? parseEnhancedAudio(payload) : ofOnlyTrack(readPlainAudio(payload))
+}
+
+function readPlainAudio(payload: Buffer): Result<FlvPayload, FlvProblem> {
   const first = payload[0]
   if (first === undefined) return ok(IGNORED)
   const codec = first >> 4
-  if (codec === ENHANCED_AUDIO) return parseEnhancedAudio(payload)
   const g711 = G711[codec]
   if (g711 !== undefined) return ok(readG711(payload, g711))
   if (codec !== AAC) return unsupported(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)

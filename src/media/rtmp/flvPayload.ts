@@ -23,12 +23,22 @@ interface FlvData {
 
 /** What is wrong with a message, in a sentence for the operator of the publisher. */
 export interface FlvProblem {
-  /** `damaged`: only this message. `unsupported`: its codec. `further`: a track beside the first one of its kind. */
-  readonly kind: 'damaged' | 'unsupported' | 'further'
+  /** `damaged`: only this message. `unsupported`: its codec. */
+  readonly kind: 'damaged' | 'unsupported'
   readonly text: string
 }
 
+/** What a message has of one track. Most messages are of track 0 alone; with enhanced RTMP one may have several. */
+export interface FlvPart {
+  /** 0 to 255; 0 is also the track of messages that name none. */
+  readonly trackId: number
+  readonly read: Result<FlvPayload, FlvProblem>
+}
+
 export const IGNORED: FlvPayload = { kind: 'ignored' }
+
+/** Of a message that names no track. */
+export const ofOnlyTrack = (read: FlvPart['read']): FlvPart[] => [{ trackId: 0, read }]
 
 export const damaged = (text: string): Result<never, FlvProblem> => err({ kind: 'damaged', text })
 export const unsupported = (text: string): Result<never, FlvProblem> => err({ kind: 'unsupported', text })

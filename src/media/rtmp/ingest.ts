@@ -1,13 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { VideoFormat } from '../codecs/codec.ts'
 import { readFrame } from '../codecs/wholeFrame.ts'
-import type { AudioTrack, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
+import { type AudioTrack, type FrameSink, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
+import { MainLayer } from '../layers.ts'
+import { type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
-import type { FlvPayload } from './flvPayload.ts'
+import type { FlvPart, FlvPayload, FlvProblem } from './flvPayload.ts'
 import type { DeclaredBitrates } from './metadata.ts'
 import { MESSAGE, type Message } from './messages.ts'
-import { type TrackTime, TrackTimes } from '../trackTimes.ts'
+import { VideoLayers } from './videoLayers.ts'
 
 /** What became of a message: it is in the feed, or belongs to it; or it is left out, and the rest goes on. */
 export type Taken = 'media' | 'dropped'
@@ -25,31 +26,39 @@ export interface IngestOptions {
   readonly clock: Pick<Clock, 'monotonic'> | null
   /** Something is left out or mended; a sentence for the operator of the publisher, one of a few. */
   readonly leftOut: (what: string) => void
+  /** Of the audio tracks that are taken, in the order of their indexes; null, and the default: track 0. */
+  readonly audioNumbers?: readonly (number | null)[] | undefined
 }
+
+const FURTHER_AUDIO = 'The publisher sends several audio tracks; only the first one is taken'
+/** Of audio tracks that are not taken. */
+const NOT_TAKEN = -1
+/** What publishers say of bitrates is about this track. */
+const DECLARED_TRACK = 0
 
 const TRUSTED: IngestOptions = { clock: null, leftOut: () => undefined }
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Reports tracks with the first frame that
- * needs them: a publisher sends both configurations before its first frame, so both tracks are reported together. Leaves out
- * what is damaged, and goes on with the next message.
+ * needs them: a publisher sends all configurations before its first frame, so all tracks are reported together. Leaves out
+ * what is damaged, and goes on with the next message. Video tracks are layers; a sink that takes one gets the largest.
  */
 export class RtmpIngest {
   readonly #sink: FrameSink
   readonly #options: IngestOptions
-  #video: VideoTrack | null = null
-  #audio: AudioTrack | null = null
-  /** Null: frames are no NAL units, and keyframes describe the video. */
-  #lengthBytes: number | null = 4
+  readonly #video = new VideoLayers()
+  /** By their indexes. */
+  readonly #audio = new Map<number, AudioTrack>()
   #tracksAreNew = false
   #audioSinceMs: number | null = null
-  readonly #unconfiguredSinceMs = new Map<'video' | 'audio', number>()
+  /** By the names of tracks. */
+  readonly #unconfiguredSinceMs = new Map<string, number>()
   #hasBegun = false
   readonly #times: TrackTimes
   #declared: DeclaredBitrates = {}
 
   constructor(sink: FrameSink, options: IngestOptions = TRUSTED) {
-    this.#sink = sink
+    this.#sink = sink.takesLayers === true ? sink : new MainLayer(sink)
     this.#options = options
     this.#times = new TrackTimes(options.clock)
   }
@@ -59,14 +68,16 @@ export class RtmpIngest {
     this.#declared = bitrates
   }
 
-  /** Refused with a sentence for the person who publishes: the codec of a track that has not begun. */
+  /** Refused with a sentence for the person who publishes: the codec of a track that has not begun, or of several. */
   take({ type, timestamp, payload }: Message): Result<Taken, string> {
-    const kind = type === MESSAGE.video ? 'video' : 'audio'
-    const parsed = kind === 'video' ? parseVideo(payload) : parseAudio(payload)
-    if (parsed.ok) return ok(this.#apply(parsed.value, timestamp))
-    const { kind: problem, text } = parsed.error
-    const hasTrack = (kind === 'video' ? this.#video : this.#audio) !== null
-    return problem === 'unsupported' && !hasTrack ? err(text) : ok(this.#drop(text))
+    const isVideo = type === MESSAGE.video
+    let taken: Taken = 'dropped'
+    for (const part of isVideo ? parseVideo(payload) : parseAudio(payload)) {
+      const one = isVideo ? this.#takeVideo(part, timestamp) : this.#takeAudio(part, timestamp)
+      if (!one.ok) return one
+      if (one.value === 'media') taken = 'media'
+    }
+    return ok(taken)
   }
 
   #drop(why: string): 'dropped' {
@@ -74,99 +85,113 @@ export class RtmpIngest {
     return 'dropped'
   }
 
-  #apply(media: FlvPayload, timestamp: number): Taken {
-    switch (media.kind) {
-      case 'track':
-        this.#configure(media)
-        return 'media'
-      case 'video':
-        return this.#videoFrame(media, this.#timeOf('video', timestamp))
-      case 'audio':
-        if (media.track) this.#configure({ kind: 'track', track: media.track })
-        return this.#audioFrame(media, this.#timeOf('audio', timestamp))
-      case 'ignored':
-        return 'media'
-    }
+  #takeVideo({ trackId, read }: FlvPart, timestamp: number): Result<Taken, string> {
+    if (!read.ok) return this.#leave(read.error, this.#video.get(trackId) !== undefined, this.#video.isEmpty)
+    const media = read.value
+    if (media.kind === 'video') return ok(this.#videoFrame(trackId, media, timestamp))
+    if (media.kind !== 'track' || !('lengthBytes' in media)) return ok('media')
+    const configured = this.#video.configure(trackId, media)
+    if (!configured.ok) return this.#leave(configured.error, false, false)
+    this.#tracksAreNew ||= configured.value
+    return ok('media')
   }
 
-  #timeOf(kind: 'video' | 'audio', timestamp: number): TrackTime {
-    const time = this.#times.at(kind, timestamp)
+  #takeAudio({ trackId, read }: FlvPart, timestamp: number): Result<Taken, string> {
+    const index = this.#audioIndexOf(trackId)
+    if (index === NOT_TAKEN) return ok(this.#options.audioNumbers?.length ? 'dropped' : this.#drop(FURTHER_AUDIO))
+    if (!read.ok) return this.#leave(read.error, this.#audio.has(index), this.#audio.size === 0)
+    const media = read.value
+    const track = media.kind === 'audio' || media.kind === 'track' ? media.track : undefined
+    if (track?.kind === 'audio') this.#configureAudio(index, track)
+    return ok(media.kind === 'audio' ? this.#audioFrame(index, media, timestamp) : 'media')
+  }
+
+  /** A track that is not there yet refuses the publisher by its codec: the first of its kind at any time, others at the begin. */
+  #leave({ kind, text }: FlvProblem, isThere: boolean, isFirst: boolean): Result<Taken, string> {
+    const isRefused = kind === 'unsupported' && !isThere && (isFirst || !this.#hasBegun)
+    return isRefused ? err(text) : ok(this.#drop(text))
+  }
+
+  #audioIndexOf(trackId: number): number {
+    const { audioNumbers = [] } = this.#options
+    if (audioNumbers.length === 0) return trackId === 0 ? 0 : NOT_TAKEN
+    return audioNumbers.findIndex((number) => (number ?? 0) === trackId)
+  }
+
+  #timeOf(track: string, timestamp: number): TrackTime {
+    const time = this.#times.at(track, timestamp)
     if (time.isJump) this.#drop('The clock of the publisher jumps; its times go on as its media arrives')
     return time
   }
 
   /** Ignores a repeated configuration: some publishers send it with every keyframe. */
-  #configure(media: Extract<FlvPayload, { kind: 'track' }>): void {
-    const { track } = media
-    const before = track.kind === 'video' ? this.#video : this.#audio
-    if (before !== null && isRepeated(before, media)) return
+  #configureAudio(index: number, track: AudioTrack): void {
+    const before = this.#audio.get(index)
+    const isAlike = before?.codec === track.codec && before.channels === track.channels
+    if (isAlike && Buffer.compare(before.config, track.config) === 0) return
+    this.#audio.set(index, { ...track, ...(index > 0 && { audioIndex: index }) })
     this.#tracksAreNew = true
-    if (track.kind === 'audio') this.#audio = track
-    else this.#video = track
-    if ('lengthBytes' in media) this.#lengthBytes = media.lengthBytes
   }
 
-  #videoFrame(video: Extract<FlvPayload, { kind: 'video' }>, { timeMs, isJump }: TrackTime): Taken {
-    const track = this.#video
-    if (track === null) return this.#unconfigured('video', timeMs, 'Video came before its configuration')
-    const written = this.#lengthBytes === null ? video.data : withFourByteLengths(video.data, this.#lengthBytes)
-    const frame = written === null ? null : readFrame(track.codec, written, video.key)
+  #videoFrame(trackId: number, video: Extract<FlvPayload, { kind: 'video' }>, timestamp: number): Taken {
+    const name = `video ${trackId}`
+    const { timeMs, isJump } = this.#timeOf(name, timestamp)
+    const layer = this.#video.get(trackId)
+    if (layer === undefined) return this.#unconfigured(name, timeMs, 'Video came before its configuration')
+    const written = layer.lengthBytes === null ? video.data : withFourByteLengths(video.data, layer.lengthBytes)
+    const frame = written === null ? null : readFrame(layer.track.codec, written, video.key)
     if (frame === null)
-      return this.#drop(`A video frame is malformed: the lengths of its ${unitsOf(track)} do not add up`)
-    if (frame.format !== null) this.#describe(track, frame.format)
-    this.#notifyTracks()
+      return this.#drop(`A video frame is malformed: the lengths of its ${unitsOf(layer.track)} do not add up`)
+    const { key, data, format } = frame
+    if (format !== null) this.#tracksAreNew = this.#video.describe(layer, format) || this.#tracksAreNew
+    this.#tracksAreNew = this.#video.came(layer, key, timeMs) || this.#tracksAreNew
+    // A layer that comes late begins with its first keyframe.
+    if (!layer.isListed) return 'media'
+    this.#notifyTracks(timeMs)
     const { offsetUs = 0, compositionMs } = video
     const timeUs = Math.max(0, timeMs + compositionMs) * 1000 + offsetUs
-    const { key, data } = frame
     const decodeTimeUs = timeMs * 1000 + offsetUs
-    this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) })
+    const named = this.#video.nameOf(layer)
+    this.#sink.frame({ kind: 'video', ...named, timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) })
     return 'media'
   }
 
-  #describe(track: VideoTrack, format: VideoFormat): void {
-    const { width, height, config } = format
-    if (width === track.width && height === track.height && Buffer.compare(config, track.config) === 0) return
-    this.#video = { ...track, ...format }
-    this.#tracksAreNew = true
-  }
-
-  #audioFrame(audio: Extract<FlvPayload, { kind: 'audio' }>, { timeMs, isJump }: TrackTime): Taken {
-    if (this.#audio === null) return this.#unconfigured('audio', timeMs, 'Audio came before its configuration')
+  #audioFrame(index: number, audio: Extract<FlvPayload, { kind: 'audio' }>, timestamp: number): Taken {
+    const of = { kind: 'audio', ...(index > 0 && { audioIndex: index }) } as const
+    const { timeMs, isJump } = this.#timeOf(trackKey(of), timestamp)
+    if (!this.#audio.has(index)) return this.#unconfigured(trackKey(of), timeMs, 'Audio came before its configuration')
     this.#audioSinceMs ??= timeMs
-    const mayGetCompany = !this.#hasBegun && (this.#video === null || this.#lengthBytes === null)
+    const mayGetCompany = !this.#hasBegun && this.#video.isAwaited
     if (mayGetCompany && Math.abs(timeMs - this.#audioSinceMs) < ALONE_MS) return 'media'
-    this.#notifyTracks()
+    this.#notifyTracks(timeMs)
     const { data, offsetUs = 0 } = audio
     const timeUs = timeMs * 1000 + offsetUs
-    this.#sink.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data, ...(isJump && { isJump }) })
+    this.#sink.frame({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data, ...(isJump && { isJump }) })
     return 'media'
   }
 
-  #unconfigured(kind: 'video' | 'audio', timeMs: number, problem: string): 'dropped' {
-    const sinceMs = this.#unconfiguredSinceMs.get(kind) ?? timeMs
-    this.#unconfiguredSinceMs.set(kind, sinceMs)
+  #unconfigured(track: string, timeMs: number, problem: string): 'dropped' {
+    const sinceMs = this.#unconfiguredSinceMs.get(track) ?? timeMs
+    this.#unconfiguredSinceMs.set(track, sinceMs)
     return Math.abs(timeMs - sinceMs) < UNCONFIGURED_MS ? 'dropped' : this.#drop(problem)
   }
 
-  #notifyTracks(): void {
+  #notifyTracks(timeMs: number): void {
     if (!this.#tracksAreNew) return
     this.#tracksAreNew = false
+    this.#video.begin(timeMs)
     this.#hasBegun = true
-    const tracks = [this.#video, this.#audio].filter((track) => track !== null)
-    this.#sink.tracks(tracks.map((track) => withBitrate(track, this.#declared[track.kind])))
+    const audio = [...this.#audio].toSorted(([a], [b]) => a - b).map(([, track]) => track)
+    this.#sink.tracks([...this.#video.list(), ...audio].map((track) => this.#withBitrate(track)))
+  }
+
+  #withBitrate(track: TrackInfo): TrackInfo {
+    const isDeclared = track.kind === 'audio' ? track.audioIndex === undefined : isDeclaredLayer(track)
+    const declaredBitrate = isDeclared ? this.#declared[track.kind] : undefined
+    return declaredBitrate === undefined ? track : { ...track, declaredBitrate }
   }
 }
 
-/** Whether a configuration says nothing new. */
-function isRepeated(before: TrackInfo, media: Extract<FlvPayload, { kind: 'track' }>): boolean {
-  const { track } = media
-  if (before.codec !== track.codec) return false
-  if ('lengthBytes' in media && media.lengthBytes === null) return true
-  const isAlike = Buffer.compare(before.config, track.config) === 0
-  return isAlike && (before.kind === 'video' || track.kind === 'video' || before.channels === track.channels)
-}
+const isDeclaredLayer = ({ layer }: VideoTrack): boolean => layer === undefined || Number(layer) === DECLARED_TRACK
 
 const unitsOf = ({ codec }: VideoTrack): string => (codec === 'av1' ? 'OBUs' : 'NAL units')
-
-const withBitrate = (track: TrackInfo, declaredBitrate: number | undefined): TrackInfo =>
-  declaredBitrate === undefined ? track : { ...track, declaredBitrate }

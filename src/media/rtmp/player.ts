@@ -78,12 +78,12 @@ export class RtmpPlayer implements PulledSource {
   #streamId = 1
 
   constructor(options: PulledSourceOptions & { readonly random: Random }) {
-    const { socket, random, url, sink, clock, leftOut } = options
+    const { socket, random, url, sink, clock, audioNumbers, leftOut } = options
     this.#options = options
     this.#address = readPlayAddress(url)
     this.#handshake = new ClientHandshake(random)
     this.#outgoing = new Outgoing(socket, () => this.#lose('The source does not read what it is sent'))
-    this.#ingest = new RtmpIngest(sink, { clock, leftOut })
+    this.#ingest = new RtmpIngest(sink, { clock, audioNumbers, leftOut })
   }
 
   get bytesIn(): number {

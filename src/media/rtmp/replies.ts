@@ -22,12 +22,12 @@ export const connected = (transaction: number): Message[] => [
 const CAN_DECODE_AND_FORWARD = 0x01 | 0x04
 const infoMap = (fourccs: readonly string[]) =>
   amfObject(Object.fromEntries(fourccs.map((fourcc) => [fourcc, CAN_DECODE_AND_FORWARD])))
-/** It reads extensions in front of packet types, and the nanoseconds in them. */
-const MOD_EX_AND_NANOSECONDS = 0x04 | 0x08
+/** It reads messages of several tracks, extensions in front of packet types, and the nanoseconds in them. */
+const MULTITRACK_MOD_EX_AND_NANOSECONDS = 0x02 | 0x04 | 0x08
 
 /** What Sluice takes, as a server and as a client that plays. */
 export const ENHANCED = {
-  capsEx: MOD_EX_AND_NANOSECONDS,
+  capsEx: MULTITRACK_MOD_EX_AND_NANOSECONDS,
   fourCcList: [...VIDEO_FOURCCS, ...AUDIO_FOURCCS],
   videoFourCcInfoMap: infoMap(VIDEO_FOURCCS),
   audioFourCcInfoMap: infoMap(AUDIO_FOURCCS),

@@ -159,8 +159,8 @@ export class SrtConnection {
     const { request, sequence, socketId, clock, limits } = this.#options
     const latencyMs = Math.min(limits.maxLatencyMs, Math.max(limits.latencyMs, request.latencyMs))
     const { maxFrameBytes } = limits
-    const { sink, audioPids } = admitted
-    const ingest = new TsIngest(sink, { clock, maxFrameBytes, audioPids, leftOut: (what) => this.#leftOut(what) })
+    const { sink, audioNumbers } = admitted
+    const ingest = new TsIngest(sink, { clock, maxFrameBytes, audioNumbers, leftOut: (what) => this.#leftOut(what) })
     this.#ingest = ingest
     this.#receiving = new SrtReceiving({
       sequence,

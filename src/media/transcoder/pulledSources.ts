@@ -135,7 +135,7 @@ class SharedSource {
       log,
       name: `ingest ${ingestId}`,
       dial: (signal) => dial(new URL(url), signal),
-      audioPids: audio.map(({ pid }) => pid),
+      audioNumbers: audio.map(({ pid }) => pid),
       admit: async (peer) => ({ ok: true, value: this.#receive(peer) }),
       leftOut: (what) => this.#note(what),
       // A source may be mended without a word to us.

@@ -55,7 +55,12 @@ test.each<[string, unknown, Record<string, unknown>]>([
   [
     'a PID of the tables',
     [{ ...ENGLISH, pid: 0 }],
-    { 'tracks.audio[0].pid': ['must be a whole number from 16 to 8190'] },
+    { 'tracks.audio[0].pid': ['must be the PID in the transport stream: a whole number from 16 to 8190'] },
+  ],
+  [
+    'a PID that there is not',
+    [{ ...ENGLISH, pid: 8191 }],
+    { 'tracks.audio[0].pid': ['must be a whole number from 0 to 8190'] },
   ],
   [
     '13 tracks',
@@ -71,13 +76,44 @@ test('12 tracks are taken, and none is refused', () => {
   expect([problemsOf(twelve), problemsOf([]), problemsOf([{ language: 'en', label: 'A' }])]).toEqual([null, null, null])
 })
 
-test('only sources over SRT have several, also after a change of the type', () => {
-  expect(problemsOf([ENGLISH], 'rtmp-push')).toEqual({
-    tracks: ['rtmp-push has one audio track; several are for srt-push and srt-pull'],
+test('over enhanced RTMP they have the numbers of tracks', () => {
+  expect(
+    problemsOf(
+      [
+        { ...ENGLISH, pid: 0 },
+        { ...GERMAN, pid: 255 },
+      ],
+      'rtmp-push',
+    ),
+  ).toBe(null)
+  expect(
+    problemsOf(
+      [
+        { ...ENGLISH, pid: 0 },
+        { ...GERMAN, pid: 256 },
+      ],
+      'rtmp-push',
+    ),
+  ).toEqual({
+    'tracks.audio[1].pid': ['must be the trackId of enhanced RTMP: a whole number from 0 to 255'],
+  })
+})
+
+test('other sources have one, also after a change of the type', () => {
+  const read = readCreateIngest(
+    { name: 'Camera', type: 'rtsp-pull', url: 'rtsp://a.test/1', region: 'local', tracks: { audio: [ENGLISH] } },
+    settings,
+  )
+  expect(read).toMatchObject({
+    ok: false,
+    error: { tracks: ['rtsp-pull has one audio track; several are for rtmp-push, rtmp-pull, srt-push, srt-pull'] },
   })
   const audio: readonly IngestAudio[] = [ENGLISH, GERMAN]
   const updated = (body: unknown) => readUpdateIngest(body, { type: 'srt-push', url: null, audio }, settings)
-  expect(updated({ type: 'rtmp-push' })).toMatchObject({ ok: false, error: { tracks: [expect.any(String)] } })
+  expect(updated({ type: 'rtmp-push' })).toMatchObject({
+    ok: false,
+    error: { 'tracks.audio[0].pid': [expect.any(String)], 'tracks.audio[1].pid': [expect.any(String)] },
+  })
   expect(updated({ type: 'rtmp-push', tracks: null })).toMatchObject({ ok: true, value: { audio: [] } })
   // As the record shows them: nothing changes.
   expect(updated({ tracks: { audio } })).toEqual({ ok: true, value: {} })

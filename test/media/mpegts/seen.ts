@@ -10,13 +10,13 @@ export class Seen implements FrameSink {
   nowMs = 0
   readonly ingest: TsIngest
 
-  /** @param audioPids those of the ingest; default: none is listed */
-  constructor(audioPids?: readonly number[]) {
+  /** @param audioNumbers those of the ingest; default: none is listed */
+  constructor(audioNumbers?: readonly number[]) {
     this.ingest = new TsIngest(this, {
       clock: { monotonic: () => this.nowMs },
       maxFrameBytes: 100_000,
       leftOut: (what) => this.leftOut.push(what),
-      audioPids,
+      audioNumbers,
     })
   }
 

@@ -50,6 +50,22 @@ test('a viewer gets nothing before a keyframe, then every packet, and one reques
   for (const { sent } of [first, second]) expect(sent.map(({ head }) => head.index)).toEqual([100, 101])
 })
 
+test('a source that takes no requests is cached for those who come, and a viewer of another of its layers waits', () => {
+  const [first, second] = [track(null), track(null)]
+  const { downTrack, sent } = viewer()
+  for (const source of [first, second]) source.take(packet(1, { isKeyStart: true }), 0)
+  downTrack.attach(first, 1500)
+  expect(sent).toHaveLength(1)
+  downTrack.attach(second, 1600, true)
+  first.take(packet(2), 1640)
+  expect([sent.length, downTrack.track === first, downTrack.nextTrack === second]).toEqual([2, true, true])
+  second.take(packet(2, { isKeyStart: true }), 2000)
+  expect([sent.length, downTrack.track === second]).toEqual([3, true])
+  // The layer that it had is gone: what is cached shows at once.
+  downTrack.attach(first, 2040, false)
+  expect([sent.length, downTrack.track === first]).toEqual([5, true])
+})
+
 test('a viewer who waits for a keyframe gets all of it when its first packet was lost and repaired', () => {
   const source = track()
   const { downTrack, sent } = viewer()

@@ -132,6 +132,39 @@ describe('frames of another protocol', () => {
     expect(sources.map(({ layers }) => layers[0]?.track.shape.codec)).toEqual(['hevc', 'av1'])
   })
 
+  it('are layers of one source where their video has several, each with packets and a bitrate of its own', () => {
+    const named = (layer: string, one: Frame): Frame => ({ ...one, layer })
+    const { clock, feed, ready } = feedAt([{ ...VIDEO, layer: '0' }, { ...VIDEO, width: 160, layer: '1' }, OPUS])
+    const source = ready[0]?.source
+    expect([source?.layers.map(({ rid }) => rid), ready[0]?.tracks.length]).toEqual([['0', '1'], 2])
+    const seen = source?.layers.map(({ track }) => {
+      const indexes: number[] = []
+      track.listen(({ index }) => indexes.push(index))
+      return indexes
+    })
+    feed.frame(named('0', frame('video', 0, nal(0x65, 3000), true)))
+    feed.frame(named('1', frame('video', 0, nal(0x65, 300), true)))
+    feed.frame(named('1', frame('video', 40, nal(0x41, 300))))
+    feed.frame(named('2', frame('video', 40, nal(0x41, 300))))
+    expect(seen).toEqual([
+      [0, 1, 2],
+      [0, 1],
+    ])
+    clock.nowMs = 6000
+    feed.pace(clock.nowMs)
+    const [large = 0, small = 0] = source?.layers.map(({ meter }) => meter.bitrate) ?? []
+    expect(large).toBeGreaterThan(small)
+    expect(small).toBeGreaterThan(4000)
+    // One that comes late leaves the others as they are.
+    feed.tracks([{ ...VIDEO, layer: '0' }, { ...VIDEO, layer: '1' }, { ...VIDEO, layer: '2' }, OPUS])
+    const now = ready.at(-1)?.source.layers ?? []
+    expect(now.map(({ track, meter }, at) => [track === source?.layers[at]?.track, meter.bitrate > 0])).toEqual([
+      [true, true],
+      [true, true],
+      [false, false],
+    ])
+  })
+
   it('keep their tracks when they are announced again, rest without them, and end once', () => {
     const { feed, ready, packetsOf, ends } = feedAt([VIDEO, OPUS])
     const { seen, track } = packetsOf('video')

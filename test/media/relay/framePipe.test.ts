@@ -6,12 +6,13 @@ import type { Media } from '../../../src/media/relay/processes/messages.ts'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array(0) }
 
-const frame = (kind: Frame['kind'], key: boolean): Frame => ({
+const frame = (kind: Frame['kind'], key: boolean, layer?: string): Frame => ({
   kind,
   key,
   timeUs: 0,
   decodeTimeUs: 0,
   data: Buffer.alloc(1),
+  ...(layer !== undefined && { layer }),
 })
 
 /** A pipe into a process that takes nothing until `drain` is called. */
@@ -80,4 +81,19 @@ test('frames that come before any keyframe pass: their source decides what comes
   const { pipe, frames } = stuck([VIDEO])
   pipe.frame(frame('video', false))
   expect(frames()).toBe(1)
+})
+
+test('each layer goes on with a keyframe of its own, and audio with that of the main one', () => {
+  const { pipe, frames, drain } = stuck([{ ...VIDEO, layer: '0' }, { ...VIDEO, layer: '1' }, AUDIO])
+  for (let at = 0; at < 1000; at++) pipe.frame(frame('video', at === 0, String(at % 2)))
+  expect(frames()).toBe(800)
+  drain()
+  const passes = (one: Frame): boolean => {
+    const before = frames()
+    pipe.frame(one)
+    return frames() > before
+  }
+  expect([passes(frame('video', true, '1')), passes(frame('video', false, '1'))]).toEqual([true, true])
+  expect([passes(frame('video', false, '0')), passes(frame('audio', true))]).toEqual([false, false])
+  expect([passes(frame('video', true, '0')), passes(frame('audio', true))]).toEqual([true, true])
 })

@@ -279,8 +279,8 @@ describe('a viewer', () => {
 })
 
 describe('a viewer that chooses its layer', () => {
-  function choosing() {
-    const [small, large] = [new Camera('s'), new Camera('l')]
+  function choosing({ canBeAsked = true } = {}) {
+    const [small, large] = [new Camera('s', { canBeAsked }), new Camera('l', { canBeAsked })]
     const layers = [
       { ...measured(small, 100_000), rid: 'q' },
       { ...measured(large, 400_000), rid: 'f' },
@@ -296,8 +296,21 @@ describe('a viewer that chooses its layer', () => {
       for (const camera of [small, large]) camera.send(nowMs, true)
       return sender.on(MEDIA).at(-1)?.payload[0] ?? ''
     }
-    return { viewer, layers, next, now: () => nowMs }
+    /** A frame of both, and the one that it gets. */
+    const goOn = (): string => {
+      nowMs += 40
+      for (const camera of [small, large]) camera.send(nowMs)
+      return sender.on(MEDIA).at(-1)?.payload[0] ?? ''
+    }
+    return { viewer, layers, next, goOn, now: () => nowMs }
   }
+
+  it('keeps the one before until the keyframe of its own, if the source takes no requests', () => {
+    const { viewer, next, goOn, now } = choosing({ canBeAsked: false })
+    expect(next()).toBe('l')
+    viewer.layers('q', now())
+    expect([goOn(), goOn(), next(), goOn()]).toEqual(['l', 'l', 's', 's'])
+  })
 
   it('gets it whatever its bandwidth, until the bandwidth is to decide again', () => {
     const { viewer, next, now } = choosing()

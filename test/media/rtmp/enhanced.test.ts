@@ -7,7 +7,7 @@ import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 import { connected } from '../../../src/media/rtmp/replies.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { enhancedAudio, enhancedMessages, enhancedVideo, OPUS_HEAD, PACKET } from './enhanced.ts'
-import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, HEVC_CONFIG, message } from './media.ts'
+import { AAC_CONFIG, AV1_CONFIG, HEVC_CONFIG, message } from './media.ts'
 
 function taken(messages: readonly Message[]) {
   const [lists, frames, leftOut]: [(readonly TrackInfo[])[], Frame[], string[]] = [[], [], []]
@@ -122,15 +122,6 @@ test('commands, metadata and ends of sequences carry no media', () => {
   expect(taken([...started, ...empty])).toMatchObject({ frames: [{ timeUs: 0 }], leftOut: [], problems: [] })
 })
 
-test('the first of several tracks may be in messages for several tracks', () => {
-  const track = (id: number, type: number, body: Buffer) =>
-    message(MESSAGE.video, 0, [0x96, type], Buffer.from('avc1'), [id], body)
-  const start = track(0, PACKET.start, AVC_CONFIG)
-  const { lists, frames, leftOut } = taken([start, track(1, PACKET.start, AVC_CONFIG), track(0, PACKET.framesX, NAL)])
-  expect([lists, frames.length]).toMatchObject([[[{ codec: 'h264', width: 320 }]], 1])
-  expect(leftOut).toEqual(['The publisher sends several video tracks; only the first one is taken'])
-})
-
 test('Opus needs no configuration, and AAC may be enhanced beside video that is not', () => {
   const packet = (at: number) => enhancedAudio('Opus', PACKET.frames, Buffer.from([0xfc, 1]), at)
   expect(taken([packet(0), packet(500)]).lists).toMatchObject([[{ codec: 'opus', sampleRate: 48_000, channels: 2 }]])
@@ -183,7 +174,7 @@ test('the answer to connect says what may be published', () => {
   const info = values.ok ? values.value[3] : null
   if (!(info instanceof Map)) throw new Error('the answer has no information')
   expect(info.get('code')).toBe('NetConnection.Connect.Success')
-  expect(info.get('capsEx')).toBe(0x0d)
+  expect(info.get('capsEx')).toBe(0x0f)
   expect(info.get('fourCcList')).toEqual(['avc1', 'hvc1', 'av01', 'vp09', 'vp08', 'mp4a', 'Opus'])
   expect(info.get('videoFourCcInfoMap')).toEqual(
     new Map(['avc1', 'hvc1', 'av01', 'vp09', 'vp08'].map((one) => [one, 5])),

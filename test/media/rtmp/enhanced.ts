@@ -51,6 +51,53 @@ export function enhancedMessages({ tracks, frames }: Recorded): Message[] {
   return [...starts, ...frames.map((frame) => frameMessage(frame, fourccs.get(frame.kind) ?? 'avc1'))]
 }
 
+const MULTITRACK = { video: 6, audio: 5 } as const
+export const FORM = { oneTrack: 0, manyTracks: 1, manyTracksManyCodecs: 2 } as const
+
+/** A message of enhanced RTMP as that of a track with this number. */
+export const ofTrack = (trackId: number, sent: Message): Message => ofTracks(FORM.oneTrack, [{ trackId, sent }])
+
+/** Messages of the same kind and type as one of several tracks. */
+export function ofTracks(
+  form: number,
+  tracks: readonly { readonly trackId: number; readonly sent: Message }[],
+): Message {
+  const [first] = tracks
+  if (first === undefined) throw new Error('a message has a track')
+  const { type, timestamp, payload } = first.sent
+  const head = payload.readUInt8(0)
+  const multitrack = type === MESSAGE.video ? MULTITRACK.video : MULTITRACK.audio
+  const shared = form === FORM.manyTracksManyCodecs ? Buffer.alloc(0) : payload.subarray(1, 5)
+  const parts = tracks.flatMap(({ trackId, sent }) => {
+    const [fourcc, body] = [sent.payload.subarray(1, 5), sent.payload.subarray(5)]
+    const size = [body.length >> 16, (body.length >> 8) & 255, body.length & 255]
+    return [form === FORM.manyTracksManyCodecs ? fourcc : [], [trackId], form === FORM.oneTrack ? [] : size, body]
+  })
+  return message(type, timestamp, [(head & 0xf0) | multitrack, (form << 4) | (head & 0x0f)], shared, ...parts)
+}
+
+/**
+ * Sizes of one picture as OBS sends them: the first as if it were alone, and each other one in messages of one track. The audio
+ * is that of the first.
+ */
+export function layeredMessages(sizes: readonly Recorded[]): Message[] {
+  const sent = sizes.flatMap((recorded, trackId) => {
+    const messages = enhancedMessages(recorded)
+    if (trackId === 0) return messages
+    return messages.filter(({ type }) => type === MESSAGE.video).map((one) => ofTrack(trackId, one))
+  })
+  const starts = sent.filter((one) => packetTypeOf(one) === PACKET.start)
+  const frames = sent.filter((one) => !starts.includes(one))
+  return [...starts, ...frames.toSorted((a, b) => a.timestamp - b.timestamp)]
+}
+
+/** The packet type, also behind the mark of several tracks. */
+export const packetTypeOf = ({ type, payload }: Message): number => {
+  const first = payload.readUInt8(0) & 0x0f
+  const isOfTracks = first === (type === MESSAGE.video ? MULTITRACK.video : MULTITRACK.audio)
+  return isOfTracks ? payload.readUInt8(1) & 0x0f : first
+}
+
 function fourccOf({ codec }: TrackInfo): Fourcc {
   const fourcc = FOURCC[codec]
   if (fourcc === undefined) throw new Error(`enhanced RTMP has no ${codec}`)

@@ -1,7 +1,7 @@
-import type { Frame, FrameSink, TrackInfo } from '../../frame.ts'
+import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../../frame.ts'
 import { Backlog } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
-import { BitrateMeter, type Source } from './source.ts'
+import { BitrateMeter, type Layer, type Source } from './source.ts'
 import { RtpTrack, type RtpTrackShape } from './rtpTrack.ts'
 import { hevcProfileOf } from '../../codecs/hevc.ts'
 import { type Packetizer, packetizer } from '../../codecs/packetizer.ts'
@@ -26,17 +26,25 @@ export interface FrameFeedOptions {
   readonly now: () => number
 }
 
+/** All of the video, or a layer of it. */
+interface FeedLayer extends Layer {
+  readonly packetize: Packetizer
+  readonly backlog: Backlog
+  /** Of its next packet. */
+  nextIndex: number
+}
+
 /** Packetizes video and Opus frames of another protocol as a source. Such a source takes no keyframe requests. */
 export class FrameFeed implements FrameSink {
+  readonly takesLayers = true
   readonly #options: FrameFeedOptions
-  #video: RtpTrack | null = null
+  /** By their names, the main one first. */
+  #layers: ReadonlyMap<string, FeedLayer> = new Map()
   #audio: RtpTrack | null = null
-  #packetize: Packetizer | null = null
-  #videoIndex = 0
   #audioIndex = 0
+  #audioBacklog = new Backlog()
   #reported: readonly TrackInfo[] = []
   #isOver = false
-  #backlogs = { video: new Backlog(), audio: new Backlog() }
   /** Video frames that arrived at once, and those behind them: at most a backlog and one second. */
   #paced: Frame[] = []
   #pacedUntilMs = 0
@@ -48,20 +56,30 @@ export class FrameFeed implements FrameSink {
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#isOver) return
     // Frames with the previous configuration.
-    this.pace(Number.POSITIVE_INFINITY)
+    this.#sendPaced(Number.POSITIVE_INFINITY)
     this.#reported = tracks
-    const video = tracks.find((track) => track.kind === 'video') ?? null
+    const videos = tracks.filter((track) => track.kind === 'video')
+    const [video = null] = videos
     const audio = tracks.find(({ codec }) => codec === 'opus') ?? null
-    this.#packetize = video && packetizer(video.codec, Buffer.from(video.config), MAX_PAYLOAD)
-    const { now, sessionId, sourceId, priority = null } = this.#options
-    this.#video = video && this.#trackOf(this.#video, { kind: 'video', codec: video.codec, rate: 90_000 })
+    const { sessionId, sourceId, priority = null } = this.#options
+    this.#layers = new Map(videos.map((track) => [nameOf(track), this.#layerOf(track)]))
     this.#audio = audio && this.#trackOf(this.#audio, { kind: 'audio', codec: 'opus', rate: 48_000 })
-    const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new BitrateMeter(now()) }]
+    const layers = [...this.#layers.values()]
     const profile = video?.codec === 'hevc' ? hevcProfileOf(video.config) : null
     this.#options.ready(
       { sessionId, sourceId, priority, audio: this.#audio, layers, profile },
       [video, audio].filter((track) => track !== null),
     )
+  }
+
+  /** What is cached and measured of it goes on while its codec is the same. */
+  #layerOf(video: VideoTrack): FeedLayer {
+    const before = this.#layers.get(nameOf(video))
+    const track = this.#trackOf(before?.track ?? null, { kind: 'video', codec: video.codec, rate: 90_000 })
+    const packetize = packetizer(video.codec, Buffer.from(video.config), MAX_PAYLOAD)
+    if (before?.track === track) return { ...before, packetize }
+    const meter = new BitrateMeter(this.#options.now())
+    return { rid: nameOf(video), track, meter, packetize, backlog: new Backlog(), nextIndex: 0 }
   }
 
   /** The same one goes on while its codec is the same. */
@@ -72,11 +90,11 @@ export class FrameFeed implements FrameSink {
   frame(frame: Frame): void {
     if (this.#isOver) return
     const nowMs = this.#options.now()
-    const due = this.#backlogs[frame.kind].take(frame, nowMs)
     if (frame.kind === 'audio') {
-      for (const one of due) this.#takeAudio(one)
+      for (const one of this.#audioBacklog.take(frame, nowMs)) this.#takeAudio(one)
       return
     }
+    const due = this.#layers.get(nameOf(frame))?.backlog.take(frame, nowMs) ?? []
     if (this.#paced.length === 0) this.#pacedUntilMs = nowMs + PACED_MS
     this.#paced.push(...due)
     // The usual case: one frame arrives, and leaves at once.
@@ -85,21 +103,27 @@ export class FrameFeed implements FrameSink {
 
   /** Call it every few hundredths of a second: sends the rest of a backlog. */
   pace(nowMs: number): void {
-    const until = nowMs < this.#pacedUntilMs ? this.#videoIndex + PACED_PACKETS : Number.POSITIVE_INFINITY
-    let sent = 0
-    for (; sent < this.#paced.length && this.#videoIndex < until; sent++) {
-      const paced = this.#paced[sent]
-      if (paced !== undefined) this.#takeVideo(paced)
+    for (const { meter } of this.#layers.values()) meter.tick(nowMs)
+    this.#sendPaced(nowMs < this.#pacedUntilMs ? PACED_PACKETS : Number.POSITIVE_INFINITY)
+  }
+
+  /** @param most packets; the frame that reaches it is sent as a whole */
+  #sendPaced(most: number): void {
+    let [frames, packets] = [0, 0]
+    for (const frame of this.#paced) {
+      if (packets >= most) break
+      packets += this.#takeVideo(frame)
+      frames += 1
     }
-    this.#paced.splice(0, sent)
+    this.#paced.splice(0, frames)
   }
 
   /** The last viewer left: frames stop until the next one joins. Forgets cached packets, which would be outdated then. */
   rest(): void {
-    this.#video = null
+    this.#layers = new Map()
     this.#audio = null
     this.#originMs = Number.POSITIVE_INFINITY
-    this.#backlogs = { video: new Backlog(), audio: new Backlog() }
+    this.#audioBacklog = new Backlog()
     this.#paced = []
     this.tracks(this.#reported)
   }
@@ -110,17 +134,22 @@ export class FrameFeed implements FrameSink {
     this.#options.ended()
   }
 
-  #takeVideo({ key, data, timeUs }: Frame): void {
-    const track = this.#video
-    const payloads = this.#packetize?.(Buffer.from(data), key) ?? null
-    if (track === null || payloads === null) return
+  /** Returns how many packets it became. */
+  #takeVideo(frame: Frame): number {
+    const { key, data, timeUs } = frame
+    const layer = this.#layers.get(nameOf(frame))
+    const payloads = layer?.packetize(Buffer.from(data), key) ?? null
+    if (layer === undefined || payloads === null) return 0
+    const { track, meter } = layer
     const timestamp = Math.round((timeUs * 9) / 100) >>> 0
     for (const [at, payload] of payloads.entries()) {
       const marker = at === payloads.length - 1
-      const raw = { ssrc: 1, index: this.#videoIndex++, timestamp, marker, payload, isKeyStart: key && at === 0 }
+      const raw = { ssrc: 1, index: layer.nextIndex++, timestamp, marker, payload, isKeyStart: key && at === 0 }
+      meter.add(payload.length)
       track.take(raw, this.#options.now())
     }
     this.#keepTime(track, timestamp, timeUs)
+    return payloads.length
   }
 
   #takeAudio({ data, timeUs }: Frame): void {
@@ -145,3 +174,6 @@ export class FrameFeed implements FrameSink {
     track.timeline.reported(timestamp, this.#originMs + timeUs / 1000)
   }
 }
+
+/** Of a layer; '' where there is one. */
+const nameOf = ({ layer = '' }: Pick<Frame, 'layer'>): string => layer

@@ -61,7 +61,7 @@ export class LinkSender {
       const isWanted = ssrcs.includes(carried.ssrc)
       if (isWanted === carried.isWanted) continue
       carried.isWanted = isWanted
-      if (isWanted) carried.down.attach(carried.track, nowMs)
+      if (isWanted) carried.down.attach(carried.track, nowMs, this.#sendsLayerBeside(carried))
       else carried.down.detach()
       this.#reportedAtMs = Number.NEGATIVE_INFINITY
     }
@@ -105,6 +105,13 @@ export class LinkSender {
   close(): void {
     for (const { down } of this.#carried) down.detach()
     this.#transport.close()
+  }
+
+  /** Whether the child has another layer now: its viewers change from that one. */
+  #sendsLayerBeside(carried: Carried): boolean {
+    const isOther = ({ meter, down }: Carried): boolean =>
+      meter !== null && down !== carried.down && down.track !== null
+    return carried.meter !== null && this.#carried.some(isOther)
   }
 
   #rtcp(packet: RtcpPacket, nowMs: number): void {

@@ -70,15 +70,16 @@ export class DownTrack {
   /**
    * Forwards `track` from a keyframe on, and the previous track until then. Returns false when the viewer cannot decode it. A
    * new viewer starts at once with the packets since a recent keyframe. On a switch those would repeat time that the viewer
-   * has seen, so a switch uses them only if the source cannot be asked for a keyframe.
+   * has seen, so a switch uses them only if the source cannot be asked for a keyframe, and the previous track does not go on.
+   * @param goesOn whether it does: both are layers of one source
    */
-  attach(track: RtpTrack, nowMs: number): boolean {
+  attach(track: RtpTrack, nowMs: number, goesOn = false): boolean {
     if (!this.accepts(track)) return false
     if (track === this.#nextTrack) return true
     this.#wait(null)
     if (track === this.track) return true
     const isFresh = this.track === null && !track.isLate && track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS
-    const isCacheBest = isFresh || !track.isAskable
+    const isCacheBest = isFresh || (!track.isAskable && !goesOn)
     const cached = isCacheBest ? track.sinceKeyframe() : []
     const [first] = cached
     if (first === undefined) {

@@ -1,6 +1,6 @@
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import type { LayersAnswer } from '../../engine.ts'
-import { nextBitrate, type Source } from '../forward/source.ts'
+import { type Layer, nextBitrate, type Source } from '../forward/source.ts'
 import { Allowance } from '../../../base/allowance.ts'
 import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
 import { roundTripOf } from '../wire/ntp.ts'
@@ -172,7 +172,8 @@ export class Viewer {
         ? source.audio
         : this.#choice.layerOf(source.layers, this.#estimator.bitrate, downTrack.track)?.track
     if (track === null || track === undefined || !downTrack.accepts(track)) downTrack.detach()
-    else if (this.#mayShow(downTrack, track, source, nowMs)) downTrack.attach(track, nowMs)
+    else if (this.#mayShow(downTrack, track, source, nowMs))
+      downTrack.attach(track, nowMs, isComing(downTrack.track, source.layers))
   }
 
   /** Limits layer switches: an estimate that swings between two layers must not cost a keyframe each time. */
@@ -194,3 +195,7 @@ export class Viewer {
     }
   }
 }
+
+/** Whether a track is a layer that has packets now. */
+const isComing = (track: RtpTrack | null, layers: readonly Layer[]): boolean =>
+  layers.some((layer) => layer.track === track && layer.meter.bitrate > 0)

@@ -5,23 +5,28 @@ import type { Media } from './messages.ts'
 const MAX_WAITING = 800
 
 /**
- * A sink that sends its frames to another process. If that cannot keep up, frames are dropped up to the next keyframe (without
- * video, until there is room again). `send` calls `sent` when a message has left.
+ * A sink that sends its frames to another process, of all layers. If that cannot keep up, frames are dropped up to the next
+ * keyframe of each layer, and audio up to that of the main one (without video, until there is room again). `send` calls `sent`
+ * when a message has left.
  */
 export function framePipe(sessionId: string, send: (message: Media, sent: () => void) => void): FrameSink {
   let waiting = 0
-  let isSkipping = false
-  let hasVideo = false
+  /** The layers of the video, the main one first. */
+  let layers: readonly (string | undefined)[] = []
+  let skipped = new Set<string | undefined>()
   const ignore = (): void => undefined
   return {
+    takesLayers: true,
     tracks: (tracks) => {
-      hasVideo = tracks.some(({ kind }) => kind === 'video')
+      layers = tracks.flatMap((track) => (track.kind === 'video' ? [track.layer] : []))
+      if (skipped.size > 0) skipped = new Set([layers[0], ...layers])
       send({ kind: 'tracks', sessionId, tracks }, ignore)
     },
     frame: (frame) => {
-      if (waiting >= MAX_WAITING) isSkipping = true
-      else if (frame.key && (frame.kind === 'video' || !hasVideo)) isSkipping = false
-      if (isSkipping) return
+      const layer = frame.kind === 'video' ? frame.layer : layers[0]
+      if (waiting >= MAX_WAITING) skipped = new Set([layers[0], ...layers])
+      else if (frame.key && (frame.kind === 'video' || layers.length === 0)) skipped.delete(layer)
+      if (skipped.has(layer)) return
       waiting += 1
       send({ kind: 'frame', sessionId, frame }, () => {
         waiting -= 1

@@ -12,6 +12,7 @@ import { toast } from '../../parts/toast.tsx'
 import { bitrate } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { hasAudioTracks, IngestAudio } from './ingestAudio.tsx'
 import { ChangeSource } from './ingestSource.tsx'
 
 const text = words.channel
@@ -61,12 +62,16 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
           <CopyField label={text.key} what={text.key} value={ingest.streamKey} isSecret />
         )}
       </div>
-      {canChange() &&
-        (isPush(ingest.type) ? (
-          <Rotate ingest={ingest} onChanged={onChanged} />
-        ) : (
-          <ChangeSource ingest={ingest} onChanged={onChanged} />
-        ))}
+      {canChange() && (
+        <div class="card-foot">
+          {isPush(ingest.type) ? (
+            <Rotate ingest={ingest} onChanged={onChanged} />
+          ) : (
+            <ChangeSource ingest={ingest} onChanged={onChanged} />
+          )}
+          {hasAudioTracks(ingest.type) && <IngestAudio ingest={ingest} onChanged={onChanged} />}
+        </div>
+      )}
     </div>
   )
 }
@@ -79,7 +84,7 @@ function Rotate({ ingest, onChanged }: { readonly ingest: Ingest; readonly onCha
     onChanged()
   }
   return (
-    <div class="card-foot">
+    <>
       <Button size="small" icon="refresh" onClick={() => setAsking(true)}>
         {text.newKey}
       </Button>
@@ -93,6 +98,6 @@ function Rotate({ ingest, onChanged }: { readonly ingest: Ingest; readonly onCha
           {text.rotateText}
         </Confirm>
       )}
-    </div>
+    </>
   )
 }

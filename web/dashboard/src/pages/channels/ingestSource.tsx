@@ -19,12 +19,12 @@ interface ChangeSourceProps {
 export function ChangeSource({ ingest, onChanged }: ChangeSourceProps) {
   const [isAsking, setAsking] = useState(false)
   return (
-    <div class="card-foot">
+    <>
       <Button size="small" icon="edit" onClick={() => setAsking(true)}>
         {text.changeSource}
       </Button>
       {isAsking && <SourceDialog ingest={ingest} onChanged={onChanged} onClose={() => setAsking(false)} />}
-    </div>
+    </>
   )
 }
 

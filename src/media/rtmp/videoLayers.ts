@@ -1,0 +1,134 @@
+import { ok, type Result } from '../../base/result.ts'
+import type { VideoFormat } from '../codecs/codec.ts'
+import { CODECS } from '../codecs/codecs.ts'
+import type { VideoTrack } from '../frame.ts'
+import { type FlvPayload, type FlvProblem, unsupported } from './flvPayload.ts'
+
+/** As many as simulcast over WHIP may have. */
+const MAX_LAYERS = 8
+/** Without a frame of the main layer for this long, another one takes its place. */
+const SILENT_MS = 3000
+
+export type VideoConfiguration = Extract<FlvPayload, { kind: 'track'; lengthBytes: number | null }>
+
+/** A video track of a publication. */
+export interface VideoLayer {
+  /** Of enhanced RTMP. */
+  readonly trackId: number
+  track: VideoTrack
+  /** Null: frames are no NAL units, and keyframes describe the video. */
+  lengthBytes: number | null
+  /** It is in the list of tracks: from the first frame of all on, or from its first keyframe if it comes later. */
+  isListed: boolean
+  /** The time of its latest frame. */
+  latestMs: number
+}
+
+/**
+ * The video tracks of a publication: layers of one picture, in one codec. The largest is the main one. When none of its frames
+ * comes, another one is, until it is back.
+ */
+export class VideoLayers {
+  readonly #layers = new Map<number, VideoLayer>()
+  #main: VideoLayer | null = null
+
+  get isEmpty(): boolean {
+    return this.#layers.size === 0
+  }
+
+  /** Whether nothing describes the video yet: its configuration, or its first keyframe, has not come. */
+  get isAwaited(): boolean {
+    return (this.#largest()?.lengthBytes ?? null) === null
+  }
+
+  get(trackId: number): VideoLayer | undefined {
+    return this.#layers.get(trackId)
+  }
+
+  /**
+   * Takes the configuration of a track. Says whether the list of tracks is another one because of it; refused with a sentence for
+   * the person who publishes. Ignores a repeated one: some publishers send it with every keyframe.
+   */
+  configure(trackId: number, { track, lengthBytes }: VideoConfiguration): Result<boolean, FlvProblem> {
+    const before = this.#layers.get(trackId)
+    const other = [...this.#layers.values()].find((layer) => layer !== before)
+    if (other !== undefined && other.track.codec !== track.codec) return unsupported(mixed(trackId, track, other))
+    if (before === undefined) {
+      if (this.#layers.size >= MAX_LAYERS)
+        return unsupported(`More than ${MAX_LAYERS} video tracks are not supported; send ${MAX_LAYERS} at most`)
+      this.#layers.set(trackId, { trackId, track, lengthBytes, isListed: false, latestMs: 0 })
+      return ok(this.#main === null)
+    }
+    if (isRepeated(before.track, track, lengthBytes)) return ok(false)
+    Object.assign(before, { track, lengthBytes })
+    return ok(before.isListed || this.#main === null)
+  }
+
+  /** A keyframe describes its track. Says whether that is news. */
+  describe(layer: VideoLayer, format: VideoFormat): boolean {
+    const { width, height, config } = layer.track
+    if (format.width === width && format.height === height && Buffer.compare(format.config, config) === 0) return false
+    layer.track = { ...layer.track, ...format }
+    return true
+  }
+
+  /** Lists all that is configured, before the first frame of a publication. False: it has begun, or there is nothing yet. */
+  begin(timeMs: number): boolean {
+    const largest = this.#largest()
+    if (this.#main !== null || largest === undefined) return false
+    this.#main = largest
+    for (const layer of this.#layers.values()) Object.assign(layer, { isListed: true, latestMs: timeMs })
+    return true
+  }
+
+  /** A frame came. Says whether the list of tracks is another one because of it. */
+  came(layer: VideoLayer, key: boolean, timeMs: number): boolean {
+    const isFirst = this.begin(timeMs)
+    layer.latestMs = timeMs
+    if (isFirst || !key || this.#main === null) return isFirst
+    const isLate = !layer.isListed
+    const outranks = layer !== this.#main && this.#outranks(layer, this.#main)
+    layer.isListed = true
+    if (outranks) this.#main = layer
+    return isLate || outranks
+  }
+
+  /** What is sent, the main layer first. Layers have names as soon as there are several. */
+  list(): VideoTrack[] {
+    const main = this.#main
+    if (main === null) return []
+    const others = this.#listed.filter((layer) => layer !== main)
+    return [main, ...others].map((layer) => ({ ...layer.track, ...this.nameOf(layer) }))
+  }
+
+  /** As its frames have it. */
+  nameOf({ trackId }: VideoLayer): { readonly layer?: string } {
+    return this.#listed.length > 1 ? { layer: String(trackId) } : {}
+  }
+
+  get #listed(): VideoLayer[] {
+    return [...this.#layers.values()].filter(({ isListed }) => isListed)
+  }
+
+  #largest(): VideoLayer | undefined {
+    return [...this.#layers.values()].toSorted((a, b) => areaOf(b) - areaOf(a) || a.trackId - b.trackId)[0]
+  }
+
+  #outranks(layer: VideoLayer, main: VideoLayer): boolean {
+    return areaOf(layer) > areaOf(main) || layer.latestMs - main.latestMs > SILENT_MS
+  }
+}
+
+const areaOf = ({ track: { width, height } }: VideoLayer): number => width * height
+
+/** Whether a configuration says nothing new. */
+function isRepeated(before: VideoTrack, { codec, config }: VideoTrack, lengthBytes: number | null): boolean {
+  if (before.codec !== codec) return false
+  return lengthBytes === null || Buffer.compare(before.config, config) === 0
+}
+
+function mixed(trackId: number, track: VideoTrack, other: VideoLayer): string {
+  const [one, another] = [CODECS[track.codec].title, CODECS[other.track.codec].title]
+  const found = `track ${trackId} is ${one}, and track ${other.trackId} ${another}`
+  return `Video tracks of several codecs are not supported: ${found}; send one codec in all of them`
+}
