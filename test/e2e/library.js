@@ -26,6 +26,12 @@ globalThis.library = {
     return outcome(client.start())
   },
   stats: () => client.stats(),
+  /** Of media, since the connection began. */
+  bytes: async () =>
+    [...((await client.getStats())?.values() ?? [])].reduce(
+      (sum, { type, bytesReceived }) => sum + (type === 'inbound-rtp' ? bytesReceived : 0),
+      0,
+    ),
   stop: () => client.stop(),
   streamId: () => client.streamId,
   state: () => client.state,

@@ -36,6 +36,8 @@ export class TestPublisher {
   readonly #track = new MediaStreamTrack({ kind: 'video' })
   readonly #codec: 'vp8' | 'h264'
   #timer: NodeJS.Timeout | undefined
+  #sequence = 65_000
+  #shown = 0
 
   constructor(codec: 'vp8' | 'h264' = 'vp8', ice: IceOptions = {}) {
     this.#codec = codec
@@ -58,25 +60,28 @@ export class TestPublisher {
     await this.pc.connectionStateChange.watch((state) => state === 'connected', 8000).catch(() => undefined)
   }
 
-  /** Starts to send, a frame at a time. */
+  /** Sends, a frame at a time. */
   play(everyMs = 40): void {
     const frames = Object.values(Object.groupBy(packetsOf(this.#codec), ({ timestamp }) => String(timestamp)))
-    let sequence = 65_000
-    let shown = 0
     this.#timer = setInterval(() => {
-      for (const { marker, payload } of frames[shown % frames.length] ?? []) {
+      for (const { marker, payload } of frames[this.#shown % frames.length] ?? []) {
         const header = new RtpHeader({
-          sequenceNumber: sequence,
-          timestamp: shown * 3600,
+          sequenceNumber: this.#sequence,
+          timestamp: this.#shown * 3600,
           marker,
           payloadType: 96,
           ssrc: 1,
         })
         this.#track.writeRtp(new Packet(header, payload))
-        sequence = (sequence + 1) & 0xffff
+        this.#sequence = (this.#sequence + 1) & 0xffff
       }
-      shown += 1
+      this.#shown += 1
     }, everyMs)
+  }
+
+  /** Sends nothing until it plays again, and stays connected. */
+  pause(): void {
+    clearInterval(this.#timer)
   }
 
   /** Loses its network without a goodbye. */

@@ -95,10 +95,11 @@ test('nodes that drain move their viewers and publishers to others, which serve 
   }
   await Promise.all([overHls(), overWebRtc()])
   // The media connection ends without a word; the resource says why.
-  for (const { headers } of [published, watched]) {
-    const gone = await fetch(headers.get('location') ?? '', { method: 'DELETE' })
-    expect([gone.status, await gone.text()]).toEqual([410, 'Gone: another server takes this session. Connect again'])
-  }
+  for (const { headers } of [published, watched])
+    for (const method of ['PATCH', 'DELETE']) {
+      const gone = await fetch(headers.get('location') ?? '', { method })
+      expect([gone.status, await gone.text()]).toEqual([410, 'Gone: another server takes this session. Connect again'])
+    }
   expect((await post(whep(leaving, 'show'))).headers.get('location')).toContain(`${next.base}/api/whep/`)
 
   await leaving.drained

@@ -1,8 +1,10 @@
 import { delayMs } from './backoff.ts'
 import { browser, type Environment } from './environment.ts'
 import { asSluiceError, SluiceError } from './errors.ts'
+import { readReports, type Report } from './playout.ts'
 import { Session } from './session.ts'
-import { type MediaStats, StatsReader } from './stats.ts'
+import { Silence } from './silence.ts'
+import { bytesReceived, type MediaStats, StatsReader } from './stats.ts'
 
 /**
  * `waiting`: the stream has no publisher; the client asks again by itself. `reconnecting`: the network is interrupted, or
@@ -31,7 +33,8 @@ export interface ClientOptions {
 
 /** A connection that lasted this long counts as a success: the next failure is the first again. */
 const STABLE_MS = 10_000
-const AWAKE_MS = 5000
+/** How often it looks at a connection. */
+export const LOOK_MS = 500
 
 /** What publisher and viewer share: attempts, states, the way back after an interruption. */
 export abstract class Client {
@@ -43,12 +46,12 @@ export abstract class Client {
   #stats = new StatsReader()
   #run: AbortController | null = null
   #wake: () => void = () => undefined
-  /** When this page last ran while it was live: before the machine went to sleep, if it did. */
-  #awakeAtMs = 0
+  readonly #silence: Silence
 
   constructor(options: ClientOptions) {
     this.#options = options
     this.env = options.environment ?? browser
+    this.#silence = new Silence(this.env, () => void this.#session?.ask())
   }
 
   get state(): ClientState {
@@ -98,7 +101,13 @@ export abstract class Client {
   /** Called when an attempt has failed, or a session is over. `isFinal`: nothing follows. */
   protected closed(_reason: SluiceError, _isFinal: boolean): void {}
   /** Called when media can flow. */
-  protected connected(_pc: RTCPeerConnection): void {}
+  protected connected(): void {}
+  /** What the server sends as long as its media process lives: the statistics that count it. */
+  protected abstract readonly hears: 'inbound-rtp' | 'candidate-pair'
+  /** Called with the statistics at each look. Returns the time to the next one. */
+  protected looked(_all: readonly Report[]): number {
+    return LOOK_MS
+  }
 
   protected get pc(): RTCPeerConnection | null {
     return this.#session?.pc ?? null
@@ -131,7 +140,7 @@ export abstract class Client {
     while (!signal.aborted) {
       const { reason, lastedMs } = await this.#once(signal, live)
       if (signal.aborted) return
-      if (lastedMs !== null) lostAtMs = this.#awakeAtMs
+      if (lastedMs !== null) lostAtMs = this.#silence.heardAtMs
       const isFinal = this.#options.reconnect === false || !this.triesAgain(reason, lostAtMs)
       this.closed(reason, isFinal)
       if (isFinal) return this.#finish(reason)
@@ -191,15 +200,18 @@ export abstract class Client {
       this.#set('reconnecting', new SluiceError('connection_lost', 'The connection is interrupted'))
       void session.recover()
     })
-    this.connected(pc)
+    this.connected()
     this.#set('live')
-    this.#noteAwake(session)
+    this.#silence.begin()
+    void this.#look(session)
   }
 
-  #noteAwake(session: Session): void {
+  /** Looks at a connection again and again, as long as it is the present one. */
+  async #look(session: Session): Promise<void> {
+    const all = await readReports(session.pc).catch(() => [])
     if (this.#session !== session) return
-    this.#awakeAtMs = this.env.now()
-    this.env.later(() => this.#noteAwake(session), AWAKE_MS)
+    this.#silence.look(bytesReceived(all, this.hears))
+    this.env.later(() => void this.#look(session), this.looked(all))
   }
 
   /** Restarts ICE, because media would else wait until the browser misses the old network; or tries again now. */

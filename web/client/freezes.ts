@@ -1,10 +1,8 @@
-import { numberOf, PlayoutReader, readReports } from './playout.ts'
+import { countOf, ofType, PlayoutReader, type Report } from './playout.ts'
 import { type Counted, NOTHING_COUNTED } from './quality.ts'
 
 /** Without a new picture for this time it stands still, also if the browser says so only when it moves again. */
 const STILL_MS = 1000
-
-const countOf = (value: unknown): number => numberOf(value) ?? 0
 
 /** Pictures, and stalls between them, of one connection. */
 export class Freezes {
@@ -19,10 +17,9 @@ export class Freezes {
     return this.#movedAtMs !== null
   }
 
-  /** Reads the statistics of a connection. Call it about once a second. */
-  async read(pc: RTCPeerConnection, nowMs: number): Promise<Counted> {
-    const all = await readReports(pc)
-    const inbound = all.filter(({ type }) => type === 'inbound-rtp')
+  /** Reads the statistics of a connection. Call it at least once a second. */
+  read(all: readonly Report[], nowMs: number): Counted {
+    const inbound = ofType(all, 'inbound-rtp')
     const video = inbound.find(({ kind }) => kind === 'video')
     const frames = video ? countOf(video['framesDecoded']) : countOf(inbound[0]?.['packetsReceived'])
     const stillMs = this.#movedAtMs === null ? 0 : nowMs - this.#movedAtMs

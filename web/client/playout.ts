@@ -14,6 +14,10 @@ const NTP_TO_UNIX_MS = 2_208_988_800_000
 const BEHIND_MAX_MS = 60_000
 
 export const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+export const countOf = (value: unknown): number => numberOf(value) ?? 0
+
+/** The entries of a type. */
+export const ofType = (all: readonly Report[], type: string): Report[] => all.filter((report) => report.type === type)
 
 const unixMs = (ms: number): number => (ms > NTP_TO_UNIX_MS ? ms - NTP_TO_UNIX_MS : ms)
 
@@ -28,7 +32,7 @@ export class PlayoutReader {
   #emitted = 0
 
   read(all: readonly Report[]): Playout {
-    const received = all.filter(({ type }) => type === 'inbound-rtp')
+    const received = ofType(all, 'inbound-rtp')
     const stream = received.find(({ kind }) => kind === 'video') ?? received[0]
     const bufferSeconds = this.#buffer(stream)
     const roundTripMs = roundTripOf(all)
@@ -37,8 +41,8 @@ export class PlayoutReader {
   }
 
   #buffer(stream: Report | undefined): number | null {
-    const delay = numberOf(stream?.['jitterBufferDelay']) ?? 0
-    const emitted = numberOf(stream?.['jitterBufferEmittedCount']) ?? 0
+    const delay = countOf(stream?.['jitterBufferDelay'])
+    const emitted = countOf(stream?.['jitterBufferEmittedCount'])
     const [seconds, count] = [delay - this.#delay, emitted - this.#emitted]
     this.#delay = delay
     this.#emitted = emitted
@@ -63,15 +67,13 @@ function behindOf(all: readonly Report[], stream: Report | undefined, roundTripM
 
 /** Milliseconds; null: not known. Firefox knows it only from the reports of the other side. */
 export function roundTripOf(all: readonly Report[]): number | null {
-  const transport = all.find(({ type }) => type === 'transport')
-  const selected = transport?.['selectedCandidatePairId']
-  const pairs = all.filter(
-    ({ type, id, nominated }) => type === 'candidate-pair' && (selected === undefined ? nominated : id === selected),
+  const selected = ofType(all, 'transport')[0]?.['selectedCandidatePairId']
+  const pairs = ofType(all, 'candidate-pair').filter(({ id, nominated }) =>
+    selected === undefined ? nominated : id === selected,
   )
-  const reports = all.filter(({ type }) => type === 'remote-inbound-rtp')
   const times = [
     ...pairs.map(({ currentRoundTripTime }) => currentRoundTripTime),
-    ...reports.map(({ roundTripTime }) => roundTripTime),
+    ...ofType(all, 'remote-inbound-rtp').map(({ roundTripTime }) => roundTripTime),
   ]
   const seconds = times.find((time) => typeof time === 'number')
   return seconds === undefined ? null : Math.round(seconds * 1000)

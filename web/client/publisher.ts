@@ -26,6 +26,8 @@ const RETURNS_AFTER: ReadonlySet<SluiceErrorCode> = new Set([
 /** Broadcasts over WHIP. The endpoint is `/api/whip/{stream}`; the account comes from the token. */
 export class WhipPublisher extends Client {
   readonly #options: PublisherOptions
+  /** Reports of what arrived. */
+  protected override readonly hears = 'candidate-pair'
   #media: MediaStream | null = null
 
   constructor(options: PublisherOptions) {

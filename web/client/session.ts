@@ -24,6 +24,8 @@ const TRICKLE_MS = 50
 /** The longest wait for what the server says of a session that it ended. */
 const REASON_MS = 2000
 
+const MOVED = (): SluiceError => new SluiceError('moved', 'Another server continues the session', 410)
+const ENDED = (): SluiceError => new SluiceError('connection_lost', 'The server has ended the session', 404)
 const NOT_CONNECTED = (): SluiceError => new SluiceError('not_connected', 'No media connection came up')
 
 /** One WHIP or WHEP session: a peer connection with its resource at the server. */
@@ -100,7 +102,15 @@ export class Session {
     if (reason.code !== 'ended_by_server') return reason
     const late = new Promise<null>((resolve) => this.#env.later(() => resolve(null), REASON_MS))
     const status = await Promise.race([closed, late])
-    return status === 410 ? new SluiceError('moved', 'Another server continues the session', status) : reason
+    return status === 410 ? MOVED() : reason
+  }
+
+  /**
+   * Asks the server whether it still has the session; if not, it ends here too. A list of no candidates changes nothing at any
+   * server (RFC 9725 section 4.3.2). A restart of ICE that is under way says the same.
+   */
+  async ask(): Promise<void> {
+    if (this.pc.signalingState === 'stable') this.#heard(await this.#patch([]).catch(() => null))
   }
 
   /**
@@ -112,11 +122,23 @@ export class Session {
     this.#isRecovering = true
     for (let tries = 0; tries < RESTARTS_MAX && !this.#isClosed; tries++) {
       const status = await this.#restartIce().catch(() => null)
-      if (status === 404) this.#end(new SluiceError('connection_lost', 'The server has ended the session', 404))
+      this.#heard(status)
       if (status !== null) break
       await new Promise<void>((resolve) => this.#env.later(resolve, RESTART_AGAIN_MS))
     }
     this.#isRecovering = false
+  }
+
+  /** @param status of an answer about the session; null: there was none */
+  #heard(status: number | null): void {
+    if (status === 404) this.#end(ENDED())
+    if (status === 410) this.#end(MOVED())
+  }
+
+  /** Sends candidates of this ICE session. */
+  async #patch(candidates: readonly string[]): Promise<number> {
+    const fragment = fragmentOf(this.pc.localDescription?.sdp ?? '', candidates)
+    return (await patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: this.#etag })).status
   }
 
   /** The status of the answer. An offer without an answer is sent again. */
@@ -138,10 +160,8 @@ export class Session {
   #trickle(): void {
     let waiting: string[] = []
     const send = (): void => {
-      const fragment = fragmentOf(this.pc.localDescription?.sdp ?? '', waiting)
+      if (!this.#isClosed) void this.#patch(waiting).catch(() => undefined)
       waiting = []
-      if (this.#isClosed) return
-      void patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: this.#etag }).catch(() => undefined)
     }
     this.pc.addEventListener('icecandidate', ({ candidate }) => {
       if (waiting.length === 0) this.#env.later(send, TRICKLE_MS)

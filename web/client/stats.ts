@@ -1,4 +1,13 @@
-import { numberOf, type Playout, PlayoutReader, readReports, type Report, roundTripOf } from './playout.ts'
+import {
+  countOf,
+  numberOf,
+  ofType,
+  type Playout,
+  PlayoutReader,
+  readReports,
+  type Report,
+  roundTripOf,
+} from './playout.ts'
 
 /** Figures of the video that is sent or received. With simulcast: those of the largest layer. */
 export interface VideoStats {
@@ -35,9 +44,10 @@ interface Totals {
 
 const NOTHING: Totals = { atMs: 0, bytes: 0, frames: 0, packets: 0, lost: 0 }
 
-const number = (value: unknown): number => numberOf(value) ?? 0
 const sum = (reports: readonly Report[], ...names: string[]): number =>
-  reports.reduce((total, report) => total + names.reduce((part, name) => part + number(report[name]), 0), 0)
+  reports.reduce((total, report) => total + names.reduce((part, name) => part + countOf(report[name]), 0), 0)
+/** What all entries of a type count as received. */
+export const bytesReceived = (all: readonly Report[], type: string): number => sum(ofType(all, type), 'bytesReceived')
 /** Totals begin again when a layer or a connection does. */
 const grown = (now: number, before: number): number => Math.max(0, now - before)
 
@@ -48,7 +58,7 @@ export class StatsReader {
 
   async read(pc: RTCPeerConnection): Promise<MediaStats> {
     const all = await readReports(pc)
-    const streams = all.filter(({ type }) => type === 'inbound-rtp' || type === 'outbound-rtp')
+    const streams = [...ofType(all, 'inbound-rtp'), ...ofType(all, 'outbound-rtp')]
     const video = largest(streams.filter(({ kind }) => kind === 'video'))
     const totals = totalsOf(all, streams, video)
     const before = this.#before
@@ -76,18 +86,18 @@ export class StatsReader {
 
 const isReceiver = (streams: readonly Report[]): boolean => streams.some(({ type }) => type === 'inbound-rtp')
 
-const sizeOf = (video: Report) => ({ width: number(video['frameWidth']), height: number(video['frameHeight']) })
+const sizeOf = (video: Report) => ({ width: countOf(video['frameWidth']), height: countOf(video['frameHeight']) })
 
 const largest = (layers: readonly Report[]): Report | undefined =>
-  layers.toSorted((a, b) => number(b['frameWidth']) - number(a['frameWidth']))[0]
+  layers.toSorted((a, b) => countOf(b['frameWidth']) - countOf(a['frameWidth']))[0]
 
 function totalsOf(all: readonly Report[], streams: readonly Report[], video: Report | undefined): Totals {
   // A receiver counts its own losses; those of a sender are in the reports of the other side.
-  const losses = isReceiver(streams) ? streams : all.filter(({ type }) => type === 'remote-inbound-rtp')
+  const losses = isReceiver(streams) ? streams : ofType(all, 'remote-inbound-rtp')
   return {
-    atMs: Math.max(0, ...streams.map(({ timestamp }) => number(timestamp))),
+    atMs: Math.max(0, ...streams.map(({ timestamp }) => countOf(timestamp))),
     bytes: sum(streams, 'bytesReceived', 'bytesSent'),
-    frames: video ? number(video['framesDecoded']) + number(video['framesEncoded']) : 0,
+    frames: video ? countOf(video['framesDecoded']) + countOf(video['framesEncoded']) : 0,
     packets: sum(streams, 'packetsReceived', 'packetsSent'),
     lost: sum(losses, 'packetsLost'),
   }

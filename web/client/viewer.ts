@@ -1,7 +1,8 @@
-import { Client, type ClientOptions } from './client.ts'
+import { Client, type ClientOptions, LOOK_MS } from './client.ts'
 import { browser } from './environment.ts'
 import type { SluiceError, SluiceErrorCode } from './errors.ts'
 import { Freezes } from './freezes.ts'
+import type { Report } from './playout.ts'
 import { type Counted, NOTHING_COUNTED, QualityReporter } from './quality.ts'
 import type { ViewerLayers } from './layers.ts'
 
@@ -28,9 +29,8 @@ export interface StartedAs {
   readonly fallsBack: (code: SluiceErrorCode) => boolean
 }
 
-/** Until the first picture it looks this often, then once a second. */
+/** Until the first picture it looks this often. */
 const FIRST_LOOK_MS = 100
-const LOOK_MS = 1000
 
 /**
  * Watches over WHEP. Waits for a publisher, returns after interruptions, and ends only when the server refuses for good.
@@ -39,8 +39,9 @@ const LOOK_MS = 1000
 export class WhepViewer extends Client {
   readonly #options: ViewerOptions
   readonly #quality: QualityReporter
+  protected override readonly hears = 'inbound-rtp'
   #counted: Counted = NOTHING_COUNTED
-  #stopLooking: () => void = () => undefined
+  #freezes = new Freezes()
   #media: MediaStream | null = null
   /** The media of the connection that is being made. */
   #coming: MediaStream | null = null
@@ -102,14 +103,13 @@ export class WhepViewer extends Client {
     this.#quality.session(`${resource}/report`)
   }
 
-  protected override connected(pc: RTCPeerConnection): void {
+  protected override connected(): void {
     this.#media = this.#coming
     if (this.#media !== null) this.#options.onMedia?.(this.#media)
-    if (this.#options.reports !== false) this.#look(pc, new Freezes())
+    this.#freezes = new Freezes()
   }
 
   protected override closed(reason: SluiceError, isFinal: boolean): void {
-    this.#stopLooking()
     if (this.#options.startedAs?.fallsBack(reason.code)) this.#quality.abandon()
     else this.#quality.closed(reason.code, isFinal)
   }
@@ -119,20 +119,10 @@ export class WhepViewer extends Client {
     return reason.isTemporary || (reason.code === 'not_connected' && lostAtMs !== null)
   }
 
-  /** Reads the statistics again and again, as long as it is the connection. */
-  #look(pc: RTCPeerConnection, freezes: Freezes): void {
-    this.#stopLooking = this.env.later(
-      () => {
-        if (this.pc === pc) void this.#read(pc, freezes).finally(() => this.#look(pc, freezes))
-      },
-      freezes.hasMoved ? LOOK_MS : FIRST_LOOK_MS,
-    )
-  }
-
-  async #read(pc: RTCPeerConnection, freezes: Freezes): Promise<void> {
-    const counted = await freezes.read(pc, this.env.now()).catch(() => NOTHING_COUNTED)
-    if (this.pc !== pc) return
-    this.#counted = counted
-    if (freezes.hasMoved) this.#quality.frame()
+  protected override looked(all: readonly Report[]): number {
+    this.#counted = this.#freezes.read(all, this.env.now())
+    if (!this.#freezes.hasMoved) return FIRST_LOOK_MS
+    this.#quality.frame()
+    return LOOK_MS
   }
 }

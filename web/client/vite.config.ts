@@ -11,5 +11,7 @@ export default defineConfig({
     emptyOutDir: false,
     target: ['chrome123', 'safari17.5', 'firefox128'],
     lib: { entry: at('index.ts'), formats: ['es'], fileName: () => 'client.js' },
+    // Vite leaves the layout of a library to those who bundle it; this file is loaded as it is.
+    rolldownOptions: { output: { minify: true } },
   },
 })

@@ -10,7 +10,7 @@ import { layerLink, layerRoutes } from './layers.ts'
 import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
 import type { SignalingEndpoint, SignalingParts } from './parts.ts'
 import { patchRoute } from './patch.ts'
-import { FRAGMENT, SDP, sendRefusal, UNKNOWN, type HttpRefusal } from '../media/refusal.ts'
+import { FRAGMENT, SDP, sendRefusal, type HttpRefusal } from '../media/refusal.ts'
 import { quotedTag } from './resources.ts'
 
 /** The life cycle that WHIP (RFC 9725) and WHEP share: POST an offer; then PATCH, DELETE at the resource. */
@@ -26,7 +26,7 @@ export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingPart
   patchRoute(app, parts)
   app.delete<{ Params: { id: string } }>('/resource/:id', async (request, reply) => {
     const resource = parts.resources.find(request.params.id)
-    if (resource === undefined) return sendRefusal(reply, goneOf(parts, request.params.id))
+    if (resource === undefined) return sendRefusal(reply, parts.resources.goneAs(request.params.id))
     parts.resources.forget(resource.sessionId)
     await parts.engine.end(resource.sessionId)
     await closeSession(parts.ctx, resource.sessionId, 'left')
@@ -42,11 +42,6 @@ export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingPart
 }
 
 const isWatched = ({ protocol }: SignalingEndpoint): boolean => PROTOCOLS_OF.view.some((one) => one === protocol)
-
-/** Nothing in the media connection says why the server ended it. Clients that delete their resource learn it here. */
-const MOVED: HttpRefusal = { status: 410, text: 'Gone: another server takes this session. Connect again' }
-
-const goneOf = ({ resources }: SignalingParts, id: string): HttpRefusal => (resources.hasMoved(id) ? MOVED : UNKNOWN)
 
 const BUSY: HttpRefusal = { status: 503, text: 'Busy: too many offers are being answered now. Try again.' }
 const ENGINE_GONE: HttpRefusal = { status: 503, text: 'The media engine cannot be reached now. Try again.' }

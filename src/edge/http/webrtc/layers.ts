@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { LayersAnswer } from '../../../media/engine.ts'
 import { sendPreflight } from '../media/cors.ts'
-import { sendRefusal, UNKNOWN } from '../media/refusal.ts'
+import { sendRefusal } from '../media/refusal.ts'
 import type { SignalingParts } from './parts.ts'
 import type { SignalingResource } from './resources.ts'
 
@@ -42,7 +42,7 @@ async function answer(
   choice: string | null | undefined,
 ): Promise<FastifyReply> {
   const resource = resources.find(params.id)
-  if (resource === undefined) return sendRefusal(reply, UNKNOWN)
+  if (resource === undefined) return sendRefusal(reply, resources.goneAs(params.id))
   if (resource.patching >= MAX_AT_A_TIME)
     return sendRefusal(reply, { status: 429, text: 'Too many requests at a time' })
   const answered = await layersOf(engine, resource, choice)

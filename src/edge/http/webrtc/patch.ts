@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Patched } from '../../../media/engine.ts'
 import type { SignalingParts } from './parts.ts'
 import { hasType } from './offer.ts'
-import { FRAGMENT, sendRefusal, UNKNOWN, type HttpRefusal } from '../media/refusal.ts'
+import { FRAGMENT, sendRefusal, type HttpRefusal } from '../media/refusal.ts'
 import { quotedTag, type SignalingResource } from './resources.ts'
 
 const MAX_FRAGMENT_BYTES = 16_384
@@ -14,7 +14,7 @@ export function patchRoute(app: FastifyInstance, parts: SignalingParts): void {
   const limit = { bodyLimit: MAX_FRAGMENT_BYTES }
   app.patch<{ Params: { id: string } }>('/resource/:id', limit, async (request, reply) => {
     const resource = parts.resources.find(request.params.id)
-    if (resource === undefined) return sendRefusal(reply, UNKNOWN)
+    if (resource === undefined) return sendRefusal(reply, parts.resources.goneAs(request.params.id))
     const refused = precondition(request, resource)
     if (refused !== null) return sendRefusal(reply, refused)
     return answer(reply, resource, await patched(parts, resource, request))

@@ -1,4 +1,5 @@
 import type { Random } from '../../../base/random.ts'
+import { type HttpRefusal, UNKNOWN } from '../media/refusal.ts'
 
 /** What `Location` names: one session, as its own client sees it. */
 export interface SignalingResource {
@@ -14,6 +15,8 @@ export interface SignalingResource {
 const ID_BYTES = 32
 /** Resources of sessions that are over, whose players may still send a last report. */
 const ENDED_MAX = 10_000
+/** Nothing in the media connection says why the server ended it. Clients that ask for their resource, or delete it, learn it here. */
+const MOVED: HttpRefusal = { status: 410, text: 'Gone: another server takes this session. Connect again' }
 /** Sessions that were moved, whose clients still get the reason. Each takes some hundred bytes. */
 const MOVED_MAX = 20_000
 
@@ -58,9 +61,9 @@ export class Resources {
     this.forget(sessionId)
   }
 
-  /** Whether this was the resource of a session that was moved. */
-  hasMoved(id: string): boolean {
-    return this.#moved.has(id)
+  /** The answer about a resource that is not there. */
+  goneAs(id: string): HttpRefusal {
+    return this.#moved.has(id) ? MOVED : UNKNOWN
   }
 
   /** Removes the resource of an ended session. */
