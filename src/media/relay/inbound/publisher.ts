@@ -299,11 +299,13 @@ function totalsOf(all: readonly LinkTotals[]): LinkTotals {
 const textOf = (packet: Buffer, header: RtpHeader, id: number | null): string | undefined =>
   id === null ? undefined : extensionOf(packet, header, id)?.toString('latin1')
 
-/** The negotiated one, in the form of `Source.profile`. */
+/** The negotiated one, in the form of `Source.profile`. An offer may have any text there, also one too long for a link. */
 function profileOf(chosen: ChosenCodec | undefined): string | null {
   if (chosen?.name === 'hevc') return hevcProfileIdOf(chosen.codec)
-  return (chosen?.name === 'h264' ? chosen.codec.fmtp.get('profile-level-id') : null) ?? null
+  return (chosen?.name === 'h264' ? chosen.codec.fmtp.get('profile-level-id')?.slice(0, PROFILE_DIGITS) : null) ?? null
 }
+
+const PROFILE_DIGITS = 6
 
 function infoOf({ name, codec }: ChosenCodec): TrackInfo {
   if (isVideoCodec(name)) return { kind: 'video', codec: name, width: 0, height: 0, config: NO_CONFIG }
