@@ -2,10 +2,10 @@ import type { App } from './app.ts'
 import { isRunning } from '../base/processes.ts'
 import { ProcessorLoad } from '../base/processors.ts'
 import { VERSION } from '../base/version.ts'
+import { ownLinks } from '../commands/nodes/listNodes.ts'
 import { startNode } from '../commands/nodes/servingNode.ts'
 import { writeLastReadings } from '../commands/streams/lastReadings.ts'
 import type { RtmpPorts } from '../core/nodes/drain.ts'
-import type { NodeLoadReading } from '../core/nodes/load.ts'
 import { hostKeyOf } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { sessionJobs } from '../jobs/sessions.ts'
@@ -25,7 +25,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
     leases,
-    facts: () => ({ ...factsOf(load, ctx.nodeLoad.reading()), ...rtmpPorts(config) }),
+    facts: () => ({ ...factsOf(load, ctx), ...rtmpPorts(config) }),
   })
   const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = () => app.config.sessions.noViewersSeconds * 1000
@@ -40,9 +40,10 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
   }
 }
 
-function factsOf(load: ProcessorLoad, reading: NodeLoadReading): Omit<NodeFacts, keyof RtmpPorts> {
+function factsOf(load: ProcessorLoad, ctx: App['ctx']): Omit<NodeFacts, keyof RtmpPorts> {
   load.look()
-  return { version: VERSION, cores: load.processors, cpuPercent: load.busyPercent, ...reading }
+  const machine = { cores: load.processors, cpuPercent: load.busyPercent }
+  return { version: VERSION, ...machine, ...ctx.nodeLoad.reading(), links: ownLinks(ctx) }
 }
 
 /** The port of a listener that took any free one is not said. */

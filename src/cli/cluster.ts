@@ -6,6 +6,7 @@ import { drainNode } from '../commands/nodes/drain.ts'
 import { type ClusterNode, clusterNodes } from '../commands/nodes/listNodes.ts'
 import { hostKeyOf } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
+import type { NodeLink } from '../core/nodes/nodeLinks.ts'
 import { type Failure, failure } from '../core/errors.ts'
 import { command } from './command.ts'
 import { textFlag, toggleFlag } from './flag.ts'
@@ -18,7 +19,8 @@ const status = command({
   summary: 'List the servers of this database, with what each has open',
   detail: [
     '`draining` takes nothing new and ends soon; `silent` did not renew its lease, and the others end its sessions. `lease` is',
-    'the time since the last renewal, which comes every two seconds. `cpu` is how busy its machine is.',
+    'the time since the last renewal, which comes every two seconds. `cpu` is how busy its machine is. `links`: how many',
+    'streams other nodes have from it, and it from them; `failed`: streams of so many nodes do not come.',
   ].join('\n'),
   flags: WATCH_FLAGS,
   examples: ['sluice cluster status --watch', 'sluice cluster status --json'],
@@ -34,12 +36,19 @@ const COLUMNS: Columns<ClusterNode> = {
   state: ['text', ({ state }) => state],
   version: ['text', ({ version }) => version],
   cpu: ['text', ({ cpuPercent }) => (cpuPercent === null ? undefined : `${cpuPercent}%`)],
+  links: ['text', ({ links }) => links && linksText(links)],
   feeds: ['text', ({ feeds }) => feeds],
   publishers: ['text', ({ publishers }) => publishers],
   viewers: ['text', ({ viewers }) => viewers],
   lease: ['text', ({ leaseAgeMs }) => `${(leaseAgeMs / 1000).toFixed(1)}s`],
   since: ['since', ({ startedAtMs }) => new Date(startedAtMs).toISOString()],
   url: ['text', ({ url }) => url],
+}
+
+function linksText(links: readonly NodeLink[]): string {
+  const sum = (name: 'lent' | 'borrowed'): number => links.reduce((total, link) => total + link[name], 0)
+  const failed = links.filter(({ problem }) => problem !== null).length
+  return `${sum('lent')} out, ${sum('borrowed')} in${failed === 0 ? '' : `, ${failed} failed`}`
 }
 
 const recordOf = ({ startedAtMs, leaseAgeMs, hostKey: host, ...node }: ClusterNode) => ({

@@ -1,7 +1,7 @@
 import { type AttentionFacts, type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
 import { namesCountries } from '../core/tokens/accountDefaults.ts'
 import type { SessionContext } from './context.ts'
-import { nodeFactsNow } from './nodes/listNodes.ts'
+import { nodeFactsNow, unlinkedNodes } from './nodes/listNodes.ts'
 import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
 
 /** Free and total space of a disk. */
@@ -48,17 +48,18 @@ export async function readAttention(
     ],
     certificate,
     addonProblem,
-    fullNodes: await fullNodes(ctx),
+    ...(await nodesOf(ctx)),
     mediaProcessEnd: ctx.mediaProcesses.latestEnd,
     unknownMigrations: await read.attention.unknownMigrations(),
   })
 }
 
-async function fullNodes(ctx: SessionContext): Promise<AttentionFacts['fullNodes']> {
+async function nodesOf(ctx: SessionContext): Promise<Pick<AttentionFacts, 'fullNodes' | 'unlinkedNodes'>> {
   const nodes = (await ctx.store.read.nodes.list()).filter(({ isExpired }) => !isExpired)
   const facts = await nodeFactsNow(ctx)
-  return nodes.flatMap(({ id, url }) => {
+  const fullNodes = nodes.flatMap(({ id, url }) => {
     const { full = [] } = facts.get(id) ?? {}
     return full.length === 0 ? [] : [{ name: nodes.length === 1 ? null : (url ?? id), full }]
   })
+  return { fullNodes, unlinkedNodes: unlinkedNodes(nodes, facts) }
 }

@@ -1,5 +1,6 @@
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { FullReason } from './nodes/load.ts'
+import type { LinkProblem } from './nodes/nodeLinks.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 
@@ -17,6 +18,7 @@ export const ATTENTION_KINDS = [
   'certificate_expires',
   'certificate_kept',
   'schema_newer',
+  'node_unlinked',
   'webhook_paused',
   'stream_stalled',
   'stream_uneven',
@@ -72,6 +74,8 @@ export interface AttentionFacts {
   readonly unknownMigrations: readonly string[]
   /** Nodes that take no new viewers, and why; the name is null if there is only one node. */
   readonly fullNodes: readonly { readonly name: string | null; readonly full: readonly FullReason[] }[]
+  /** Nodes whose streams do not come to another one, and why. */
+  readonly unlinkedNodes: readonly { readonly from: string; readonly to: string; readonly problem: LinkProblem }[]
   /** The latest media process that ended by itself or hung; null: none did. */
   readonly mediaProcessEnd: { readonly atMs: number; readonly isHung: boolean; readonly sessions: number } | null
   /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
@@ -89,6 +93,7 @@ const DISK_LOW_SHARE = 0.05
 export function attentionOf(facts: AttentionFacts): AttentionItem[] {
   const items = [
     ...fullNodesOf(facts),
+    ...unlinkedNodesOf(facts),
     ...enginesOf(facts),
     ...mediaProcessesOf(facts),
     ...disksOf(facts),
@@ -129,6 +134,21 @@ const fullNodesOf = ({ fullNodes }: AttentionFacts): AttentionItem[] =>
     const node = name === null ? 'The server' : `The node ${name}`
     const text = `${node} takes no new viewers: ${why}. Those who watch go on. Add a node, or raise the limit`
     return { kind: 'node_full', severity: 'error', text }
+  })
+
+/** What to do about a link that does not come up. */
+const LINK_REMEDIES: Readonly<Record<LinkProblem, string>> = {
+  media_port:
+    'its media ports do not answer. Open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
+  no_answer: 'it does not answer over HTTP. Correct its server.nodeUrl, or the firewall',
+  refused: 'it refuses the request. Give both the same secrets.sealingKey and version',
+  lends_nothing: 'its server.handover is redirect. Set it to cascade there, or to redirect everywhere',
+}
+
+const unlinkedNodesOf = ({ unlinkedNodes }: AttentionFacts): AttentionItem[] =>
+  unlinkedNodes.map(({ from, to, problem }) => {
+    const text = `Viewers at the node ${to} are redirected to ${from}, because ${LINK_REMEDIES[problem]}`
+    return { kind: 'node_unlinked', severity: 'warning', text }
   })
 
 function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): AttentionItem[] {

@@ -73,14 +73,28 @@ interface EngineAddress {
   readonly port: number
 }
 
+/** What a share has carried in the last second. */
+export interface ShareFigures {
+  /** Bits per second. */
+  readonly bitrate: number
+  /** The share of packets that was lost, 0 to 1; null: not known. */
+  readonly loss: number | null
+  /** Null: not known. Only the end that lends measures it. */
+  readonly roundTripMs: number | null
+}
+
 export interface LentRoom {
   readonly addresses: readonly EngineAddress[]
+  /** Null: it has carried nothing yet. */
+  figures(): ShareFigures | null
   end(): void
 }
 
 export interface BorrowedRoom {
   /** True once a source of the room is there; false: the share has ended before. */
   readonly open: Promise<boolean>
+  /** As of a `LentRoom`. */
+  figures(): ShareFigures | null
   end(): void
 }
 

@@ -9,9 +9,11 @@ import {
   linkRequestText,
   parseLinkAnswer,
 } from '../core/nodes/linkRequest.ts'
-import type { EngineLinks } from '../media/engine.ts'
+import type { LinkProblem, SharedStream } from '../core/nodes/nodeLinks.ts'
+import type { BorrowedRoom, EngineLinks } from '../media/engine.ts'
 import type { RemoteFeedRef, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { Stream } from '../store/store.ts'
+import { NO_FIGURES } from './lentRooms.ts'
 
 /** Signs what this node sends to others, and derives keys that it shares with one of them. */
 export interface NodeKey {
@@ -45,6 +47,8 @@ export interface CascadeParts {
 const WAIT_MS = 2000
 /** A node that did not answer, or that cannot be reached by its media ports, is not tried again before this time. */
 const UNREACHABLE_MS = 30_000
+/** For so long it says why a stream did not come, if none of that node has come since. */
+const PROBLEM_MS = 600_000
 const NONCE_BYTES = 16
 
 interface Borrowed {
@@ -52,7 +56,28 @@ interface Borrowed {
   readonly sinceMs: number
   /** Whether its media is here. */
   readonly open: Promise<boolean>
+  readonly share: Share
   end: () => void
+}
+
+interface Share {
+  /** What the engine has of it; null: the other node has not answered yet. */
+  room: BorrowedRoom | null
+  /** This node has ended it, and not the other one. */
+  isGivenBack: boolean
+}
+
+/** Why streams of a node do not come. */
+interface Failure {
+  readonly problem: LinkProblem
+  readonly atMs: number
+}
+
+const WHY: Readonly<Record<LinkProblem, string>> = {
+  media_port: 'its media port does not answer',
+  no_answer: 'it does not answer',
+  lends_nothing: 'it lends nothing',
+  refused: 'it refuses the request of this one: do both have the same sealing key and version?',
 }
 
 /**
@@ -64,7 +89,8 @@ export class Cascade {
   #parts: CascadeParts | null = null
   /** By stream, then by node. */
   readonly #borrowed = new Map<string, Map<string, Borrowed>>()
-  readonly #unreachableUntilMs = new Map<string, number>()
+  /** By node. */
+  readonly #failures = new Map<string, Failure>()
 
   constructor(options: CascadeOptions) {
     this.#options = options
@@ -77,6 +103,25 @@ export class Cascade {
   /** Whether this node borrows the stream, or is asking for it. */
   has(stream: Stream): boolean {
     return this.#borrowed.has(roomOf(stream))
+  }
+
+  /** What this node has from others, stream by stream. */
+  get streams(): readonly SharedStream[] {
+    return [...this.#borrowed.values()].flatMap((nodes) =>
+      [...nodes].flatMap(
+        ([
+          node,
+          {
+            share: { room },
+          },
+        ]) => (room === null ? [] : [{ node, direction: 'borrowed' as const, ...(room.figures() ?? NO_FIGURES) }]),
+      ),
+    )
+  }
+
+  /** Why streams of other nodes do not come, by node. */
+  get problems(): ReadonlyMap<string, LinkProblem> {
+    return new Map([...this.#failures].map(([node, { problem }]) => [node, problem]))
   }
 
   /** Brings a stream here from the node that has this feed of it. False: it does not come in time, or may not. Never rejects. */
@@ -102,7 +147,7 @@ export class Cascade {
     const isStale = this.#isStale
     for (const one of this.#all()) if (isStale && one.isSecured) one.end()
     const nowMs = this.#options.clock.monotonic()
-    for (const [node, untilMs] of this.#unreachableUntilMs) if (untilMs <= nowMs) this.#unreachableUntilMs.delete(node)
+    for (const [node, { atMs }] of this.#failures) if (nowMs - atMs >= PROBLEM_MS) this.#failures.delete(node)
     if (this.#options.sessions.hasPeers) this.follow(null)
   }
 
@@ -126,13 +171,23 @@ export class Cascade {
       if (!remote.some((feed) => feed.node === node)) one.end()
   }
 
+  #isUnreachable(node: string): boolean {
+    const failedAtMs = this.#failures.get(node)?.atMs ?? Number.NEGATIVE_INFINITY
+    return this.#options.clock.monotonic() - failedAtMs < UNREACHABLE_MS
+  }
+
   #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
     const { clock } = this.#options
-    if (this.#parts === null || feed.url === null || this.#unreachableUntilMs.has(feed.node)) return null
+    if (this.#parts === null || feed.url === null || this.#isUnreachable(feed.node)) return null
     if (feed.secured && this.#isStale) return null
     const ending = new AbortController()
-    const open = this.#open(this.#parts, { accountId, streamName }, { ...feed, url: feed.url }, ending)
-    const borrowed = { isSecured: feed.secured, sinceMs: clock.monotonic(), open, end: () => ending.abort() }
+    const share: Share = { room: null, isGivenBack: false }
+    const end = (): void => {
+      share.isGivenBack = true
+      ending.abort()
+    }
+    const open = this.#open(this.#parts, { accountId, streamName }, { ...feed, url: feed.url }, share, ending)
+    const borrowed = { isSecured: feed.secured, sinceMs: clock.monotonic(), open, share, end }
     const room = roomOf({ accountId, streamName })
     const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
     this.#borrowed.set(room, nodes.set(feed.node, borrowed))
@@ -148,6 +203,7 @@ export class Cascade {
     { links }: CascadeParts,
     stream: Stream,
     feed: RemoteFeedRef & { readonly url: string },
+    borrowed: Share,
     ending: AbortController,
   ): Promise<boolean> {
     const { clock, log } = this.#options
@@ -159,13 +215,15 @@ export class Cascade {
       return false
     }
     const lent = links.borrow(share, share.addresses, () => ending.abort())
+    borrowed.room = lent
     ending.signal.addEventListener('abort', () => lent.end())
     const isOpen = await Promise.race([lent.open, this.#after(WAIT_MS - (clock.monotonic() - beganAtMs))])
     if (isOpen) {
+      this.#failures.delete(feed.node)
       log.info({ ...about, ms: Math.round(clock.monotonic() - beganAtMs) }, 'a stream comes from another node')
       return true
     }
-    this.#unreachable(feed.node, about, 'its media port does not answer')
+    if (!borrowed.isGivenBack) this.#fail(feed.node, about, 'media_port')
     ending.abort()
     return false
   }
@@ -183,24 +241,19 @@ export class Cascade {
       WAIT_MS,
     )
     const about = { ...stream, node, url }
-    if (!answered) this.#unreachable(node, about, 'it does not answer')
-    else if (answered.status === 503) this.#unreachable(node, about, 'it lends nothing')
-    else if (answered.status === 401 || answered.status === 400)
-      this.#unreachable(
-        node,
-        about,
-        'it refuses the request of this one: do both have the same sealing key and version?',
-      )
+    if (!answered) this.#fail(node, about, 'no_answer')
+    else if (answered.status === 503) this.#fail(node, about, 'lends_nothing')
+    else if (answered.status === 401 || answered.status === 400) this.#fail(node, about, 'refused')
     const answer = answered?.status === 200 ? parseLinkAnswer(answered.body) : null
     if (answer === null || !signing.isOf(linkAnswerText(code, answer), answer.code)) return null
     const key = signing.derive(linkKeyText(request, answer))
     return { room: roomOf(stream), key, ssrc: answer.ssrc, addresses: answer.addresses }
   }
 
-  #unreachable(node: string, about: Fields, why: string): void {
+  #fail(node: string, about: Fields, problem: LinkProblem): void {
     const { clock, log } = this.#options
-    this.#unreachableUntilMs.set(node, clock.monotonic() + UNREACHABLE_MS)
-    log.warn(about, `no stream comes from this node, so its viewers are redirected: ${why}`)
+    this.#failures.set(node, { problem, atMs: clock.monotonic() })
+    log.warn(about, `no stream comes from this node, so its viewers are redirected: ${WHY[problem]}`)
   }
 
   async #after(ms: number): Promise<false> {

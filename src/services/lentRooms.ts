@@ -1,9 +1,13 @@
 import type { Clock } from '../base/clock.ts'
-import type { EngineLinks, LentRoom } from '../media/engine.ts'
+import type { SharedStream } from '../core/nodes/nodeLinks.ts'
+import type { EngineLinks, LentRoom, ShareFigures } from '../media/engine.ts'
 
 /** More requests than this many nodes send within their time, and rooms that are lent at a time. */
 const NONCES_MAX = 10_000
 const LENT_MAX = 5000
+
+/** Of a share that has carried nothing yet. */
+export const NO_FIGURES: ShareFigures = { bitrate: 0, loss: null, roundTripMs: null }
 
 /** What this node lends to others, and the requests that it has read. */
 export class LentRooms {
@@ -26,6 +30,13 @@ export class LentRooms {
   /** The nodes that have rooms of this one. */
   get nodes(): readonly string[] {
     return [...this.#lent.keys()]
+  }
+
+  /** What it lends, stream by stream. */
+  get streams(): readonly SharedStream[] {
+    return [...this.#lent].flatMap(([node, rooms]) =>
+      [...rooms.values()].map((room) => ({ node, direction: 'lent' as const, ...(room.figures() ?? NO_FIGURES) })),
+    )
   }
 
   /** False: this nonce was used, or there are too many to tell. @param untilMs when a request with it is too old anyway */

@@ -16,8 +16,8 @@ export const NODE_TABLES = {
     draining_since_ms: NUMBER_OR_NULL,
   },
   /**
-   * The load is null until it is measured. `full_reasons`: words with commas between; empty: none. Ports are null for nodes that
-   * do not say them.
+   * The load is null until it is measured. `full_reasons`: words with commas between; empty: none. `links`: JSON. Ports are null for
+   * nodes that do not say them.
    */
   node_facts: {
     node_id: TEXT,
@@ -29,6 +29,7 @@ export const NODE_TABLES = {
     full_reasons: TEXT_OR_NULL,
     rtmp_port: NUMBER_OR_NULL,
     rtmps_port: NUMBER_OR_NULL,
+    links: TEXT_OR_NULL,
   },
   /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
   reload_requests: { id: TEXT, node_id: TEXT, is_check: FLAG, asked_at_ms: NUMBER, answer: TEXT_OR_NULL },

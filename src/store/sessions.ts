@@ -1,5 +1,6 @@
 import type { RtmpPorts } from '../core/nodes/drain.ts'
 import type { NodeLoadReading } from '../core/nodes/load.ts'
+import type { NodeLink } from '../core/nodes/nodeLinks.ts'
 import type { ViewerQuality } from '../core/quality/viewerQuality.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
@@ -154,8 +155,10 @@ export interface NodeFacts extends NodeLoadFacts, RtmpPorts {
   readonly cores: number
 }
 
-/** How busy a node is. */
+/** How busy a node is, and what it shares with others. */
 export interface NodeLoadFacts extends NodeLoadReading {
+  /** Null: it does not say. */
+  readonly links: readonly NodeLink[] | null
   /** How busy the cores of its machine are, 0 to 100. Null: not measured yet. */
   readonly cpuPercent: number | null
 }

@@ -327,6 +327,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
         full: [],
         rtmpPort: 1935,
         rtmpsPort: 0,
+        links: null,
       }),
     }
     let isEven = false

@@ -5,6 +5,17 @@ import { until } from '../support/until.ts'
 import { ending, newAccount, newSession } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
+const LINK = {
+  node: 'near',
+  lent: 2,
+  borrowed: 1,
+  bitrateOut: 5_000_000,
+  bitrateIn: 2_500_000,
+  loss: null,
+  roundTripMs: null,
+  problem: null,
+} as const
+
 export function nodesSuite(stores: Stores): void {
   const accountId = newAccount()
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
@@ -94,15 +105,16 @@ export function nodesSuite(stores: Stores): void {
       expect(await write((tx) => tx.nodes.nextStart(0, 7))).toBe(last + 1007)
     })
 
-    test('say their version, their ports and how busy they are, and why they are full, until they are gone', async () => {
+    test('say their version, their ports, their links, how busy they are and why they are full, until they are gone', async () => {
       const [made, left] = [node(), node()]
-      const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [] }
+      const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [], links: null }
       const about = { version: '1.2.3', cores: 8, rtmpPort: 1935, rtmpsPort: null, ...idle }
       const load = {
         cpuPercent: 37,
         mediaPercent: 88,
         egressBitrate: 5_000_000_000,
         full: ['media', 'egress'],
+        links: [LINK, { ...LINK, node: 'far', loss: 0.02, roundTripMs: 31, problem: 'media_port' }],
       } as const
       for (const one of [made, left]) {
         await write((tx) => tx.nodes.insert(one, 60_000))

@@ -68,10 +68,11 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
         full: [],
         rtmpPort: null,
         rtmpsPort: null,
+        links: null,
       })
     })
     await store.transaction(async (tx) => {
-      await tx.nodes.setLoad('n', { cpuPercent: 50, mediaPercent: null, egressBitrate: null, full: [] })
+      await tx.nodes.setLoad('n', { cpuPercent: 50, mediaPercent: null, egressBitrate: null, full: [], links: null })
       expect(await leases.transaction((other) => other.nodes.renew('n', 60_000))).toBe(true)
     })
     await store.close()

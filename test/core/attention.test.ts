@@ -16,6 +16,7 @@ const NOTHING: AttentionFacts = {
   addonProblem: null,
   certificate: null,
   fullNodes: [],
+  unlinkedNodes: [],
   mediaProcessEnd: null,
 }
 const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })
@@ -89,6 +90,16 @@ describe('what needs attention', () => {
     const died = { ...end, isHung: false, sessions: 1 }
     expect(of({ mediaProcessEnd: died })[0]?.text).toContain('process died and was replaced, which ended 1 session.')
     expect(of({ mediaProcessEnd: { ...end, atMs: NOW_MS - 3_600_000 } })).toEqual([])
+  })
+
+  it('says between which nodes no stream comes, and what to do', () => {
+    const unlinkedNodes = [{ from: 'https://a.example', to: 'https://b.example', problem: 'media_port' }] as const
+    const [item, ...others] = of({ unlinkedNodes })
+    expect([item?.kind, item?.severity, others.length]).toEqual(['node_unlinked', 'warning', 0])
+    expect(item?.text).toBe(
+      'Viewers at the node https://b.example are redirected to https://a.example, because its media ports do not answer. ' +
+        'Open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
+    )
   })
 
   it.each([

@@ -44,6 +44,7 @@ test('the nodes are listed with their start, last renewal, sessions and bitrates
         cores: 4,
         cpuPercent: 12,
         full: [],
+        links: [],
         state: 'serving',
         startedOn: new Date(timeOfId(at.ctx.sessions.node)).toISOString(),
         lastSeenOn: time,

@@ -31,6 +31,7 @@ let silentMs = 0
 let asked: string[] = []
 let borrowed: { open: (isOpen: boolean) => void; end: () => void }[] = []
 let ended = 0
+const FIGURES = { bitrate: 1_000_000, loss: 0.01, roundTripMs: null }
 
 const lending: CascadeParts['ask'] = async (url, body) => {
   asked.push(url)
@@ -50,7 +51,7 @@ function start(ask = lending): void {
         isOver()
       }
       borrowed.push({ open: resolve, end })
-      return { open, end }
+      return { open, figures: () => FIGURES, end }
     },
     viewersOf: () => 0,
     counts: { lent: 0, borrowed: 0 },

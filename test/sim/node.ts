@@ -21,7 +21,7 @@ const nothing = (): void => undefined
 /** Nodes of a world are given up all the time, which is an error elsewhere. */
 const NO_LOG: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => NO_LOG }
 
-const LOAD = { cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [] }
+const LOAD = { cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [], links: null }
 const FACTS = { version: '0.0.0', cores: 2, rtmpPort: 0, rtmpsPort: 0, ...LOAD }
 
 export interface NodeOptions {

@@ -69,7 +69,7 @@ export interface NodeSettings {
   renewed?: boolean
 }
 
-const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [] }
+const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [], links: null }
 const FACTS = { version: '9.8.7', cores: 4, rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
 
 export async function startTestNode(settings: NodeSettings): Promise<TestNode> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Logger } from '../../src/base/log.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
+import { checkStore } from '../../src/cli/doctorStore.ts'
 import { linkRequestText, LINK_VERSION } from '../../src/core/nodes/linkRequest.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
@@ -88,6 +89,17 @@ async function view(at: RunningApp, streamName: string, token: string, codec: 'v
   return { viewer, status: answer.status, text, location: answer.headers.get('location') ?? '' }
 }
 
+interface ListedNode {
+  readonly isThis: boolean
+  readonly links: readonly { readonly roundTripMs?: number; readonly bitrateIn: number }[]
+}
+
+/** What `sluice doctor` says of it. */
+const handoverOf = async ({ app: { config, ctx } }: RunningApp): Promise<string[]> =>
+  (await checkStore(config, (check) => check(ctx)))
+    .filter(({ check }) => check === 'handover')
+    .map(({ outcome, detail }) => `${outcome} ${detail}`)
+
 const viewersOf = ({ app }: RunningApp) => app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
 
 test('viewers at another node get the stream there by one link, are counted there, and cut there when their token is deleted', async () => {
@@ -103,6 +115,17 @@ test('viewers at another node get the stream there by one link, are counted ther
   expect([home.app.ctx.lentRooms.links?.counts, edge.app.ctx.lentRooms.links?.counts]).toEqual([
     { lent: 1, borrowed: 0 },
     { lent: 0, borrowed: 1 },
+  ])
+  const linksOf = async (at: RunningApp) => {
+    const { json } = await at.call('GET', '/api/nodes')
+    return (json.data.nodes as ListedNode[]).find(({ isThis }) => isThis)?.links
+  }
+  await until(async () => (await linksOf(home))?.[0]?.roundTripMs !== undefined)
+  await until(async () => ((await linksOf(edge))?.[0]?.bitrateIn ?? 0) > 0)
+  const none = { lent: 0, borrowed: 0, bitrateIn: 0, bitrateOut: 0 }
+  expect([await linksOf(home), await linksOf(edge)]).toMatchObject([
+    [{ ...none, node: edge.app.ctx.sessions.node, lent: 1, bitrateOut: expect.any(Number) as number, loss: 0 }],
+    [{ ...none, node: home.app.ctx.sessions.node, borrowed: 1, bitrateIn: expect.any(Number) as number, loss: 0 }],
   ])
   const linksAt = async ({ base }: RunningApp) =>
     (await (await fetch(`${base}/metrics`)).text()).match(/^sluice_links\{.*$/gm)
@@ -188,6 +211,9 @@ test('a node that is told to redirect sends viewers to the node of the feed, as 
   // It lends nothing either.
   await publish(redirecting, 'kept')
   expect(await view(edge, 'kept', token)).toMatchObject({ status: 307 })
+  expect(await handoverOf(redirecting)).toEqual([
+    'ok redirect: WebRTC viewers of a stream at another node are sent there',
+  ])
 })
 
 test('viewers follow a publisher who comes back at another node, without a new offer', async () => {
@@ -226,7 +252,15 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   const sent = await view(edge, 'away', token, 'h264')
   expect([sent.status, sent.location.startsWith(away.base)]).toEqual([307, true])
   const why = 'no stream comes from this node, so its viewers are redirected: its media port does not answer'
-  expect(warned.filter((message) => message === why)).toHaveLength(1)
+  // The viewer and the link stop waiting in the same moment.
+  await until(() => warned.includes(why))
   expect((await view(edge, 'away', token, 'h264')).status).toBe(307)
+  const { json } = await edge.call('GET', '/api/attention')
+  const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
+  const [unreachable] = notes.filter(({ text }) => text.includes(away.base))
+  expect(unreachable?.text).toContain(
+    `${edge.base} are redirected to ${away.base}, because its media ports do not answer`,
+  )
+  expect(await handoverOf(edge)).toEqual([expect.stringMatching(/^warn cascade: .* do not come, as said below$/)])
   expect(warned.filter((message) => message === why)).toHaveLength(1)
 })

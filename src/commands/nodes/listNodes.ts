@@ -1,4 +1,5 @@
 import { timeOfId } from '../../base/ids.ts'
+import { type LinkProblem, type NodeLink, nodeLinksOf } from '../../core/nodes/nodeLinks.ts'
 import { MINUTE_MS } from '../../core/streams/seriesQuery.ts'
 import type { Node, NodeActivity, NodeFacts } from '../../store/store.ts'
 import type { CommandContext, SessionContext } from '../context.ts'
@@ -40,14 +41,38 @@ export async function listNodes(ctx: SessionContext, accountId: string): Promise
 }
 
 /** What the nodes say of themselves, by id. What others say is some seconds old. */
-export async function nodeFactsNow({
-  store,
-  sessions,
-  nodeLoad,
-}: SessionContext): Promise<ReadonlyMap<string, NodeFacts>> {
-  const facts = await store.read.nodes.facts()
-  const own = facts.get(sessions.node)
-  return own === undefined ? facts : new Map([...facts, [sessions.node, { ...own, ...nodeLoad.reading() }]])
+export async function nodeFactsNow(ctx: SessionContext): Promise<ReadonlyMap<string, NodeFacts>> {
+  const { node } = ctx.sessions
+  const facts = await ctx.store.read.nodes.facts()
+  const own = facts.get(node)
+  return own === undefined
+    ? facts
+    : new Map([...facts, [node, { ...own, ...ctx.nodeLoad.reading(), links: ownLinks(ctx) }]])
+}
+
+/** What this node shares with others now. */
+export const ownLinks = ({ cascade, lentRooms }: SessionContext): readonly NodeLink[] =>
+  nodeLinksOf([...lentRooms.streams, ...cascade.streams], cascade.problems)
+
+/** A node whose streams do not come to another one, so that viewers there are redirected. By URL, or by id without one. */
+export interface UnlinkedNodes {
+  readonly from: string
+  readonly to: string
+  readonly problem: LinkProblem
+}
+
+/** Those of nodes that serve. A node that is gone has no problem any more. */
+export function unlinkedNodes(
+  nodes: readonly Pick<Node, 'id' | 'url'>[],
+  facts: ReadonlyMap<string, Pick<NodeFacts, 'links'>>,
+): UnlinkedNodes[] {
+  const names = new Map(nodes.map(({ id, url }) => [id, url ?? id]))
+  return nodes.flatMap(({ id }) =>
+    (facts.get(id)?.links ?? []).flatMap(({ node, problem }) => {
+      const [from, to] = [names.get(node), names.get(id)]
+      return problem === null || from === undefined || to === undefined ? [] : [{ from, to, problem }]
+    }),
+  )
 }
 
 /** A node, and what it does for all accounts, as operators see it. */
@@ -55,6 +80,8 @@ export interface ClusterNode extends Pick<Node, 'id' | 'hostKey' | 'pid' | 'url'
   readonly state: ListedNode['state']
   readonly version: string | null
   readonly cpuPercent: number | null
+  /** Null: it does not say. */
+  readonly links: readonly NodeLink[] | null
   readonly startedAtMs: number
   /** Since the last renewal of its lease, milliseconds, by the clock of the database. */
   readonly leaseAgeMs: number
@@ -70,9 +97,10 @@ export async function clusterNodes({ store }: Pick<CommandContext, 'store'>): Pr
   return nodes.map((node) => {
     const { id, hostKey, pid, url, seenAtMs } = node
     const { publishers = 0, viewers = 0, feeds = 0 } = open.find((one) => one.node === id) ?? {}
-    const { version = null, cpuPercent = null } = facts.get(id) ?? {}
+    const { version = null, cpuPercent = null, links = null } = facts.get(id) ?? {}
     const [state, startedAtMs, leaseAgeMs] = [stateOf(node), timeOfId(id), Math.max(0, nowMs - seenAtMs)]
-    return { id, hostKey, pid, url, state, version, cpuPercent, startedAtMs, leaseAgeMs, publishers, viewers, feeds }
+    const load = { version, cpuPercent, links }
+    return { id, hostKey, pid, url, state, ...load, startedAtMs, leaseAgeMs, publishers, viewers, feeds }
   })
 }
 

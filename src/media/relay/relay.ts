@@ -19,7 +19,7 @@ import type { Source } from './forward/source.ts'
 import { tap } from './forward/tap.ts'
 import { Publisher } from './inbound/publisher.ts'
 import type { LinkMessage } from './link/linkOffer.ts'
-import { Links, type LinksOptions } from './link/links.ts'
+import { Links, type LinksOptions, type PeerFigures } from './link/links.ts'
 import { type NodeShare, NodeShares, type NodeSharesOptions, type ShareAddress } from './link/nodeShares.ts'
 import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
@@ -237,6 +237,11 @@ export class Relay {
   /** Ends a share with another node. */
   endShare(peer: number): void {
     this.#nodeShares?.end(peer, this.#options.now())
+  }
+
+  /** See `Links.figures`. */
+  linkFigures(): PeerFigures[] {
+    return this.#links?.figures(this.#options.now()) ?? []
   }
 
   /** A datagram of a link arrived. See `receive`. */

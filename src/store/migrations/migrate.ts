@@ -13,6 +13,7 @@ import * as ingestAudio from './0009_ingestAudio.ts'
 import * as sessionRoom from './0010_sessionRoom.ts'
 import * as nodePorts from './0011_nodePorts.ts'
 import * as tokenTranscode from './0012_tokenTranscode.ts'
+import * as nodeLinks from './0013_nodeLinks.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -30,6 +31,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0010_sessionRoom', sessionRoom.up],
   ['0011_nodePorts', nodePorts.up],
   ['0012_tokenTranscode', tokenTranscode.up],
+  ['0013_nodeLinks', nodeLinks.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

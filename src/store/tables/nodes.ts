@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { FULL_REASONS } from '../../core/nodes/load.ts'
+import { parseNodeLinks } from '../../core/nodes/nodeLinks.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts, NodeLoadFacts, OpenAtNode } from '../store.ts'
@@ -70,15 +71,23 @@ const setKey = statement((db, p: { id: string; keyId: string }) =>
 )
 
 /** What a node says of its load, as values of columns. */
-type LoadValues = Omit<NodeLoadFacts, 'full'> & { readonly fullReasons: string }
+type LoadValues = Omit<NodeLoadFacts, 'full' | 'links'> & {
+  readonly fullReasons: string
+  readonly linksText: string | null
+}
 
-const valuesOf = ({ full, ...load }: NodeLoadFacts): LoadValues => ({ ...load, fullReasons: full.join(',') })
+const valuesOf = ({ full, links, ...load }: NodeLoadFacts): LoadValues => ({
+  ...load,
+  fullReasons: full.join(','),
+  linksText: links && JSON.stringify(links),
+})
 
-const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons }: LoadValues) => ({
+const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons, linksText }: LoadValues) => ({
   cpu_percent: cpuPercent,
   media_percent: mediaPercent,
   egress_bitrate: egressBitrate,
   full_reasons: fullReasons,
+  links: linksText,
 })
 
 const insertFacts = statement((db, p: LoadValues & Omit<NodeFacts, keyof NodeLoadFacts> & { id: string }) =>
@@ -199,6 +208,7 @@ const factsFrom = (row: RowOf<'node_facts'>): NodeFacts => ({
   full: FULL_REASONS.filter((reason) => row.full_reasons?.split(',').includes(reason)),
   rtmpPort: row.rtmp_port,
   rtmpsPort: row.rtmps_port,
+  links: row.links === null ? null : parseNodeLinks(row.links),
 })
 
 const fromRow = (row: RowOf<'serving_nodes'> & { expired: number }): Node => ({

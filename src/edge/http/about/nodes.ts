@@ -5,6 +5,7 @@ import { drainNodeOfAccount } from '../../../commands/nodes/drain.ts'
 import { listNodes, type ListedNode } from '../../../commands/nodes/listNodes.ts'
 import type { Context } from '../../../commands/context.ts'
 import { FULL_REASONS } from '../../../core/nodes/load.ts'
+import { LINK_PROBLEMS, type NodeLink } from '../../../core/nodes/nodeLinks.ts'
 import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
@@ -48,15 +49,45 @@ const toRecord = ({ url, startedAtMs, seenAtMs, facts, ...node }: ListedNode) =>
   lastSeenOn: new Date(seenAtMs).toISOString(),
 })
 
-const loadOf = ({ cpuPercent, mediaPercent, egressBitrate, full }: NonNullable<ListedNode['facts']>) => ({
+const loadOf = ({ cpuPercent, mediaPercent, egressBitrate, full, links }: NonNullable<ListedNode['facts']>) => ({
   ...(cpuPercent === null ? {} : { cpuPercent }),
   ...(mediaPercent === null ? {} : { mediaPercent }),
   ...(egressBitrate === null ? {} : { egressBitrate }),
   full,
+  ...(links === null ? {} : { links: links.map(linkRecord) }),
+})
+
+const linkRecord = ({ loss, roundTripMs, problem, ...link }: NodeLink) => ({
+  ...link,
+  ...(loss === null ? {} : { loss }),
+  ...(roundTripMs === null ? {} : { roundTripMs }),
+  ...(problem === null ? {} : { problem }),
 })
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const date = (description: string) => Type.String({ format: 'date-time', description })
+
+const LinkRecord = Type.Object({
+  node: Type.String({ description: 'The id of the other node.' }),
+  lent: count('Streams that the other node has from this one.'),
+  borrowed: count('Streams that this node has from the other one.'),
+  bitrateOut: count('Bits per second of media to the other node, over the last second.'),
+  bitrateIn: count('Bits per second of media from the other node, over the last second.'),
+  loss: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'The share of packets that was lost in the last second.' }),
+  ),
+  roundTripMs: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Milliseconds. Only the node that lends a stream measures it.' }),
+  ),
+  problem: Type.Optional(
+    Type.Enum([...LINK_PROBLEMS], {
+      description:
+        'Why the latest stream did not come from there within the last ten minutes, so that viewers were redirected: ' +
+        '`media_port`, its media ports do not answer; `no_answer`, it does not answer over HTTP; `refused`, it refuses the ' +
+        'request; `lends_nothing`, its `server.handover` is `redirect`.',
+    }),
+  ),
+})
 
 const NodeRecord = Type.Object({
   id: Type.String({ description: 'New at each start.' }),
@@ -87,6 +118,12 @@ const NodeRecord = Type.Object({
       description:
         'Why it takes no new viewers: `sessions`, all slots for viewers are taken; `media`, every media process is busy; ' +
         '`egress`, it sends `server.maxEgressMegabits`. Empty: it takes viewers. Up to 10 seconds old at other nodes.',
+    }),
+  ),
+  links: Type.Optional(
+    Type.Array(LinkRecord, {
+      description:
+        'The WebRTC streams that it shares with other nodes, one entry for each of them. Up to 10 seconds old at other nodes.',
     }),
   ),
   state: Type.Enum(['serving', 'draining', 'silent'], {

@@ -8,6 +8,7 @@ import { RtpReceiver } from '../inbound/rtpReceiver.ts'
 import { middleOf, wallOf } from '../wire/ntp.ts'
 import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
+import { type CarriedFigures, LinkTally } from './linkTally.ts'
 import type { LinkOffer, LinkTrack } from './linkOffer.ts'
 import { type LinkTransport, TAG_BYTES } from './linkTransport.ts'
 
@@ -46,6 +47,7 @@ export class LinkReceiver {
   /** By the SSRC of their retransmissions. */
   readonly #repaired: ReadonlyMap<number, Received>
   readonly #clock = new PublisherClock()
+  readonly #tally = new LinkTally()
 
   constructor({ offer, transport, createFanout, waiting }: LinkReceiverOptions, nowMs: number) {
     this.offer = offer
@@ -108,6 +110,11 @@ export class LinkReceiver {
     }
   }
 
+  /** What has come since the last call. The parent alone knows the round trip. */
+  takeFigures(): CarriedFigures {
+    return this.#tally.take()
+  }
+
   close(): void {
     this.#transport.close()
   }
@@ -122,6 +129,7 @@ export class LinkReceiver {
       payload: sealed.subarray(HEADER, sealed.length - TAG_BYTES),
       isLate,
     }
+    this.#tally.carried(arrival.payload.length)
     const ssrc = sealed.readUInt32BE(8)
     const receiver = this.#received.get(ssrc)?.receiver
     if (receiver !== undefined) receiver.take(arrival, nowMs)
@@ -154,7 +162,9 @@ export class LinkReceiver {
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
     receiver.track.timeline.reported(receiver.track.ownTimestamp(report.rtpTimestamp), wallMs)
     receiver.reported(middleOf(report), nowMs)
-    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, [receiver.report(nowMs)]))
+    const block = receiver.report(nowMs)
+    this.#tally.reported(block.fractionLost / 256, null)
+    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, [block]))
   }
 
   #sendNack(receiver: RtpReceiver, nowMs: number): void {

@@ -3,9 +3,11 @@ import type { Layer, Source } from '../forward/source.ts'
 import { ProbePadding } from '../outbound/bandwidthEstimator.ts'
 import { DownTrack } from '../outbound/downTrack.ts'
 import { copiesAt } from '../outbound/retransmitter.ts'
+import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeSenderReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { type CarriedLayer, LinkCapacity } from './linkCapacity.ts'
+import { type CarriedFigures, LinkTally } from './linkTally.ts'
 import type { LinkTrack } from './linkOffer.ts'
 import type { LinkTransport } from './linkTransport.ts'
 
@@ -30,6 +32,8 @@ export class LinkSender {
   readonly #carried: readonly Carried[]
   readonly #capacity = new LinkCapacity()
   readonly #padding = new ProbePadding()
+  readonly #tally = new LinkTally()
+  #octets = 0
   #reportedAtMs = Number.NEGATIVE_INFINITY
   #rates: readonly number[] = []
   #ratesAtMs = Number.NEGATIVE_INFINITY
@@ -102,6 +106,14 @@ export class LinkSender {
     return rates
   }
 
+  /** What it has carried since the last call. */
+  takeFigures(): CarriedFigures {
+    const octets = this.#carried.reduce((sum, { down }) => sum + down.octets, 0)
+    this.#tally.carried(octets - this.#octets)
+    this.#octets = octets
+    return this.#tally.take()
+  }
+
   close(): void {
     for (const { down } of this.#carried) down.detach()
     this.#transport.close()
@@ -122,6 +134,7 @@ export class LinkSender {
   }
 
   #noteReport(report: ReportBlock, nowMs: number): void {
+    this.#tally.reported(report.fractionLost / 256, roundTripOf(report, nowMs)?.roundTripMs ?? null)
     const share = this.#capacity.reported(report, this.#layers(), nowMs)
     if (share !== null) for (const { down } of this.#carried) down.repeatResends(copiesAt(share))
   }

@@ -7,6 +7,8 @@ import type { Rooms } from '../rooms.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
 import { isRtcp } from '../wire/rtp.ts'
+import type { ShareFigures } from '../../engine.ts'
+import type { CarriedFigures } from './linkTally.ts'
 import type { LinkMessage, LinkOffer } from './linkOffer.ts'
 import { LinkReceiver, type Wanted } from './linkReceiver.ts'
 import { LinkSender } from './linkSender.ts'
@@ -39,6 +41,11 @@ export interface NodePeer {
 const SSRCS_A_PROCESS = 2 ** 24
 /** From here on they are random: two nodes do not agree on them. */
 const SSRCS_OF_NODES = 2 ** 31
+
+/** What is carried between here and a relay at another node. */
+export interface PeerFigures extends ShareFigures {
+  readonly peer: number
+}
 
 /** A link from here to a child. */
 interface Down {
@@ -79,6 +86,7 @@ export class Links {
   /** By SSRC. */
   readonly #bySsrc = new Map<number, Up>()
   #nextSsrc = 1
+  #figuresAtMs = 0
 
   constructor(options: LinksOptions, rooms: Rooms, createFanout: () => Fanout) {
     this.#options = options
@@ -188,6 +196,18 @@ export class Links {
   pace(nowMs: number): void {
     for (const down of this.#down.values()) this.#paceDown(down, nowMs)
     for (const { receiver } of this.#up.values()) receiver.pace(nowMs)
+  }
+
+  /** What each relay at another node has got from here, or sent, since the last call. */
+  figures(nowMs: number): PeerFigures[] {
+    const seconds = (nowMs - this.#figuresAtMs) / 1000
+    this.#figuresAtMs = nowMs
+    const all = [
+      ...[...this.#down.values()].map(({ process, sender }) => ({ process, ...sender.takeFigures() })),
+      ...[...this.#up.values()].map(({ process, receiver }) => ({ process, ...receiver.takeFigures() })),
+    ]
+    const byPeer = Map.groupBy(all, ({ process }) => process)
+    return [...this.#nodes.keys()].map((peer) => ({ peer, ...together(byPeer.get(peer) ?? [], seconds) }))
   }
 
   /** Tells parents what viewers here need. Call it when one joins, and several times a second. */
@@ -324,5 +344,15 @@ export class Links {
     down.sender.want(ssrcs, nowMs)
   }
 }
+
+/** Of several links over this time. */
+const together = (links: readonly CarriedFigures[], seconds: number): ShareFigures => ({
+  bitrate: Math.round((8 * links.reduce((sum, { bytes }) => sum + bytes, 0)) / seconds),
+  loss: greatest(links.map(({ loss }) => loss)),
+  roundTripMs: greatest(links.map(({ roundTripMs }) => roundTripMs)),
+})
+
+const greatest = (values: readonly (number | null)[]): number | null =>
+  values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
 
 const loopback = (port: number): Endpoint => ({ address: '127.0.0.1', port, via: 0 })

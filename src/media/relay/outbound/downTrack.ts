@@ -106,6 +106,11 @@ export class DownTrack {
     segment.track.fanout.add(segment.target)
   }
 
+  /** Bytes of media so far, without headers and retransmissions. */
+  get octets(): number {
+    return this.#octets
+  }
+
   /** Stops forwarding. A later `attach` continues the stream without a gap. */
   detach(): void {
     this.#wait(null)

@@ -357,10 +357,10 @@ class RelayEngine implements MediaEngine {
     }
   }
 
-  #beat(slot: Slot, { waits, load, feedback }: Extract<FromRelay, { kind: 'beat' }>): void {
+  #beat(slot: Slot, { waits, load, feedback, links }: Extract<FromRelay, { kind: 'beat' }>): void {
     this.#placement.report(slot.index, load)
     this.#shares.tick()
-    this.links.tick()
+    this.links.tick(links)
     this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
     if (feedback.length > 0) this.#notify({ kind: 'feedback', rooms: feedback })
   }

@@ -9,6 +9,7 @@ import type {
 } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
 import type { LinkMessage } from '../link/linkOffer.ts'
+import type { PeerFigures } from '../link/links.ts'
 import type { NodeShare, ShareAddress } from '../link/nodeShares.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
@@ -119,6 +120,7 @@ export type FromRelay =
       readonly waits: Waits
       readonly load: number
       readonly feedback: readonly RoomFeedback[]
+      readonly links: readonly PeerFigures[]
     }
   /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }

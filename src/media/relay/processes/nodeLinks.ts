@@ -1,4 +1,5 @@
-import type { BorrowedRoom, EngineLinks, LentRoom, PartInRoom, RoomShare } from '../../engine.ts'
+import type { BorrowedRoom, EngineLinks, LentRoom, PartInRoom, RoomShare, ShareFigures } from '../../engine.ts'
+import type { PeerFigures } from '../link/links.ts'
 import type { ShareAddress } from '../link/nodeShares.ts'
 import type { Placement } from './placement.ts'
 import type { LinkedProcess } from './shares.ts'
@@ -27,6 +28,7 @@ interface Held {
   readonly opened: (isOpen: boolean) => void
   readonly ended: () => void
   idleSinceMs: number
+  figures: ShareFigures | null
 }
 
 /**
@@ -58,7 +60,7 @@ export class NodeLinks implements EngineLinks {
     if (home === undefined) return null
     const held = this.#hold(share.room, home, 'viewer', { ended, opened: () => undefined })
     const addresses = await this.#begin(held, share, null)
-    return addresses && { addresses, end: () => this.#end(held) }
+    return addresses && { addresses, figures: () => held.figures, end: () => this.#end(held) }
   }
 
   borrow(share: RoomShare, addresses: readonly ShareAddress[], ended: () => void): BorrowedRoom {
@@ -66,7 +68,7 @@ export class NodeLinks implements EngineLinks {
     const process = this.#options.placement.processFor(share.room, 'source')
     const held = this.#hold(share.room, process, 'source', { ended, opened })
     void this.#begin(held, share, addresses)
-    return { open, end: () => this.#end(held) }
+    return { open, figures: () => held.figures, end: () => this.#end(held) }
   }
 
   /** A session has entered a room (1), or left it (-1). */
@@ -77,9 +79,13 @@ export class NodeLinks implements EngineLinks {
     else this.#viewers.delete(room)
   }
 
-  /** Call it about once a second: gives back what has no viewers. */
-  tick(): void {
+  /** Call it with what a process says each second. Gives back what has no viewers. */
+  tick(figures: readonly PeerFigures[]): void {
     const nowMs = this.#options.now()
+    for (const { peer, ...carried } of figures) {
+      const held = this.#held.get(peer)
+      if (held !== undefined) held.figures = carried
+    }
     for (const held of this.#held.values()) {
       if (held.part === 'viewer' || this.viewersOf(held.room) > 0) held.idleSinceMs = nowMs
       else if (nowMs - held.idleSinceMs >= IDLE_MS) this.#end(held)
@@ -106,7 +112,7 @@ export class NodeLinks implements EngineLinks {
   #hold(room: string, process: number, part: PartInRoom, told: Pick<Held, 'opened' | 'ended'>): Held {
     const { placement, now, settle } = this.#options
     this.#lastPeer += 1
-    const held: Held = { peer: this.#lastPeer, room, process, part, ...told, idleSinceMs: now() }
+    const held: Held = { peer: this.#lastPeer, room, process, part, ...told, idleSinceMs: now(), figures: null }
     this.#held.set(held.peer, held)
     placement.enter(room, process, part)
     settle(room)

@@ -104,7 +104,13 @@ async function run(settings: RelaySettings): Promise<void> {
     relay.tick()
   }, TICK_MS)
   const beat = (): void =>
-    post({ kind: 'beat', waits: relay.waits(), load: loadSinceLast(), feedback: relay.feedback() })
+    post({
+      kind: 'beat',
+      waits: relay.waits(),
+      load: loadSinceLast(),
+      feedback: relay.feedback(),
+      links: relay.linkFigures(),
+    })
   setInterval(beat, BEAT_MS)
   process.on('message', listener(relay))
   let following = Promise.resolve()

@@ -269,6 +269,7 @@ export const de: Sentences = {
         certificate_expires: 'Das Zertifikat läuft bald ab',
         certificate_kept: 'Das Zertifikat ließ sich nicht ersetzen',
         schema_newer: 'Die Datenbank hat eine neuere Version',
+        node_unlinked: 'Ein Knoten leitet Zuschauer um',
         webhook_paused: 'Webhook pausiert',
         stream_stalled: 'Ein Stream sendet keine Medien',
         stream_uneven: 'Ein Stream kommt ungleichmäßig an',

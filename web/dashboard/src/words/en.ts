@@ -264,6 +264,7 @@ export const en = {
         certificate_expires: 'The certificate expires soon',
         certificate_kept: 'The certificate could not be replaced',
         schema_newer: 'The database is of a newer version',
+        node_unlinked: 'A node redirects viewers',
         webhook_paused: 'Webhook paused',
         stream_stalled: 'A stream sends no media',
         stream_uneven: 'A stream arrives unevenly',

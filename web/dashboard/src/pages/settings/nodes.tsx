@@ -64,6 +64,25 @@ const media = ({ mediaPercent }: Node): string => (mediaPercent === undefined ? 
 
 const load = ({ bitrateIn, bitrateOut }: Node): string => text.load(bitrate(bitrateIn), bitrate(bitrateOut))
 
+/** Streams that it shares with other nodes, and of how many nodes none comes. */
+function Links({ links = [] }: Pick<Node, 'links'>) {
+  if (links.length === 0) return <span class="faint">–</span>
+  const sum = (name: 'lent' | 'borrowed' | 'bitrateOut' | 'bitrateIn'): number =>
+    links.reduce((total, link) => total + link[name], 0)
+  const problems = [...new Set(links.flatMap(({ problem }) => problem ?? []))]
+  return (
+    <>
+      {text.links(count(sum('lent')), count(sum('borrowed')))}
+      <span class="sub">{text.load(bitrate(sum('bitrateIn')), bitrate(sum('bitrateOut')))}</span>
+      {problems.map((problem) => (
+        <State key={problem} kind="warn">
+          {text.linkProblems[problem]}
+        </State>
+      ))}
+    </>
+  )
+}
+
 const cpu = ({ cpuPercent, cores }: Node): string =>
   cpuPercent === undefined || cores === undefined ? '–' : text.cpu(cpuPercent, cores)
 
@@ -114,5 +133,6 @@ const COLUMNS: readonly Column<Node>[] = [
   { id: 'load', title: text.loadName, priority: 2, cell: load },
   { id: 'cpu', title: text.cpuName, priority: 2, cell: cpu },
   { id: 'media', title: text.mediaName, priority: 3, cell: media },
+  { id: 'links', title: text.linksName, priority: 3, cell: Links },
   { id: 'seen', title: text.seen, priority: 2, cell: ({ lastSeenOn }) => <Time at={lastSeenOn} isWhole /> },
 ]

@@ -1,0 +1,74 @@
+/**
+ * Why a stream of another node does not come: its media ports do not answer, it does not answer over HTTP, it refuses the request, or it
+ * lends nothing (`server.handover`).
+ */
+export const LINK_PROBLEMS = ['media_port', 'no_answer', 'refused', 'lends_nothing'] as const
+
+export type LinkProblem = (typeof LINK_PROBLEMS)[number]
+
+/** What one node shares with another one, by both directions. */
+export interface NodeLink {
+  /** The id of the other node. */
+  readonly node: string
+  /** Streams that the other one has from this one. */
+  readonly lent: number
+  /** Streams that this one has from the other one. */
+  readonly borrowed: number
+  /** Bits per second of media, over the last second. */
+  readonly bitrateOut: number
+  readonly bitrateIn: number
+  /** The largest share of packets that was lost, 0 to 1; null: not known. */
+  readonly loss: number | null
+  /** Milliseconds; null: not known. Only the node that lends measures it. */
+  readonly roundTripMs: number | null
+  /** Why the latest stream did not come, so that viewers were redirected; null: it did, or none was needed. */
+  readonly problem: LinkProblem | null
+}
+
+/** A stream that two nodes share, as one of them sees it. */
+export interface SharedStream extends Pick<NodeLink, 'node' | 'loss' | 'roundTripMs'> {
+  readonly direction: 'lent' | 'borrowed'
+  /** Bits per second. */
+  readonly bitrate: number
+}
+
+/** More nodes than a cluster has; the busiest are kept. */
+const NODES_MAX = 200
+
+/** The links of a node, those that carry most first. */
+export function nodeLinksOf(
+  streams: readonly SharedStream[],
+  problems: ReadonlyMap<string, LinkProblem>,
+): readonly NodeLink[] {
+  const byNode = Map.groupBy(streams, ({ node }) => node)
+  const nodes = new Set([...byNode.keys(), ...problems.keys()])
+  return [...nodes]
+    .map((node) => linkTo(node, byNode.get(node) ?? [], problems.get(node) ?? null))
+    .toSorted((a, b) => b.bitrateOut + b.bitrateIn - a.bitrateOut - a.bitrateIn)
+    .slice(0, NODES_MAX)
+}
+
+function linkTo(node: string, streams: readonly SharedStream[], problem: LinkProblem | null): NodeLink {
+  const lent = streams.filter(({ direction }) => direction === 'lent')
+  const borrowed = streams.filter(({ direction }) => direction === 'borrowed')
+  const bitrateOf = (some: readonly SharedStream[]): number => some.reduce((sum, { bitrate }) => sum + bitrate, 0)
+  return {
+    node,
+    lent: lent.length,
+    borrowed: borrowed.length,
+    bitrateOut: bitrateOf(lent),
+    bitrateIn: bitrateOf(borrowed),
+    loss: greatest(streams.map(({ loss }) => loss)),
+    roundTripMs: greatest(streams.map(({ roundTripMs }) => roundTripMs)),
+    problem,
+  }
+}
+
+const greatest = (values: readonly (number | null)[]): number | null =>
+  values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
+
+/** Links as a node has written them, perhaps of another version: a problem that this one does not have is none. */
+export function parseNodeLinks(text: string): readonly NodeLink[] {
+  const links = JSON.parse(text) as readonly NodeLink[]
+  return links.map((link) => ({ ...link, problem: LINK_PROBLEMS.find((one) => one === link.problem) ?? null }))
+}

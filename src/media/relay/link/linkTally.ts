@@ -1,0 +1,34 @@
+/** What links have carried since they were last asked. */
+export interface CarriedFigures {
+  readonly bytes: number
+  /** The largest share of packets that was lost, 0 to 1; null: nothing is known. */
+  readonly loss: number | null
+  /** Milliseconds; null: not known at this end. */
+  readonly roundTripMs: number | null
+}
+
+/** Gathers the figures of one end of a link. */
+export class LinkTally {
+  #bytes = 0
+  #loss: number | null = null
+  #roundTripMs: number | null = null
+
+  /** Bytes that were sent or received. */
+  carried(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /** @param loss of packets since the report before, 0 to 1 */
+  reported(loss: number, roundTripMs: number | null): void {
+    this.#loss = Math.max(this.#loss ?? 0, loss)
+    if (roundTripMs !== null) this.#roundTripMs = Math.round(roundTripMs)
+  }
+
+  /** Begins the next figures. The round trip stays until another one is measured. */
+  take(): CarriedFigures {
+    const figures = { bytes: this.#bytes, loss: this.#loss, roundTripMs: this.#roundTripMs }
+    this.#bytes = 0
+    this.#loss = null
+    return figures
+  }
+}
