@@ -1,3 +1,4 @@
+import { isObject } from '../base/objects.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { err, ok, type Result } from '../base/result.ts'
@@ -79,13 +80,10 @@ function fromFlags(flags: object): Checked {
 function branchesOf(object: object): Branch[] {
   const entries = Object.entries(object).filter(([, value]) => value !== undefined)
   return entries.map(([name, value]: [string, unknown]) => {
-    const branches = isSection(value) ? branchesOf(value) : undefined
+    const branches = isObject(value) ? branchesOf(value) : undefined
     return { name, source: 'command line', branches, value }
   })
 }
-
-const isSection = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function fromEnvironment(env: Environment): Checked {
   const { settings, problems } = readEnvironment(env)

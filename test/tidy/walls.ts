@@ -17,7 +17,11 @@ export const WALLS: Readonly<Record<string, Room>> = {
   'sign.ts': { from: ['base', 'core'], node: 'all' },
   base: { from: [], node: 'all' },
   config: { from: ['base'], node: 'all' },
-  core: { from: ['base/result.ts', 'type base'], node: 'types', packages: ['re2js', 'temporal-polyfill', 'typebox'] },
+  core: {
+    from: ['base/objects.ts', 'base/result.ts', 'type base'],
+    node: 'types',
+    packages: ['re2js', 'temporal-polyfill', 'typebox'],
+  },
   store: { from: ['base', 'core'], node: 'all' },
   net: { from: ['base', 'core'], node: 'all' },
   tls: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },

@@ -1,7 +1,8 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type AddressRule, parseAddressRule } from './address.ts'
 import { type OriginRule, parseOriginRule } from './origin.ts'
-import { isJsonObject, type JsonObject } from '../validation/strictJson.ts'
+import { type JsonObject } from '../validation/strictJson.ts'
 import { checkStreamName } from './streamName.ts'
 import type { SelfSignedClaims } from './types.ts'
 
@@ -33,7 +34,7 @@ const STREAMING_KEYS: ReadonlySet<string> = new Set([
 /** Validates and compiles the payload of a self-signed subscribe token. Unknown top-level claims are ignored. */
 export function claimsOf(payload: JsonObject): Result<SelfSignedClaims, string> {
   const { streaming } = payload
-  if (!isJsonObject(streaming)) return err('the claim streaming must be an object')
+  if (!isObject(streaming)) return err('the claim streaming must be an object')
   const unknown = Object.keys(streaming).find((key) => !STREAMING_KEYS.has(key))
   if (unknown !== undefined) return err(`streaming.${unknown.slice(0, 64)} is not known`)
   const subject = readSubject(streaming)
@@ -98,7 +99,7 @@ function readViewer(streaming: JsonObject): Part<'trackingId' | 'maxViewers' | '
 
 function readTracking(tracking: unknown): Result<string | null, string> {
   if (tracking === null) return ok(null)
-  if (!isJsonObject(tracking) || Object.keys(tracking).some((key) => key !== 'trackingId')) {
+  if (!isObject(tracking) || Object.keys(tracking).some((key) => key !== 'trackingId')) {
     return err('streaming.tracking must be an object with nothing but trackingId')
   }
   const { trackingId } = tracking

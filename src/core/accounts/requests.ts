@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { Type, type Static, type TObject } from 'typebox'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, type Failure } from '../errors.ts'
@@ -7,7 +8,7 @@ import { countryUpdates } from '../tokens/schema.ts'
 import { cascadeClusters, NO_CLUSTERS, orNull } from '../tokens/schemaParts.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { agreed } from '../tokens/update.ts'
-import { type BodyReader, isObject, readShape } from '../validation/bodyReader.ts'
+import { type BodyReader, readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
 
 const ALL_CLUSTERS = 'all'

@@ -1,5 +1,6 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { isJsonObject, type JsonObject, parseJsonObject } from '../validation/strictJson.ts'
+import { type JsonObject, parseJsonObject } from '../validation/strictJson.ts'
 import { decodeBase64url } from '../validation/base64url.ts'
 import { shown } from '../validation/problems.ts'
 import { deviceOf } from './device.ts'
@@ -89,7 +90,7 @@ function ownClaim(payload: JsonObject, names: readonly string[]): Result<JsonObj
   const [name = '', second] = names.filter((each) => payload[each] !== undefined && payload[each] !== null)
   if (second !== undefined) return err(`restrictions stand under ${name} and ${second}; only one of them may be there`)
   const own = payload[name] ?? {}
-  return isJsonObject(own) ? ok(own) : err(`${name} must be an object`)
+  return isObject(own) ? ok(own) : err(`${name} must be an object`)
 }
 
 /**
@@ -98,7 +99,7 @@ function ownClaim(payload: JsonObject, names: readonly string[]): Result<JsonObj
  */
 function restricts(name: string, value: unknown, names: readonly string[]): boolean {
   const isAlmostOurs = names.some((each) => each.toLowerCase() === name.toLowerCase())
-  return isAlmostOurs || RESTRICTIONS.includes(name) || (isJsonObject(value) && Object.keys(value).some(isRestriction))
+  return isAlmostOurs || RESTRICTIONS.includes(name) || (isObject(value) && Object.keys(value).some(isRestriction))
 }
 
 const isRestriction = (name: string): boolean => RESTRICTIONS.includes(name.toLowerCase())
@@ -131,7 +132,7 @@ function readRestrictions(own: JsonObject): Result<Restrictions, string> {
  */
 function readGeo(own: JsonObject): Result<string[] | null, string> {
   const { geo } = own
-  if (geo !== undefined && !isJsonObject(geo)) return err('geo must be an object')
+  if (geo !== undefined && !isObject(geo)) return err('geo must be an object')
   const { cc, rgn, dma } = geo ?? own
   const [countries, regions, areas] = [readTexts(cc), readTexts(rgn), readCodes(dma)]
   if (countries === undefined || regions === undefined) return err('cc and rgn must be lists of text')

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 
 /** A node asks the node of a feed to lend it a stream. */
@@ -67,8 +68,7 @@ export function parseLinkAnswer(body: unknown): Signed<LinkAnswer> | null {
   return { salt, ssrc, addresses: all, code }
 }
 
-const fieldsOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+const fieldsOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {})
 
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT

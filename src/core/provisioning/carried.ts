@@ -1,9 +1,10 @@
+import { isObject } from '../../base/objects.ts'
 import { type Static, Type, type TSchema } from 'typebox'
 import { err, ok, type Result } from '../../base/result.ts'
 import { parseAddress } from '../access/address.ts'
 import { parseDateTime } from '../tokens/actions.ts'
 import { TOKEN_LIMITS, type TokenKind } from '../tokens/types.ts'
-import { isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
+import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { isNotBuilt } from '../validation/notBuilt.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 

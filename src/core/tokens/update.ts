@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
 import { checkLabel } from '../validation/text.ts'
@@ -8,7 +9,7 @@ import { canonicalRenditions } from './renditions.ts'
 import { canonicalRestream } from './restream.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
-import { isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
+import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import type { TokenPatch, TokenKind } from './types.ts'
 
 const SCHEMAS = { publish: UpdatePublishToken, subscribe: UpdateSubscribeToken } as const

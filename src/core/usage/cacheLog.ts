@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 
 // What caches report of their logs: lines as they write them, and batches as `sluice cache-log` posts them.
@@ -49,8 +50,6 @@ export function readCacheLine(line: string): CacheLine | 'other' | 'malformed' {
     return { ticket, stream, bytes: Number(bytes) }
   return OTHER.test(line) ? 'other' : 'malformed'
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 const isWhole = (value: unknown, most: number): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most

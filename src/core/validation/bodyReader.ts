@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
 import { asksForNothing, isNotBuilt, type NotBuilt } from './notBuilt.ts'
@@ -93,10 +94,6 @@ export function readShape<S extends TObject>(
   }
   checkObject(schema, body, '', problems, hints)
   return new BodyReader<Body>(body as Partial<Body>, problems)
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Adds the problems of `value`. A path that has a problem already is skipped. */

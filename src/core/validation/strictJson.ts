@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { isUnambiguous } from './json.ts'
 
 /** A parsed JSON object. */
@@ -14,11 +15,8 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
   try {
     const text = utf8.decode(bytes)
     const value: unknown = JSON.parse(text)
-    return isJsonObject(value) && isUnambiguous(text, value, MAX_DEPTH) ? value : null
+    return isObject(value) && isUnambiguous(text, value, MAX_DEPTH) ? value : null
   } catch {
     return null
   }
 }
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { sha256Hex } from '../../base/crypto.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { DialectName } from '../executor.ts'
@@ -52,7 +53,7 @@ export function parseManifest(text: string): Result<Manifest, string> {
 function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+    return isObject(value) ? value : null
   } catch {
     return null
   }

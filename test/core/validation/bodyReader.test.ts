@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { allowed, BodyReader, readShape } from '../../../src/core/validation/bodyReader.ts'
+import { StreamEntryInput } from '../../../src/core/tokens/schema.ts'
+import { allowed, BodyReader, readShape, refTo } from '../../../src/core/validation/bodyReader.ts'
 import { parseBody } from '../../../src/core/validation/parseBody.ts'
 import { Problems } from '../../../src/core/validation/problems.ts'
 
@@ -111,7 +112,7 @@ test.each([
   [Type.Array(Type.Null(), { minItems: 2, maxItems: 3 }), 'a list of 2 to 3 entries'],
   [Type.Integer({ minimum: 1, maximum: 9 }), 'a whole number from 1 to 9'],
   [Type.Unsafe({ enum: ['a', 'b'] }), 'one of a, b'],
-  [Type.Unsafe({ $ref: 'StreamEntryInput#' }), 'an object with streamName and isRegex'],
+  [refTo(StreamEntryInput), 'an object with streamName and isRegex'],
   [Type.Unsafe({ $ref: 'nothing#', enum: [1] }), 'one of 1'],
   [Type.Union([Type.Boolean(), Type.Null()]), 'true or false or null'],
 ])('%j allows %s', (schema, expected) => expect(allowed(schema)).toBe(expected))

@@ -1,3 +1,4 @@
+import { isObject } from '../../../base/objects.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { successOf } from '../answerCodes.ts'
 
@@ -61,5 +62,3 @@ function withoutSecrets(schema: unknown): unknown {
 }
 
 const isSecret = (schema: unknown): boolean => isObject(schema) && schema['format'] === 'password'
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

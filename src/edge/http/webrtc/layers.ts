@@ -1,3 +1,4 @@
+import { isObject } from '../../../base/objects.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { LayersAnswer } from '../../../media/engine.ts'
@@ -80,7 +81,7 @@ function readChoice(body: unknown): Result<string | null, string> {
 function jsonObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null
+    return isObject(value) ? { ...value } : null
   } catch {
     return null
   }

@@ -1,3 +1,4 @@
+import { isObject } from '../../../base/objects.ts'
 import { isVideoCodec, RTP_AUDIO_CODECS, VIDEO_CODECS } from '../../codecs/codecs.ts'
 import type { RtpTrackShape } from '../forward/rtpTrack.ts'
 import type { LinkMessage, LinkTrack } from './linkOffer.ts'
@@ -77,7 +78,6 @@ function shapeOf(shape: unknown): RtpTrackShape | null {
   return { kind: isVideoCodec(codec) ? 'video' : 'audio', codec, rate }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_TEXT
 const textOrNull = (value: unknown): string | null => (isText(value) ? value : null)
 const isSsrc = (value: unknown): value is number =>
