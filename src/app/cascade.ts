@@ -1,5 +1,6 @@
 import { endOrphanedLinks } from '../commands/nodes/lendStream.ts'
 import type { Context } from '../commands/context.ts'
+import { recheckAll } from '../commands/sessions/revoke.ts'
 import type { Config } from '../config/schema.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { MediaEngine } from '../media/engine.ts'
@@ -36,7 +37,7 @@ export function startCascade(
   const { handover, nodeUrl } = config.server
   if (links === undefined || handover !== 'cascade' || nodeUrl === '') return { stop: async () => undefined }
   ctx.lentRooms.links = links
-  ctx.cascade.start({ links, ask: postToNode(ctx.clock) })
+  ctx.cascade.start({ links, recheck: () => recheckAll(ctx), ask: postToNode(ctx.clock) })
   return startJobs(ctx, [
     { name: 'follow streams at other nodes', everyMs: LOOK_MS, run: async () => ctx.cascade.tick() },
     { name: 'end links of nodes that are gone', everyMs: LEASES_MS, run: () => endOrphanedLinks(ctx) },

@@ -95,6 +95,8 @@ export interface BorrowedRoom {
   readonly open: Promise<boolean>
   /** As of a `LentRoom`. */
   figures(): ShareFigures | null
+  /** Whether the other engine has been heard by its media ports. */
+  isReached(): boolean
   end(): void
 }
 

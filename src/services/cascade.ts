@@ -39,6 +39,8 @@ export interface CascadeOptions {
 /** What a node that serves has. */
 export interface CascadeParts {
   readonly links: EngineLinks
+  /** Checks all sessions by what the database says now. False: not all could be checked. Never rejects. */
+  readonly recheck: () => Promise<boolean>
   /** Sends a request to another node within `ms`. Null: no answer, or none of JSON. Never rejects. */
   readonly ask: (url: string, body: object, ms: number) => Promise<{ status: number; body: unknown } | null>
 }
@@ -47,12 +49,18 @@ export interface CascadeParts {
 const WAIT_MS = 2000
 /** A node that did not answer, or that cannot be reached by its media ports, is not tried again before this time. */
 const UNREACHABLE_MS = 30_000
+/** A stream that its node does not have is not asked for again before this time, however many viewers come. Shorter than a tick. */
+const ABSENT_MS = 500
+/** The same of one that comes by no link although its node does, such as one in a codec that no viewer takes. */
+const EMPTY_MS = 5000
 /** For so long it says why a stream did not come, if none of that node has come since. */
 const PROBLEM_MS = 600_000
 const NONCE_BYTES = 16
 
 interface Borrowed {
-  readonly isSecured: boolean
+  readonly stream: Stream
+  /** As memory knew it last. It stays secured when nothing of it is on the air any more. */
+  isSecured: boolean
   readonly sinceMs: number
   /** Whether its media is here. */
   readonly open: Promise<boolean>
@@ -63,8 +71,6 @@ interface Borrowed {
 interface Share {
   /** What the engine has of it; null: the other node has not answered yet. */
   room: BorrowedRoom | null
-  /** This node has ended it, and not the other one. */
-  isGivenBack: boolean
 }
 
 /** Why streams of a node do not come. */
@@ -91,6 +97,11 @@ export class Cascade {
   readonly #borrowed = new Map<string, Map<string, Borrowed>>()
   /** By node. */
   readonly #failures = new Map<string, Failure>()
+  /** Streams of one node that are not asked for before a time, monotonic milliseconds; see `streamAt`. */
+  readonly #absentUntilMs = new Map<string, number>()
+  /** The database was silent for too long, and not all sessions have been checked since: nothing secured comes from other nodes. */
+  #isStale = false
+  #isChecking = false
 
   constructor(options: CascadeOptions) {
     this.#options = options
@@ -144,15 +155,34 @@ export class Cascade {
 
   /** Call it every second. */
   tick(): void {
-    const isStale = this.#isStale
-    for (const one of this.#all()) if (isStale && one.isSecured) one.end()
+    if (this.#hearsStore() && this.#isStale && !this.#isChecking) void this.#check()
+    for (const one of this.#all()) {
+      const { accountId, streamName } = one.stream
+      one.isSecured = this.#options.sessions.onAir(accountId, streamName)?.secured ?? one.isSecured
+      if (this.#isStale && one.isSecured) one.end()
+    }
     const nowMs = this.#options.clock.monotonic()
     for (const [node, { atMs }] of this.#failures) if (nowMs - atMs >= PROBLEM_MS) this.#failures.delete(node)
+    for (const [name, untilMs] of this.#absentUntilMs) if (untilMs <= nowMs) this.#absentUntilMs.delete(name)
     if (this.#options.sessions.hasPeers) this.follow(null)
   }
 
-  get #isStale(): boolean {
-    return this.#options.silentMs() > this.#options.forwardStaleMs()
+  /** False: the database is silent for too long. */
+  #hearsStore(): boolean {
+    const { silentMs, forwardStaleMs } = this.#options
+    const isHeard = silentMs() <= forwardStaleMs()
+    this.#isStale ||= !isHeard
+    return isHeard
+  }
+
+  /** The token of a viewer who waits may have been deleted meanwhile. */
+  async #check(): Promise<void> {
+    this.#isChecking = true
+    const isChecked = await this.#parts?.recheck()
+    this.#isChecking = false
+    if (isChecked !== true) return
+    this.#isStale = false
+    this.follow(null)
   }
 
   *#all(): Generator<Borrowed> {
@@ -171,24 +201,25 @@ export class Cascade {
       if (!remote.some((feed) => feed.node === node)) one.end()
   }
 
-  #isUnreachable(node: string): boolean {
+  /** Whether it is too soon to ask a node for a stream again. */
+  #isPaused(node: string, stream: Stream): boolean {
+    const nowMs = this.#options.clock.monotonic()
     const failedAtMs = this.#failures.get(node)?.atMs ?? Number.NEGATIVE_INFINITY
-    return this.#options.clock.monotonic() - failedAtMs < UNREACHABLE_MS
+    const absentUntilMs = this.#absentUntilMs.get(streamAt(node, stream)) ?? Number.NEGATIVE_INFINITY
+    return nowMs - failedAtMs < UNREACHABLE_MS || nowMs < absentUntilMs
   }
 
   #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
-    const { clock } = this.#options
-    if (this.#parts === null || feed.url === null || this.#isUnreachable(feed.node)) return null
+    const stream = { accountId, streamName }
+    this.#hearsStore()
+    if (this.#parts === null || feed.url === null || this.#isPaused(feed.node, stream)) return null
     if (feed.secured && this.#isStale) return null
     const ending = new AbortController()
-    const share: Share = { room: null, isGivenBack: false }
-    const end = (): void => {
-      share.isGivenBack = true
-      ending.abort()
-    }
-    const open = this.#open(this.#parts, { accountId, streamName }, { ...feed, url: feed.url }, share, ending)
-    const borrowed = { isSecured: feed.secured, sinceMs: clock.monotonic(), open, share, end }
-    const room = roomOf({ accountId, streamName })
+    const share: Share = { room: null }
+    const open = this.#open(this.#parts, stream, { ...feed, url: feed.url }, share, ending)
+    const sinceMs = this.#options.clock.monotonic()
+    const borrowed = { stream, isSecured: feed.secured, sinceMs, open, share, end: () => ending.abort() }
+    const room = roomOf(stream)
     const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
     this.#borrowed.set(room, nodes.set(feed.node, borrowed))
     ending.signal.addEventListener('abort', () => {
@@ -223,7 +254,10 @@ export class Cascade {
       log.info({ ...about, ms: Math.round(clock.monotonic() - beganAtMs) }, 'a stream comes from another node')
       return true
     }
-    if (!borrowed.isGivenBack) this.#fail(feed.node, about, 'media_port')
+    // A share that has ended, and a stream without media, say nothing of the other streams of the node.
+    if (ending.signal.aborted) this.#pause(feed.node, stream, ABSENT_MS)
+    else if (lent.isReached()) this.#pause(feed.node, stream, EMPTY_MS)
+    else this.#fail(feed.node, about, 'media_port')
     ending.abort()
     return false
   }
@@ -240,14 +274,18 @@ export class Cascade {
       { version: LINK_VERSION, ...request, code },
       WAIT_MS,
     )
-    const about = { ...stream, node, url }
-    if (!answered) this.#fail(node, about, 'no_answer')
-    else if (answered.status === 503) this.#fail(node, about, 'lends_nothing')
-    else if (answered.status === 401 || answered.status === 400) this.#fail(node, about, 'refused')
     const answer = answered?.status === 200 ? parseLinkAnswer(answered.body) : null
-    if (answer === null || !signing.isOf(linkAnswerText(code, answer), answer.code)) return null
-    const key = signing.derive(linkKeyText(request, answer))
-    return { room: roomOf(stream), key, ssrc: answer.ssrc, addresses: answer.addresses }
+    if (answer !== null && signing.isOf(linkAnswerText(code, answer), answer.code)) {
+      const key = signing.derive(linkKeyText(request, answer))
+      return { room: roomOf(stream), key, ssrc: answer.ssrc, addresses: answer.addresses }
+    }
+    if (answered?.status === 404) this.#pause(node, stream, ABSENT_MS)
+    else this.#fail(node, { ...stream, node, url, status: answered?.status }, problemOf(answered?.status))
+    return null
+  }
+
+  #pause(node: string, stream: Stream, ms: number): void {
+    this.#absentUntilMs.set(streamAt(node, stream), this.#options.clock.monotonic() + ms)
   }
 
   #fail(node: string, about: Fields, problem: LinkProblem): void {
@@ -263,3 +301,12 @@ export class Cascade {
 }
 
 const roomOf = ({ accountId, streamName }: Stream): string => `${accountId}/${streamName}`
+
+/** A stream as one node has it. */
+const streamAt = (node: string, stream: Stream): string => `${node} ${roomOf(stream)}`
+
+/** Of a node that lends nothing, by the status of its answer. 200: another one has signed it. */
+function problemOf(status: number | undefined): LinkProblem {
+  if (status === 503) return 'lends_nothing'
+  return status === 200 || status === 400 || status === 401 ? 'refused' : 'no_answer'
+}

@@ -27,6 +27,10 @@ let clock: ManualClock
 let sessions: SessionRegistry
 let cascade: Cascade
 let silentMs = 0
+/** Whether all sessions could be checked. */
+let isChecked = true
+/** Whether media ports of other nodes answer. */
+let isReached = false
 /** What the node was asked, what its engine borrowed, and what of that has ended. */
 let asked: string[] = []
 let borrowed: { open: (isOpen: boolean) => void; end: () => void }[] = []
@@ -51,16 +55,16 @@ function start(ask = lending): void {
         isOver()
       }
       borrowed.push({ open: resolve, end })
-      return { open, figures: () => FIGURES, end }
+      return { open, isReached: () => isReached, figures: () => FIGURES, end }
     },
     viewersOf: () => 0,
     counts: { lent: 0, borrowed: 0 },
   }
-  cascade.start({ links, ask })
+  cascade.start({ links, ask, recheck: async () => isChecked })
 }
 
 beforeEach(() => {
-  ;[asked, borrowed, ended, silentMs] = [[], [], 0, 0]
+  ;[asked, borrowed, ended, silentMs, isReached, isChecked] = [[], [], 0, 0, false, true]
   clock = new ManualClock(1_000_000)
   sessions = new SessionRegistry()
   sessions.node = 'edge'
@@ -116,6 +120,54 @@ test('nothing is borrowed from a node that signs with another key, does not answ
   expect(borrowed).toEqual([])
 })
 
+test('a stream that its node does not have is asked for once, however many viewers come, and again with the next tick', async () => {
+  let has = false
+  start(async (url, body, ms) => {
+    if (has) return lending(url, body, ms)
+    asked.push(url)
+    return { status: 404, body: {} }
+  })
+  for (let at = 0; at < 20; at += 1) expect(await cascade.take(stream, feedAt('one'))).toBe(false)
+  expect(asked).toHaveLength(1)
+  // Its other streams are another matter.
+  expect(await cascade.take({ ...stream, streamName: 'other' }, feedAt('one'))).toBe(false)
+  expect(asked).toHaveLength(2)
+  has = true
+  clock.advance(1000)
+  cascade.tick()
+  expect([await taken(feedAt('one')), asked.length]).toEqual([true, 3])
+})
+
+test('a stream that brings no media, or ends at once, keeps no other stream of its node away', async () => {
+  start()
+  isReached = true
+  const empty = cascade.take(stream, feedAt('one'))
+  await settled()
+  clock.advance(2000)
+  expect(await empty).toBe(false)
+  expect(await cascade.take(stream, feedAt('one'))).toBe(false)
+  isReached = false
+  const over = cascade.take({ ...stream, streamName: 'over' }, feedAt('one'))
+  await settled()
+  borrowed.at(-1)?.end()
+  expect(await over).toBe(false)
+  expect(asked).toHaveLength(2)
+  const other = cascade.take({ ...stream, streamName: 'other' }, feedAt('one'))
+  await settled()
+  borrowed.at(-1)?.open(true)
+  expect(await other).toBe(true)
+})
+
+test.each([200, 400, 429, 500])('a node that answers %i without a link is left alone', async (status) => {
+  start(async (url) => {
+    asked.push(url)
+    return { status, body: { salt: 's', ssrc: 7, addresses: [], code: 'forged' } }
+  })
+  for (const streamName of ['show', 'other'])
+    expect(await cascade.take({ ...stream, streamName }, feedAt('one'))).toBe(false)
+  expect(asked).toHaveLength(1)
+})
+
 test('viewers follow a feed to another node, and one that came to their own', async () => {
   start()
   sessions.streams.change(viewer, 1)
@@ -141,4 +193,33 @@ test('a secured stream is given back when the database was not heard for long, a
   cascade.tick()
   expect(ended).toBe(1)
   expect(await cascade.take(stream, feedAt('three'))).toBe(false)
+})
+
+test('a secured stream comes back when the database is heard again, and all sessions have been checked', async () => {
+  start()
+  sessions.streams.change(viewer, 1)
+  sessions.setRemote([feedAt('one')], true)
+  await taken(feedAt('one'))
+  silentMs = 300_001
+  cascade.tick()
+  ;[silentMs, isChecked] = [0, false]
+  cascade.tick()
+  await settled()
+  expect([await cascade.take(stream, feedAt('one')), asked.length]).toEqual([false, 1])
+  isChecked = true
+  cascade.tick()
+  await settled()
+  expect(asked).toHaveLength(2)
+})
+
+test('a stream that is secured since is given back too, also when nothing of it is on the air any more', async () => {
+  start()
+  sessions.setRemote([feedAt('one', false)], true)
+  await taken(feedAt('one', false))
+  sessions.setRemote([feedAt('one', false), { ...feedAt('two'), sourceId: 'second' }], true)
+  cascade.tick()
+  sessions.setRemote([], true)
+  silentMs = 300_001
+  cascade.tick()
+  expect(ended).toBe(1)
 })

@@ -126,6 +126,20 @@ async function recheck(ctx: SessionContext, accountId: string | null): Promise<A
   return ended
 }
 
+/**
+ * Ends the sessions of this node that the store does not admit any more, or that users asked to end. False: it could not be asked for
+ * all of them. Call it when the store was silent for long, before what depends on it goes on. Never rejects.
+ */
+export async function recheckAll(ctx: SessionContext): Promise<boolean> {
+  try {
+    await Promise.all([recheck(ctx, null), endKicked(ctx)])
+    return ctx.sessions.unchecked.size === 0
+  } catch (error) {
+    ctx.log.warn({ err: error }, 'sessions could not be checked; trying again')
+    return false
+  }
+}
+
 /** Does not wait for the ends: an edge that does not answer must not delay the next change. */
 function endRefused(
   ctx: SessionContext,

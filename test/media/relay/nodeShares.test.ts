@@ -88,7 +88,7 @@ const isControl = (datagram: Buffer): boolean =>
 
 test('a viewer at another node gets every packet, although a tenth is lost and messages too', async () => {
   const { viewer, pass, publish, sequences, state, told } = await watched()
-  expect(told).toEqual(['edge 1001 open'])
+  expect(told).toEqual(['edge 1001 reached', 'edge 1001 open'])
   let count = 0
   state.drops = (datagram) => (isRtp(datagram) || isControl(datagram)) && (count += 1) % 10 === 0
   await pass(2000, publish)
@@ -106,7 +106,7 @@ test('the first packets of both may be lost', async () => {
   nodes.state.drops = (datagram) => isControl(datagram) && (count += 1) <= 4
   nodes.share()
   await nodes.pass(2000)
-  expect(nodes.told).toEqual(['edge 1001 open'])
+  expect(nodes.told).toEqual(['edge 1001 reached', 'edge 1001 open'])
 })
 
 test('who has another key gets no answer, and leaves no trace', async () => {
@@ -117,6 +117,16 @@ test('who has another key gets no answer, and leaves no trace', async () => {
   expect(nodes.carried.filter(({ to }) => to === '198.51.100.2')).toEqual([])
   await nodes.pass(1000)
   expect(nodes.told.toSorted()).toEqual(['edge 1001 ended', 'home 1000 ended'])
+})
+
+test('a room without media is reached, and not open before its first source', async () => {
+  const nodes = twoNodes()
+  nodes.share()
+  await nodes.pass(1000)
+  expect(nodes.told).toEqual(['edge 1001 reached'])
+  await publisherAt(nodes.home, 1, 'publisher')
+  await nodes.pass(200)
+  expect(nodes.told).toEqual(['edge 1001 reached', 'edge 1001 open'])
 })
 
 test('packets that come again, from anywhere, change nothing', async () => {
@@ -186,7 +196,8 @@ test('two nodes that lend each other the same room send only what is published w
   const addresses = edge.relay.shareWithNode({ ...back, peer: 1002, addresses: null })
   home.relay.shareWithNode({ ...back, peer: 1003, addresses })
   await pass(1000)
-  expect(told.toSorted()).toEqual(['edge 1001 open', 'home 1003 open'])
+  const opened = ['edge 1001 open', 'edge 1001 reached', 'home 1003 open', 'home 1003 reached']
+  expect(told.toSorted()).toEqual(opened)
   // Each has its own source still, and none of the other's but by the link.
   expect(viewH264(edge, 'at its node', ROOM, 'two')).toMatchObject({ ok: true })
   await pass(400)
@@ -206,7 +217,8 @@ test('fifty rooms at once, and a feed rests until a viewer of the other node wat
     edge.relay.shareWithNode({ ...share, peer: 2000 + at, addresses })
   }
   await pass(400)
-  expect(new Set(told)).toEqual(new Set(Array.from({ length: 50 }, (_, at) => `edge ${2000 + at} open`)))
+  const opened = Array.from({ length: 50 }, (_, at) => `edge ${2000 + at} open`)
+  expect(new Set(told.filter((one) => one.endsWith('open')))).toEqual(new Set(opened))
   expect(wants).toEqual([])
   expect(viewH264(edge, 'viewer', 'a/7', null)).toMatchObject({ ok: true })
   await pass(400)

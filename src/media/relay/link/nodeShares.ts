@@ -27,13 +27,18 @@ export interface NodeShare {
   readonly addresses: readonly ShareAddress[] | null
 }
 
+/**
+ * What becomes of a share at the end that borrows: `reached`: the other end was heard; `open`: its first source is there. At both ends:
+ * `ended`: nothing comes or goes any more. Once each.
+ */
+export type ShareState = 'reached' | 'open' | 'ended'
+
 export interface NodeSharesOptions {
   /** Milliseconds of the relay's clock. */
   readonly now: () => number
   readonly native: NativeBackEnd | null
   readonly send: (datagram: Uint8Array, to: Endpoint) => void
-  /** `open`: its first source is there. `ended`: nothing comes or goes any more. Once each. */
-  readonly tell: (peer: number, state: 'open' | 'ended') => void
+  readonly tell: (peer: number, state: ShareState) => void
   /** The other end of a link says something. */
   readonly heard: (peer: number, message: LinkMessage) => void
 }
@@ -163,6 +168,7 @@ export class NodeShares {
       secretsOf: (linkId) => secretsOfLink(key, linkId),
       post: (message) => channel.post(textOf(message), now()),
     })
+    if (share.addresses !== null) this.#options.tell(peer, 'reached')
   }
 
   /** The lender is told what is needed, the borrower what there is: never the other way round. */

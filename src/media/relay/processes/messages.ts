@@ -10,7 +10,7 @@ import type {
 import type { Frame, TrackInfo } from '../../frame.ts'
 import type { LinkMessage } from '../link/linkOffer.ts'
 import type { PeerFigures } from '../link/links.ts'
-import type { NodeShare, ShareAddress } from '../link/nodeShares.ts'
+import type { NodeShare, ShareAddress, ShareState } from '../link/nodeShares.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
 
@@ -127,7 +127,7 @@ export type FromRelay =
   /** The feed has viewers now, or has had none for a while. */
   | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
   /** See `NodeSharesOptions.tell`. */
-  | { readonly kind: 'nodeShare'; readonly peer: number; readonly state: 'open' | 'ended' }
+  | { readonly kind: 'nodeShare'; readonly peer: number; readonly state: ShareState }
   /** For the end of a link in another process. */
   | { readonly kind: 'link'; readonly process: number; readonly message: LinkMessage }
   | Media

@@ -1,6 +1,6 @@
 import type { BorrowedRoom, EngineLinks, LentRoom, PartInRoom, RoomShare, ShareFigures } from '../../engine.ts'
 import type { PeerFigures } from '../link/links.ts'
-import type { ShareAddress } from '../link/nodeShares.ts'
+import type { ShareAddress, ShareState } from '../link/nodeShares.ts'
 import type { Placement } from './placement.ts'
 import type { LinkedProcess } from './shares.ts'
 
@@ -27,6 +27,8 @@ interface Held {
   /** Its first source is there; false: it ended before. */
   readonly opened: (isOpen: boolean) => void
   readonly ended: () => void
+  /** The other end was heard. */
+  isReached: boolean
   idleSinceMs: number
   figures: ShareFigures | null
 }
@@ -68,7 +70,7 @@ export class NodeLinks implements EngineLinks {
     const process = this.#options.placement.processFor(share.room, 'source')
     const held = this.#hold(share.room, process, 'source', { ended, opened })
     void this.#begin(held, share, addresses)
-    return { open, figures: () => held.figures, end: () => this.#end(held) }
+    return { open, isReached: () => held.isReached, figures: () => held.figures, end: () => this.#end(held) }
   }
 
   /** A session has entered a room (1), or left it (-1). */
@@ -93,11 +95,12 @@ export class NodeLinks implements EngineLinks {
   }
 
   /** A process reports what became of a share; see `NodeSharesOptions.tell`. */
-  told(peer: number, state: 'open' | 'ended'): void {
+  told(peer: number, state: ShareState): void {
     const held = this.#held.get(peer)
     if (held === undefined) return
+    if (state === 'ended') return this.#forget(held)
+    held.isReached = true
     if (state === 'open') held.opened(true)
-    else this.#forget(held)
   }
 
   /** A process has ended, and its shares with it. */
@@ -112,7 +115,8 @@ export class NodeLinks implements EngineLinks {
   #hold(room: string, process: number, part: PartInRoom, told: Pick<Held, 'opened' | 'ended'>): Held {
     const { placement, now, settle } = this.#options
     this.#lastPeer += 1
-    const held: Held = { peer: this.#lastPeer, room, process, part, ...told, idleSinceMs: now(), figures: null }
+    const about = { peer: this.#lastPeer, room, process, part, ...told }
+    const held: Held = { ...about, isReached: false, idleSinceMs: now(), figures: null }
     this.#held.set(held.peer, held)
     placement.enter(room, process, part)
     settle(room)
