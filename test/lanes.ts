@@ -61,7 +61,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/conformance/store.postgresFaults.test.ts',
-      'test/system/{backupPostgres,cascade,channelNodes,cluster,doctorPostgres,drain,failover,faults,handover,reconnect}.test.ts',
+      'test/system/{backupPostgres,cascade,channelNodes,cluster,doctorPostgres,drain,edgeCut,failover,faults,handover,reconnect}.test.ts',
       'test/system/{migration,monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
     shared: [
@@ -143,14 +143,15 @@ export const LANES = {
   // beside another file the processor would decide.
   interop: {
     files: [
-      'test/e2e/{channel,hlsPlayers,playerQuality,channelPlayers,playerFirefox,firefox,clients,turn,loss,serverKilled}.test.ts',
+      'test/e2e/{channel,hlsPlayers,playerQuality,channelPlayers,playerFirefox,firefox,clients,edges,turn,loss,serverKilled}.test.ts',
       'test/e2e/dashboard/firefox.test.ts',
       'test/system/{hlsCaches,overloadedViewers}.test.ts',
     ],
     needs: 'interop',
     mostly: 'waits',
-    seconds: 460,
+    seconds: 490,
     workers: 1,
+    postgres: true,
   },
   // The packages, built, installed and used.
   packages: {

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { vp8 } from '../../src/media/codecs/vp8.ts'
 import type { MediaEngine, MediaEngineEvent } from '../../src/media/engine.ts'
 import { createRelayEngine, type RelayEngineOptions } from '../../src/media/relay/processes/engine.ts'
-import { parseRtp, payloadOf } from '../../src/media/relay/wire/rtp.ts'
 import { parseFragment } from '../../src/media/relay/wire/sdp/fragment.ts'
 import { encoded, Player } from '../media/ffmpeg/frames.ts'
 import { farProcesses } from '../support/farProcesses.ts'
@@ -10,9 +9,8 @@ import { processIdsOf } from '../support/relayProcesses.ts'
 import { publishTo, TestPublisher, type TestViewer, viewFrom } from '../support/rtcPeer.ts'
 import { silentLog } from '../support/log.ts'
 import { SimulcastPublisher } from '../support/simulcastPublisher.ts'
-import { socketWire } from '../support/socketWire.ts'
 import { until } from '../support/until.ts'
-import { addressOf, isAnswer, WirePeer } from '../support/wirePeer.ts'
+import { watch } from '../support/wireViewer.ts'
 import { engineConformance } from './engine.ts'
 
 const config = {
@@ -136,34 +134,6 @@ describe.each([true, false])('a room with a viewer in each of three processes, n
 
 const ROOM = 'a1b2c3/show'
 
-/** A viewer whose packets the test reads. */
-async function watch(engine: MediaEngine, sessionId: string) {
-  const wire = socketWire('udp')
-  const at = addressOf(1)
-  const peer = new WirePeer(wire, at)
-  /** How many of its connectivity checks were answered. */
-  let answers = 0
-  wire.listen(at, (datagram) => {
-    if (isAnswer(datagram)) answers += 1
-    peer.take(datagram, at)
-  })
-  const answer = await engine.view({ sessionId, room: ROOM, sourceId: null, offer: peer.offer('recvonly') })
-  if (!answer.ok) throw new Error(answer.problem)
-  peer.accept(answer)
-  await wire.open(answer.answer)
-  await peer.connect()
-  const packets = () =>
-    peer.media.flatMap((packet) => {
-      const header = parseRtp(packet)
-      return header === null ? [] : [{ sequence: header.sequence, payload: payloadOf(packet, header) }]
-    })
-  const gets = async (more = 10) => {
-    const enough = peer.media.length + more
-    await until(() => peer.media.length >= enough)
-  }
-  return { sessionId, peer, packets, gets, answers: () => answers, close: () => wire.close() }
-}
-
 describe.each([true, false])('viewers in another process than their publisher, native: %s', (native) => {
   const open: { close(): unknown }[] = []
   let engine: MediaEngine
@@ -182,7 +152,7 @@ describe.each([true, false])('viewers in another process than their publisher, n
     open.push(one)
     return one
   }
-  const view = async (sessionId: string) => tracked(await watch(engine, sessionId))
+  const view = async (sessionId: string) => tracked(await watch(engine, sessionId, ROOM))
   const ended = () => events.flatMap((event) => (event.kind === 'ended' ? [`${event.sessionId} ${event.reason}`] : []))
 
   test('a viewer changes between layers at keyframes without a gap, and the link carries what it watches', async () => {
@@ -302,7 +272,7 @@ test.each([true, false])('a link over a bad network loses nothing for viewers, n
   })
   const publisher = await publishTo(engine, 'p1')
   onTestFinished(() => publisher.close())
-  const { packets, gets, close: leave } = await watch(engine, 'v1')
+  const { packets, gets, close: leave } = await watch(engine, 'v1', ROOM)
   onTestFinished(leave)
   await gets()
   for (const share of [0, 0.03, 0.08]) {

@@ -11,16 +11,20 @@ interface Layer {
   readonly ssrc: number
   /** Bytes of a frame. */
   readonly bytes: number
+  /** Pixels. */
+  readonly width: number
+  readonly height: number
   isKeyNext: boolean
 }
 
-/** A publisher of VP8 in two layers, `h` and `l`, whose frames are one packet each. */
+/** A publisher of VP8 in three layers, `h`, `m` and `l`, whose frames are one packet each. */
 export class SimulcastPublisher {
   readonly #peer = new PeerConnection('simulcast', { iceServers: [], disableAutoNegotiation: true })
   readonly #track: Track
   readonly #layers: readonly Layer[] = [
-    { rid: 'h', ssrc: 11, bytes: 900, isKeyNext: true },
-    { rid: 'l', ssrc: 12, bytes: 200, isKeyNext: true },
+    { rid: 'h', ssrc: 11, bytes: 900, width: 640, height: 480, isKeyNext: true },
+    { rid: 'm', ssrc: 12, bytes: 400, width: 320, height: 240, isKeyNext: true },
+    { rid: 'l', ssrc: 13, bytes: 150, width: 160, height: 120, isKeyNext: true },
   ]
   #timer: NodeJS.Timeout | undefined
   #sent = 0
@@ -77,11 +81,13 @@ export class SimulcastPublisher {
   #send(): void {
     this.#sent += 1
     for (const layer of this.#layers) {
-      const { rid, ssrc, bytes, isKeyNext } = layer
+      const { rid, ssrc, bytes, width, height, isKeyNext } = layer
       layer.isKeyNext = false
       const payload = Buffer.alloc(bytes)
       // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
-      payload.set([0x10, isKeyNext ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01])
+      payload.set([0x10, isKeyNext ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a])
+      payload.writeUInt16LE(width, 7)
+      payload.writeUInt16LE(height, 9)
       const fields = { marker: true, payloadType: PAYLOAD_TYPE, sequence: this.#sent & 0xffff, ssrc }
       const extensions = [{ id: RID_EXTENSION, value: Buffer.from(rid) }]
       const timestamp = this.#sent * FRAME_MS * 90

@@ -12,8 +12,10 @@ import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
+import { SimulcastPublisher } from '../support/simulcastPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
+import { meet } from '../support/wireViewer.ts'
 
 let place: Place
 /** Has the feed. */
@@ -141,6 +143,95 @@ test('viewers at another node get the stream there by one link, are counted ther
   await until(() => viewersOf(edge).every(({ bytes }) => bytes.bytesOut > 1000))
   expect(publishing()?.bytes.bytesOut ?? 0).toBeLessThan(20_000)
 })
+
+const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
+test('sessions, usage and the sockets of clients agree on every byte at three nodes, and links are in none of them', async () => {
+  const nodes = [home, edge, await node()]
+  const { token: publishing } = await makeToken(home, 'publish')
+  const { token: viewing, id } = await makeToken(home, 'subscribe')
+  const connect = async (direction: 'sendonly' | 'recvonly', url: string, token: string) => {
+    const met = await meet(direction, async (offer) => (await post(url, token, offer)).text())
+    open.push({ close: async () => met.close() })
+    return met
+  }
+  const publisher = await connect('sendonly', `${home.base}/api/whip/summed`, publishing)
+  publisher.peer.sendFrame(1, true)
+  await until(() => nodes.every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, 'summed') !== undefined))
+  const viewers: Awaited<ReturnType<typeof connect>>[] = []
+  for (let at = 0; at < 20; at += 1) {
+    const { base = '', accountId = '' } = nodes[at % nodes.length] ?? {}
+    viewers.push(await connect('recvonly', `${base}/api/whep/${accountId}/summed`, viewing))
+  }
+  for (let frame = 0; frame < 40; frame += 1) {
+    const before = viewers.map(({ peer }) => peer.media.length)
+    publisher.peer.sendFrame(10, frame === 0)
+    await until(() => viewers.every(({ peer }, at) => peer.media.length >= (before[at] ?? 0) + 10))
+  }
+  const ofStream = () =>
+    nodes.flatMap(({ app }) => app.ctx.sessions.all().filter(({ session }) => session.streamName === 'summed'))
+  const ids = ofStream().map(({ session }) => session.id)
+  expect(ids).toHaveLength(21)
+
+  await nodes.at(-1)?.call('DELETE', `/api/subscribe_token/${id}`)
+  await until(() => ofStream().length === 1)
+  await home.call('POST', '/api/stream/stop', { streamId: `${home.accountId}/summed` })
+  await until(() => ofStream().length === 0 && nodes.every(({ app }) => app.ctx.sessions.leaving.size === 0))
+  const stored = await Promise.all(ids.map((one) => home.app.ctx.store.read.sessions.get(one)))
+  const sums = {
+    bytesIn: stored.reduce((sum, one) => sum + (one?.bytesIn ?? 0), 0),
+    bytesOut: stored.reduce((sum, one) => sum + (one?.bytesOut ?? 0), 0),
+  }
+  const carried = (way: 'up' | 'down') => [publisher, ...viewers].reduce((sum, { wire }) => sum + wire.carried[way], 0)
+  // The last datagrams may still be under way.
+  await until(() => carried('down') === sums.bytesOut)
+  expect(sums.bytesIn).toBe(carried('up'))
+  const query = `startDate=${day(-1)}&stopDate=${day(1)}&streamNames=summed`
+  const usage = async () => (await edge.call('GET', `/api/analytics/streams/total?${query}`)).json.data.summed
+  // Each node adds its hour to the sums in its turn.
+  await until(async () => (await usage())?.bytesOut === sums.bytesOut)
+  expect(await usage()).toMatchObject(sums)
+})
+
+test('a viewer at another node sees the sizes of all layers, and gets the one that it chooses', async () => {
+  const { token } = await makeToken(home, 'publish')
+  const negotiate = async ({ offer }: { readonly offer: string }) => {
+    const answer = await post(`${home.base}/api/whip/layered`, token, offer)
+    return { ok: true, answer: await answer.text(), etag: '' } as const
+  }
+  const publisher = await SimulcastPublisher.publish({ publish: negotiate }, '', '')
+  open.push(publisher)
+  await until(() => edge.app.ctx.streamsOnAir(edge.accountId, 'layered') !== undefined)
+  let layer = ''
+  const viewer = await meet('recvonly', async (offer) => {
+    const answer = await post(`${edge.base}/api/whep/${edge.accountId}/layered`, '', offer)
+    layer = /<([^>]+)>; rel="urn:ietf:params:whep:ext:core:layer"/.exec(answer.headers.get('link') ?? '')?.[1] ?? ''
+    return answer.text()
+  })
+  open.push({ close: async () => viewer.close() })
+  const address = new URL(layer, edge.base)
+  const look = async () => (await (await fetch(address)).json()) as Layers
+  // Bit rates are measured for a second.
+  await until(async () => (await look()).layers.every(({ bitrate }) => bitrate > 0))
+  const { layers, sent } = await look()
+  expect(sent).toBe('h')
+  expect(layers).toMatchObject([
+    { encodingId: 'h', width: 640, height: 480 },
+    { encodingId: 'm', width: 320, height: 240 },
+    { encodingId: 'l', width: 160, height: 120 },
+  ])
+  for (const encodingId of ['l', 'm', 'h']) {
+    const headers = { 'content-type': 'application/json' }
+    const chosen = await fetch(address, { method: 'POST', headers, body: JSON.stringify({ encodingId }) })
+    expect(chosen.status).toBe(200)
+    await until(async () => (await look()).sent === encodingId)
+  }
+})
+
+interface Layers {
+  layers: { encodingId: string; width: number; height: number; bitrate: number }[]
+  sent: string | null
+}
 
 /** A node with a lease, of which nothing else is there. */
 async function ghost(): Promise<string> {

@@ -3,15 +3,32 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { BorrowedRoom, MediaEngine, RoomShare } from '../../src/media/engine.ts'
 import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
 import { silentLog } from '../support/log.ts'
+import { type LossyLink, lossyLink } from '../support/lossyUdp.ts'
 import { processIdsOf } from '../support/relayProcesses.ts'
 import { publishTo, type TestViewer, viewFrom } from '../support/rtcPeer.ts'
+import { SimulcastPublisher } from '../support/simulcastPublisher.ts'
 import { until } from '../support/until.ts'
+import { watch } from '../support/wireViewer.ts'
 
 /** Longer than a process takes to start. */
 const LINK_WAIT_MS = 20_000
 /** As `publishTo` has it. */
 const ROOM = 'a1b2c3/show'
 let nextSsrc = 2 ** 31 + 1
+
+/** A network between two nodes. */
+async function networkOf() {
+  let link: LossyLink | null = null
+  return {
+    before: async (port: number): Promise<number> => {
+      link = await lossyLink(port, 1)
+      return link.port
+    },
+    carried: () => link?.carried() ?? 0,
+    limit: (bitrate: number | null) => link?.limit(bitrate),
+    close: async () => link?.close(),
+  }
+}
 
 describe.each([true, false])('engines of different nodes, native: %s', (native) => {
   const open: { close(): Promise<void> }[] = []
@@ -52,11 +69,17 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
   const view = async (at: MediaEngine, id: string, sourceId: string | null = null) =>
     tracked(await viewFrom(at, id, { sourceId }))
 
-  async function shared(home: MediaEngine, edge: MediaEngine): Promise<BorrowedRoom & { over: () => boolean }> {
+  /** `by`: the port of a network in between. */
+  async function shared(
+    home: MediaEngine,
+    edge: MediaEngine,
+    by: (port: number) => Promise<number> = async (port) => port,
+  ): Promise<BorrowedRoom & { over: () => boolean }> {
     const share: RoomShare = { room: ROOM, key: randomBytes(32), ssrc: nextSsrc++ }
     let isOver = false
     const lent = await home.links?.lend(share, () => undefined)
-    const borrowed = edge.links?.borrow(share, lent?.addresses ?? [], () => (isOver = true))
+    const { address, port } = lent?.addresses[0] ?? { address: '', port: 0 }
+    const borrowed = edge.links?.borrow(share, [{ address, port: await by(port) }], () => (isOver = true))
     if (borrowed === undefined) throw new Error('this engine borrows nothing')
     return { ...borrowed, over: () => isOver }
   }
@@ -95,6 +118,30 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
     expect(await (await shared(third.engine, edge.engine)).open).toBe(true)
     await viewer.gets(40)
     expect(viewer.steps).toEqual(new Set([1]))
+    expect(edge.ended).toEqual([])
+  })
+
+  test('a link carries the layers that viewers watch and no others, and while it is narrow a smaller one', async () => {
+    const [home, edge] = [engine(), engine()]
+    const publisher = tracked(await SimulcastPublisher.publish(home.engine, 'p1', ROOM))
+    const network = tracked(await networkOf())
+    expect(await (await shared(home.engine, edge.engine, network.before)).open).toBe(true)
+    const viewer = await watch(edge.engine, 'viewer', ROOM)
+    tracked({ close: async () => viewer.close() })
+    const latest = () => publisher.layerOf(viewer.packets().at(-1)?.payload)
+    await until(() => latest() === 'h')
+    // A frame is a packet. What the link needs beside it is less than half of the smallest.
+    const isAlone = async (bytes: number): Promise<boolean> => {
+      const [frames, carried] = [viewer.peer.media.length, network.carried()]
+      await viewer.gets(25)
+      return network.carried() - carried < (viewer.peer.media.length - frames) * (bytes + 80)
+    }
+    network.limit(140_000)
+    await until(() => latest() === 'm' || latest() === 'l')
+    network.limit(null)
+    await until(async () => (await edge.engine.layers('viewer', 'l')).ok && latest() === 'l')
+    // The others go on for some seconds, because viewers come back.
+    await until(() => isAlone(150))
     expect(edge.ended).toEqual([])
   })
 

@@ -7,8 +7,7 @@ import { until } from '../support/until.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { RawConnection } from '../support/rawConnection.ts'
-import { socketWire } from '../support/socketWire.ts'
-import { addressOf, WirePeer } from '../support/wirePeer.ts'
+import { meet } from '../support/wireViewer.ts'
 
 /** Of a frame. */
 const PACKETS = 20
@@ -122,28 +121,22 @@ async function watchHls(viewer: RawConnection, master: string, sendSecond: () =>
 }
 
 /** A peer over WHIP or WHEP, connected. */
-async function meet(direction: 'sendonly' | 'recvonly', path: string, headers = {}) {
-  const wire = socketWire('udp')
-  onTestFinished(() => wire.close())
-  const peer = new WirePeer(wire, addressOf(1))
-  const response = await fetch(`${sluice.base}/api/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/sdp', ...headers },
-    body: peer.offer(direction),
+async function meetAt(direction: 'sendonly' | 'recvonly', path: string, headers = {}) {
+  const met = await meet(direction, async (body) => {
+    const sdp = { 'content-type': 'application/sdp', ...headers }
+    const response = await fetch(`${sluice.base}/api/${path}`, { method: 'POST', headers: sdp, body })
+    expect(response.status).toBe(201)
+    return response.text()
   })
-  expect(response.status).toBe(201)
-  const answer = await response.text()
-  peer.accept({ ok: true, answer, etag: '' })
-  await wire.open(answer)
-  await peer.connect()
-  return { peer, wire }
+  onTestFinished(() => met.close())
+  return met
 }
 
 test('so do they over WHIP and WHEP, for two viewers', async () => {
   const { token } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'counted' }] })
-  const publisher = await meet('sendonly', 'whip/counted', { authorization: `Bearer ${token}` })
+  const publisher = await meetAt('sendonly', 'whip/counted', { authorization: `Bearer ${token}` })
   await until(() => sluice.app.ctx.sessions.feeds().length === 1)
-  const watch = () => meet('recvonly', `whep/${sluice.accountId}/counted`)
+  const watch = () => meetAt('recvonly', `whep/${sluice.accountId}/counted`)
   const viewers = [await watch(), await watch()]
   // A frame at a time, so that no buffer of the network overflows.
   for (let frame = 1; frame <= 50; frame++) {

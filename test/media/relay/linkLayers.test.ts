@@ -82,6 +82,27 @@ test('a link carries the layer that viewers have as soon as one waits for it, an
   expect([received[0]?.track.last, received[1]?.track.last?.payload.toString()]).toEqual([null, 'small1002'])
 })
 
+test('viewers of another process are told the sizes of all layers, also of those that the link does not carry', () => {
+  const { home, cameras, layers, state, childRoom } = sharedRoom()
+  const transport = { isConnected: true, sendRtcp: () => undefined }
+  const viewer = new Viewer({ transport, downTracks: [downTrackTo(new RecordingSender())], cname: 'v' })
+  childRoom.join('v', viewer, null, state.nowMs)
+  for (const [at, { track }] of cameras.entries()) {
+    // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
+    const size = [(640 >> at) & 0xff, (640 >> at) >> 8, (480 >> at) & 0xff, (480 >> at) >> 8]
+    const payload = Buffer.from([0x10, 0x10, 0, 0, 0x9d, 0x01, 0x2a, ...size, 0])
+    track.take({ ssrc: at + 1, index: 1, timestamp: 0, marker: true, payload, isKeyStart: true }, state.nowMs)
+    const { meter } = layers[at] ?? {}
+    if (meter !== undefined) meter.bitrate = 1000 - at
+  }
+  home.pace(state.nowMs + 2000)
+  const described = viewer.layers(undefined, state.nowMs)
+  expect(described.ok && described.layers).toEqual([
+    { encodingId: '0', width: 640, height: 480, bitrate: 1000 },
+    { encodingId: '1', width: 320, height: 240, bitrate: 999 },
+  ])
+})
+
 test('what goes by a link leaves before what goes to viewers', () => {
   const { cameras, received, state } = sharedRoom()
   const [{ track }] = cameras

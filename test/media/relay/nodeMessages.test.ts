@@ -73,9 +73,10 @@ test('the largest offer of a link that a publisher can cause fits into one datag
 
 test('so does everything else that is said of as many layers', () => {
   const ssrcs = Array.from({ length: LAYERS + 1 }, (_, at) => 2 ** 32 - 1 - at * 7919)
+  const sizes = ssrcs.map((_, at) => ({ width: 65_535 - 7919 * at, height: 65_000 - 6007 * at }))
   const others: LinkMessage[] = [
     { kind: 'want', linkId: 2 ** 32 - 1, isWatched: true, ssrcs },
-    { kind: 'rates', linkId: 2 ** 32 - 1, bitrates: ssrcs },
+    { kind: 'rates', linkId: 2 ** 32 - 1, bitrates: ssrcs, sizes },
     { kind: 'close', linkId: 2 ** 32 - 1 },
     { kind: 'aside', room: ROOM, sessionId: 'x'.repeat(64), isAside: true },
   ]

@@ -1,4 +1,5 @@
 import type { RtpTrackShape } from '../forward/rtpTrack.ts'
+import type { LayerSize } from '../outbound/layerSize.ts'
 import type { LinkSecrets } from './linkTransport.ts'
 
 /** A track of a link. */
@@ -32,13 +33,19 @@ export interface LinkOffer {
   readonly port: number
 }
 
+/** What the parent says of each layer, also of those that the child does not need now. */
+export interface LinkRates {
+  /** Bits per second; 0: the link cannot carry it, or it pauses. */
+  readonly bitrates: readonly number[]
+  readonly sizes: readonly LayerSize[]
+}
+
 /** What the two ends of links say to each other, by way of the main process. */
 export type LinkMessage =
   | LinkOffer
   /** The source is gone, or the parent ends the link. */
   | { readonly kind: 'close'; readonly linkId: number }
-  /** Bits per second of each layer, also of those that the child does not need now; 0: the link cannot carry it, or it pauses. */
-  | { readonly kind: 'rates'; readonly linkId: number; readonly bitrates: readonly number[] }
+  | ({ readonly kind: 'rates'; readonly linkId: number } & LinkRates)
   /** See `Room.setAside`. */
   | { readonly kind: 'aside'; readonly room: string; readonly sessionId: string; readonly isAside: boolean }
   /** From the child: whether it has viewers of the source, and the SSRCs of the tracks that they need. */

@@ -5,11 +5,12 @@ import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, chooseLayer, type Source } from '../forward/source.ts'
 import { PublisherClock } from '../forward/timeline.ts'
 import { RtpReceiver } from '../inbound/rtpReceiver.ts'
+import { noteSize } from '../outbound/layerSize.ts'
 import { middleOf, wallOf } from '../wire/ntp.ts'
 import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { type CarriedFigures, LinkTally } from './linkTally.ts'
-import type { LinkOffer, LinkTrack } from './linkOffer.ts'
+import type { LinkOffer, LinkRates, LinkTrack } from './linkOffer.ts'
 import { type LinkTransport, TAG_BYTES } from './linkTransport.ts'
 
 /** A track stays wanted for this long after its last use: a viewer may come back, or to a layer. */
@@ -85,8 +86,12 @@ export class LinkReceiver {
   }
 
   /** What the parent measured of each layer. */
-  rates(bitrates: readonly number[]): void {
-    for (const [at, { meter }] of this.source.layers.entries()) meter.bitrate = bitrates[at] ?? 0
+  rates({ bitrates, sizes }: LinkRates, nowMs: number): void {
+    for (const [at, { meter, track }] of this.source.layers.entries()) {
+      meter.bitrate = bitrates[at] ?? 0
+      const size = sizes[at]
+      if (size !== undefined) noteSize(track, size, nowMs)
+    }
   }
 
   /**

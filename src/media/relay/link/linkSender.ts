@@ -2,13 +2,14 @@ import type { RtpTrack } from '../forward/rtpTrack.ts'
 import type { Layer, Source } from '../forward/source.ts'
 import { ProbePadding } from '../outbound/bandwidthEstimator.ts'
 import { DownTrack } from '../outbound/downTrack.ts'
+import { sizeOf } from '../outbound/layerSize.ts'
 import { copiesAt } from '../outbound/retransmitter.ts'
 import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeSenderReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { type CarriedLayer, LinkCapacity } from './linkCapacity.ts'
 import { type CarriedFigures, LinkTally } from './linkTally.ts'
-import type { LinkTrack } from './linkOffer.ts'
+import type { LinkRates, LinkTrack } from './linkOffer.ts'
 import type { LinkTransport } from './linkTransport.ts'
 
 const REPORT_MS = 1000
@@ -90,10 +91,9 @@ export class LinkSender {
   }
 
   /**
-   * What the child has to know of the layers now: the bits per second of each, and 0 for one that the link cannot carry. Null:
-   * it knows, or knew a second ago.
+   * What the child has to know of the layers now. Null: it knows, or knew a second ago.
    */
-  newRates(nowMs: number): readonly number[] | null {
+  newRates(nowMs: number): LinkRates | null {
     const isDue = nowMs - this.#ratesAtMs >= RATES_MS
     if (this.source.layers.length < (isDue ? 1 : 2)) return null
     const layers = this.#layers()
@@ -103,7 +103,7 @@ export class LinkSender {
     if (!isChoiceNew && !isDue) return null
     this.#rates = rates
     this.#ratesAtMs = nowMs
-    return rates
+    return { bitrates: rates, sizes: this.source.layers.map(({ track }) => sizeOf(track, nowMs)) }
   }
 
   /** What it has carried since the last call. */

@@ -173,7 +173,7 @@ export class Links {
         return up === undefined ? undefined : this.#closeUp(up, nowMs)
       }
       case 'rates':
-        return this.#up.get(message.linkId)?.receiver.rates(message.bitrates)
+        return this.#up.get(message.linkId)?.receiver.rates(message, nowMs)
       case 'aside':
         this.#rooms.at(message.room)?.setAside(message.sessionId, message.isAside, nowMs)
         if (this.#nodes.has(process)) this.setAside(message.room, message.sessionId, message.isAside)
@@ -230,8 +230,8 @@ export class Links {
 
   #paceDown({ linkId, process, sender }: Down, nowMs: number): void {
     sender.pace(nowMs)
-    const bitrates = sender.newRates(nowMs)
-    if (bitrates !== null) this.#post(process, { kind: 'rates', linkId, bitrates })
+    const rates = sender.newRates(nowMs)
+    if (rates !== null) this.#post(process, { kind: 'rates', linkId, ...rates })
   }
 
   #open(

@@ -1,6 +1,7 @@
 import { isObject } from '../../../base/objects.ts'
 import { isVideoCodec, RTP_AUDIO_CODECS, VIDEO_CODECS } from '../../codecs/codecs.ts'
 import type { RtpTrackShape } from '../forward/rtpTrack.ts'
+import type { LayerSize } from '../outbound/layerSize.ts'
 import type { LinkMessage, LinkTrack } from './linkOffer.ts'
 import { derivedLinkSecrets } from './linkTransport.ts'
 
@@ -34,7 +35,9 @@ export function messageOf(text: unknown, { room, key }: Shared): LinkMessage | n
     case 'close':
       return isSsrc(linkId) ? { kind, linkId } : null
     case 'rates':
-      return isSsrc(linkId) && areNumbers(text['bitrates']) ? { kind, linkId, bitrates: text['bitrates'] } : null
+      return isSsrc(linkId) && areNumbers(text['bitrates'])
+        ? { kind, linkId, bitrates: text['bitrates'], sizes: sizesOf(text['sizes']) }
+        : null
     case 'aside':
       return isText(sessionId) ? { kind, room, sessionId, isAside: text['isAside'] === true } : null
     case 'want':
@@ -78,9 +81,21 @@ function shapeOf(shape: unknown): RtpTrackShape | null {
   return { kind: isVideoCodec(codec) ? 'video' : 'audio', codec, rate }
 }
 
+/** None, if one of them is wrong. */
+function sizesOf(list: unknown): LayerSize[] {
+  if (!Array.isArray(list) || list.length > MAX_TRACKS) return []
+  const sizes = list.flatMap((one: unknown) => {
+    const { width, height } = isObject(one) ? one : {}
+    return isPixels(width) && isPixels(height) ? [{ width, height }] : []
+  })
+  return sizes.length === list.length ? sizes : []
+}
+
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_TEXT
 const textOrNull = (value: unknown): string | null => (isText(value) ? value : null)
 const isSsrc = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 32
+const isPixels = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 16
 const areNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.length <= MAX_TRACKS && value.every((one) => typeof one === 'number')

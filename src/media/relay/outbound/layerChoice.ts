@@ -1,20 +1,7 @@
-import type { VideoFormat } from '../../codecs/codec.ts'
-import { isVideoCodec } from '../../codecs/codecs.ts'
-import { videoReader } from '../../codecs/videoReader.ts'
 import type { ViewerLayer, ViewerLayers } from '../../engine.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import { chooseLayer, type Layer, type Source } from '../forward/source.ts'
-
-/** To read a keyframe copies it, and each viewer may ask for the layers at any time. */
-const SIZES_MS = 5000
-
-interface ReadSize {
-  readonly atMs: number
-  readonly format: VideoFormat | null
-}
-
-/** Of each track: all viewers of a source get one look. */
-const sizes = new WeakMap<RtpTrack, ReadSize>()
+import { sizeOf } from './layerSize.ts'
 
 /** The layer that a viewer has chosen by its RID. Null: the one that fits its bandwidth. */
 export class LayerChoice {
@@ -56,17 +43,5 @@ export class LayerChoice {
 const bySize = (a: ViewerLayer, b: ViewerLayer): number => b.width - a.width || b.bitrate - a.bitrate
 
 function layerOf({ rid, track, meter }: Layer, nowMs: number): ViewerLayer {
-  const { width = 0, height = 0 } = formatOf(track, nowMs) ?? {}
-  return { encodingId: rid, width, height, bitrate: meter.bitrate }
-}
-
-function formatOf(track: RtpTrack, nowMs: number): VideoFormat | null {
-  const read = sizes.get(track)
-  if (read !== undefined && nowMs - read.atMs < SIZES_MS) return read.format
-  const { codec } = track.shape
-  const payloads = isVideoCodec(codec) ? track.keyframe().map(({ payload }) => payload) : []
-  const joined = isVideoCodec(codec) && payloads.length > 0 ? videoReader(codec).join(payloads) : null
-  const format = joined?.format ?? read?.format ?? null
-  sizes.set(track, { atMs: nowMs, format })
-  return format
+  return { encodingId: rid, ...sizeOf(track, nowMs), bitrate: meter.bitrate }
 }
