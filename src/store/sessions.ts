@@ -309,10 +309,15 @@ export interface NodeTx {
 
 export interface SessionTx {
   insert(session: Session, node: string, priority?: number | null): Promise<void>
-  /** Sets the session's feed when its media begins. Undefined: the session has ended. */
+  /** Sets the session's feed when its media begins. Undefined: the session has ended, or was asked to end. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
   /** The publisher has media and is not on the air, until its next `attach`. */
   makeSpare(id: string): Promise<void>
+  /** Asks the nodes of the other spares of its source with this priority to end them as replaced; returns their ids. */
+  replaceSpares(
+    of: Pick<Session, 'id' | 'accountId' | 'streamName' | 'sourceId'>,
+    priority: number | null,
+  ): Promise<string[]>
   /** Ends those of the sessions that are active, with their last totals. */
   end(ends: readonly SessionEnd[]): Promise<void>
   /** Ends at most `limit` sessions of a node, publishers first; returns how many. No session ends before it began. */

@@ -293,6 +293,17 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await other.close()
   })
 
+  it('at two nodes: of two spares of one priority the newer stays', async () => {
+    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const { token } = await makeToken(at, 'publish')
+    const main = await begin({ presented: token }, 2)
+    const [older, lower] = [await begin({ presented: token }, 1, other), await begin({ presented: token }, 0, other)]
+    const newer = await begin({ presented: token }, 1)
+    await until(() => older.cuts.length > 0)
+    expect([main, older, lower, newer].map(({ cuts }) => cuts)).toEqual([[], ['replaced'], [], []])
+    await other.close()
+  })
+
   it('at two nodes: one that was outranked without hearing of it is disconnected by the next of its priority', async () => {
     const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
     const { token } = await makeToken(at, 'publish')

@@ -73,6 +73,28 @@ export function streamsSuite(stores: Stores): void {
     expect(await stored()).toMatchObject({ isSpare: false, feedId: 'f' })
   })
 
+  test('a newcomer replaces the spares of its source and priority, at whichever node, and no others', async () => {
+    const accountId = newAccount()
+    const spare = async (streamName: string, sourceId: string | null, priority: number | null): Promise<string> => {
+      const id = await publisher(accountId, streamName, sourceId, priority)
+      await write((tx) => tx.sessions.makeSpare(id))
+      return id
+    }
+    const [none, equal, left] = [await spare('a', null, null), await spare('a', null, 3), await spare('a', 'left', 3)]
+    await spare('b', null, 3)
+    const shown = await publisher(accountId, 'a', null, 3)
+    const replaced = (id: string, sourceId: string | null, priority: number | null) =>
+      write((tx) => tx.sessions.replaceSpares({ id, accountId, streamName: 'a', sourceId }, priority))
+    expect(await replaced(shown, null, 3)).toEqual([equal])
+    expect((await stores.other.read.sessions.get(equal))?.kick).toBe('replaced')
+    // They were asked before, and get no feed any more.
+    expect(await replaced(shown, null, 3)).toEqual([])
+    expect(await write((tx) => tx.sessions.attach(equal, 'f'))).toBeUndefined()
+    expect(await replaced(none, null, null)).toEqual([])
+    expect(await replaced(shown, null, null)).toEqual([none])
+    expect(await replaced(shown, 'left', 3)).toEqual([left])
+  })
+
   test('spares are counted by source while they are connected, and the feed of a source that ended last is found', async () => {
     const of = { accountId: newAccount(), streamName: 'b' }
     const [plain, left] = [feed({ ...of, startedAtMs: 900 }), feed({ ...of, sourceId: 'left', startedAtMs: 800 })]

@@ -33,18 +33,16 @@ export async function goLive(
     begin(ctx, tx, entry, entry.standing as PublisherStanding, takesOver),
   )
   if (begun === undefined) return undefined
-  if (begun === 'spare') {
+  for (const replaced of begun.replaced) dropReplaced(ctx, replaced)
+  if (begun.feed === null) {
     if (ctx.sessions.has(sessionId)) ctx.sessions.spares.add(entry)
-    dropEqualSpares(ctx, entry)
     return undefined
   }
   const feed = activeFeed(entry, begun.feed, holdEnd(ctx, entry, media))
-  for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)
   // Cut or replaced between the commit and this line. Then its end in the store is written already, or will be.
   const isHere = !isOver(ctx, sessionId)
   if (isHere) putOnAir(ctx, entry, feed)
-  for (const { sessionId: outranked } of begun.outranked) makeSpare(ctx, outranked)
-  dropEqualSpares(ctx, entry)
+  for (const outranked of begun.outranked) makeSpare(ctx, outranked)
   return isHere ? feed : undefined
 }
 
@@ -88,11 +86,12 @@ function dropAnonymous(ctx: SessionContext, feed: ActiveFeed): void {
 }
 
 interface Begun {
-  readonly feed: StoredFeed
-  /** Their publishers are cut. */
-  readonly replaced: readonly StoredFeed[]
-  /** Their publishers become spares. */
-  readonly outranked: readonly StoredFeed[]
+  /** Null: the publisher is a spare. */
+  readonly feed: StoredFeed | null
+  /** Sessions of any node that are cut: of the same priority, on the air or spares. */
+  readonly replaced: readonly string[]
+  /** Sessions that become spares. */
+  readonly outranked: readonly string[]
 }
 
 /** A clock of another node may be this much ahead, so that its ends are later than now. */
@@ -104,7 +103,7 @@ async function begin(
   entry: ActiveSession,
   standing: PublisherStanding,
   takesOver: boolean,
-): Promise<Begun | 'spare' | undefined> {
+): Promise<Begun | undefined> {
   const { session, request } = entry
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
@@ -119,12 +118,15 @@ async function begin(
   const least = takesOver ? 1 : 0
   if (rivals.some((feed) => against(feed) < least)) {
     await tx.sessions.makeSpare(session.id)
-    return 'spare'
+    const replaced = takesOver ? [] : await replaceSpares(tx, entry, standing, ctx.clock.now())
+    return { feed: null, replaced, outranked: [] }
   }
   const feedId = uuid(ctx.random)
   if (!(await tx.sessions.attach(session.id, feedId))) return undefined
-  const replaced = rivals.filter((feed) => against(feed) === 0)
-  const outranked = rivals.filter((feed) => against(feed) > 0)
+  const spares = takesOver ? [] : await replaceSpares(tx, entry, standing, ctx.clock.now())
+  // Also one that is worse only because its media is late.
+  const replaced = rivals.filter((feed) => feed.priority === standing.priority)
+  const outranked = rivals.filter((feed) => feed.priority !== standing.priority)
   for (const old of rivals) await endFeed(tx, old, endOfReplaced(ctx, old))
   for (const old of replaced) await kick(tx, old, ctx.clock.now())
   for (const old of outranked) await tx.sessions.makeSpare(old.sessionId)
@@ -147,7 +149,23 @@ async function begin(
   }
   await tx.feeds.insert(feed)
   await emitStart(tx, feed, previous?.feedId ?? null)
-  return { feed, replaced, outranked }
+  return {
+    feed,
+    replaced: [...spares, ...replaced.map((old) => old.sessionId)],
+    outranked: outranked.map((old) => old.sessionId),
+  }
+}
+
+/** A source has one publisher of each priority: a newcomer replaces the spare, at whichever node that is. */
+async function replaceSpares(
+  tx: Tx,
+  { session }: ActiveSession,
+  { priority }: PublisherStanding,
+  atMs: number,
+): Promise<string[]> {
+  const replaced = await tx.sessions.replaceSpares(session, priority)
+  if (replaced.length > 0) await noteKick(tx, session.accountId, atMs)
+  return replaced
 }
 
 /** Whether the media of a feed is late is known at its node only. */
@@ -168,8 +186,11 @@ async function endFeed(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
 /** The node with a replaced session ends it, with its last bytes. */
 async function kick(tx: Tx, { accountId, sessionId: id }: StoredFeed, atMs: number): Promise<void> {
   await tx.sessions.kick({ accountId, id }, 'replaced')
-  await tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
+  await noteKick(tx, accountId, atMs)
 }
+
+const noteKick = (tx: Tx, accountId: string, atMs: number): Promise<void> =>
+  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
 
 /** @param previousFeedId the feed that this one takes over from */
 async function emitStart(tx: Tx, feed: StoredFeed, previousFeedId: string | null): Promise<void> {
@@ -195,10 +216,7 @@ export function makeSpare(ctx: SessionContext, sessionId: string): void {
   if (feed) ctx.sessions.removeFeed(feed)
   entry.standing.hide?.()
   entry.standing.hide = null
-  if (entry.standing.media === null) return
-  ctx.sessions.spares.add(entry)
-  // One that came meanwhile is a spare already.
-  dropEqualSpares(ctx, entry)
+  if (entry.standing.media !== null) ctx.sessions.spares.add(entry)
 }
 
 function dropReplaced(ctx: SessionContext, sessionId: string): void {
@@ -208,16 +226,3 @@ function dropReplaced(ctx: SessionContext, sessionId: string): void {
   if (feed) ctx.sessions.removeFeed(feed)
   void endSession(ctx, entry, 'replaced')
 }
-
-/** A source has one publisher of each priority at a node: the one on the air, or else the newest. */
-function dropEqualSpares(ctx: SessionContext, entry: ActiveSession): void {
-  const { spares } = ctx.sessions
-  const equals = [...spares].filter(
-    ({ session, standing }) => standing?.priority === entry.standing?.priority && isSameSource(session, entry.session),
-  )
-  const stays = spares.has(entry) ? equals.reduce(newer) : entry
-  for (const spare of equals) if (spare !== stays) void endSession(ctx, spare, 'replaced')
-}
-
-const newer = (a: ActiveSession, b: ActiveSession): ActiveSession =>
-  b.session.startedAtMs >= a.session.startedAtMs ? b : a

@@ -54,6 +54,7 @@ const attach = statement((db, p: { id: string; feedId: string }) =>
     .set({ feed_id: p.feedId, spare: 0 })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null)
+    .where('kick', 'is', null)
     .returning(columnsOf('sessions')),
 )
 
@@ -97,6 +98,37 @@ const kick = statement((db, p: { accountId: string; id: string; reason: SessionE
     .where('kick', 'is', null)
     .returning(columnsOf('sessions')),
 )
+
+/** Spares of a source with one priority. */
+interface EqualSpares {
+  readonly id: string
+  readonly accountId: string
+  readonly streamName: string
+  readonly source: string
+  readonly priority: number | null
+}
+
+const replaceSpares = statement((db, p: EqualSpares, engine) => {
+  const equal = db
+    .selectFrom('sessions as spare')
+    .select('spare.id')
+    .where('spare.account_id', '=', p.accountId)
+    .where('spare.stream_name', '=', p.streamName)
+    .where('spare.action', '=', 'publish')
+    .where('spare.ended_at_ms', 'is', null)
+    .where('spare.spare', '=', 1)
+    .where('spare.kick', 'is', null)
+    .where('spare.id', '<>', p.id)
+    .where(sql<string>`coalesce(spare.source_id, '')`, '=', p.source)
+    .where('spare.priority', 'is not distinct from', p.priority)
+    // The order of every lock on several sessions.
+    .orderBy('spare.id')
+  return db
+    .updateTable('sessions')
+    .set({ kick: 'replaced' })
+    .where('id', 'in', lockRows(engine, equal, 'update'))
+    .returning('id')
+})
 
 const pruneSessions = statement((db, p: { beforeMs: number; limit: number }) =>
   db
@@ -193,6 +225,15 @@ export class SessionTxVerbs extends Verbs {
 
   async makeSpare(id: string): Promise<void> {
     await this.executor.run(makeSpare, { id })
+  }
+
+  async replaceSpares(
+    { id, accountId, streamName, sourceId }: Pick<Session, 'id' | 'accountId' | 'streamName' | 'sourceId'>,
+    priority: number | null,
+  ): Promise<string[]> {
+    const source = sourceId ?? ''
+    const rows = await this.executor.all(replaceSpares, { id, accountId, streamName, source, priority })
+    return rows.map((row) => row.id)
   }
 
   end(ends: readonly SessionEnd[]): Promise<void> {
