@@ -3,15 +3,33 @@ import { FeedMedia } from './feedMedia.ts'
 import { inOrder } from './inOrder.ts'
 import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
 import { openAttempt } from './restreamTargets.ts'
+import type { AttemptEvent } from '../core/restream/driver.ts'
 import { recordTarget } from '../commands/restream/recordTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
-import { type OpenTarget, type RestreamedFeed, Restreams, type TargetReport } from '../services/restreams.ts'
+import {
+  type OpenTarget,
+  type RestreamedFeed,
+  Restreams,
+  type TargetAttempt,
+  type TargetReport,
+} from '../services/restreams.ts'
 
 const TICK_MS = 1000
+
+/** What dials the targets of feeds. */
+export interface TargetDialling {
+  /** A feed is on the air. Its targets are opened after that, and before its end. */
+  begin(feed: ActiveFeed): void
+  /** Must not report before it has returned. */
+  open(target: OpenTarget, feedId: string, report: (event: AttemptEvent) => void): TargetAttempt
+  end(feedId: string): void
+  /** Called every second. */
+  tick(): void
+}
 
 export interface RestreamParts {
   /** Converts what targets do not take. */
@@ -20,16 +38,31 @@ export interface RestreamParts {
   readonly ownPorts: OwnPorts
 }
 
-/** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
-export function startRestreams(app: App, parts: RestreamParts): { restreams: Restreams; stop(): Promise<void> } {
-  const { ctx } = app
-  const how = mediaDialling(app, parts.ownPorts)
+/** Dials over the network, and sends the media of the feeds of this node. */
+export function dialledTargets(app: App, { ffmpeg, ownPorts }: RestreamParts): TargetDialling {
+  const how = mediaDialling(app, ownPorts)
   const media = new Map<string, FeedMedia>()
+  return {
+    begin({ feedId, accountId, streamName, media: source }) {
+      const name = `restream ${streamKey(accountId, streamName)}`
+      media.set(feedId, new FeedMedia({ ...app.ctx, ffmpeg, source, name }))
+    },
+    open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
+    end: (feedId) => void media.delete(feedId),
+    tick() {
+      for (const one of media.values()) one.checkProgress()
+    },
+  }
+}
+
+/** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
+export function startRestreams(app: App, dialling: TargetDialling): { restreams: Restreams; stop(): Promise<void> } {
+  const { ctx } = app
   const records = inOrder(ctx.log)
   const restreams = new Restreams({
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),
-    open: (target, { feedId }, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
+    open: (target, { feedId }, report) => dialling.open(target, feedId, report),
     used: (feed, use) => {
       ctx.restreamUsage.add(feed, use)
       ctx.sessions.counts.otherBytesOut += use.bytesOut
@@ -42,14 +75,13 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   ctx.streamMeter.targetsOf = (feedId) => restreams.report(feedId).map(readingOf)
   const start = (feed: ActiveFeed): void => {
     if (!feed.restream) return
-    const name = `restream ${streamKey(feed.accountId, feed.streamName)}`
-    media.set(feed.feedId, new FeedMedia({ ...ctx, ffmpeg: parts.ffmpeg, source: feed.media, name }))
+    dialling.begin(feed)
     void restreams.start(feed)
   }
   const unwatch = ctx.sessions.watchFeeds((feed, what) => {
     if (what === 'started') return start(feed)
     restreams.stop(feed.feedId)
-    media.delete(feed.feedId)
+    dialling.end(feed.feedId)
   })
   for (const feed of ctx.sessions.feeds()) start(feed)
   const unfollow = ctx.cache.onChange((change) => {
@@ -58,7 +90,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   })
   const ticking = repeat({ ...ctx, name: 'look after restreams', everyMs: TICK_MS }, async () => {
     restreams.tick()
-    for (const one of media.values()) one.checkProgress()
+    dialling.tick()
   })
   return {
     restreams,

@@ -49,7 +49,7 @@ import { startPulls } from './pulls.ts'
 import { startEngineRestreams } from './engineRestream.ts'
 import { sourceDialler } from './sources.ts'
 import type { Transport } from '../core/restream/targets.ts'
-import { startRestreams } from './restream.ts'
+import { dialledTargets, startRestreams } from './restream.ts'
 import { openRtmp } from './rtmp.ts'
 import { openSrt } from './srt.ts'
 import { LocalStorage } from './storageSurvey.ts'
@@ -178,7 +178,7 @@ export async function startServing(
     if (srt) parts.add('srt', () => srt.stop())
     ownPorts.tcp.push(rtmp?.port, rtmp?.tlsPort)
     ownPorts.udp.push(srt?.port)
-    const restreams = startRestreams(app, { ffmpeg, ownPorts })
+    const restreams = startRestreams(app, dialledTargets(app, { ffmpeg, ownPorts }))
     parts.add('restreams', () => restreams.stop())
     parts.started('engineRestreams', startEngineRestreams(app, channels, { ffmpeg, ownPorts }))
     parts.started('pulls', startPulls(app, { ingest, dial }))

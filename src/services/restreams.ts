@@ -80,6 +80,8 @@ interface Running<F extends Restreamed> {
   targets: RunningTarget<F>[]
   /** Loads its targets after the load before it. Never rejects. */
   loading: Promise<void>
+  /** The last load has failed. */
+  isUnread: boolean
 }
 
 /**
@@ -96,7 +98,7 @@ export class Restreams<F extends Restreamed = RestreamedFeed> {
 
   /** Resolves when the targets of the feed are being dialled. */
   start(feed: F): Promise<void> {
-    const running: Running<F> = { feed, targets: [], loading: Promise.resolve() }
+    const running: Running<F> = { feed, targets: [], loading: Promise.resolve(), isUnread: false }
     this.#feeds.set(feed.feedId, running)
     return this.#load(running)
   }
@@ -119,23 +121,27 @@ export class Restreams<F extends Restreamed = RestreamedFeed> {
     await Promise.all(feeds.map((running) => this.#load(running)))
   }
 
-  /** Call it every second. */
+  /** Call it every second. Also reads targets again that could not be read. */
   tick(): void {
-    for (const { targets } of this.#feeds.values()) for (const target of targets) target.tick()
+    for (const running of this.#feeds.values()) {
+      if (running.isUnread) void this.#load(running, 'debug')
+      for (const target of running.targets) target.tick()
+    }
   }
 
   report(feedId: string): TargetReport[] {
     return (this.#feeds.get(feedId)?.targets ?? []).map((target) => target.report())
   }
 
-  #load(running: Running<F>): Promise<void> {
+  /** @param level of the log, if it fails */
+  #load(running: Running<F>, level: 'error' | 'debug' = 'error'): Promise<void> {
+    running.isUnread = false
     running.loading = running.loading
       .then(() => this.#apply(running))
       .catch((error: unknown) => {
-        this.#options.log.error(
-          { err: error, feed: running.feed.feedId },
-          'the targets of a restream could not be read',
-        )
+        running.isUnread = true
+        const feed = running.feed.feedId
+        this.#options.log[level]({ err: error, feed }, 'the targets of a restream could not be read; trying again')
       })
     return running.loading
   }

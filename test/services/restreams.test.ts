@@ -31,12 +31,15 @@ async function begin(...targets: OpenTarget[]) {
   const changes: string[] = []
   const news: TargetNews[] = []
   const uses: TargetUse[] = []
-  let stored: readonly OpenTarget[] = targets
+  const stored: { targets: readonly OpenTarget[]; isAway: boolean } = { targets, isAway: false }
   const restreams = new Restreams({
     clock,
     random: systemRandom,
     log: silentLog,
-    targetsOf: () => Promise.resolve(stored),
+    targetsOf: async () => {
+      if (stored.isAway) throw new Error('the store is away')
+      return stored.targets
+    },
     open: (to, _feed, report) => {
       const attempt: Attempt = { to, report, isOver: false, bytesOut: 0 }
       attempts.push(attempt)
@@ -56,7 +59,7 @@ async function begin(...targets: OpenTarget[]) {
   })
   await restreams.start(feed)
   const store = (...next: OpenTarget[]): Promise<void> => {
-    stored = next
+    stored.targets = next
     return restreams.sync(({ tokenId }) => tokenId === feed.tokenId)
   }
   const pass = (ms: number): void => {
@@ -64,7 +67,7 @@ async function begin(...targets: OpenTarget[]) {
     restreams.tick()
   }
   const statuses = (): string[] => restreams.report('f').map(({ state }) => state.status)
-  return { clock, attempts, changes, news, uses, restreams, store, pass, statuses }
+  return { clock, attempts, changes, news, uses, restreams, stored, store, pass, statuses }
 }
 
 describe('the targets of a feed', () => {
@@ -110,6 +113,16 @@ describe('the targets of a feed', () => {
     expect(statuses()).toEqual(['live', 'connecting', 'connecting'])
     await store()
     expect(attempts.every(({ isOver }) => isOver)).toBe(true)
+  })
+
+  test('are read again after a look that failed, and go on meanwhile', async () => {
+    const { stored, store, pass, statuses } = await begin(target(0))
+    stored.isAway = true
+    await store(target(0), target(1))
+    expect(statuses()).toEqual(['connecting'])
+    stored.isAway = false
+    pass(1000)
+    await expect.poll(statuses).toEqual(['connecting', 'connecting'])
   })
 
   test('go on when one before them is taken away, and stop when they are switched off', async () => {

@@ -29,14 +29,20 @@ export interface TargetRuns extends Pick<TargetChange, 'index' | 'label' | 'url'
   readonly events: readonly TargetRun[]
 }
 
-/** The runs of each target of a feed, by its changes, the oldest first. A target that got another address is another one. */
-export function targetRuns(changes: readonly TargetChange[]): TargetRuns[] {
+/**
+ * The runs of each target of a feed, by its changes, the oldest first. A target that got another address is another one.
+ * @param feedEndedAtMs null: the feed is on the air. When its node died, nobody wrote that its targets got no more
+ */
+export function targetRuns(changes: readonly TargetChange[], feedEndedAtMs: number | null): TargetRuns[] {
   const targets = Map.groupBy(changes, ({ index, url }) => `${index} ${url}`)
   return [...targets.values()].flatMap((own) => {
     const last = own.at(-1)
     if (last === undefined) return []
     const { index, label, url, status } = last
-    return [{ index, label, url, active: status === 'live', events: own.reduce(withChange, []) }]
+    const runs = own.reduce(withChange, [])
+    const isLost = status === 'live' && feedEndedAtMs !== null
+    const events = isLost ? withChange(runs, { ...last, status: 'off', atMs: feedEndedAtMs }) : runs
+    return [{ index, label, url, active: status === 'live' && !isLost, events }]
   })
 }
 

@@ -147,8 +147,9 @@ export function withTargets(
   stream: MonitoredStream,
   changes: ReadonlyMap<string, readonly TargetChange[]>,
 ): MonitoredStream {
-  const restreamsOf = (feedId: string) => targetRuns(changes.get(feedId) ?? []).map(monitoredTarget)
-  return { ...stream, feeds: stream.feeds.map((feed) => ({ ...feed, restreams: restreamsOf(feed.feedId) })) }
+  const restreamsOf = ({ feedId, endTime }: MonitoredFeed) =>
+    targetRuns(changes.get(feedId) ?? [], endTime === undefined ? null : Date.parse(endTime)).map(monitoredTarget)
+  return { ...stream, feeds: stream.feeds.map((feed) => ({ ...feed, restreams: restreamsOf(feed) })) }
 }
 
 const monitoredTarget = ({ events, ...target }: TargetRuns): MonitoredTarget => ({

@@ -30,7 +30,7 @@ test('the runs of a target begin when it takes media and end when it no longer d
     change(12, 'connecting'),
     change(13, 'live', { label: 'Stage' }),
   ]
-  expect(targetRuns(changes)).toEqual([
+  expect(targetRuns(changes, null)).toEqual([
     {
       index: 0,
       label: 'Stage',
@@ -49,17 +49,25 @@ test('the runs of a target begin when it takes media and end when it no longer d
 
 test('targets are apart by place and address, and one that was never live has its problem once', () => {
   const other = { index: 1, url: 'rtmp://c/d' }
-  const runs = targetRuns([
-    change(1, 'connecting'),
-    change(2, 'connecting', other),
-    change(3, 'refused', { problem: 'no' }),
-    change(4, 'live', other),
-    change(5, 'connecting', { url: 'rtmp://e/f' }),
-  ])
+  const runs = targetRuns(
+    [
+      change(1, 'connecting'),
+      change(2, 'connecting', other),
+      change(3, 'refused', { problem: 'no' }),
+      change(4, 'live', other),
+      change(5, 'connecting', { url: 'rtmp://e/f' }),
+    ],
+    null,
+  )
   expect(runs.map(({ index, url, active, events }) => [index, url, active, events])).toEqual([
     [0, 'rtmp://a/b', false, [{ ended: 3, error: 'no' }]],
     [1, 'rtmp://c/d', true, [{ started: 4 }]],
     [0, 'rtmp://e/f', false, []],
   ])
-  expect(targetRuns([])).toEqual([])
+  expect(targetRuns([], null)).toEqual([])
+})
+
+test('a target that nobody took off gets no more after the end of its feed, as when the node died', () => {
+  const [target] = targetRuns([change(1, 'connecting'), change(2, 'live')], 9)
+  expect(target).toMatchObject({ active: false, events: [{ started: 2, ended: 9 }] })
 })
