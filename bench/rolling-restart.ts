@@ -126,10 +126,14 @@ function pushOverRtmp(token: string): void {
   })
 }
 
+/** What went wrong below HTTP is in the causes of an error. */
+const textOf = (error: unknown): string =>
+  error instanceof Error && error.cause !== undefined ? `${error.message}: ${textOf(error.cause)}` : String(error)
+
 /** A player that asks for its playlist once a second, and for each new segment. Whatever is no success is an error. */
 async function play(master: string, counts: { answers: number; errors: string[] }): Promise<void> {
   const got = async (url: string) => {
-    const response = await fetch(url, { signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => String(error))
+    const response = await fetch(url, { signal: AbortSignal.timeout(20_000) }).catch(textOf)
     counts.answers += 1
     const text = typeof response === 'string' ? response : await response.text().catch(String)
     if (typeof response === 'string' || !response.ok) {

@@ -53,6 +53,7 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
       drainMs: 1,
       plan: planMoves({ publishers: [], hasHlsViewers: false }, 1, () => 0),
       nodeUrls: [],
+      isEnding: false,
     }
     expect(await claims(one)).toEqual([a])
     expect(await claims(other)).toEqual([b, c])

@@ -104,6 +104,19 @@ describe('HTTP connections', () => {
     expect(metrics).toMatch(/sluice_http_connections_closed_total\{reason="gave_way"\} [1-9]/)
   })
 
+  test('end with their answers when a node that drains has nothing left, and before that they stay', async () => {
+    const { sessions } = sluice.app.ctx
+    const plan = { hlsUntilMs: 0, publishersAtMs: new Map<string, number>() }
+    const drain = { beganAtMs: 0, drainMs: 60_000, plan, nodeUrls: [], isEnding: false }
+    const socket = await from('127.0.0.2')
+    sessions.drain = drain
+    expect(await ask(socket)).toContain('Connection: keep-alive')
+    sessions.drain = { ...drain, isEnding: true }
+    expect(await ask(socket)).toContain('Connection: close')
+    await until(() => isClosed(socket))
+    sessions.drain = null
+  })
+
   test('leave publishers their own share, however many there are', async () => {
     await times(3 * MAX, (at) => from(`127.0.1.${at}`))
     const { token } = await makeToken(closing, 'publish')

@@ -186,7 +186,7 @@ describe('where a player of a node that drains goes', () => {
   /** Asks at a moment of the drain for a playlist, or a piece. */
   function asks(at: { ms: number; isPlaylist: boolean; ticketId: string; hasSession?: boolean; isChannel?: boolean }) {
     const { ms, isPlaylist, ticketId, hasSession = false, isChannel = false } = at
-    const drain = { beganAtMs: 0, drainMs: 20_000, plan, nodeUrls: [TWO] }
+    const drain = { beganAtMs: 0, drainMs: 20_000, plan, nodeUrls: [TWO], isEnding: false }
     const sessions = { drain, get: () => (hasSession ? { request: { credential: { kind: 'none' } } } : undefined) }
     const viewers = { find: () => ({ sessionId: ticketId }) }
     const parts = { ctx: { sessions, clock: new ManualClock(ms) }, viewers } as unknown as HlsParts

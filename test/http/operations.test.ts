@@ -21,7 +21,13 @@ describe('operations', () => {
 
   it('reports alive and not ready while it drains, with the reason', async () => {
     const { sessions } = sluice.app.ctx
-    sessions.drain = { beganAtMs: 0, drainMs: 1, plan: { hlsUntilMs: 0, publishersAtMs: new Map() }, nodeUrls: [] }
+    sessions.drain = {
+      beganAtMs: 0,
+      drainMs: 1,
+      plan: { hlsUntilMs: 0, publishersAtMs: new Map() },
+      nodeUrls: [],
+      isEnding: false,
+    }
     const answer = await bare('/readyz')
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await answer.text()).toBe('not ready: this node drains\n')

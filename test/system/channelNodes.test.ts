@@ -65,7 +65,7 @@ async function watch(at: ChannelsClient): Promise<string[]> {
   const url = `${at.running.base}/v2/distributions/${channel.distributionId}/hls/main.m3u8?token=${token}`
   const answer = await fetch(url)
   expect(answer.status).toBe(200)
-  return linesOf(await answer.text()).map((uri) => new URL(uri, url).href)
+  return linesOf(await answer.text()).map((uri) => new URL(uri, answer.url).href)
 }
 
 /** The same request at another node. */
@@ -167,6 +167,10 @@ describe('a node that does not run the engine of a channel', () => {
     await ask()
     const { node } = other.running.app.ctx.sessions
     expect((await owner.running.call('POST', `/api/nodes/${node}/drain`)).status).toBe(200)
+    await until(() => other.running.app.ctx.sessions.drain !== null)
+    // Who comes only now begins there at once.
+    const origins = (await watch(other)).map((url) => new URL(url).origin)
+    expect(new Set(origins)).toEqual(new Set([owner.running.base]))
     while (seen.at(-1) !== '200 there') {
       await ask()
       // More often, and the ticket would seem to be in use by several players.

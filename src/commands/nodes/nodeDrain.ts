@@ -86,7 +86,8 @@ export class NodeDrain {
     // Players are told from the first moment where to go.
     await this.#readFirst()
     const [beganAtMs, drainMs] = [clock.monotonic(), this.#options.drainMs()]
-    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: this.#nodeUrls() }
+    const nodeUrls = this.#nodeUrls()
+    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls, isEnding: false }
     this.#viewers = sessions.all().filter(isConnectedViewer).length
     log.info({ sessions: sessions.size, seconds: drainMs / 1000 }, 'this node drains: it takes nothing new')
     this.#looking = repeat({ ...this.#ctx, name: 'drain this node', everyMs: LOOK_MS }, () => this.#look())
@@ -132,7 +133,11 @@ export class NodeDrain {
     const { drain } = sessions
     if (drain === null) return
     const nowMs = clock.monotonic()
-    if (this.#hasPeers && nowMs - drain.beganAtMs < drain.drainMs && this.#moves(drain, nowMs)) return
+    if (this.#hasPeers && nowMs - drain.beganAtMs < drain.drainMs) {
+      if (this.#moves(drain, nowMs)) return
+      sessions.drain = { ...drain, isEnding: true }
+      if (this.#isTail(drain, nowMs)) return
+    }
     log.info({ sessions: sessions.size }, 'this node has drained')
     this.#isOver()
     return 'done'
@@ -149,9 +154,13 @@ export class NodeDrain {
     const whep = this.#ctx.sessions.all().filter((entry) => isConnectedViewer(entry) && entry.ending === null)
     const following = whep.filter((entry) => this.#isRemote(entry)).slice(0, followersAtOnce(this.#viewers, LOOK_MS))
     for (const entry of following) void endSession(this.#ctx, entry, 'moved')
-    const isHlsLeft = nowMs - drain.beganAtMs < drain.plan.hlsUntilMs + (drain.plan.hlsUntilMs > 0 ? TAIL_MS : 0)
-    const isTail = nowMs - this.#publishedAtMs < TAIL_MS
-    return publishers.length + whep.length > 0 || isHlsLeft || isTail
+    return publishers.length + whep.length > 0 || nowMs - drain.beganAtMs < drain.plan.hlsUntilMs
+  }
+
+  /** Players over HLS of what has moved may still ask here. */
+  #isTail({ beganAtMs, plan: { hlsUntilMs } }: Drain, nowMs: number): boolean {
+    const hlsMovedAtMs = hlsUntilMs > 0 ? beganAtMs + hlsUntilMs : Number.NEGATIVE_INFINITY
+    return nowMs - Math.max(hlsMovedAtMs, this.#publishedAtMs) < TAIL_MS
   }
 
   #askToMove({ id, askToMove }: Publisher): void {

@@ -6,6 +6,11 @@ export interface Drain {
   readonly plan: MovePlan
   /** The addresses of other nodes that take sessions. */
   readonly nodeUrls: readonly string[]
+  /**
+   * All has moved, and the node ends in seconds. Answers close their connections from now on: a client that asks often then has
+   * none on which its next request could meet the end (RFC 9112 section 9.6).
+   */
+  readonly isEnding: boolean
 }
 
 /** The TCP ports on which a node takes publishers over RTMP. 0: it takes none. Null: it does not say. */

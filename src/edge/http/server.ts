@@ -53,7 +53,7 @@ import { trustRoutes } from './trust/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelRoutesOf, channelsApi } from './channels/api.ts'
 import { UNSENT_LOOK_MS, UNSENT_MAX_BYTES } from './unsent.ts'
-import { WatchedConnections, type WatchedOptions } from './watchedConnections.ts'
+import { WatchedConnections, type WatchedOptions, type WatchedPath } from './watchedConnections.ts'
 import { type ViewingOptions, viewingRoutes } from './viewing.ts'
 import { channelErrorHandler } from './channels/problem.ts'
 import { pullRoutes } from './pulls/routes.ts'
@@ -127,9 +127,10 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     for (const fastPath of fastPaths) if (fastPath(request, response)) return true
     return false
   }
+  const isEnding = (): boolean => ctx.sessions.drain?.isEnding === true
   const app = fastify({
     logger: false,
-    serverFactory: (handler) => listenerOf(options, connections, isTaken, handler, protocolErrors),
+    serverFactory: (handler) => listenerOf(options, { connections, isTaken, isEnding, handler, protocolErrors }),
     clientErrorHandler: parserErrorHandler(protocolErrors),
     bodyLimit: options.bodyLimitBytes,
     forceCloseConnections: 'idle',
@@ -167,7 +168,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.hls) {
     const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions })
     fastPaths.push(paths.ofNode)
-    watched = watch(app, options, { clock: ctx.clock, connections, path: paths.ofAddon })
+    // Connections of the addon stay open after an answer.
+    const path: WatchedPath = (request, answer) => (isEnding() ? null : paths.ofAddon(request, answer))
+    watched = watch(app, options, { clock: ctx.clock, connections, path })
   }
   closeStalled(app, ctx, connections, watched)
   await app.ready()
@@ -289,15 +292,21 @@ function watch(
 
 const LOOK_MS = 5000
 
+interface Listening {
+  readonly connections: HttpConnections
+  readonly isTaken: FastPath
+  /** Whether answers close their connections. */
+  readonly isEnding: () => boolean
+  readonly handler: RequestListener
+  readonly protocolErrors: ProtocolErrorOptions
+}
+
 /**
  * A server that passes a request to the framework unless a fast path has answered it. Every request has a time limit.
  */
 function listenerOf(
   { requestTimeoutMs, https }: ServerOptions,
-  connections: HttpConnections,
-  isTaken: FastPath,
-  handler: RequestListener,
-  protocolErrors: ProtocolErrorOptions,
+  { connections, isTaken, isEnding, handler, protocolErrors }: Listening,
 ): Server {
   const settings = {
     requestTimeout: requestTimeoutMs,
@@ -310,6 +319,7 @@ function listenerOf(
   }
   const serve: RequestListener = (request, response) => {
     if (https) addHsts(response, https)
+    if (isEnding()) response.shouldKeepAlive = false
     if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)

@@ -22,6 +22,7 @@ const drain = (what: Movable, nodeUrls: readonly string[] = ['https://a.example'
   drainMs: MINUTE,
   plan: planMoves(what, MINUTE, numbers()),
   nodeUrls,
+  isEnding: false,
 })
 
 const momentsOf = ({ plan }: Drain): number[] => [...plan.publishersAtMs.values()]

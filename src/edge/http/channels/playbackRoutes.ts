@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../../core/channels/errors.ts'
 import { admit, type Grant, type PlaybackRules } from '../../../core/channels/playback.ts'
+import { hlsNodeFor } from '../../../core/nodes/drain.ts'
 import { bearer } from '../auth.ts'
 import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
 import { PLAYLIST } from '../hls/sending.ts'
@@ -51,6 +52,8 @@ async function sendMaster(
   if (parts.tickets.isOfNode(request.query.node, distributionId)) return sendToNode(parts, distributionId, reply)
   const asked = await admittedTo(parts, request)
   if (!asked.ok) return refuse(reply, asked.error)
+  const nodeUrl = nodeFor(parts, request)
+  if (nodeUrl !== null) return redirect(reply, nodeUrl.replace(/\/$/, '') + request.url)
   if (isFull(parts)) return refuse(reply, NODE_FULL)
   const master = await distributionMaster(parts, asked.value.rules)
   // The rules may have changed meanwhile.
@@ -59,6 +62,12 @@ async function sendMaster(
   if (!master.ok) return refuse(reply, master.error)
   const text = master.value.with(ticketFor(parts, admitted.value))
   return send(parts, admitted.value, request, reply, { bytes: Buffer.from(text), type: PLAYLIST, cache: 'no-store' })
+}
+
+/** Where a viewer begins who comes while this node drains; null: here. Browsers take no token in a header to another host. */
+function nodeFor({ ctx: { sessions, random } }: PlaybackParts, { headers }: FastifyRequest): string | null {
+  if (sessions.drain === null || headers.authorization !== undefined) return null
+  return hlsNodeFor(sessions.drain, random.bytes(4).readUInt32BE() / 2 ** 32, Number.POSITIVE_INFINITY)
 }
 
 const NODE_FULL = refusal('node_full', SESSION_LIMITS.node_full.text)
@@ -92,8 +101,11 @@ async function redirectOld(
   // Players reload the old address again and again, so the part that they wait for goes along.
   const query = wanted === 'malformed' ? '' : queryOf(wanted)
   const location = `../../../../../../hls/~${ticketFor(parts, admitted.value)}/${names}/media.m3u8${query}`
-  return reply.code(307).headers({ Location: location, 'Cache-Control': 'no-store' }).send('')
+  return redirect(reply, location)
 }
+
+const redirect = (reply: FastifyReply, location: string): FastifyReply =>
+  reply.code(307).headers({ Location: location, 'Cache-Control': 'no-store' }).send('')
 
 /** Sends the thumbnail of the first engine that plays: at this node, or else at another one. */
 async function sendThumbnail(
