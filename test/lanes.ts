@@ -32,10 +32,10 @@ export const WAIT_MS = 30_000
 export const LANES = {
   // The full number of kills: `.ci/run --all` sets CRASH_ROUNDS to 200.
   crash: {
-    files: ['test/crash/{keyRotation,store,webhooks}.test.ts'],
+    files: ['test/crash/{keyRotation,store,webhooks}.test.ts', 'test/sim/faults.test.ts'],
     needs: 'test',
     mostly: 'computes',
-    seconds: 15,
+    seconds: 60,
     workers: 2,
     postgres: true,
   },

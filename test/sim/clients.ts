@@ -9,8 +9,8 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 import { attemptOf, silentMedia } from '../support/testNode.ts'
 import type { Grant } from './grants.ts'
 import type { SimNode } from './node.ts'
-import type { Client } from './promises.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Client } from './seen.ts'
 
 const STREAMS = ['one', 'two'] as const
 
@@ -51,7 +51,7 @@ export class Clients {
   async #admit(client: Client): Promise<void> {
     const { node, grant, id: sessionId, isPublisher, streamName, address: ip } = client
     const { ctx } = node
-    const [wasRevoked, drained] = [grant.revoked === 'said', ctx.sessions.drain !== null]
+    const [wasRevoked, drained, wasFull] = [grant.revoked === 'said', ctx.sessions.drain !== null, node.isFull]
     const cut = async (): Promise<void> => {
       client.state = 'over'
       await this.#options.scheduler.turn(node)
@@ -72,6 +72,7 @@ export class Clients {
     }
     if (wasRevoked) throw new Error(`session ${sessionId} began with a token that was revoked before`)
     if (drained) throw new Error(`session ${sessionId} began at a node that drained before`)
+    if (wasFull && !isPublisher) throw new Error(`session ${sessionId} began at a node that was full before`)
     client.wasAdmitted = true
     // As an edge does: it may have been cut before it was admitted.
     if (client.state === 'over' || !ctx.sessions.has(sessionId)) {

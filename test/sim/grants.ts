@@ -13,6 +13,8 @@ export interface Grant {
   readonly maxAddresses: number | null
   /** Of its publishers; null: the lowest. */
   readonly priority: number | null
+  /** Its feeds are sent on. */
+  readonly hasTargets: boolean
   /** `said`: the answer to a deletion or a refresh was received, so that nothing may begin with it any more. */
   revoked: 'no' | 'perhaps' | 'said'
 }
@@ -21,13 +23,18 @@ interface Rules {
   readonly maxViewers?: number
   readonly bindIpsOnUsage?: number
   readonly priority?: number
+  readonly restream?: ReturnType<typeof targetsOf>
 }
+
+/** The first targets of a list. */
+const targetsOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ url: `rtmp://target${at}.example.com/live`, key: `the-key-of-${at}` }))
 
 const STREAMS = [{ streamName: '.*', isRegex: true }]
 
 /**
- * Three tokens of publishers, one of which comes before the others, and three of viewers: without limits, with one of viewers,
- * and with one of addresses.
+ * Three tokens of publishers, of which one has targets and one comes before the others, and three of viewers: without limits,
+ * with one of viewers, and with one of addresses.
  */
 export async function makeGrants(ctx: AccessContext, accountId: string): Promise<Grant[]> {
   const make = async (kind: TokenKind, rules: Rules): Promise<Grant> => {
@@ -35,11 +42,12 @@ export async function makeGrants(ctx: AccessContext, accountId: string): Promise
     if (!made.ok) throw new Error(JSON.stringify(made.error))
     const { maxViewers = null, bindIpsOnUsage: maxAddresses = null, priority = null } = rules
     const { id, token: value } = made.value
-    return { kind, id, value, maxViewers, maxAddresses, priority, revoked: 'no' }
+    const hasTargets = rules.restream !== undefined
+    return { kind, id, value, maxViewers, maxAddresses, priority, hasTargets, revoked: 'no' }
   }
   return [
     await make('publish', {}),
-    await make('publish', {}),
+    await make('publish', { restream: targetsOf(1) }),
     await make('publish', { priority: 5 }),
     await make('subscribe', {}),
     await make('subscribe', { maxViewers: 2 }),
@@ -62,4 +70,9 @@ export async function refreshGrant(ctx: AccessContext, accountId: string, grant:
   if (!done.ok) return []
   grant.revoked = 'said'
   return [{ ...grant, value: done.value.token, revoked: 'no' }]
+}
+
+/** Gives the token the first `count` targets. */
+export async function retarget(ctx: AccessContext, accountId: string, grant: Grant, count: number): Promise<void> {
+  await updateToken(ctx, cliActor(accountId), grant.kind, grant.id, { updateRestream: targetsOf(count) })
 }

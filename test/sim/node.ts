@@ -1,4 +1,6 @@
 import { openApp, type App } from '../../src/app/app.ts'
+import { startRestreams } from '../../src/app/restream.ts'
+import { repeat } from '../../src/base/repeat.ts'
 import { NodeDrain } from '../../src/commands/nodes/nodeDrain.ts'
 import { type ServingNode, startNode } from '../../src/commands/nodes/servingNode.ts'
 import { endExpired } from '../../src/commands/sessions/revoke.ts'
@@ -6,16 +8,20 @@ import type { Logger } from '../../src/base/log.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { PushedKeys } from '../../src/services/pushedKeys.ts'
+import type { TargetReport } from '../../src/services/restreams.ts'
 import type { Store } from '../../src/store/store.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
 import { NodeClock, type WorldTime } from './clock.ts'
 import type { Fate, Runner, Scheduler } from './scheduler.ts'
 import { linkTo, type StoreLink } from './store.ts'
+import type { Targets } from './targets.ts'
 
 /** Until other nodes take a silent one for dead, milliseconds. */
 export const LEASE_MS = 10_000
 const EVERY_MS = 3_000
 const DRAIN_MS = 10_000
+/** A media process says so often how busy it is. */
+const BEAT_MS = 1_000
 
 const nothing = (): void => undefined
 /** Nodes of a world are given up all the time, which is an error elsewhere. */
@@ -28,6 +34,7 @@ export interface NodeOptions {
   readonly real: Store
   readonly scheduler: Scheduler
   readonly time: WorldTime
+  readonly targets: Targets
   /** Its data directory, which it reads nothing from. */
   readonly folder: string
   readonly hostKey: string
@@ -38,7 +45,7 @@ export interface NodeOptions {
 }
 
 /** What a timer of a server does. */
-const TIMERS = ['count', 'reconcile', 'sweep', 'check', 'second', 'expire'] as const
+const TIMERS = ['count', 'reconcile', 'sweep', 'check', 'second', 'expire', 'restream'] as const
 export type Timer = (typeof TIMERS)[number]
 
 /** A serving node with the real commands, cache, sessions and jobs. The world owns its clock, its timers and its life. */
@@ -48,6 +55,10 @@ export class SimNode implements Runner {
   readonly clock: NodeClock
   /** When it stood still, true time; null: it runs. */
   stoppedAtMs: number | null = null
+  /** While it stands still its lease is renewed: only its main thread hangs. */
+  isRenewed = false
+  /** Its media processes have much to do. */
+  isBusy = false
   isDead = false
   isStopping = false
   /** Its lease is over, so that others may have given it up. */
@@ -57,6 +68,7 @@ export class SimNode implements Runner {
   #app: App | null = null
   #serving: ServingNode | null = null
   #drain: NodeDrain | null = null
+  #restreams: ReturnType<typeof startRestreams> | null = null
   #lease: { readonly id: string; readonly lost: () => void } | null = null
   readonly #busy = new Set<Timer>()
 
@@ -111,9 +123,24 @@ export class SimNode implements Runner {
         keep: ({ id }, lost = () => undefined) => this.#keep(id, lost),
         release: async () => void (this.#lease = null),
       },
-      url: null,
+      url: `https://${hostKey}.example.com`,
       facts: () => FACTS,
     })
+    this.#restreams = startRestreams(this.#app, this.#options.targets.dialledBy(this))
+    const { clock, log, nodeLoad } = this.ctx
+    repeat({ clock, log, name: 'beat', everyMs: BEAT_MS }, async () =>
+      nodeLoad.heard({ process: 0, load: this.isBusy ? 0.99 : 0.1, meanMs: 1 }),
+    )
+  }
+
+  /** The targets of a feed of this node. */
+  targetsOf(feedId: string): TargetReport[] {
+    return this.#restreams?.restreams.report(feedId) ?? []
+  }
+
+  /** It takes no new viewers. */
+  get isFull(): boolean {
+    return this.ctx.nodeLoad.reading().full.length > 0
   }
 
   /** Resolves when it has nothing left, and has to stop. */
@@ -128,6 +155,9 @@ export class SimNode implements Runner {
     this.isStopping = true
     await this.#drain?.stop()
     await this.#serving?.stop()
+    if (this.#restreams === null) return
+    await this.#restreams.stop()
+    await this.ctx.restreamUsage.write(this.ctx.store)
   }
 
   /** Renews its lease, as the thread for that does by itself. */
@@ -170,6 +200,7 @@ export class SimNode implements Runner {
     if (timer === 'second') return this.#link.tell('second')
     if (timer === 'expire') return endExpired(this.ctx)
     if (timer === 'count') return serving.count(EVERY_MS)
+    if (timer === 'restream') return this.ctx.restreamUsage.write(this.ctx.store)
     await serving[timer]()
   }
 

@@ -1,33 +1,8 @@
-import type { Grant } from './grants.ts'
-import type { SimNode } from './node.ts'
-
-/** A publisher or viewer, as its edge and its player know it. */
-export interface Client {
-  readonly node: SimNode
-  readonly grant: Grant
-  readonly id: string
-  readonly isPublisher: boolean
-  readonly streamName: string
-  readonly address: string
-  state: 'asking' | 'open' | 'over'
-  wasAdmitted: boolean
-  /** A person asked to end it, and was told that it ends. */
-  isKicked: boolean
-  bytes: number
-}
-
-/** What the checks see of a world. */
-export interface Seen {
-  readonly nodes: readonly SimNode[]
-  readonly clients: readonly Client[]
-  readonly grants: readonly Grant[]
-  /** A node died, or stood still for longer than its lease: what it had not written is lost. */
-  readonly hasLosses: boolean
-  /** Of the database. */
-  readonly rows: (sql: string) => readonly Record<string, unknown>[]
-}
+import { type Client, fail, type Seen } from './seen.ts'
+import { checkSendings, checkTargetBooks, checkTargets } from './targetPromises.ts'
 
 export function checkAlways(seen: Seen): void {
+  checkSendings(seen)
   for (const { id, maxViewers, maxAddresses } of seen.grants) {
     const clients = seen.clients.filter(({ grant }) => grant.id === id)
     // The viewers of a node that was given up are in nobody's count until it wakes.
@@ -50,6 +25,7 @@ export function checkHealed(seen: Seen): void {
     if (!node.ctx.sessions.has(id)) fail(`session ${id} is forgotten, and its edge does not know`)
   }
   checkPublishers(seen, open)
+  checkTargets(seen)
   const ids = new Set(open.map(({ id }) => id))
   for (const { id } of seen.rows('select id from sessions where ended_at_ms is not null'))
     if (ids.has(String(id))) fail(`session ${String(id)} is over on record, and still connected`)
@@ -64,10 +40,10 @@ export function checkHealed(seen: Seen): void {
       fail(`${String(n)} viewers have left, and their seats are taken`)
 }
 
-/** At each node a source has one publisher of each priority. One of the best is on the air. */
+/** A source has one publisher of each priority. The best is on the air. */
 function checkPublishers(seen: Seen, open: readonly Client[]): void {
   const publishers = open.filter(({ isPublisher }) => isPublisher)
-  const ranks = publishers.map(({ node, streamName, grant }) => `${node.id} ${streamName} ${grant.priority}`)
+  const ranks = publishers.map(({ streamName, grant }) => `${streamName} ${grant.priority}`)
   if (new Set(ranks).size !== ranks.length) fail('a publisher was replaced, and is still connected')
   const rows = seen.rows('select session_id from feeds where ended_at_ms is null')
   const onAir = new Set(rows.map((row) => row['session_id']))
@@ -88,6 +64,7 @@ export function checkBooks(seen: Seen): void {
     if (left(table, 'ended_at_ms is null') !== 0) fail(`an end is missing in ${table}`)
   checkEvents(seen)
   checkBytes(seen)
+  checkTargetBooks(seen)
 }
 
 function checkEvents(seen: Seen): void {
@@ -118,8 +95,4 @@ function checkBytes(seen: Seen): void {
   const counted = Number(sum?.['n'])
   if (counted > sent) fail(`${counted} bytes are counted, and ${sent} were sent`)
   if (!seen.hasLosses && counted < sent) fail(`${sent - counted} bytes are in no hour`)
-}
-
-function fail(what: string): never {
-  throw new Error(what)
 }

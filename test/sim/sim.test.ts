@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { FAULTS, withFault } from './faults.ts'
 import { runSeeds } from './seeds.ts'
 import { World } from './world.ts'
 
@@ -25,4 +26,8 @@ test('the same seed is the same world', async () => {
   await (await openSqlite(template)).close()
   const run = (name: string): Promise<string> => World.run(7, join(folder, name), template)
   expect(await run('once')).toBe(await run('again'))
+})
+
+test('the place of each fault that worlds have to find is there, once', () => {
+  for (const fault of FAULTS) expect(() => withFault(readFileSync(fault.file, 'utf8'), fault)).not.toThrow()
 })

@@ -5,10 +5,13 @@ import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { Clients } from './clients.ts'
 import { WorldTime } from './clock.ts'
-import { deleteGrant, type Grant, makeGrants, refreshGrant } from './grants.ts'
+import { deleteGrant, type Grant, makeGrants, refreshGrant, retarget } from './grants.ts'
 import { LEASE_MS, SimNode } from './node.ts'
-import { checkAlways, checkBooks, checkHealed, type Seen } from './promises.ts'
+import { Nodes } from './nodes.ts'
+import { checkAlways, checkBooks, checkHealed } from './promises.ts'
 import { type Fate, Scheduler, SeededRandom } from './scheduler.ts'
+import type { Seen } from './seen.ts'
+import { Targets } from './targets.ts'
 
 const STEPS = 500
 
@@ -17,18 +20,15 @@ export class World {
   readonly #random: SeededRandom
   readonly #scheduler: Scheduler
   readonly #time = new WorldTime()
-  readonly #folder: string
   readonly #real: Store
   readonly #database: DatabaseSync
-  readonly #nodes: SimNode[] = []
+  readonly #nodes: Nodes
   readonly #clients: Clients
+  readonly #targets: Targets
   readonly #grants: Grant[] = []
   readonly #faultRate: number
   #accountId = ''
   #hasFaults = false
-  #pids = 0
-  /** Nodes that died or stood still for too long: what they had not written is lost. */
-  #losses = 0
   /** The error of something that must not fail. */
   #broken: unknown = null
 
@@ -40,9 +40,20 @@ export class World {
       accountId: () => this.#accountId,
       guard: (work) => this.#guard(work),
     })
-    this.#folder = folder
+    this.#targets = new Targets(this.#random)
     this.#real = real
     this.#database = new DatabaseSync(file)
+    this.#nodes = new Nodes({
+      real,
+      scheduler: this.#scheduler,
+      time: this.#time,
+      targets: this.#targets,
+      folder,
+      database: this.#database,
+      fate: () => this.#fate(),
+      guard: (work) => this.#guard(work),
+      gone: (node) => this.#clients.lose(node),
+    })
     // A third of the worlds have a database that never fails.
     this.#faultRate = this.#random.chance(1 / 3) ? 0 : 0.005 + this.#random.next() * 0.03
   }
@@ -68,17 +79,17 @@ export class World {
   }
 
   async #live(): Promise<void> {
-    for (let n = 0; n < 3; n++) await this.#finish(this.#startNode(`host ${n}`))
+    for (let n = 0; n < 3; n++) await this.#finish(this.#nodes.start(`host-${n}`))
     const [account] = await this.#real.read.accounts.list()
     this.#accountId = account?.id ?? ''
-    const [first] = this.#nodes
+    const [first] = this.#nodes.all
     if (first) this.#grants.push(...(await this.#finish(makeGrants(first.ctx, this.#accountId))))
     this.#hasFaults = true
     for (let step = 0; step < STEPS; step++) await this.#step()
     this.#hasFaults = false
     await this.#heal()
     checkHealed(this.#seen)
-    await this.#finish(Promise.all(this.#nodes.filter((node) => !node.isDead).map((node) => node.stop())))
+    await this.#finish(Promise.all(this.#nodes.all.filter((node) => !node.isDead).map((node) => node.stop())))
     await this.#sweepDead()
     checkBooks(this.#seen)
   }
@@ -87,26 +98,10 @@ export class World {
 
   async #step(): Promise<void> {
     if (this.#random.chance(0.6) && (await this.#scheduler.step())) return this.#checkAlways()
-    this.#pass(this.#random.below(300))
+    this.#nodes.pass(this.#random.below(300))
     this.#event()
     await this.#scheduler.settle()
     this.#checkAlways()
-  }
-
-  #pass(ms: number): void {
-    this.#time.ms += ms
-    for (const node of this.#nodes) if (node.isRunning) node.clock.tick()
-    for (const node of this.#nodes) this.#expire(node)
-  }
-
-  /** The lease of a node that has not run for so long is over, in the time of the database. */
-  #expire(node: SimNode): void {
-    if (node.stoppedAtMs === null || node.isExpired || this.#time.ms - node.stoppedAtMs < LEASE_MS) return
-    node.isExpired = true
-    this.#losses += 1
-    this.#database
-      .prepare('update serving_nodes set alive_until_ms = 1 where host_key = ? and pid = ? and alive_until_ms <> -1')
-      .run(node.hostKey, node.pid)
   }
 
   /** Lets everything run that `work` waits for. */
@@ -117,7 +112,7 @@ export class World {
     await this.#scheduler.settle()
     for (let idle = 0; !state.isOver; idle++) {
       if (await this.#scheduler.step()) idle = 0
-      else this.#pass(1_000)
+      else this.#nodes.pass(1_000)
       if (idle > 100) throw new Error('something waits for ever')
     }
     return done
@@ -129,20 +124,24 @@ export class World {
     const events: readonly [number, () => void][] = [
       [14, () => this.#timer()],
       // Notifications come late, and some never.
-      [10, () => this.#anyNode()?.hear()],
+      [10, () => this.#nodes.any()?.hear()],
       [12, () => this.#connect(true)],
       [22, () => this.#connect(false)],
       [8, () => this.#clients.leave()],
-      [10, () => this.#clients.send()],
+      [10, () => this.#send()],
+      [8, () => this.#targets.answer()],
       [2, () => this.#revoke()],
       [3, () => this.#kick()],
-      [3, () => this.#stall()],
-      [8, () => this.#wake()],
-      [1, () => this.#crash()],
-      [1, () => this.#stop()],
-      [1, () => this.#drain()],
-      [2, () => this.#startAgain()],
-      [2, () => this.#setClock()],
+      [1, () => this.#retarget()],
+      [3, () => this.#nodes.stall()],
+      [1, () => this.#nodes.hang()],
+      [8, () => this.#nodes.wake()],
+      [1, () => this.#nodes.crash()],
+      [1, () => this.#nodes.stop()],
+      [1, () => this.#nodes.drain()],
+      [2, () => this.#nodes.startAgain()],
+      [2, () => this.#nodes.setClock()],
+      [2, () => this.#nodes.load()],
     ]
     let left = this.#random.below(events.reduce((sum, [weight]) => sum + weight, 0))
     for (const [weight, event] of events) {
@@ -152,13 +151,19 @@ export class World {
   }
 
   #timer(): void {
-    const node = this.#anyNode()
+    const node = this.#nodes.any()
     const timer = this.#of(SimNode.timers)
     if (node && timer) node.run(timer)
   }
 
+  /** Media flows at every running node. */
+  #send(): void {
+    this.#clients.send()
+    this.#targets.send()
+  }
+
   #connect(isPublisher: boolean): void {
-    const node = this.#anyNode()
+    const node = this.#nodes.any()
     const kind = isPublisher ? 'publish' : 'subscribe'
     const grant = this.#of(this.#grants.filter((one) => one.kind === kind))
     if (node && grant) this.#clients.connect(node, grant)
@@ -166,100 +171,23 @@ export class World {
 
   /** Deletes a token, or gives it another value. */
   #revoke(): void {
-    const node = this.#anyNode()
+    const node = this.#nodes.any()
     const grant = this.#of(this.#grants.filter(({ revoked }) => revoked === 'no'))
     if (!node || !grant) return
     const revoke = this.#random.chance(0.5) ? deleteGrant : refreshGrant
     void this.#guard(revoke(node.ctx, this.#accountId, grant).then((others) => this.#grants.push(...others)))
   }
 
+  /** Adds targets to a token, or takes some away. */
+  #retarget(): void {
+    const node = this.#nodes.any()
+    const grant = this.#of(this.#grants.filter(({ hasTargets, revoked }) => hasTargets && revoked === 'no'))
+    if (node && grant) void this.#guard(retarget(node.ctx, this.#accountId, grant, this.#random.below(3)))
+  }
+
   #kick(): void {
-    const node = this.#anyNode()
+    const node = this.#nodes.any()
     if (node) this.#clients.kick(node)
-  }
-
-  /** Its publishers and viewers move to other nodes; then it ends, as the server does. */
-  #drain(): void {
-    const node = this.#anyNode()
-    if (node && !node.isStopping) void this.#guard(node.drain().then(() => this.#stopNode(node)))
-  }
-
-  #stall(): void {
-    const node = this.#anyNode()
-    if (node) node.stoppedAtMs = this.#time.ms
-    // Sometimes for longer than its lease.
-    if (this.#random.chance(0.5)) this.#pass(LEASE_MS + this.#random.below(5_000))
-  }
-
-  #wake(): void {
-    this.#resume(this.#of(this.#nodes.filter(({ stoppedAtMs, isDead }) => stoppedAtMs !== null && !isDead)))
-  }
-
-  #resume(node: SimNode | undefined): void {
-    if (!node) return
-    node.stoppedAtMs = null
-    // The thread that renews leases may wake long after the others.
-    void this.#guard(this.#scheduler.turn(node).then(() => node.renew()))
-  }
-
-  #crash(): void {
-    const node = this.#anyNode()
-    if (node) this.#gone(node)
-    this.#losses += 1
-  }
-
-  #stop(): void {
-    const node = this.#anyNode()
-    if (node && !node.isStopping) void this.#guard(this.#stopNode(node))
-  }
-
-  async #stopNode(node: SimNode): Promise<void> {
-    await node.stop().finally(() => this.#gone(node))
-  }
-
-  /** Its process has ended, and its clients notice. */
-  #gone(node: SimNode): void {
-    this.#end(node)
-    this.#scheduler.drop(node)
-    this.#clients.lose(node)
-  }
-
-  #end(node: SimNode): void {
-    node.isDead = true
-    node.stoppedAtMs ??= this.#time.ms
-  }
-
-  /** A process on the host of one that has died. */
-  #startAgain(): void {
-    const hosts = new Set(this.#nodes.filter(({ isDead }) => !isDead).map(({ hostKey }) => hostKey))
-    const dead = this.#nodes.find(({ hostKey }) => !hosts.has(hostKey))
-    if (dead) void this.#guard(this.#startNode(dead.hostKey))
-  }
-
-  #setClock(): void {
-    const node = this.#anyNode()
-    if (node) node.clock.aheadMs = this.#random.below(20_000) - 10_000
-  }
-
-  async #startNode(hostKey: string): Promise<void> {
-    const node = new SimNode({
-      real: this.#real,
-      scheduler: this.#scheduler,
-      time: this.#time,
-      folder: this.#folder,
-      hostKey,
-      pid: ++this.#pids,
-      isRunning: (pid) => this.#nodes.some((one) => one.pid === pid && !one.isDead),
-      fate: () => this.#fate(),
-    })
-    this.#nodes.push(node)
-    try {
-      await node.start()
-    } catch (error) {
-      // A server that cannot start ends.
-      this.#end(node)
-      if (!(error instanceof StoreUnavailable)) throw error
-    }
   }
 
   #fate(): Fate {
@@ -278,21 +206,18 @@ export class World {
 
   readonly #of = <T>(some: readonly T[]): T | undefined => some[this.#random.below(some.length)]
 
-  #anyNode(): SimNode | undefined {
-    return this.#of(this.#nodes.filter((node) => node.isRunning && node.isServing))
-  }
-
   // What must be true
 
   /** After the last fault: every node runs again, and does what its timers do until nothing is left to do. */
   async #heal(): Promise<void> {
-    for (const node of this.#nodes) if (!node.isDead && node.stoppedAtMs !== null) this.#resume(node)
+    this.#nodes.wakeAll()
     for (let round = 0; round < 6; round++) {
-      this.#pass(LEASE_MS / 2)
-      for (const node of this.#nodes) {
+      this.#nodes.pass(LEASE_MS / 2)
+      for (const node of this.#nodes.all) {
         if (!node.isRunning || !node.isServing) continue
         node.hear()
-        for (const timer of SimNode.timers) node.run(timer)
+        // All feeds are read once a minute to be sure. Without it every change has arrived too.
+        for (const timer of SimNode.timers) if (timer !== 'check') node.run(timer)
         await this.#runAll()
       }
     }
@@ -305,12 +230,9 @@ export class World {
   }
 
   async #sweepDead(): Promise<void> {
-    for (const node of this.#nodes) this.#end(node)
-    // Also those of registrations whose answer was lost.
-    this.#database.exec('update serving_nodes set alive_until_ms = 1 where alive_until_ms <> -1')
-    this.#pass(LEASE_MS + 1)
-    await this.#finish(this.#startNode('the last host'))
-    await this.#finish(Promise.resolve(this.#nodes.at(-1)?.stop()))
+    this.#nodes.endAll()
+    await this.#finish(this.#nodes.start('the-last-host'))
+    await this.#finish(Promise.resolve(this.#nodes.all.at(-1)?.stop()))
   }
 
   #checkAlways(): void {
@@ -320,10 +242,12 @@ export class World {
 
   get #seen(): Seen {
     return {
-      nodes: this.#nodes,
+      nodes: this.#nodes.all,
       clients: this.#clients.all,
       grants: this.#grants,
-      hasLosses: this.#losses > 0,
+      sendings: this.#targets.all,
+      hasLosses: this.#nodes.losses > 0,
+      isFaultless: this.#faultRate === 0,
       rows: (sql) => this.#database.prepare(sql).all(),
     }
   }

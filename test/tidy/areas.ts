@@ -53,6 +53,7 @@ export const AREAS: Readonly<Record<string, readonly LaneName[]>> = {
   'test/lanes.ts': LANE_NAMES,
   'test/packaging/': ['packages'],
   'test/proxies/': ['proxies'],
+  'test/sim/': ['crash'],
   'test/support/': LANE_NAMES,
   'test/system/': ['browser', 'docs', 'start'],
   '.ci/passed': [],

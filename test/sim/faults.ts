@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+
+/** A fault that is put into a source. */
+export interface Fault {
+  readonly name: string
+  /** From the root of the repository. */
+  readonly file: string
+  /** Stands in the file once. */
+  readonly find: string
+  /** Takes its place. */
+  readonly put: string
+  /** Where the world begins that finds it. */
+  readonly seed: number
+  /** Part of what the world says. */
+  readonly says: string
+}
+
+/**
+ * Faults that the worlds have to find, one at least of each part of what they run. If sources change, other seeds find them:
+ * `npm run sim -- --faults` looks for the next one, and says which to write here.
+ */
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'a node that was given up counts bytes again under its new id',
+    file: 'src/commands/nodes/servingNode.ts',
+    find: 'this.#ctx.sessions.usage.restart()',
+    put: '',
+    seed: 28,
+    says: 'bytes are counted',
+  },
+  {
+    name: 'the feed of another node stays in memory when it is over',
+    file: 'src/media/sessionRegistry.ts',
+    find: 'if (those === undefined) this.#remote.delete(key)',
+    put: 'if (those === undefined) continue',
+    seed: 97,
+    says: 'on the air',
+  },
+  {
+    name: 'a limit of viewers admits one more',
+    file: 'src/store/tables/viewerSeats.ts',
+    find: 'if (viewers >= most) {',
+    put: 'if (viewers > most) {',
+    seed: 117,
+    says: 'viewers at once',
+  },
+  {
+    name: 'ends of viewers keep their seats',
+    file: 'src/commands/sessions/close.ts',
+    find: 'if (holding.length > 0) await tx.viewerSeats.free',
+    put: 'if (holding.length > 1000) await tx.viewerSeats.free',
+    seed: 13,
+    says: 'seats are taken',
+  },
+  {
+    name: 'a full node takes viewers',
+    file: 'src/commands/access/loadReached.ts',
+    find: "return step === null ? null : { code: 'node_full', step }",
+    put: 'return null',
+    seed: 24,
+    says: 'full before',
+  },
+  {
+    name: 'a draining node takes publishers',
+    file: 'src/commands/sessions/admit.ts',
+    find: "if (ctx.sessions.drain !== null && attempt.action === 'publish') return refuseDraining(ctx)",
+    put: '',
+    seed: 4,
+    says: 'drained before',
+  },
+  {
+    name: 'a node that was given up goes on with its sessions',
+    file: 'src/commands/nodes/servingNode.ts',
+    find: "    await endAll(this.#ctx, 'lost')\n",
+    put: '',
+    seed: 120,
+    says: 'still connected',
+  },
+  {
+    name: 'a dead node keeps its feeds',
+    file: 'src/commands/nodes/servingNode.ts',
+    find: 'const feeds = await tx.feeds.endOfNode(node, atMs)',
+    put: 'const feeds: EndedFeed[] = []',
+    seed: 9,
+    says: 'an end is missing in feeds',
+  },
+  {
+    name: 'a refreshed token keeps its sessions',
+    file: 'src/commands/sessions/revoke.ts',
+    find: "if (!isBeforeLock && token.hashHex !== entry.tokenHash) return 'token_refreshed'",
+    put: '',
+    seed: 26,
+    says: 'outlives its token',
+  },
+  {
+    name: 'a feed that another node has ended stays in memory',
+    file: 'src/commands/sessions/spares.ts',
+    find: '  await dropOutranked(ctx, streams)\n',
+    put: '',
+    seed: 1,
+    says: 'on the air',
+  },
+  {
+    name: 'a spare of the same priority stays at another node',
+    file: 'src/commands/sessions/goLive.ts',
+    find: 'const replaced = await tx.sessions.replaceSpares(session, priority)',
+    put: 'const replaced: string[] = []',
+    seed: 28,
+    says: 'was replaced',
+  },
+  {
+    name: 'a target is dialled for a feed that ended meanwhile',
+    file: 'src/services/restreams.ts',
+    find: 'if (this.#feeds.get(running.feed.feedId) !== running) return',
+    put: '',
+    seed: 7,
+    says: 'a feed that is over',
+  },
+  {
+    name: 'targets that could not be read are not read again',
+    file: 'src/services/restreams.ts',
+    find: "if (running.isUnread) void this.#load(running, 'debug')",
+    put: '',
+    seed: 1,
+    says: 'its token says',
+  },
+  {
+    name: 'a lost connection to a target does not end',
+    file: 'src/core/restream/driver.ts',
+    find: '    attempt.end()\n',
+    put: '',
+    seed: 28,
+    says: 'gets a feed that is over',
+  },
+  {
+    name: 'what targets took since the last row is forgotten',
+    file: 'src/services/restreamUsage.ts',
+    find: 'if (this.#rows.get(key) === row) this.#changed.delete(key)',
+    put: 'this.#changed.delete(key)',
+    seed: 1,
+    says: 'in no hour',
+  },
+]
+
+/** The text of the file with the fault. @throws if its place is not there, or twice */
+export function withFault(text: string, { name, file, find, put }: Fault): string {
+  const parts = text.split(find)
+  if (parts.length !== 2) throw new Error(`${parts.length - 1} places in ${file} for the fault "${name}"`)
+  return parts.join(put)
+}
+
+/** Puts the fault into the source when this process loads it. No file changes. */
+export function putIn(fault: Fault): void {
+  const file = new URL(`../../${fault.file}`, import.meta.url)
+  const url = file.href
+  registerHooks({
+    load(loading, context, nextLoad) {
+      const loaded = nextLoad(loading, context)
+      return loading === url ? { ...loaded, source: withFault(readFileSync(file, 'utf8'), fault) } : loaded
+    },
+  })
+}
