@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
@@ -8,6 +8,7 @@ import { settleSpares, SpareWatch } from '../../src/commands/sessions/spares.ts'
 import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import type { Session } from '../../src/media/sessionRegistry.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   attemptOf,
   eventsOf,
@@ -273,6 +274,27 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await close(main)
     await Promise.all([newer, spare].map(({ session }) => goLive(at.ctx, session.id, silentMedia)))
     expect([onAir(), newer.cuts, spare.cuts]).toEqual([[newer.session.id], [], ['replaced']])
+  })
+
+  it('a spare whose take-over was written, and its answer lost, is on the air with the next look', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const [main, spare] = [await begin({ presented: token }, 2), await begin({ presented: token }, 1)]
+    const first = (await eventsOf(at)).length
+    const { store } = at.ctx
+    const ended = vi.spyOn(at.ctx.sessions, 'endsAreWritten').mockImplementation(() => undefined)
+    await close(main)
+    ended.mockRestore()
+    const written = vi.spyOn(store, 'transaction').mockImplementationOnce(async (work) => {
+      written.mockRestore()
+      await store.transaction(work)
+      throw new StoreUnavailable('the answer was lost')
+    })
+    await expect(settleSpares(at.ctx)).rejects.toThrow('the answer was lost')
+    expect(onAir()).toEqual([])
+    await settleSpares(at.ctx)
+    expect(onAir()).toEqual([spare.session.id])
+    const events = (await eventsOf(at)).slice(first).map(({ name }) => name)
+    expect(events).toEqual(['feeds ended', 'feeds started'])
   })
 
   it('at two nodes: the higher one takes the air, and the other one takes it back', async () => {

@@ -38,6 +38,8 @@ export async function goLive(
     if (ctx.sessions.has(sessionId)) ctx.sessions.spares.add(entry)
     return undefined
   }
+  const concurrent = feedOfSession(ctx, entry)
+  if (concurrent) return concurrent
   const feed = activeFeed(entry, begun.feed, holdEnd(ctx, entry, media))
   // Cut or replaced between the commit and this line. Then its end in the store is written already, or will be.
   const isHere = !isOver(ctx, sessionId)
@@ -110,8 +112,9 @@ async function begin(
   // A node that stalled and was given up meanwhile must not put a feed on the air, or replace one.
   if (!(await tx.nodes.lockShared(ctx.sessions.node))) return undefined
   const open = await tx.feeds.lockOpen(session)
-  // A concurrent call for the same session puts it on the air.
-  if (open.some((feed) => feed.sessionId === session.id)) return undefined
+  // A concurrent call has put it on the air, or one whose answer was lost.
+  const own = open.find((feed) => feed.sessionId === session.id)
+  if (own) return { feed: own, replaced: [], outranked: [] }
   const rivals = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
   const against = (feed: StoredFeed): number => compareStandings(standing, standingOf(ctx, feed))
   // One of its own priority came after this spare, and ends it.
