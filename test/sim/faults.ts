@@ -94,12 +94,20 @@ export const FAULTS: readonly Fault[] = [
     says: 'outlives its token',
   },
   {
-    name: 'a feed that another node has ended stays in memory',
+    name: 'a node shows a feed that another one has ended',
     file: 'src/commands/sessions/spares.ts',
     find: '  await dropOutranked(ctx, streams)\n',
     put: '',
-    seed: 1,
-    says: 'on the air',
+    seed: 27,
+    says: 'a node shows feeds',
+  },
+  {
+    name: 'a spare whose take-over lost its answer waits for ever',
+    file: 'src/commands/sessions/goLive.ts',
+    find: 'if (own) return { feed: own, replaced: [], outranked: [] }',
+    put: 'if (own) return undefined',
+    seed: 132,
+    says: 'a node shows feeds',
   },
   {
     name: 'a spare of the same priority stays at another node',
@@ -118,14 +126,6 @@ export const FAULTS: readonly Fault[] = [
     says: 'a feed that is over',
   },
   {
-    name: 'targets that could not be read are not read again',
-    file: 'src/services/restreams.ts',
-    find: "if (running.isUnread) void this.#load(running, 'debug')",
-    put: '',
-    seed: 1,
-    says: 'its token says',
-  },
-  {
     name: 'a lost connection to a target does not end',
     file: 'src/core/restream/driver.ts',
     find: '    attempt.end()\n',
@@ -134,12 +134,12 @@ export const FAULTS: readonly Fault[] = [
     says: 'gets a feed that is over',
   },
   {
-    name: 'what targets took since the last row is forgotten',
-    file: 'src/services/restreamUsage.ts',
-    find: 'if (this.#rows.get(key) === row) this.#changed.delete(key)',
-    put: 'this.#changed.delete(key)',
-    seed: 1,
-    says: 'in no hour',
+    name: 'what targets took is counted again each second',
+    file: 'src/services/restreams.ts',
+    find: '    this.#counted = now\n',
+    put: '',
+    seed: 91,
+    says: 'are counted for targets',
   },
 ]
 

@@ -25,6 +25,7 @@ export function checkHealed(seen: Seen): void {
     if (!node.ctx.sessions.has(id)) fail(`session ${id} is forgotten, and its edge does not know`)
   }
   checkPublishers(seen, open)
+  checkShown(seen)
   checkTargets(seen)
   const ids = new Set(open.map(({ id }) => id))
   for (const { id } of seen.rows('select id from sessions where ended_at_ms is not null'))
@@ -52,6 +53,17 @@ function checkPublishers(seen: Seen, open: readonly Client[]): void {
     const best = Math.max(...rivals.map(priorityOf))
     if (!rivals.some((one) => onAir.has(one.id) && priorityOf(one) === best))
       fail(`${streamName} has a publisher of priority ${best}, and another one or none is on the air`)
+  }
+}
+
+/** A node shows what is on the air there on record. */
+function checkShown(seen: Seen): void {
+  for (const node of seen.nodes) {
+    if (!node.isRunning || !node.isServing) continue
+    const shown = node.ctx.sessions.feeds().map(({ feedId }) => feedId)
+    const onRecord = seen.rows(`select id from feeds where node = '${node.id}' and ended_at_ms is null`)
+    const over = new Set(shown).symmetricDifference(new Set(onRecord.map((row) => String(row['id']))))
+    if (over.size > 0) fail(`a node shows feeds ${shown.join(' ')}, and on the air are others: ${[...over].join(' ')}`)
   }
 }
 
