@@ -56,7 +56,7 @@ export class Nodes {
     this.#stand(false)
   }
 
-  /** The main thread of a process hangs, but not the one that renews its lease. So nobody gives the node up. */
+  /** The main thread of a process hangs, but not the one that renews its lease. So no other node gives it up. */
   hang(): void {
     this.#stand(true)
   }

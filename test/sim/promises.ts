@@ -61,9 +61,10 @@ function checkShown(seen: Seen): void {
   for (const node of seen.nodes) {
     if (!node.isRunning || !node.isServing) continue
     const shown = node.ctx.sessions.feeds().map(({ feedId }) => feedId)
-    const onRecord = seen.rows(`select id from feeds where node = '${node.id}' and ended_at_ms is null`)
-    const over = new Set(shown).symmetricDifference(new Set(onRecord.map((row) => String(row['id']))))
-    if (over.size > 0) fail(`a node shows feeds ${shown.join(' ')}, and on the air are others: ${[...over].join(' ')}`)
+    const rows = seen.rows(`select id from feeds where node = '${node.id}' and ended_at_ms is null`)
+    const onRecord = rows.map(({ id }) => String(id))
+    if (shown.toSorted().join(' ') !== onRecord.toSorted().join(' '))
+      fail(`a node shows feeds "${shown.join(' ')}", and "${onRecord.join(' ')}" are on the air there`)
   }
 }
 

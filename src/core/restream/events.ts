@@ -31,7 +31,7 @@ export interface TargetRuns extends Pick<TargetChange, 'index' | 'label' | 'url'
 
 /**
  * The runs of each target of a feed, by its changes, the oldest first. A target that got another address is another one.
- * @param feedEndedAtMs null: the feed is on the air. When its node died, nobody wrote that its targets got no more
+ * @param feedEndedAtMs null: the feed is on the air. When its node died, the end of its targets was not written
  */
 export function targetRuns(changes: readonly TargetChange[], feedEndedAtMs: number | null): TargetRuns[] {
   const targets = Map.groupBy(changes, ({ index, url }) => `${index} ${url}`)

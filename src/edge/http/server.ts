@@ -168,14 +168,18 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.hls) {
     const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions })
     fastPaths.push(paths.ofNode)
-    // Connections of the addon stay open after an answer.
-    const path: WatchedPath = (request, answer) => (isEnding() ? null : paths.ofAddon(request, answer))
-    watched = watch(app, options, { clock: ctx.clock, connections, path })
+    watched = watch(app, options, { clock: ctx.clock, connections, path: unless(isEnding, paths.ofAddon) })
   }
   closeStalled(app, ctx, connections, watched)
   await app.ready()
   return app
 }
+
+/** Connections of the addon stay open after an answer, so it answers nothing while they have to close. */
+const unless =
+  (isEnding: () => boolean, path: WatchedPath): WatchedPath =>
+  (request, answer) =>
+    isEnding() ? null : path(request, answer)
 
 /** Clients that read nothing keep their answers in memory. */
 function closeStalled(

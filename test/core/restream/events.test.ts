@@ -67,7 +67,7 @@ test('targets are apart by place and address, and one that was never live has it
   expect(targetRuns([], null)).toEqual([])
 })
 
-test('a target that nobody took off gets no more after the end of its feed, as when the node died', () => {
+test('a target whose end was not written, because its node died, ended with its feed', () => {
   const [target] = targetRuns([change(1, 'connecting'), change(2, 'live')], 9)
   expect(target).toMatchObject({ active: false, events: [{ started: 2, ended: 9 }] })
 })
