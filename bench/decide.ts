@@ -9,6 +9,7 @@ import { type ParsedJwt, parseSelfSigned } from '../src/core/access/selfSigned.t
 import { compileStreams } from '../src/core/access/streamName.ts'
 import type { AccessRequest, Credential, TokenSnapshot } from '../src/core/access/types.ts'
 import type { Result } from '../src/base/result.ts'
+import { PLAIN_TOKEN } from '../test/support/decisions.ts'
 import { median } from './lib/report.ts'
 
 const SLICES = 41
@@ -19,11 +20,7 @@ const NOW_S = NOW_MS / 1000
 const value = 'a1'.repeat(32)
 const key = createSecretKey(Buffer.from(value, 'ascii'))
 const parent: TokenSnapshot = {
-  id: 7,
-  kind: 'subscribe',
-  accountId: 'abc123',
-  version: 1,
-  isActive: true,
+  ...PLAIN_TOKEN,
   expiresAtMs: NOW_MS + 3_600_000,
   streams: must(
     compileStreams([
@@ -36,24 +33,7 @@ const parent: TokenSnapshot = {
   bindLimit: 2,
   boundAddresses: new Set(['192.0.2.9']),
   allowedCountries: new Set(['DE', 'FR', 'NL']),
-  deniedCountries: new Set(),
-  countrySource: 'token',
-  accountVersion: 0,
-  subscribeRequiresAuth: false,
   trackingId: 'customer-1',
-  maxViewers: 0,
-  revokedBeforeMs: null,
-  multisource: true,
-  priority: null,
-  record: false,
-  enableThumbnails: false,
-  enableUTCInsertion: false,
-  transcode: false,
-  hlsRenditions: [],
-  hlsCodecs: 'h264',
-  endSessionsOnUpdate: true,
-  endAtExpiry: false,
-  revokedJtis: new Set(),
 }
 const byHash = new Map([[hash('sha256', value, 'hex'), parent]])
 for (let i = 0; i < 10_000; i++) byHash.set(hash('sha256', `other ${i}`, 'hex'), parent)

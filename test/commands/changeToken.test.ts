@@ -8,7 +8,6 @@ import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
 import { updateToken } from '../../src/commands/tokens/updateToken.ts'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
 import { type Store, StoreUnavailable, type Tx } from '../../src/store/store.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
 import { readSources } from '../tidy/source.ts'
 
@@ -54,18 +53,13 @@ function update(kind: TokenKind, body: object): Change {
   return (ctx, actor, id) => updateToken(ctx, actor, kind, id, body)
 }
 
-let place: Place
 let at: TestNode
 let actor: Actor
 beforeAll(async () => {
-  place = await newPlace('SQLite')
-  at = await startTestNode({ url: place.url })
+  at = await startTestNode()
   actor = cliActor(at.accountId)
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 /** As `at.ctx`, with the calls of each transaction written down; `fails`: the transaction commits and then fails. */
 function recorded({ fails = false } = {}) {

@@ -7,11 +7,9 @@ import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import type { Drain, Move } from '../../src/core/nodes/drain.ts'
 import { PushedKeys } from '../../src/services/pushedKeys.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
-let place: Place
 let clock: ManualClock
 let other: TestNode
 let at: TestNode
@@ -20,16 +18,12 @@ let pushed: PushedKeys
 let isOver: boolean
 
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
-  other = await startTestNode({ url: place.url, clock, hostKey: 'other' })
+  other = await startTestNode({ clock, hostKey: 'other' })
 })
-afterAll(async () => {
-  await other.close()
-  await place.remove()
-})
+afterAll(() => other.close())
 beforeEach(async () => {
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ url: other.url, clock })
   isOver = false
   pushed = new PushedKeys(at.ctx)
   drain = new NodeDrain(at.ctx, { drainMs: () => 60_000, pushed })

@@ -3,19 +3,13 @@ import { authorize, evaluateFromMemory } from '../../src/commands/access/authori
 import { checkAccess, checkFromMemory } from '../../src/commands/access/checkAccess.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, type Use } from '../support/testNode.ts'
 
-let place: Place
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
-  at = await startTestNode({ url: place.url, flags: { access: { log: { admissionRate: 1 } } } })
+  at = await startTestNode({ flags: { access: { log: { admissionRate: 1 } } } })
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const fromMemory = (use: Use, ctx = at.ctx) => evaluateFromMemory(ctx, attemptOf(use), ctx.clock.now())
 

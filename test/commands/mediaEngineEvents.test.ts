@@ -3,25 +3,19 @@ import { followEngine } from '../../src/commands/sessions/mediaEngineEvents.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { admit, eventsOf, type TestNode, makeToken, startTestNode, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
-let place: Place
 let at: TestNode
 let presented: string
 const engine = new ScriptedEngine()
 
 beforeAll(async () => {
-  place = await newPlace('SQLite')
-  at = await startTestNode({ url: place.url })
+  at = await startTestNode()
   presented = (await makeToken(at, 'publish')).token
   await at.call('POST', '/api/webhooks', { url: 'https://hooks.example.com/', isFeedHooks: true })
   followEngine(at.ctx, engine)
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const publisher = async (streamName: string) => (await admit(at, { presented, streamName })).session.id
 const connected = (sessionId: string) => engine.emit({ kind: 'connected', sessionId, address: '192.0.2.1' })

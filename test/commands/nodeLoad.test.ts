@@ -3,7 +3,6 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { admitPublisher, admitViewerAnywhere, mayView } from '../../src/commands/sessions/admit.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { followEngine } from '../../src/commands/sessions/mediaEngineEvents.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -12,25 +11,20 @@ const FULL = { ok: false, status: 503, code: 'node_full', retryAfterSeconds: 10 
 const LIMIT = 8
 const request = { sourceId: null, cut: () => Promise.resolve() }
 
-let place: Place
 let clock: ManualClock
 let engine: ScriptedEngine
 let at: TestNode
 let token: string
 
 beforeEach(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
   engine = new ScriptedEngine()
-  at = await startTestNode({ url: place.url, clock, flags: { server: { maxEgressMegabits: LIMIT } } })
+  at = await startTestNode({ clock, flags: { server: { maxEgressMegabits: LIMIT } } })
   followEngine(at.ctx, engine)
   token = (await makeToken(at, 'publish')).token
   await publish(at, { presented: token })
 })
-afterEach(async () => {
-  await at.close()
-  await place.remove()
-})
+afterEach(() => at.close())
 
 /** Six beats: what lasts for five seconds counts. */
 function beat(load: number, meanMs = 1): void {
@@ -138,7 +132,7 @@ describe('at 85 % of its media processes a node', () => {
   })
 
   it('sends viewers on to the node of their feed, which costs it nothing', async () => {
-    const other = await startTestNode({ url: place.url, clock, hostKey: 'other' })
+    const other = await startTestNode({ url: at.url, clock, hostKey: 'other' })
     await publish(other, { presented: token, streamName: 'far' })
     await at.node.check()
     beat(1)
@@ -187,7 +181,7 @@ describe('at server.maxEgressMegabits a node', () => {
 })
 
 it('a node whose slots for viewers are taken says so, while its publishers still find some', async () => {
-  const small = await startTestNode({ url: place.url, clock, max: 10, hostKey: 'small' })
+  const small = await startTestNode({ url: at.url, clock, max: 10, hostKey: 'small' })
   await publish(small, { presented: token, streamName: 'small' })
   for (let n = 0; n < 9; n++) await view(small, { streamName: 'small', ip: `192.0.2.${n}`, protocol: 'hls' })
   expect(small.ctx.nodeLoad.reading().full).toEqual(['sessions'])

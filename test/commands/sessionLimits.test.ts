@@ -13,30 +13,24 @@ import {
   view,
 } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
-import { newPlace, type Place } from '../support/place.ts'
 
 const MAX = 20
 /** The share of viewers. */
 const VIEWERS = 18
 
-let place: Place
 let at: TestNode
 let tokens: { publish: string; subscribe: string; other: string }
 
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   const limits = { maxViewersPerAddress: 5, maxPublishersPerAddress: 3, maxConnectingPerAddress: 4 }
-  at = await startTestNode({ url: place.url, max: MAX, flags: { sessions: limits } })
+  at = await startTestNode({ max: MAX, flags: { sessions: limits } })
   tokens = {
     publish: (await makeToken(at, 'publish')).token,
     subscribe: (await makeToken(at, 'subscribe')).token,
     other: (await makeToken(at, 'subscribe')).token,
   }
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 beforeEach(async () => {
   await publish(at, { presented: tokens.publish, ip: '203.0.113.1' })
 })

@@ -1,13 +1,11 @@
 import { expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { UpdateHub } from '../../src/commands/streams/updateHub.ts'
-import { newPlace } from '../support/place.ts'
 import { startTestNode } from '../support/testNode.ts'
 import { pace, until } from '../support/until.ts'
 
 it('reads an account once for all of its open dashboards, and nothing when none has been open for a minute', async () => {
-  const place = await newPlace('SQLite')
-  const node = await startTestNode({ url: place.url })
+  const node = await startTestNode()
   const clock = new ManualClock()
   const hub = new UpdateHub({ ...node.ctx, clock })
   const { read } = node.ctx.store
@@ -50,5 +48,4 @@ it('reads an account once for all of its open dashboards, and nothing when none 
   await quietRounds()
   await hub.stop()
   await node.close()
-  await place.remove()
 })

@@ -1,11 +1,11 @@
-import { Client, DatabaseError } from 'pg'
+import { type Client, DatabaseError } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { postgresEngine } from '../../src/store/engines.ts'
 import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
 import { columnsOf } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { freshDatabase, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { expectDue } from './store.due.ts'
@@ -37,27 +37,16 @@ describe.skipIf(!findBinaries())('with a server', () => {
   })
 
   describe('a PostgreSQL database', () => {
-    let database: Awaited<ReturnType<typeof freshDatabase>>
+    let database: TestDatabase
     beforeEach(async () => {
       database = await freshDatabase(server.url)
     })
     afterEach(() => database.drop())
 
-    const connect = async () => {
-      const client = new Client({ connectionString: database.url })
-      await client.connect()
-      return client
-    }
-    const execute = async (sql: string) => {
-      const client = await connect()
-      await client.query(sql)
-      await client.end()
-    }
-
     test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
-    test('of a newer version is refused by name', () => expectNewerRefused(database.url, execute))
+    test('of a newer version is refused by name', () => expectNewerRefused(database.url, database.execute))
     test('from before the first release is refused, with the way over', () =>
-      expectEarlierRefused(database.url, execute))
+      expectEarlierRefused(database.url, database.execute))
     test('is closed in order', () => expectOrderlyClose(database.url))
     test('says in one read what is due', () => expectDue(database.url))
 
@@ -67,7 +56,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.transaction(async (tx) => {
         for (const session of sessions) await tx.sessions.insert(session, 'n')
       })
-      const client = await connect()
+      const client = await database.connect()
       await client.query('begin')
       await client.query('update sessions set bytes_out = 1 where id = any($1)', [
         sessions.slice(0, 3).map(({ id }) => id),
@@ -80,7 +69,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
 
     test('a change is returned although its transaction began early and committed late', async () => {
       const store = await openStore({ url: database.url, log: quiet })
-      const slow = await connect()
+      const slow = await database.connect()
       let { cursor } = await store.changesSince(null)
       await slow.query('begin')
       await slow.query(`insert into changes (kind, account_id, ref_id, at_ms) values ('token', 'slow', 1, 1)`)
@@ -122,7 +111,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
 
       test('has the columns that statements name', async () => {
         await (await openStore({ url: database.url, log: quiet })).close()
-        const client = await connect()
+        const client = await database.connect()
         for (const table of await tables(client)) {
           const { rows } = await client.query<{ name: string }>(
             `select column_name as name from information_schema.columns where table_name = '${table}'`,
@@ -135,7 +124,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
 
       test('a column more in every table disturbs no statement that was prepared before', async () => {
         await (await openStore({ url: database.url, log: quiet })).close()
-        const [earlier, newer] = [await connect(), await connect()]
+        const [earlier, newer] = [await database.connect(), await database.connect()]
         /** Runs each statement without values; returns the codes of their failures. */
         const runAll = async (): Promise<Set<string | undefined>> => {
           const codes = new Set<string | undefined>()
@@ -160,9 +149,9 @@ describe.skipIf(!findBinaries())('with a server', () => {
         const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
         const readAll = () => Promise.all([store.read.accounts.list(), store.transaction((tx) => tx.accounts.list())])
         const before = await readAll()
-        await execute('alter table accounts alter column name type varchar(1000)')
+        await database.execute('alter table accounts alter column name type varchar(1000)')
         expect(await readAll()).toEqual(before)
-        await execute('alter table accounts alter column name type text')
+        await database.execute('alter table accounts alter column name type text')
         let attempts = 0
         const inTransaction = store.transaction(async (tx) => {
           attempts += 1

@@ -1,8 +1,7 @@
-import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailable, type Tx } from '../../src/store/store.ts'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { freshDatabase, postgresUrl, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
 import { until } from '../support/until.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
@@ -10,22 +9,11 @@ import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 const reportOf = (feedId: string) => ({ feedId, reading: null, mostViewers: 1, bytesOut: 1 })
 
 describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
-  let database: Awaited<ReturnType<typeof freshDatabase>>
+  let database: TestDatabase
   beforeEach(async () => {
     database = await freshDatabase()
   })
   afterEach(() => database.drop())
-
-  const connect = async () => {
-    const client = new Client({ connectionString: database.url })
-    await client.connect()
-    return client
-  }
-  const execute = async (sql: string) => {
-    const client = await connect()
-    await client.query(sql)
-    await client.end()
-  }
 
   test('a deadlock is resolved by a retry', async () => {
     const store = await openStore({ url: database.url, log: quiet })
@@ -98,7 +86,7 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
         )
       })
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    const client = await connect()
+    const client = await database.connect()
     await store.transaction(async (tx) => {
       attempts += 1
       await tx.sessions.count([total('a')])
@@ -137,7 +125,7 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     let attempts = 0
     let other: Promise<unknown> | undefined
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    const client = await connect()
+    const client = await database.connect()
     await store.transaction(async (tx) => {
       attempts += 1
       await tx.feeds.report([reportOf('a')])
@@ -178,7 +166,7 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     const accountId = newAccount()
     const cut = store.transaction(async (tx) => {
       await tx.audit.append(auditRow(accountId, 'lost'))
-      await execute(`select pg_terminate_backend(pid) from pg_stat_activity
+      await database.execute(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`)
       await tx.audit.append(auditRow(accountId, 'lost'))
     })

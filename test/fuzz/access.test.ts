@@ -9,6 +9,7 @@ import { matchesOrigin, parseOriginRule } from '../../src/core/access/origin.ts'
 import { looksLikeJwt, parseSelfSigned } from '../../src/core/access/selfSigned.ts'
 import { compilePattern, compileStreams, covers } from '../../src/core/access/streamName.ts'
 import type { AccessRequest, Credential, TokenSnapshot } from '../../src/core/access/types.ts'
+import { PLAIN_TOKEN } from '../support/decisions.ts'
 import { cases } from '../support/randomCases.ts'
 
 type Crashers = Record<'patterns' | 'origins' | 'addresses' | 'jwts', string[]>
@@ -189,10 +190,7 @@ type RuleParts = typeof rules extends fc.Arbitrary<infer T> ? T : never
 function snapshot(parent: ParentParts): TokenSnapshot {
   const { expiresInMs, bound, allowed } = parent
   return {
-    id: 7,
-    kind: 'subscribe',
-    accountId: 'abc123',
-    version: 3,
+    ...PLAIN_TOKEN,
     isActive: parent.isActive,
     expiresAtMs: expiresInMs === null ? null : NOW_MS + expiresInMs,
     streams: must(
@@ -203,24 +201,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     bindLimit: parent.bindLimit,
     boundAddresses: new Set(bound),
     allowedCountries: new Set(allowed),
-    deniedCountries: new Set(),
-    countrySource: 'token',
-    accountVersion: 0,
-    subscribeRequiresAuth: false,
     trackingId: parent.rules.trackingId,
-    maxViewers: 0,
-    revokedBeforeMs: null,
-    multisource: true,
-    priority: null,
-    record: false,
-    enableThumbnails: false,
-    enableUTCInsertion: false,
-    transcode: false,
-    hlsRenditions: [],
-    hlsCodecs: 'h264',
-    endSessionsOnUpdate: true,
-    endAtExpiry: false,
-    revokedJtis: new Set(),
   }
 }
 

@@ -3,7 +3,6 @@ import { type ReportName, REPORTS } from '../../src/commands/usage/reports.ts'
 import type { UsageKey } from '../../src/core/sessions/types.ts'
 import { addUsage } from '../conformance/store.samples.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const HOUR_MS = 3_600_000
@@ -13,21 +12,16 @@ const DATES = 'startDate=2026-01-01&stopDate=2026-02-01'
 const HOSTILE = '=HYPERLINK("https://a.example"), "x'
 
 describe('reports', () => {
-  let place: Place
   let at: TestNode
   beforeAll(async () => {
-    place = await newPlace('SQLite')
-    at = await startTestNode({ url: place.url })
+    at = await startTestNode()
     await served({ protocol: 'whip', tokenId: 3, streamName: 'a' }, 500, 0)
     await served({ protocol: 'whep', tokenId: 4, streamName: 'a', trackingId: 'customer-1' }, 0, 1000)
     await served({ protocol: 'hls', tokenId: 4, streamName: HOSTILE, trackingId: 'customer-2' }, 0, 300)
     await served({ protocol: 'hls', streamName: 'b', trackingId: 'other' }, 0, 30)
     await served({ protocol: 'hls', tokenId: 5, streamName: 'b' }, 0, 7, AT + 3_600_000)
   })
-  afterAll(async () => {
-    await at.close()
-    await place.remove()
-  })
+  afterAll(() => at.close())
 
   function served(over: Partial<UsageKey>, bytesIn: number, bytesOut: number, atMs = AT): Promise<void> {
     const hourMs = atMs - (atMs % HOUR_MS)

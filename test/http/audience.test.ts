@@ -3,17 +3,14 @@ import { countBytes } from '../../src/commands/sessions/count.ts'
 import { audienceCsv, type AudienceReport } from '../../src/core/audience/report.ts'
 import { ManualClock } from '../../src/base/clock.ts'
 import { crowd } from '../support/crowd.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const DATES = 'startDate=2026-01-31&stopDate=2026-02-01'
 
-let place: Place
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   const clock = new ManualClock(Date.UTC(2026, 0, 31, 12, 30))
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
   const client = { device: 'tv', browser: 'AVPlayer' } as const
   const [session] = await crowd(at.ctx, at.accountId, 'show', 1, {
     client,
@@ -24,10 +21,7 @@ beforeAll(async () => {
   await at.node.count()
   clock.advance(60_000)
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const read = (query: string) => at.call('GET', `/api/analytics/audience?${query}`)
 

@@ -6,20 +6,14 @@ import { runApp } from '../support/app.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
-import { newPlace, type Place } from '../support/place.ts'
 
-let place: Place
 let clock: ManualClock
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const read = async (path: string) => (await at.call('GET', path)).json
 const names = ({ data }: { data: { streamName: string }[] }) => data.map(({ streamName }) => streamName)

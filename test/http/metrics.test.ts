@@ -7,7 +7,6 @@ import { registerChannelMetrics } from '../../src/edge/http/operations/channelMe
 import type { TrackInfo } from '../../src/media/frame.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { eventually, until } from '../support/until.ts'
@@ -25,25 +24,20 @@ const valueIn = (text: string, series: string): number | undefined => {
 }
 
 describe('the metrics of a node', () => {
-  let place: Place
   let clock: ManualClock
   let at: TestNode
   beforeEach(async () => {
-    place = await newPlace('SQLite')
     clock = new ManualClock()
-    at = await startTestNode({ url: place.url, clock })
+    at = await startTestNode({ clock })
   })
-  afterEach(async () => {
-    await at.close()
-    await place.remove()
-  })
+  afterEach(() => at.close())
   const value = async (series: string) => valueIn(await at.scrape(), series)
 
   it('say how long ago its lease was renewed', async () => {
     expect(await value('sluice_node_lease_age_seconds')).toBe(0)
     clock.advance(7000)
     expect(await value('sluice_node_lease_age_seconds')).toBe(7)
-    const renewed = await startTestNode({ url: place.url, clock, hostKey: 'renewed', renewed: true })
+    const renewed = await startTestNode({ url: at.url, clock, hostKey: 'renewed', renewed: true })
     clock.advance(9000)
     // A round of renewals comes every two seconds of the real clock.
     await until(async () => valueIn(await renewed.scrape(), 'sluice_node_lease_age_seconds') === 0, 'a renewal')
@@ -51,7 +45,7 @@ describe('the metrics of a node', () => {
   })
 
   it('say how long after a change of a token at another node the last session was cut', async () => {
-    const other = await startTestNode({ url: place.url, clock: new ManualClock(clock.now() - 3000), hostKey: 'other' })
+    const other = await startTestNode({ url: at.url, clock: new ManualClock(clock.now() - 3000), hostKey: 'other' })
     const { token } = await makeToken(at, 'publish')
     const { id, token: subscribe } = await makeToken(at, 'subscribe')
     await publish(at, { presented: token })
@@ -66,7 +60,7 @@ describe('the metrics of a node', () => {
   })
 
   it('say the same of what an account says for its tokens, and of sessions that people end, here or there', async () => {
-    const other = await startTestNode({ url: place.url, clock: new ManualClock(clock.now() - 3000), hostKey: 'other' })
+    const other = await startTestNode({ url: at.url, clock: new ManualClock(clock.now() - 3000), hostKey: 'other' })
     const { token } = await makeToken(at, 'publish')
     await publish(at, { presented: token })
     const [here, there] = [await view(at), await view(at)]

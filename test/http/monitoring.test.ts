@@ -3,25 +3,19 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../src/commands/sessions/count.ts'
 import { listMonitored, readMonitored } from '../../src/commands/streams/monitoring.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
 const VIDEO = { kind: 'video', codec: 'h264', width: 1280, height: 720, config: new Uint8Array() } as const
 const SOURCE = { keyframeMs: 2000, packetLoss: 0.01, roundTripMs: 40, bFrames: 0.5 }
 const TARGET = { url: 'rtmp://live.example.com/app', key: 'a-secret-key', label: 'Main' }
 
-let place: Place
 let clock: ManualClock
 let at: TestNode
 beforeEach(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock(Date.UTC(2026, 0, 1))
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
 })
-afterEach(async () => {
-  await at.close()
-  await place.remove()
-})
+afterEach(() => at.close())
 
 const get = (path: string) => at.call('GET', `/api/monitoring/${path}`)
 const list = async (query = '') => (await get(`streams${query}`)).json.data

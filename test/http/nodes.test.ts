@@ -3,24 +3,18 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { timeOfId } from '../../src/base/ids.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
-let place: Place
 let clock: ManualClock
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 test('the nodes are listed with their start, last renewal, sessions and bitrates', async () => {
-  const silent = await startTestNode({ url: place.url, clock, hostKey: 'other', leaseMs: -1 })
+  const silent = await startTestNode({ url: at.url, clock, hostKey: 'other', leaseMs: -1 })
   const { token } = await makeToken(at, 'publish')
   const publisher = await publish(at, { presented: token })
   await view(at)
@@ -76,7 +70,7 @@ test('the nodes are listed with their start, last renewal, sessions and bitrates
 })
 
 test('a node drains at a request to any node, once for all accounts, and only where there is one account', async () => {
-  const two = await startTestNode({ url: place.url, clock, hostKey: 'two' })
+  const two = await startTestNode({ url: at.url, clock, hostKey: 'two' })
   const { node } = two.ctx.sessions
   const drain = (id: string) => at.call('POST', `/api/nodes/${id}/drain`)
   const stateOf = async (id: string) => {

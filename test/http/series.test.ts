@@ -7,22 +7,16 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 import { overriding } from '../../src/store/nouns.ts'
 import { crowd } from '../support/crowd.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
-import { newPlace, type Place } from '../support/place.ts'
 
 const MINUTE_MS = 60_000
 
-let place: Place
 let clock: ManualClock
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock(Date.UTC(2026, 0, 31, 12, 0))
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const read = async (query = '', node = at) => (await node.call('GET', `/api/analytics/live_series${query}`)).json
 /** The last values of a series, oldest first. */
@@ -45,7 +39,7 @@ it('answers viewers and bytes by minute, sums nodes, and survives a restart', as
   ])
   // The same again adds nothing.
   expect(await tail('bytesOut', 3)).toEqual([0, 0, 700])
-  const other = await startTestNode({ url: place.url, clock })
+  const other = await startTestNode({ url: at.url, clock })
   await crowd(other.ctx, at.accountId, 'show', 4)
   expect(await tail('viewers', 3, other)).toEqual([0, 3, 5])
   expect(await tail('viewers', 3)).toEqual([0, 3, 5])

@@ -3,21 +3,15 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes, writeBytes } from '../../src/commands/sessions/count.ts'
 import { type TestNode, makeToken, publish, startTestNode, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
-import { newPlace, type Place } from '../support/place.ts'
 
-let place: Place
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
-  at = await startTestNode({ url: place.url })
+  at = await startTestNode()
 })
 afterEach(async () => {
   for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const list = async (query = '') => (await at.call('GET', `/api/sessions${query}`)).json
 const ids = async (query = '') => ((await list(query)).data as { id: string }[]).map(({ id }) => id)

@@ -7,26 +7,20 @@ import { pruneRecords } from '../../src/commands/retention.ts'
 import { POINTS_A_SLOT } from '../../src/services/streamMeter.ts'
 import { overriding } from '../../src/store/nouns.ts'
 import type { StoredPoint } from '../../src/store/store.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, type Use } from '../support/testNode.ts'
 
 const VIDEO = { kind: 'video', codec: 'h264', width: 1920, height: 1080, config: new Uint8Array() } as const
 const KEEP = { accessLogDays: 9, auditDays: 9, deliveryDays: 9, sessionDays: 9, usageDays: 9, runDays: 9 }
 
-let place: Place
 let clock: ManualClock
 let at: TestNode
 let token: string
 beforeEach(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock(Date.UTC(2026, 0, 1))
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
   token = (await makeToken(at, 'publish', { multisource: true, streams: [{ streamName: '.*', isRegex: true }] })).token
 })
-afterEach(async () => {
-  await at.close()
-  await place.remove()
-})
+afterEach(() => at.close())
 
 async function start(use: Use = {}): Promise<Connection> {
   const publisher = await publish(at, { presented: token, ...use })
@@ -83,7 +77,7 @@ describe('the history of a stream', () => {
         },
       ],
     })
-    const other = await startTestNode({ url: place.url, clock })
+    const other = await startTestNode({ url: at.url, clock })
     const there = await other.call('GET', '/api/streams/show/health')
     await other.close()
     expect(there.json.data.history).toEqual(history)

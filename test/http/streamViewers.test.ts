@@ -5,20 +5,17 @@ import { countBytes } from '../../src/commands/sessions/count.ts'
 import { writeLastReadings } from '../../src/commands/streams/lastReadings.ts'
 import type { Session } from '../../src/media/sessionRegistry.ts'
 import { crowd } from '../support/crowd.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
-let place: Place
 let clock: ManualClock
 /** Has the feed. */
 let at: TestNode
 let other: TestNode
 let publisher: Connection
 beforeEach(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
-  at = await startTestNode({ url: place.url, clock })
-  other = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
+  other = await startTestNode({ url: at.url, clock })
   const { token } = await makeToken(at, 'publish')
   publisher = await publish(at, { presented: token })
   await other.node.check()
@@ -26,7 +23,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await other.close()
   await at.close()
-  await place.remove()
 })
 
 const live = async (node: TestNode) => (await node.call('GET', '/api/streams/live')).json.data[0]

@@ -4,27 +4,21 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../src/commands/sessions/count.ts'
 import { crowd } from '../support/crowd.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
-import { newPlace, type Place } from '../support/place.ts'
 
 const NONE = new Uint8Array()
 const VIDEO = { kind: 'video', codec: 'h264', width: 1920, height: 1080, config: NONE } as const
 const AUDIO = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: NONE } as const
 
-let place: Place
 let clock: ManualClock
 let at: TestNode
 beforeAll(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
-  at = await startTestNode({ url: place.url, clock })
+  at = await startTestNode({ clock })
 })
 afterEach(async () => {
   for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
 })
-afterAll(async () => {
-  await at.close()
-  await place.remove()
-})
+afterAll(() => at.close())
 
 const live = async (query = '') => (await at.call('GET', `/api/streams/live${query}`)).json
 

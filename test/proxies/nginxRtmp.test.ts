@@ -12,6 +12,7 @@ import { MESSAGE } from '../../src/media/rtmp/messages.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { feedNamed } from '../support/broadcast.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -75,7 +76,7 @@ const addressAt = (key: string) => `rtmp://127.0.0.1:${port}/live/${key}`
 const status = async (): Promise<string | undefined> =>
   (await app.call('GET', '/api/streams/live')).json.data[0]?.restreams?.[0]?.status
 
-const feedOf = (name: string) => app.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+const feedOf = (name: string) => feedNamed(app, name)
 
 /** The next frames of video of a stream, once it is on the air. */
 async function videoOf(name: string, count: number): Promise<Buffer[]> {

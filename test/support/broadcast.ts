@@ -7,6 +7,7 @@ import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
 import { Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import type { RunningApp } from './app.ts'
 import { attemptOf, makeToken } from './testNode.ts'
+import { until } from './until.ts'
 
 export interface Broadcast {
   feed: ActiveFeed
@@ -21,6 +22,25 @@ export interface BroadcastOptions {
   clock?: Clock
   streamName?: string
   token?: object
+}
+
+/** A feed that is on the air. */
+export const feedNamed = (sluice: RunningApp, name: string): ActiveFeed | undefined =>
+  sluice.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+
+/** The codecs of a feed, of which frames of each kind have come. */
+export async function codecsOnAir(sluice: RunningApp, name: string): Promise<string[]> {
+  const { media } = await until(() => feedNamed(sluice, name))
+  const kinds = new Set<string>()
+  let codecs: string[] = []
+  const leave = media.subscribe({
+    tracks: (tracks) => (codecs = tracks.map(({ codec }) => codec)),
+    frame: ({ kind }) => kinds.add(kind),
+    end: () => undefined,
+  })
+  await until(() => codecs.length > 0 && kinds.size === codecs.length)
+  leave()
+  return codecs
 }
 
 /** A publisher with its own token, whose media really plays. */

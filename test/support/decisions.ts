@@ -3,8 +3,42 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { Protocol } from '../../src/core/access/protocols.ts'
 import type { StreamEntry } from '../../src/core/access/streamName.ts'
-import type { Action, CheckName, RefusalCode } from '../../src/core/access/types.ts'
+import type { Action, CheckName, RefusalCode, TokenSnapshot } from '../../src/core/access/types.ts'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
+
+/** A subscribe token as decisions see it, without a rule. */
+export const PLAIN_TOKEN: TokenSnapshot = {
+  id: 7,
+  kind: 'subscribe',
+  accountId: 'abc123',
+  version: 1,
+  isActive: true,
+  expiresAtMs: null,
+  streams: { exact: new Set(), patterns: [] },
+  origins: [],
+  addresses: [],
+  bindLimit: 0,
+  boundAddresses: new Set(),
+  allowedCountries: new Set(),
+  deniedCountries: new Set(),
+  countrySource: 'token',
+  accountVersion: 0,
+  subscribeRequiresAuth: false,
+  trackingId: null,
+  maxViewers: 0,
+  revokedBeforeMs: null,
+  multisource: true,
+  priority: null,
+  record: false,
+  enableThumbnails: false,
+  enableUTCInsertion: false,
+  transcode: false,
+  hlsRenditions: [],
+  hlsCodecs: 'h264',
+  endSessionsOnUpdate: true,
+  endAtExpiry: false,
+  revokedJtis: new Set(),
+}
 
 /**
  * One case of test/decisions/*.yaml with every default filled in. The format is described in the README beside them.

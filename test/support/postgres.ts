@@ -8,19 +8,39 @@ export function postgresUrl(): string | null {
   return inject('postgresUrl')
 }
 
-/** A new, empty database. `drop` also ends its connections. */
-export async function freshDatabase(admin = postgresUrl()): Promise<{ url: string; drop: () => Promise<void> }> {
+/** A database of the server. */
+export interface TestDatabase {
+  readonly url: string
+  /** A connection, which the test ends. */
+  readonly connect: () => Promise<Client>
+  readonly execute: (sql: string) => Promise<void>
+  /** Also ends its connections. */
+  readonly drop: () => Promise<void>
+}
+
+/** A new, empty database. */
+export async function freshDatabase(admin = postgresUrl()): Promise<TestDatabase> {
   if (!admin) throw new Error('there is no PostgreSQL server in this run')
   const name = `t_${randomBytes(8).toString('hex')}`
   await runOn(admin, `create database ${name}`)
   const url = new URL(admin)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => runOn(admin, `drop database if exists ${name} with (force)`) }
+  return {
+    url: url.href,
+    connect: () => connectTo(url.href),
+    execute: (sql) => runOn(url.href, sql),
+    drop: () => runOn(admin, `drop database if exists ${name} with (force)`),
+  }
+}
+
+async function connectTo(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  return client
 }
 
 async function runOn(url: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
+  const client = await connectTo(url)
   try {
     await client.query(sql)
   } finally {

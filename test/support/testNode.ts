@@ -27,6 +27,8 @@ export interface TestNode {
   ctx: Context
   node: ServingNode
   accountId: string
+  /** Of its database, for further nodes. */
+  url: string
   call(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
@@ -55,7 +57,8 @@ const quietLog: Logger = {
 }
 
 export interface NodeSettings {
-  url: string
+  /** Absent: a SQLite database of its own, which `close` removes. */
+  url?: string
   clock?: Clock
   /** The clock of its machine, which may be wrong. */
   machineClock?: Clock
@@ -72,8 +75,16 @@ export interface NodeSettings {
 const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [], links: null }
 const FACTS = { version: '9.8.7', cores: 4, rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
 
-export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
-  const { url, clock, machineClock, leaseMs = 600_000, isRunning = () => true, max = 10_000 } = settings
+export async function startTestNode(settings: NodeSettings = {}): Promise<TestNode> {
+  const ownFolder = settings.url === undefined ? await mkdtemp(join(tmpdir(), 'sluice-database-')) : null
+  const {
+    url = join(ownFolder ?? '', 'sluice.db'),
+    clock,
+    machineClock,
+    leaseMs = 600_000,
+    isRunning = () => true,
+    max = 10_000,
+  } = settings
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   // A clock that a test advances makes the store look silent.
@@ -120,6 +131,7 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
     ctx,
     node,
     accountId: account.id,
+    url,
     async call(method, url_, payload, more = {}) {
       const all = { ...headers, ...more }
       const answer = await http.inject({ method, url: url_, headers: all, ...(payload ? { payload } : {}) })
@@ -130,6 +142,7 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
     async close() {
       await node.stop()
       await crash()
+      if (ownFolder !== null) await rm(ownFolder, { recursive: true })
     },
   }
 }

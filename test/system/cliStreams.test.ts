@@ -3,20 +3,17 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { takePlayerReport } from '../../src/commands/sessions/playerReport.ts'
 import { run } from '../cli/fakeHost.ts'
-import { newPlace, type Place } from '../support/place.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
-let place: Place
 let clock: ManualClock
 let node: TestNode
 /** A process on the same database that serves nothing. */
 let beside: TestNode
 let publisher: Connection
 beforeEach(async () => {
-  place = await newPlace('SQLite')
   clock = new ManualClock()
-  node = await startTestNode({ url: place.url, clock })
-  beside = await startTestNode({ url: place.url, clock })
+  node = await startTestNode({ clock })
+  beside = await startTestNode({ url: node.url, clock })
   const { token } = await makeToken(node, 'publish')
   publisher = await publish(node, { presented: token })
   await publish(node, { presented: token, streamName: '東京' })
@@ -25,7 +22,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await beside.close()
   await node.close()
-  await place.remove()
 })
 
 const cli = (argv: string, columns?: number) =>

@@ -9,6 +9,7 @@ import { issueAuthority } from '../../src/tls/issue.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { codecsOnAir, feedNamed } from '../support/broadcast.ts'
 import { lasting, leafOf, trustedAuthority } from '../support/certificates.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { RtmpSource, type SourceOptions, statusOf } from '../support/rtmpSource.ts'
@@ -50,23 +51,9 @@ async function pulled(streamName: string, url: string, more: object = {}): Promi
 }
 
 const read = async (id: number) => (await app.call('GET', `/api/pulls/${id}`)).json.data
-const feedOf = (name: string) => app.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+const feedOf = (name: string) => feedNamed(app, name)
+const watched = (name: string) => codecsOnAir(app, name)
 const is = (id: number, status: string) => until(async () => (await read(id)).status === status)
-
-/** The codecs of a feed, and that frames of each kind come. */
-async function watched(name: string): Promise<string[]> {
-  const feed = await until(() => feedOf(name))
-  const kinds = new Set<string>()
-  let codecs: string[] = []
-  const leave = feed.media.subscribe({
-    tracks: (tracks) => (codecs = tracks.map(({ codec }) => codec)),
-    frame: ({ kind }) => kinds.add(kind),
-    end: () => undefined,
-  })
-  await until(() => codecs.length > 0 && kinds.size === codecs.length)
-  leave()
-  return codecs
-}
 
 describe('a camera over RTSP', () => {
   test('is on the air with its pictures and its sound, in the name of the token', async () => {

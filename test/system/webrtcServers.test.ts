@@ -6,6 +6,7 @@ import type { Message } from '../../src/media/rtmp/messages.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { type Answer, type RunningApp, runApp } from '../support/app.ts'
+import { codecsOnAir, feedNamed } from '../support/broadcast.ts'
 import { credential } from '../support/channelsClient.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -53,36 +54,19 @@ async function pulled(streamName: string, url: string): Promise<{ id: number; to
 
 const read = async (id: number) => (await near.call('GET', `/api/pulls/${id}`)).json.data
 const is = (id: number, status: string) => until(async () => (await read(id)).status === status && read(id))
-const feedOf = (sluice: RunningApp, name: string) =>
-  sluice.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
 const viewersAt = (sluice: RunningApp, name: string): number =>
   sluice.app.ctx.sessions.all().filter(({ session }) => session.streamName === name && session.action === 'view').length
-
-/** The codecs of a feed, and that frames of each kind come. */
-async function watched(sluice: RunningApp, name: string): Promise<string[]> {
-  const feed = await until(() => feedOf(sluice, name))
-  const kinds = new Set<string>()
-  let codecs: string[] = []
-  const leave = feed.media.subscribe({
-    tracks: (tracks) => (codecs = tracks.map(({ codec }) => codec)),
-    frame: ({ kind }) => kinds.add(kind),
-    end: () => undefined,
-  })
-  await until(() => codecs.length > 0 && kinds.size === codecs.length)
-  leave()
-  return codecs
-}
 
 describe('a pull over WHEP', () => {
   beforeAll(async () => {
     const { token } = await makeToken(far, 'publish')
     await publishAt(far, 'show', token)
-    await until(() => feedOf(far, 'show'))
+    await until(() => feedNamed(far, 'show'))
   })
 
   test('is on the air with its pictures and its sound, which its own viewers get, and shows its token nowhere', async () => {
     const { id, tokenId } = await pulled('copy', whepOf(far, 'show'))
-    expect(await watched(near, 'copy')).toEqual(['h264', 'opus'])
+    expect(await codecsOnAir(near, 'copy')).toEqual(['h264', 'opus'])
     expect((await is(id, 'live')).url).toBe(`whep://:••••@127.0.0.1:${portOf(far)}/api/whep/${far.accountId}/show`)
     const [entry] = near.app.ctx.sessions.ofToken(tokenId)
     expect(entry?.session).toMatchObject({ protocol: 'pull', action: 'publish', address: '127.0.0.1' })
@@ -93,7 +77,7 @@ describe('a pull over WHEP', () => {
     const url = whepOf(near, 'copy', token)
     const again = await far.call('POST', '/api/pulls', { tokenId: farToken, streamName: 'copy-of-copy', url })
     expect(again.status, again.text).toBe(200)
-    expect(await watched(far, 'copy-of-copy')).toEqual(['h264', 'opus'])
+    expect(await codecsOnAir(far, 'copy-of-copy')).toEqual(['h264', 'opus'])
 
     const rows = await near.app.ctx.store.read.audit.page({ accountId: near.accountId, limit: 1000 })
     const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
@@ -103,10 +87,10 @@ describe('a pull over WHEP', () => {
 
   test('ends with its token, and leaves the other server', async () => {
     const { tokenId } = await pulled('doomed', whepOf(far, 'show'))
-    await watched(near, 'doomed')
+    await codecsOnAir(near, 'doomed')
     const before = viewersAt(far, 'show')
     expect((await near.call('DELETE', `/api/publish_token/${tokenId}`)).status).toBe(200)
-    await until(() => feedOf(near, 'doomed') === undefined && viewersAt(far, 'show') === before - 1)
+    await until(() => feedNamed(near, 'doomed') === undefined && viewersAt(far, 'show') === before - 1)
   })
 
   test('says that the stream is not on the air, and begins when it is', async () => {
@@ -115,7 +99,7 @@ describe('a pull over WHEP', () => {
       'The stream is not on the air at the source (409): Stream not being published',
     )
     await publishAt(far, 'late', (await makeToken(far, 'publish')).token)
-    expect(await watched(near, 'early')).toEqual(['h264', 'opus'])
+    expect(await codecsOnAir(near, 'early')).toEqual(['h264', 'opus'])
   })
 
   test('with a token that does not count is refused in words', async () => {
@@ -208,19 +192,19 @@ describe('a target over WHIP', () => {
 
   test('gets the pictures as they are and the sound as Opus, and ends with the token', async () => {
     const { id } = await sentTo('sent', targetOf('sent-there'))
-    expect(await watched(far, 'sent-there')).toEqual(['h264', 'opus'])
+    expect(await codecsOnAir(far, 'sent-there')).toEqual(['h264', 'opus'])
     const shown = await until(async () => {
       const target = await targetAt('sent')
       return target?.status === 'live' && target.bitrateOut > 0 && target
     })
     expect(shown.url).toBe(targetOf('').url + 'sent-there')
-    expect(feedOf(far, 'sent-there')).toMatchObject({ tokenId: farToken.id })
+    expect(feedNamed(far, 'sent-there')).toMatchObject({ tokenId: farToken.id })
 
     const rows = await near.app.ctx.store.read.audit.page({ accountId: near.accountId, limit: 1000 })
     const lists = [(await near.call('GET', '/api/publish_token')).text, JSON.stringify(shown)]
     expect([JSON.stringify(rows), ...lists, log.join('')].join('\n')).not.toContain(farToken.token)
     expect((await near.call('DELETE', `/api/publish_token/${id}`)).status).toBe(200)
-    await until(() => feedOf(far, 'sent-there') === undefined)
+    await until(() => feedNamed(far, 'sent-there') === undefined)
   })
 
   test('that refuses the token is left alone, and says so without it', async () => {
@@ -236,15 +220,15 @@ describe('a target over WHIP', () => {
 
   test('that ends the session is dialled again', async () => {
     const { publisher } = await sentTo('again', targetOf('again-there'))
-    await watched(far, 'again-there')
-    const first = feedOf(far, 'again-there')?.sessionId
+    await codecsOnAir(far, 'again-there')
+    const first = feedNamed(far, 'again-there')?.sessionId
     expect((await far.call('DELETE', `/api/sessions/${first}`)).status).toBe(200)
     await until(() => {
-      const feed = feedOf(far, 'again-there')
+      const feed = feedNamed(far, 'again-there')
       return feed !== undefined && feed.sessionId !== first
     })
     publisher.end()
-    await until(() => feedOf(far, 'again-there') === undefined)
+    await until(() => feedNamed(far, 'again-there') === undefined)
   })
 
   test('at this server itself is refused when it is dialled', async () => {

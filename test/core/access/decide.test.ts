@@ -4,42 +4,16 @@ import { decide } from '../../../src/core/access/decide.ts'
 import { REFUSALS } from '../../../src/core/access/refusals.ts'
 import { sessionEndOf } from '../../../src/core/access/rules/expiry.ts'
 import type { AccessRequest, Credential, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
-import { MESSAGES } from '../../support/decisions.ts'
+import { MESSAGES, PLAIN_TOKEN } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
 const ANONYMOUS = { kind: 'none' } as const
 
 const token: TokenSnapshot = {
-  id: 7,
-  kind: 'subscribe',
-  accountId: 'abc123',
+  ...PLAIN_TOKEN,
   version: 3,
-  isActive: true,
-  expiresAtMs: null,
   streams: { exact: new Set(['lobby']), patterns: [] },
-  origins: [],
-  addresses: [],
   bindLimit: 2,
-  boundAddresses: new Set(),
-  allowedCountries: new Set(),
-  deniedCountries: new Set(),
-  countrySource: 'token',
-  accountVersion: 0,
-  subscribeRequiresAuth: false,
-  trackingId: null,
-  maxViewers: 0,
-  revokedBeforeMs: null,
-  multisource: true,
-  priority: null,
-  record: false,
-  enableThumbnails: false,
-  enableUTCInsertion: false,
-  transcode: false,
-  hlsRenditions: [],
-  hlsCodecs: 'h264',
-  endSessionsOnUpdate: true,
-  endAtExpiry: false,
-  revokedJtis: new Set(),
 }
 
 const claims: SelfSignedClaims = {

@@ -8,7 +8,7 @@ import { parseOriginRule } from '../../../src/core/access/origin.ts'
 import { parseSelfSigned } from '../../../src/core/access/selfSigned.ts'
 import { compileStreams } from '../../../src/core/access/streamName.ts'
 import type { AccessRequest, CheckName, Credential, Decision, TokenSnapshot } from '../../../src/core/access/types.ts'
-import { type DecisionCase, loadDecisions, MESSAGES, signSelfSigned } from '../../support/decisions.ts'
+import { type DecisionCase, loadDecisions, MESSAGES, PLAIN_TOKEN, signSelfSigned } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
 const ID = 41
@@ -114,10 +114,9 @@ function verified(test: DecisionCase): Credential {
 function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
   const inSeconds = (seconds: number | null): number | null => (seconds === null ? null : NOW_MS + seconds * 1000)
   return {
+    ...PLAIN_TOKEN,
     id: ID,
     kind: token.kind,
-    accountId: 'abc123',
-    version: 1,
     isActive: token.isActive,
     expiresAtMs: inSeconds(token.expiresInSeconds),
     streams: must(compileStreams(token.streams)),
@@ -127,22 +126,9 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     boundAddresses: new Set(token.bound),
     allowedCountries: new Set(token.allowedCountries.map((text) => must(parseCountry(text)))),
     deniedCountries: new Set(token.deniedCountries.map((text) => must(parseCountry(text)))),
-    countrySource: 'token',
-    accountVersion: 0,
     subscribeRequiresAuth: token.subscribeRequiresAuth,
     trackingId: token.tracking?.trackingId ?? null,
-    maxViewers: 0,
     revokedBeforeMs: inSeconds(revoked.issuedBeforeInSeconds),
-    multisource: true,
-    priority: null,
-    record: false,
-    enableThumbnails: false,
-    enableUTCInsertion: false,
-    transcode: false,
-    hlsRenditions: [],
-    hlsCodecs: 'h264',
-    endSessionsOnUpdate: true,
-    endAtExpiry: false,
     revokedJtis: new Set(revoked.jtis),
   }
 }
