@@ -25,6 +25,7 @@ import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
 import type { NodeLoad } from '../services/nodeLoad.ts'
+import type { OtherNodes } from '../services/otherNodes.ts'
 import type { PlayerReports } from '../services/playerReports.ts'
 import type { ViewerFeedback } from '../services/viewerFeedback.ts'
 import type { LatestThumbnails } from '../services/latestThumbnails.ts'
@@ -85,6 +86,8 @@ export interface AccessContext extends CommandContext {
   readonly lastUses: LastUses
   /** Whether this node takes newcomers. */
   readonly nodeLoad: NodeLoad
+  /** The streams that this node has from others. */
+  readonly cascade: Cascade
 }
 
 /** What sessions, their media and their node work with. */
@@ -96,8 +99,8 @@ export interface SessionContext extends AccessContext {
   readonly isProxy: (address: Address) => boolean
   /** The keys of requests between nodes, one for each sealing key of this node. The first one signs. */
   readonly nodeKeys: readonly [NodeKey, ...NodeKey[]]
-  /** The streams that this node has from others. */
-  readonly cascade: Cascade
+  /** Where clients go for whom this node has no room. */
+  readonly otherNodes: OtherNodes
   /** What this node lends to others. */
   readonly lentRooms: LentRooms
   /** Limits the sessions of this node. */

@@ -111,6 +111,11 @@ export class Cascade {
     this.#parts = parts
   }
 
+  /** Whether this node takes streams from others at all. */
+  get isOn(): boolean {
+    return this.#parts !== null
+  }
+
   /** Whether this node borrows the stream, or is asking for it. */
   has(stream: Stream): boolean {
     return this.#borrowed.has(roomOf(stream))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { admitPublisher, admitViewerAnywhere, mayView } from '../../src/commands/sessions/admit.ts'
+import { admitPublisher, admitViewer, admitViewerAnywhere, mayView } from '../../src/commands/sessions/admit.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { followEngine } from '../../src/commands/sessions/mediaEngineEvents.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -140,6 +140,48 @@ describe('at 85 % of its media processes a node', () => {
     const attempt = attemptOf({ action: 'view', protocol: 'hls', accountId: at.accountId, streamName: 'far' })
     expect(await admitViewerAnywhere(at.ctx, attempt, request)).toMatchObject(FULL)
     await other.close()
+  })
+})
+
+describe('a node that is full, with another one that is free', () => {
+  const URL_OF_OTHER = 'http://other.example'
+  let other: TestNode
+  beforeEach(async () => {
+    other = await startTestNode({ url: place.url, clock, hostKey: 'other', nodeUrl: URL_OF_OTHER })
+    beat(1)
+  })
+  afterEach(() => other.close())
+
+  const REDIRECTED = { ok: false, status: 307, code: 'redirected', url: URL_OF_OTHER }
+  const follows = { ...request, followsRedirects: true }
+  const viewing = (protocol: 'hls' | 'whep') => attemptOf({ action: 'view', protocol, accountId: at.accountId })
+  const publishing = attemptOf({ protocol: 'whip', presented: '', streamName: 'new' })
+
+  it('redirects viewers over HLS and publishers there, and says in log and metrics where', async () => {
+    expect(await mayView(at.ctx, viewing('hls'), follows)).toMatchObject(REDIRECTED)
+    expect(await admitPublisher(at.ctx, { ...publishing, presented: token }, follows)).toMatchObject(REDIRECTED)
+    expect(await admitPublisher(at.ctx, { ...publishing, presented: 'wrong' }, follows)).toMatchObject({ status: 401 })
+    expect(await at.scrape()).toContain('sluice_refusals_total{code="redirected"} 2')
+    const logged = await until(async () => {
+      const { json } = await at.call('GET', '/api/access/log?code=redirected')
+      return json.data.find(({ action }: { action: string }) => action === 'publish')
+    }, 'the redirect in the log')
+    const { json } = await at.call('GET', `/api/access/log/${logged.id}`)
+    expect(json.data.trace.at(-1).detail).toMatch(/busy for 100 %.*; redirected to http:\/\/other\.example$/)
+  })
+
+  it('redirects nobody who was redirected before or cannot follow, and no WHEP viewer where nodes lend no streams', async () => {
+    expect(await mayView(at.ctx, viewing('hls'), { ...follows, followsRedirects: false })).toMatchObject(FULL)
+    expect(await admitPublisher(at.ctx, { ...publishing, presented: token }, request)).toMatchObject(FULL)
+    expect(await admitViewer(at.ctx, viewing('whep'), follows)).toMatchObject(FULL)
+  })
+
+  it('refuses when the other one drains, and asks the database once a second', async () => {
+    expect(await mayView(at.ctx, viewing('hls'), follows)).toMatchObject(REDIRECTED)
+    await at.ctx.store.transaction((tx) => tx.nodes.drain(other.ctx.sessions.node))
+    expect(await mayView(at.ctx, viewing('hls'), follows)).toMatchObject(REDIRECTED)
+    clock.advance(1000)
+    expect(await mayView(at.ctx, viewing('hls'), follows)).toMatchObject(FULL)
   })
 })
 

@@ -68,6 +68,8 @@ export interface NodeSettings {
   max?: number
   /** Additional configuration. */
   flags?: PartialConfig
+  /** Where clients reach it; absent: it has no URL. */
+  nodeUrl?: string
   /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`, by default longer than any test on a busy machine. */
   renewed?: boolean
 }
@@ -110,7 +112,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     isRunning,
     leaseMs,
     leases: leases ?? unrenewed,
-    url: null,
+    url: settings.nodeUrl ?? null,
     facts: () => FACTS,
   })
   const http = await buildHttp(app)

@@ -64,7 +64,7 @@ const post = (url: string, token: string, body: string) =>
   fetch(url, {
     method: 'POST',
     redirect: 'manual',
-    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${token}` },
+    headers: { 'content-type': 'application/sdp', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) },
     body,
   })
 
@@ -305,6 +305,38 @@ test('a node that is told to redirect sends viewers to the node of the feed, as 
   expect(await handoverOf(redirecting)).toEqual([
     'ok redirect: WebRTC viewers of a stream at another node are sent there',
   ])
+})
+
+test('a full node sends new viewers and publishers on to one with room, which sends nobody further', async () => {
+  // The publisher takes the only slot.
+  const small = await node({ sessions: { max: 1 } })
+  await publish(small, 'crowded')
+  const { token } = await makeToken(home, 'subscribe')
+  const viewer = await view(small, 'crowded', token)
+  expect([viewer.status, viewer.text]).toEqual([307, 'This server is busy: another one takes this session'])
+  expect(viewer.location).not.toContain(small.base)
+  const followed = new TestViewer('vp8', LOOPBACK)
+  open.push(followed)
+  const offer = await followed.offer()
+  const at = (url: string, base: string) => base + url.slice(new URL(url).origin.length)
+  const refused = await post(at(viewer.location, small.base), '', offer)
+  expect([refused.status, refused.headers.get('location'), refused.headers.get('retry-after')]).toEqual([503, null, '5'])
+  const admitted = await post(viewer.location, '', offer)
+  const answer = await admitted.text()
+  expect(admitted.status, answer).toBe(201)
+  await followed.accept(answer)
+  await followed.gets()
+
+  const publishing = await makeToken(home, 'publish', { streams: [{ streamName: 'second' }] })
+  const publisher = new TestPublisher('vp8', LOOPBACK)
+  open.push(publisher)
+  const sent = await post(`${small.base}/api/whip/second`, publishing.token, await publisher.offer())
+  const location = sent.headers.get('location') ?? ''
+  expect([sent.status, location.includes(small.base)]).toEqual([307, false])
+  expect((await post(at(location, small.base), '', await publisher.offer())).status).toBe(503)
+  const taken = await post(location, '', await publisher.offer())
+  expect(taken.status).toBe(201)
+  await publisher.accept(await taken.text())
 })
 
 test('viewers follow a publisher who comes back at another node, without a new offer', async () => {

@@ -4,9 +4,9 @@ import type { LogSource } from '../../core/access/logQuery.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
 import {
   type ReachedLimit,
+  publicLimit,
   REFUSALS,
-  SESSION_LIMITS,
-  type SessionLimitCode,
+  type TracedLimit,
   TICKET_SHARED,
 } from '../../core/access/refusals.ts'
 import type { AccessRequest, Action, Credential, Decision, TraceStep } from '../../core/access/types.ts'
@@ -45,13 +45,13 @@ export interface Evaluation {
 /** A decision that was carried out. */
 interface Authorized extends Evaluation {
   /** The limit that refuses the client, although it has access. */
-  limit: SessionLimitCode | null
+  limit: ReachedLimit | null
 }
 
 /** What a client would get now. */
 export interface DryRun extends Evaluation {
   /** A limit that is reached, with what the trace says of it after the checks of the decision; null: none is. */
-  readonly reached: Required<ReachedLimit> | null
+  readonly reached: TracedLimit | null
 }
 
 /** What the caller of `authorize` does itself. */
@@ -79,7 +79,7 @@ export async function authorize(
     const reached = evaluation.decision.allowed && reserve ? await reserve(evaluation) : null
     if (reached !== null) {
       recordReached(ctx, evaluation, reached)
-      return { ...evaluation, limit: reached.code }
+      return { ...evaluation, limit: reached }
     }
     const settled = await carryOut(ctx, evaluation)
     if (!settled && tries < BIND_ATTEMPTS) continue
@@ -106,9 +106,10 @@ export const recordReached = (ctx: AccessContext, evaluation: Evaluation, reache
   record(ctx, 'admission', evaluation, reached)
 
 /** Records that a limit was reached before the decision. Without an account in the path there is no record. */
-export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, { code, step }: ReachedLimit): void {
+export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, reached: ReachedLimit): void {
   const { accountId } = attempt
-  const why = { code, message: SESSION_LIMITS[code].text, trace: step === undefined ? null : [step] }
+  const { code, text: message } = publicLimit(reached)
+  const why = { code, message, trace: reached.step === undefined ? null : [reached.step] }
   if (accountId !== null) noteRefusal(ctx, { ...attempt, accountId, tokenId: null, jti: null }, why)
 }
 
@@ -278,7 +279,7 @@ function record(
   { request, decision }: Evaluation,
   reached: ReachedLimit | null = null,
 ): void {
-  const outcome = outcomeOf(decision, reached?.code ?? null)
+  const outcome = outcomeOf(decision, reached)
   if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
@@ -302,11 +303,11 @@ function record(
   ctx.recorder.note(noted, holder !== undefined || source === 'check')
 }
 
-function outcomeOf(
-  decision: Decision,
-  limit: SessionLimitCode | null,
-): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
-  if (limit !== null) return { allowed: false, code: limit, message: SESSION_LIMITS[limit].text }
+function outcomeOf(decision: Decision, limit: ReachedLimit | null): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
+  if (limit !== null) {
+    const { code, text: message } = publicLimit(limit)
+    return { allowed: false, code, message }
+  }
   if (decision.allowed) return { allowed: true, code: null, message: 'Allowed' }
   return { allowed: false, code: decision.code, message: decision.message }
 }

@@ -1,5 +1,5 @@
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import type { ReachedLimit } from '../../core/access/refusals.ts'
+import type { TracedLimit } from '../../core/access/refusals.ts'
 import type { AccessRequest } from '../../core/access/types.ts'
 import type { AccessContext } from '../context.ts'
 
@@ -7,7 +7,7 @@ import type { AccessContext } from '../context.ts'
 type Newcomer = Pick<AccessRequest, 'action' | 'protocol' | 'accountId' | 'streamName'>
 
 /** The refusal of a newcomer by the load of this node; null: it takes one. */
-export function loadReached(ctx: AccessContext, newcomer: Newcomer): Required<ReachedLimit> | null {
+export function loadReached(ctx: AccessContext, newcomer: Newcomer): TracedLimit | null {
   const { action, protocol, accountId, streamName } = newcomer
   if (isRedirected(ctx, newcomer)) return null
   const room = accountId === null ? null : `${accountId}/${streamName}`
@@ -15,9 +15,13 @@ export function loadReached(ctx: AccessContext, newcomer: Newcomer): Required<Re
   return step === null ? null : { code: 'node_full', step }
 }
 
-/** To send a viewer on to the node of the feed costs nothing. Over HLS this node would serve it. */
-function isRedirected({ sessions }: AccessContext, { action, protocol, accountId, streamName }: Newcomer): boolean {
-  if (action === 'publish' || accountId === null || !PROTOCOL_FACTS[protocol].usesMediaProcess) return false
+/** To send a viewer on to the node of the feed costs nothing. Over HLS, and with links, this node would serve it. */
+function isRedirected(
+  { sessions, cascade }: AccessContext,
+  { action, protocol, accountId, streamName }: Newcomer,
+): boolean {
+  if (cascade.isOn || action === 'publish' || accountId === null || !PROTOCOL_FACTS[protocol].usesMediaProcess)
+    return false
   const isHere = sessions.feed(accountId, streamName, null) !== undefined
   return !isHere && sessions.remotesOf(accountId, streamName).length > 0
 }

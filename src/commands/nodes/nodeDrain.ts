@@ -1,3 +1,4 @@
+import { fraction } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import {
@@ -103,11 +104,7 @@ export class NodeDrain {
     const publishers = this.#publishers().map(({ id }) => id)
     const hasChannelViewers = clock.now() - sessions.counts.channelsSentAtMs < CHANNEL_VIEWER_MS
     const hasHlsViewers = hasChannelViewers || all.some((entry) => !isPublisher(entry) && !isConnectedViewer(entry))
-    return planMoves({ publishers, hasHlsViewers }, drainMs, () => this.#fraction())
-  }
-
-  #fraction(): number {
-    return this.#ctx.random.bytes(4).readUInt32BE() / 2 ** 32
+    return planMoves({ publishers, hasHlsViewers }, drainMs, () => fraction(this.#ctx.random))
   }
 
   #publishers(): Publisher[] {
@@ -166,7 +163,7 @@ export class NodeDrain {
   #askToMove({ id, askToMove }: Publisher): void {
     if (this.#asked.has(id)) return
     this.#asked.add(id)
-    askToMove?.({ from: this.#own, to: shuffled(this.#others, () => this.#fraction()) })
+    askToMove?.({ from: this.#own, to: shuffled(this.#others, () => fraction(this.#ctx.random)) })
   }
 
   /** Whether what the viewer watches is on the air at another node, and no longer here. */

@@ -1,4 +1,4 @@
-import { type ReachedLimit, SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
+import { publicLimit, type ReachedLimit, REDIRECTED, SESSION_LIMITS } from '../../core/access/refusals.ts'
 import type { TokenSnapshot } from '../../core/access/types.ts'
 import type { ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
@@ -20,22 +20,24 @@ import { activeSessionOf, type SessionRequest, tokenOf } from './entry.ts'
 import {
   type AdmissionRefusal,
   feedFor,
-  type FeedChoice,
   type FoundFeed,
   once,
-  type PublishedRemotely,
+  type Redirected,
   refuseAdmission,
   refuseDraining,
   type SourceWait,
 } from './feedFor.ts'
+import { withFreeNode } from './redirect.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteViewer } from './viewing.ts'
 
 export type PublisherAdmission =
   | { readonly ok: true; readonly session: Session; readonly token: TokenSnapshot | null }
-  | AdmissionRefusal<401 | 429 | 503>
+  | PublisherRefusal
 
-type ViewerRefusal = AdmissionRefusal<401 | 409 | 429 | 503> | PublishedRemotely
+type PublisherRefusal = AdmissionRefusal<401 | 429 | 503> | Redirected
+
+type ViewerRefusal = AdmissionRefusal<401 | 409 | 429 | 503> | Redirected
 
 export type ViewerAdmission =
   | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed | null }
@@ -110,7 +112,7 @@ const admitToFeed = (
   const { whileWaiting = (wait) => wait() } = sessionRequest
   // The viewer keeps its slot meanwhile, so the limits of slots hold for those who wait.
   const wait = once((stream) => whileWaiting(() => awaitSource(ctx, stream)))
-  return admit<AdmissionRefusal<409 | 503> | PublishedRemotely>(
+  return admit<AdmissionRefusal<409 | 503> | Redirected>(
     ctx,
     attempt,
     sessionRequest,
@@ -129,7 +131,7 @@ const admitToFeed = (
 export async function mayView(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<FeedChoice, 'sourceId'>,
+  sessionRequest: Pick<SessionRequest, 'sourceId' | 'followsRedirects'>,
 ): Promise<ViewerPreview> {
   const wait = once(async (stream, evaluation) => {
     const reservation = new SlotReservation(ctx)
@@ -148,10 +150,10 @@ export async function mayView(
 async function mayViewNow(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<FeedChoice, 'sourceId'>,
+  sessionRequest: Pick<SessionRequest, 'sourceId' | 'followsRedirects'>,
   wait: SourceWait,
 ): Promise<ViewerPreview | 'waited'> {
-  const closed = notNow(ctx, attempt)
+  const closed = await notNow(ctx, attempt, sessionRequest)
   if (closed) return closed
   const evaluation = await preview(ctx, attempt)
   const { decision } = evaluation
@@ -165,21 +167,24 @@ async function mayViewNow(
 /** Null: the token changed during the decision, which must be made again; `waited`: so it must, after a wait for a source. */
 type Entering<R> = (evaluation: Evaluation, reservation: SlotReservation) => Promise<Entered | R | 'waited'>
 
-type Entered = { entry: ActiveSession } | AdmissionRefusal<401 | 429 | 503> | null
+type Entered = { entry: ActiveSession } | PublisherRefusal | null
 
 async function admit<R>(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  { viewer = null }: { readonly viewer?: string | null },
+  sessionRequest: Pick<SessionRequest, 'viewer' | 'followsRedirects'>,
   entering: Entering<R>,
-): Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401 | 429 | 503>> {
+): Promise<{ entry: ActiveSession } | R | PublisherRefusal> {
   for (let tries = 1; tries <= ATTEMPTS; tries++) {
-    const closed = notNow(ctx, attempt)
+    const closed = await notNow(ctx, attempt, sessionRequest)
     if (closed) return closed
     const reservation = new SlotReservation(ctx)
     try {
       const { limit, ...evaluated } = await authorize(ctx, attempt, {
-        reserve: (asking) => reservation.reserve(asking, viewer),
+        async reserve(asking) {
+          const reached = await reservation.reserve(asking, sessionRequest.viewer ?? null)
+          return reached && withFreeNode(ctx, attempt, sessionRequest, reached)
+        },
       })
       const { decision } = evaluated
       if (limit !== null) return refuseOverLimit(ctx, limit)
@@ -269,7 +274,11 @@ async function insert(
  * Refuses before any decision, so that a full node costs little. For publishers only the token names the account.
  * Sluice decides on them first, so that their account's log shows why their publisher was refused.
  */
-function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<429 | 503> | null {
+async function notNow(
+  ctx: SessionContext,
+  attempt: AccessAttempt,
+  sessionRequest: Pick<SessionRequest, 'followsRedirects'>,
+): Promise<AdmissionRefusal<429 | 503> | Redirected | null> {
   if (ctx.sessions.node === '') {
     ctx.sessions.counts.refused.add('not_serving')
     return { ok: false, status: 503, code: 'not_serving', message: NOT_SERVING }
@@ -278,21 +287,27 @@ function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<4
   if (ctx.sessions.drain !== null && attempt.action === 'publish') return refuseDraining(ctx)
   const limit = attempt.action === 'view' ? limitBeforeDecision(ctx, attempt) : null
   if (limit === null) return null
-  recordLimit(ctx, attempt, limit)
-  return refuseOverLimit(ctx, limit.code)
+  const reached = await withFreeNode(ctx, attempt, sessionRequest, limit)
+  recordLimit(ctx, attempt, reached)
+  return refuseOverLimit(ctx, reached)
 }
 
 function refuseReached(
   ctx: SessionContext,
   evaluation: Evaluation,
   reached: ReachedLimit,
-): AdmissionRefusal<429 | 503> {
+): AdmissionRefusal<429 | 503> | Redirected {
   recordReached(ctx, evaluation, reached)
-  return refuseOverLimit(ctx, reached.code)
+  return refuseOverLimit(ctx, reached)
 }
 
-function refuseOverLimit({ sessions }: SessionContext, code: SessionLimitCode): AdmissionRefusal<429 | 503> {
-  sessions.counts.refused.add(code)
+function refuseOverLimit(
+  { sessions }: SessionContext,
+  reached: ReachedLimit,
+): AdmissionRefusal<429 | 503> | Redirected {
+  sessions.counts.refused.add(publicLimit(reached).code)
+  const { code, nodeUrl: url } = reached
+  if (url !== undefined) return { ok: false, status: REDIRECTED.status, code: REDIRECTED.code, message: REDIRECTED.text, url }
   const { status, text: message, retryAfterSeconds } = SESSION_LIMITS[code]
   return { ok: false, status, code, message, retryAfterSeconds }
 }

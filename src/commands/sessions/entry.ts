@@ -18,6 +18,8 @@ export interface SessionRequest extends FeedChoice {
   readonly lateMs?: (nowMs: number) => number
   /** Offers a feed of the publisher to viewers of the media engine. Returns what takes it back. */
   readonly show?: (feed: ActiveFeed) => () => void
+  /** True: the client goes on to another node if this one has no room. False for one that another node has sent on. */
+  readonly followsRedirects?: boolean
   /** Absent: the protocol of the publisher cannot. */
   readonly askToMove?: AskToMove | undefined
   /** Whether this broadcast is recorded; null or absent: as its token says. */

@@ -1,4 +1,4 @@
-import { REFUSALS, type SessionLimitCode } from '../../core/access/refusals.ts'
+import { REFUSALS, type REDIRECTED, type SessionLimitCode } from '../../core/access/refusals.ts'
 import type { Drain } from '../../core/nodes/drain.ts'
 import type { RefusalCode } from '../../core/access/types.ts'
 import type { ActiveFeed, RemoteFeedRef } from '../../media/sessionRegistry.ts'
@@ -35,11 +35,11 @@ export type FoundFeed =
   | { readonly ok: true; readonly feed: ActiveFeed; readonly url: null }
   | { readonly ok: true; readonly feed: null; readonly url: string }
 
-/** The feed is at another node, at `url`, which decides again. */
-export interface PublishedRemotely {
+/** Another node takes the client, at `url`, and decides again: it has the feed, or room. */
+export interface Redirected {
   readonly ok: false
   readonly status: 307
-  readonly code: 'at_another_node'
+  readonly code: 'at_another_node' | typeof REDIRECTED.code
   readonly message: string
   readonly url: string
 }
@@ -63,7 +63,7 @@ export async function feedFor(
   evaluation: Evaluation,
   { sourceId, isHandedOver, isAnywhere }: FeedChoice,
   wait: SourceWait,
-): Promise<FoundFeed | AdmissionRefusal<409 | 503> | PublishedRemotely | 'waited'> {
+): Promise<FoundFeed | AdmissionRefusal<409 | 503> | Redirected | 'waited'> {
   const { request, decision } = evaluation
   const { streamName, action } = request
   const accountId = decision.allowed ? decision.accountId : ''
@@ -102,7 +102,7 @@ function moveOn(
   ctx: SessionContext,
   { nodeUrls }: Drain,
   isAnywhere: boolean | undefined,
-): PublishedRemotely | AdmissionRefusal<503> {
+): Redirected | AdmissionRefusal<503> {
   const url = isAnywhere ? nodeUrls[ctx.random.bytes(1).readUInt8() % nodeUrls.length] : undefined
   if (url === undefined) return refuseDraining(ctx)
   ctx.sessions.counts.refused.add('at_another_node')
@@ -120,7 +120,7 @@ export const DRAINING = 'This server is about to stop: try again in a moment'
 export const AT_ANOTHER_NODE = 'Stream is published at another node'
 
 /** A redirect to the feed's node. If that node has no public URL, a 409. */
-function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
+function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): Redirected | AdmissionRefusal<409> {
   sessions.counts.refused.add('at_another_node')
   const why = { ok: false, code: 'at_another_node', message: AT_ANOTHER_NODE } as const
   return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }

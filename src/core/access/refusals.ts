@@ -57,9 +57,28 @@ export type SessionLimitCode = keyof typeof SESSION_LIMITS
 /** A limit that refuses a client who has access. */
 export interface ReachedLimit {
   readonly code: SessionLimitCode
+  /** Where the client is sent on to, because that node has room. */
+  readonly nodeUrl?: string
   /** What the trace says of it, after the checks of the decision. */
   readonly step?: TraceStep
 }
+
+/** One that the trace explains. */
+export type TracedLimit = ReachedLimit & Required<Pick<ReachedLimit, 'step'>>
+
+/** Replaces the refusal of a client whom another node takes. */
+export const REDIRECTED = {
+  code: 'redirected',
+  status: 307,
+  text: 'This server is busy: another one takes this session',
+} as const
+
+/** The code and the text that a reached limit has in logs and for clients. */
+export const publicLimit = ({
+  code,
+  nodeUrl,
+}: ReachedLimit): { code: SessionLimitCode | typeof REDIRECTED.code; text: string } =>
+  nodeUrl === undefined ? { code, text: SESSION_LIMITS[code].text } : REDIRECTED
 
 /** Ends a session that was admitted: its ticket is in use by several players. */
 export const TICKET_SHARED = {

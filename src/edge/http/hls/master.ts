@@ -39,8 +39,8 @@ export async function sendMaster(
   const { accountId, streamName, sourceId } = source
   if (isForNode(parts, request)) return sendToNode(parts, source, reply)
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
-  const { attempt } = handover.received(request, attemptOf(request, parts.peerOf, target))
-  const allowed = await mayView(ctx, attempt, { sourceId })
+  const { attempt, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, target))
+  const allowed = await mayView(ctx, attempt, { sourceId, followsRedirects: !isHandedOver })
   if (!allowed.ok) return refuseHls(reply, handover.refusalOf(allowed, request, attempt))
   const asked = { ...attempt, accountId, sourceId, userAgent: request.headers['user-agent'] }
   const viewer = newViewer(parts, asked)

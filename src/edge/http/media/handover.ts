@@ -3,17 +3,18 @@ import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../../base/clock.ts'
 import { constantTimeEqual, hmacSha256, sha256Hex } from '../../../base/crypto.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
-import type { ViewerAdmission } from '../../../commands/sessions/admit.ts'
+import type { PublisherAdmission, ViewerAdmission } from '../../../commands/sessions/admit.ts'
 import { type HttpRefusal, notAdmitted } from './refusal.ts'
 
-type NotAdmitted = Extract<ViewerAdmission, { ok: false }>
+type NotAdmitted = Extract<PublisherAdmission | ViewerAdmission, { ok: false }>
 
 /** How long a client may take to follow the redirect. */
 const GOOD_FOR_MS = 30_000
-const PARAMETER = 'handover'
+/** The name of the parameter that a redirect adds to the address. */
+export const HANDOVER_PARAMETER = 'handover'
 
 /**
- * Redirects a viewer to the node that has the feed (307, RFC 9725 section 4.5); that node decides again. On a redirect
+ * Redirects a client to the node that has the feed, or room (307, RFC 9725 section 4.5); that node decides again. On a redirect
  * to another host, browsers drop the `Authorization` header and send `Origin: null`. So the token goes into the query,
  * together with the signed origin that this node saw.
  */
@@ -27,7 +28,7 @@ export class Handover {
     this.#clock = clock
   }
 
-  /** The answer to a viewer whom this node did not admit. */
+  /** The answer to a client whom this node did not admit. */
   refusalOf(refused: NotAdmitted, request: FastifyRequest, attempt: AccessAttempt): HttpRefusal {
     if (!('url' in refused)) return notAdmitted(refused)
     const { status, message: text, url } = refused
@@ -37,13 +38,13 @@ export class Handover {
   #location(nodeUrl: string, request: FastifyRequest, attempt: AccessAttempt): string {
     const url = new URL(nodeUrl.replace(/\/$/, '') + request.url)
     if (attempt.presented !== null) url.searchParams.set('auth', attempt.presented)
-    url.searchParams.set(PARAMETER, this.#seal(attempt))
+    url.searchParams.set(HANDOVER_PARAMETER, this.#seal(attempt))
     return url.href
   }
 
-  /** The attempt of a viewer that another node may have redirected, with the origin that the other node saw. */
+  /** The attempt of a client that another node may have redirected, with the origin that the other node saw. */
   received(request: FastifyRequest, attempt: AccessAttempt): { attempt: AccessAttempt; isHandedOver: boolean } {
-    const sealed = (request.query as Record<string, unknown>)[PARAMETER]
+    const sealed = (request.query as Record<string, unknown>)[HANDOVER_PARAMETER]
     const [untilMs = '', origin = '', mac = ''] = typeof sealed === 'string' ? sealed.split('.') : []
     const isGenuine = mac !== '' && constantTimeEqual(mac, this.#mac(attempt, untilMs, origin))
     if (!isGenuine || this.#clock.now() >= Number.parseInt(untilMs, 36)) return { attempt, isHandedOver: false }
@@ -58,7 +59,7 @@ export class Handover {
   }
 
   /**
-   * Covers the stream and the presented token. It does not cover the address: a viewer may reach one node over IPv4 and
+   * Covers the stream and the presented token. It does not cover the address: a client may reach one node over IPv4 and
    * the other over IPv6, or through relays that give each host another address.
    */
   #mac({ accountId, streamName, presented }: AccessAttempt, untilMs: string, origin: string): string {

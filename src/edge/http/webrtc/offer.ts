@@ -10,6 +10,7 @@ import {
 } from '../../../core/sessions/publishing.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import { RTP_VIDEO_NAMES } from '../../../media/codecs/codecs.ts'
+import { HANDOVER_PARAMETER } from '../media/handover.ts'
 import type { PeerOf } from '../peer.ts'
 import { SDP, type HttpRefusal } from '../media/refusal.ts'
 
@@ -25,7 +26,7 @@ export interface SignalingOffer {
   readonly parameters: PublishingParameters
 }
 
-const READ_HERE = ['auth', 'codec', 'sourceId']
+const READ_HERE = ['auth', 'codec', 'sourceId', HANDOVER_PARAMETER]
 
 /** Reads the offer and the parameters that Sluice defines; it ignores others, which may belong to other servers. */
 export function readOffer(request: FastifyRequest, protocol: Protocol): Result<SignalingOffer, HttpRefusal> {

@@ -21,6 +21,7 @@ export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
       const admitted = await admitViewer(ctx, attempt, {
         sourceId,
         isHandedOver,
+        followsRedirects: !isHandedOver,
         userAgent,
         cut: cutOf({ engine, resources }),
         whileWaiting: (wait) => asideFrom(pending, wait),

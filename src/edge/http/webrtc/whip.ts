@@ -1,12 +1,11 @@
 import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
-import { notAdmitted } from '../media/refusal.ts'
 import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP ingestion, RFC 9725: `POST /api/whip/{streamName}`. The account comes from the token. */
-export function whipEndpoint({ ctx, peerOf, engine, resources }: WebRtcParts): SignalingEndpoint {
+export function whipEndpoint({ ctx, peerOf, engine, resources, handover }: WebRtcParts): SignalingEndpoint {
   return {
     protocol: 'whip',
     prefix: '/api/whip',
@@ -14,10 +13,12 @@ export function whipEndpoint({ ctx, peerOf, engine, resources }: WebRtcParts): S
     pendingShare: 1,
     async admit(request, { sourceId, parameters }) {
       const { streamName } = request.params as { streamName: string }
-      const attempt = attemptOf(request, peerOf, { action: 'publish', protocol: 'whip', accountId: null, streamName })
+      const target = { action: 'publish', protocol: 'whip', accountId: null, streamName } as const
+      const { attempt, isHandedOver } = handover.received(request, attemptOf(request, peerOf, target))
       const { record, noRestream, priority } = parameters
       const admitted = await admitPublisher(ctx, attempt, {
         sourceId,
+        followsRedirects: !isHandedOver,
         record,
         noRestream,
         priority,
@@ -29,7 +30,7 @@ export function whipEndpoint({ ctx, peerOf, engine, resources }: WebRtcParts): S
       })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted
-      return { ok: false, ...notAdmitted(admitted) }
+      return { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate({ id, accountId, streamName, sourceId }, { sdp, codec, parameters: { without } }) {
       const room = `${accountId}/${streamName}`

@@ -1459,6 +1459,7 @@ export const de: Sentences = {
       too_many_without_token: 'Zu viele ohne Token',
       viewers_reached: 'Grenze der Zuschauer erreicht',
       node_full: 'Knoten voll',
+      redirected: 'An einen freien Knoten verwiesen',
       ticket_shared: 'Von mehreren Playern benutzt',
     },
     title: 'Zugriff',

@@ -1435,6 +1435,7 @@ export const en = {
       too_many_without_token: 'Too many without a token',
       viewers_reached: 'Limit of viewers reached',
       node_full: 'Node full',
+      redirected: 'Redirected to a free node',
       ticket_shared: 'Used by several players',
     } as Readonly<Record<string, string>>,
     title: 'Access',
