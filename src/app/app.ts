@@ -15,7 +15,6 @@ import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { MediaProcesses } from '../services/mediaProcesses.ts'
 import { NodeLoad } from '../services/nodeLoad.ts'
-import { OtherNodes } from '../services/otherNodes.ts'
 import { PlayerReports } from '../services/playerReports.ts'
 import { ViewerFeedback } from '../services/viewerFeedback.ts'
 import { LastUses } from '../services/lastUses.ts'
@@ -144,8 +143,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...metersOf(clock, sessions, viewerSeed(key), now),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     ...derivationsOf(keys),
-    otherNodes: new OtherNodes(clock, store, sessions),
-    ...cascadeOf({ clock, random, log, sessions, cache }, keys, now),
+    ...cascadeOf({ clock, random, log, sessions, cache, store }, keys, now),
     passwordCost,
     channelChanged: (change) => bus.emit('channelChanged', change),
   }

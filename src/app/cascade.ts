@@ -7,18 +7,19 @@ import type { MediaEngine } from '../media/engine.ts'
 import { postToNode } from '../net/nodeFetch.ts'
 import { Cascade } from '../services/cascade.ts'
 import { LentRooms } from '../services/lentRooms.ts'
+import { OtherNodes } from '../services/otherNodes.ts'
 import { nodeKeysOf } from './derivedKeys.ts'
 import type { Keyring } from './keyring.ts'
 
 const LOOK_MS = 1000
 const LEASES_MS = 5000
 
-/** What brings streams from other nodes, and lends them to those. Idle until `startCascade`. */
+/** What brings streams from other nodes, lends them to those, and sends clients there. Streams come and go from `startCascade` on. */
 export function cascadeOf(
-  parts: Pick<Context, 'clock' | 'random' | 'log' | 'sessions' | 'cache'>,
+  parts: Pick<Context, 'clock' | 'random' | 'log' | 'sessions' | 'cache' | 'store'>,
   keyring: Keyring,
   now: () => Config,
-): Pick<Context, 'cascade' | 'lentRooms' | 'nodeKeys'> {
+): Pick<Context, 'region' | 'otherNodes' | 'cascade' | 'lentRooms' | 'nodeKeys'> {
   const nodeKeys = nodeKeysOf(keyring)
   const cascade = new Cascade({
     ...parts,
@@ -26,7 +27,9 @@ export function cascadeOf(
     silentMs: () => parts.cache.silentMs(),
     forwardStaleMs: () => now().access.forwardStaleSeconds * 1000,
   })
-  return { nodeKeys, cascade, lentRooms: new LentRooms(parts.clock) }
+  const { clock, store, sessions } = parts
+  const otherNodes = new OtherNodes(clock, store, sessions)
+  return { region: now().server.region, otherNodes, nodeKeys, cascade, lentRooms: new LentRooms(clock) }
 }
 
 /** Lets viewers of this node watch streams at others, and those of others streams here, if this node is told to. */

@@ -35,6 +35,7 @@ const COLUMNS: Columns<ClusterNode> = {
   id: ['key', ({ id }) => id],
   state: ['text', ({ state }) => state],
   version: ['text', ({ version }) => version],
+  region: ['text', ({ region }) => region || undefined],
   cpu: ['text', ({ cpuPercent }) => (cpuPercent === null ? undefined : `${cpuPercent}%`)],
   links: ['text', ({ links }) => links && linksText(links)],
   feeds: ['text', ({ feeds }) => feeds],

@@ -99,6 +99,8 @@ export interface SessionContext extends AccessContext {
   readonly isProxy: (address: Address) => boolean
   /** The keys of requests between nodes, one for each sealing key of this node. The first one signs. */
   readonly nodeKeys: readonly [NodeKey, ...NodeKey[]]
+  /** `server.region`; empty: none. */
+  readonly region: string
   /** Where clients go for whom this node has no room. */
   readonly otherNodes: OtherNodes
   /** What this node lends to others. */

@@ -113,6 +113,10 @@ export const headerPrefix: TextRule = (value) => {
 export const regionName: TextRule = (value) =>
   /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/i.test(value) ? undefined : 'is not a name of letters, digits and -'
 
+/** Empty: none. `auto` and `all` mean every region where one is named. */
+export const nodeRegion: TextRule = (value) =>
+  value === '' ? undefined : ['auto', 'all'].includes(value.toLowerCase()) ? 'means every region' : regionName(value)
+
 /** Empty, the path of a device, or a number. Anything else could add options where ffmpeg expects a device. */
 export const deviceOrNothing: TextRule = (value) =>
   /^(\/dev\/[\w.:/-]+|\d{1,2})?$/.test(value) ? undefined : 'is neither a path below /dev/ nor a number'

@@ -1,5 +1,5 @@
 import { choice, integer, list, text, toggle } from './keys.ts'
-import { addressOrNetwork, hostToListenOn, httpUrl } from './rules.ts'
+import { addressOrNetwork, hostToListenOn, httpUrl, nodeRegion } from './rules.ts'
 
 /** The keys of the HTTP server and its node: a part of the one table in `schema.ts`. */
 export const server = {
@@ -35,6 +35,12 @@ export const server = {
       default: 'cascade',
       about:
         'What becomes of a WHEP viewer of a stream at another node: `cascade` brings the stream here, `redirect` sends the viewer there.',
+    }),
+    region: text({
+      default: '',
+      allowed: 'empty, or a name of letters, digits and -',
+      rule: nodeRegion,
+      about: 'Where this node is; nodes with the same name are near to each other, and empty is a region too.',
     }),
     trustedProxies: list({
       live: true,

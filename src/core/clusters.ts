@@ -3,7 +3,7 @@ import type { Result } from '../base/result.ts'
 import { readShape } from './validation/bodyReader.ts'
 import { type FieldErrors, Problems } from './validation/problems.ts'
 
-/** An installation is one cluster, whatever its number of nodes: hosted services call "the nearest" `auto`. */
+/** Every region: hosted services call the nearest one `auto`. */
 export const CLUSTER = 'auto'
 
 /** What a client may choose as the default cluster. */

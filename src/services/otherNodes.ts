@@ -1,23 +1,19 @@
 import type { Clock } from '../base/clock.ts'
 import type { OtherNode } from '../core/nodes/freeNode.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
-import { type Node, type NodeFacts, type Store, StoreUnavailable } from '../store/store.ts'
+import { type Node, type ReportedFacts, type Store, StoreUnavailable } from '../store/store.ts'
 
 /** A crowd that this node refuses costs one read in this time. */
 const READ_MS = 1000
 
-/** The other nodes, read when somebody asks. */
+/** The other nodes, read when they are needed. */
 export class OtherNodes {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #store: Pick<Store, 'read'>
   readonly #sessions: Pick<SessionRegistry, 'node'>
   #latest: { readonly atMs: number; readonly nodes: Promise<readonly OtherNode[]> } | null = null
 
-  constructor(
-    clock: Pick<Clock, 'monotonic'>,
-    store: Pick<Store, 'read'>,
-    sessions: Pick<SessionRegistry, 'node'>,
-  ) {
+  constructor(clock: Pick<Clock, 'monotonic'>, store: Pick<Store, 'read'>, sessions: Pick<SessionRegistry, 'node'>) {
     this.#clock = clock
     this.#store = store
     this.#sessions = sessions
@@ -45,7 +41,7 @@ export class OtherNodes {
   }
 }
 
-const otherNode = ({ url, isExpired, drainingSinceMs }: Node, facts: NodeFacts): OtherNode => ({
+const otherNode = ({ url, isExpired, drainingSinceMs }: Node, facts: ReportedFacts): OtherNode => ({
   ...facts,
   url,
   isServing: !isExpired && drainingSinceMs === null,

@@ -30,6 +30,10 @@ export const NODE_TABLES = {
     rtmp_port: NUMBER_OR_NULL,
     rtmps_port: NUMBER_OR_NULL,
     links: TEXT_OR_NULL,
+    /** Null: it has none. */
+    region: TEXT_OR_NULL,
+    /** When the load was written, by the time of the database; null: by a version that did not say. */
+    reported_at_ms: NUMBER_OR_NULL,
   },
   /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
   reload_requests: { id: TEXT, node_id: TEXT, is_check: FLAG, asked_at_ms: NUMBER, answer: TEXT_OR_NULL },

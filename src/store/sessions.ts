@@ -153,6 +153,14 @@ export interface NodeFacts extends NodeLoadFacts, RtmpPorts {
   readonly version: string
   /** Processor cores of its machine. */
   readonly cores: number
+  /** `server.region`; empty: none. */
+  readonly region: string
+}
+
+/** The same, as others read it. */
+export interface ReportedFacts extends NodeFacts {
+  /** How old the load is, milliseconds by the time of the database. */
+  readonly ageMs: number
 }
 
 /** How busy a node is, and what it shares with others. */
@@ -253,7 +261,7 @@ export interface NodeReads {
   /** What each node has open, of all accounts; nodes without anything are left out. Reads all open sessions. */
   open(): Promise<OpenAtNode[]>
   /** By the id of the node. */
-  facts(): Promise<ReadonlyMap<string, NodeFacts>>
+  facts(): Promise<ReadonlyMap<string, ReportedFacts>>
 }
 
 /** The minutes whose bytes count: from the first, before the last. */

@@ -147,7 +147,7 @@ describe('a node that is full, with another one that is free', () => {
   const URL_OF_OTHER = 'http://other.example'
   let other: TestNode
   beforeEach(async () => {
-    other = await startTestNode({ url: place.url, clock, hostKey: 'other', nodeUrl: URL_OF_OTHER })
+    other = await startTestNode({ url: at.url, clock, hostKey: 'other', nodeUrl: URL_OF_OTHER })
     beat(1)
   })
   afterEach(() => other.close())
@@ -170,7 +170,7 @@ describe('a node that is full, with another one that is free', () => {
     expect(json.data.trace.at(-1).detail).toMatch(/busy for 100 %.*; redirected to http:\/\/other\.example$/)
   })
 
-  it('redirects nobody who was redirected before or cannot follow, and no WHEP viewer where nodes lend no streams', async () => {
+  it('redirects no client that was redirected before or cannot follow, and no WHEP viewer where nodes lend no streams', async () => {
     expect(await mayView(at.ctx, viewing('hls'), { ...follows, followsRedirects: false })).toMatchObject(FULL)
     expect(await admitPublisher(at.ctx, { ...publishing, presented: token }, request)).toMatchObject(FULL)
     expect(await admitViewer(at.ctx, viewing('whep'), follows)).toMatchObject(FULL)

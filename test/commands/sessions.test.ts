@@ -321,6 +321,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
       facts: () => ({
         version: '1',
         cores: 1,
+        region: '',
         cpuPercent: null,
         mediaPercent: null,
         egressBitrate: null,

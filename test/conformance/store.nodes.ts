@@ -105,10 +105,10 @@ export function nodesSuite(stores: Stores): void {
       expect(await write((tx) => tx.nodes.nextStart(0, 7))).toBe(last + 1007)
     })
 
-    test('say their version, their ports, their links, how busy they are and why they are full, until they are gone', async () => {
+    test('say their version, region, ports and links, how busy they are and why they are full, until they are gone', async () => {
       const [made, left] = [node(), node()]
       const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [], links: null }
-      const about = { version: '1.2.3', cores: 8, rtmpPort: 1935, rtmpsPort: null, ...idle }
+      const about = { version: '1.2.3', cores: 8, region: 'north', rtmpPort: 1935, rtmpsPort: null, ...idle }
       const load = {
         cpuPercent: 37,
         mediaPercent: 88,
@@ -118,12 +118,13 @@ export function nodesSuite(stores: Stores): void {
       } as const
       for (const one of [made, left]) {
         await write((tx) => tx.nodes.insert(one, 60_000))
-        await write((tx) => tx.nodes.insertFacts(one.id, about))
+        await write((tx) => tx.nodes.insertFacts(one.id, one === left ? { ...about, region: '' } : about))
       }
       await write((tx) => tx.nodes.setLoad(made.id, load))
       const facts = () => stores.other.read.nodes.facts()
-      expect((await facts()).get(made.id)).toEqual({ ...about, ...load })
-      expect((await facts()).get(left.id)).toEqual(about)
+      const ageMs = expect.toSatisfy((ms: number) => ms >= 0 && ms < 600_000)
+      expect((await facts()).get(made.id)).toEqual({ ...about, ...load, ageMs })
+      expect((await facts()).get(left.id)).toEqual({ ...about, region: '', ageMs })
       await write((tx) => tx.nodes.delete(left.id))
       expect([...(await facts()).keys()]).not.toContain(left.id)
     })

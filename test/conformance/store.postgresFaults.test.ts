@@ -50,6 +50,7 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
       await tx.nodes.insertFacts('n', {
         version: '1',
         cores: 1,
+        region: '',
         cpuPercent: null,
         mediaPercent: null,
         egressBitrate: null,

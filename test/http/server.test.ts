@@ -75,12 +75,16 @@ it('is one cluster, which has all publish tokens', async () => {
   expect((await sluice.call('GET', '/api/subscribe_token/list_by_cluster?cluster=auto')).status).toBe(404)
 })
 
-it('has a cluster without hosts for the protocols that are off', async () => {
-  const flags = { rtmp: { enabled: false }, srt: { enabled: false } }
+it('has its region as a cluster, and none has hosts for protocols that are off', async () => {
+  const flags = { server: { region: 'north' }, rtmp: { enabled: false }, srt: { enabled: false } }
   const sluice = await runApp({ flags, engine: new ScriptedEngine() })
   onTestFinished(() => sluice.close())
   const { json } = await sluice.call('GET', '/api/cluster')
-  expect(json.data.availableClusters).toMatchObject([{ rtmp: '', srt: '' }])
+  expect(json.data.availableClusters).toMatchObject([
+    { id: 'auto', rtmp: '', srt: '' },
+    { id: 'north', name: 'north', rtmp: '', srt: '' },
+  ])
+  expect((await sluice.call('GET', '/api/nodes')).json.data.nodes).toMatchObject([{ region: 'north' }])
 })
 
 it('a person at a wrong address gets a page that leads to the start, and a program gets JSON', async () => {

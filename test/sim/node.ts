@@ -28,7 +28,7 @@ const nothing = (): void => undefined
 const NO_LOG: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => NO_LOG }
 
 const LOAD = { cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [], links: null }
-const FACTS = { version: '0.0.0', cores: 2, rtmpPort: 0, rtmpsPort: 0, ...LOAD }
+const FACTS = { version: '0.0.0', cores: 2, region: '', rtmpPort: 0, rtmpsPort: 0, ...LOAD }
 
 export interface NodeOptions {
   readonly real: Store

@@ -75,7 +75,7 @@ export interface NodeSettings {
 }
 
 const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [], links: null }
-const FACTS = { version: '9.8.7', cores: 4, rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
+const FACTS = { version: '9.8.7', cores: 4, region: '', rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
 
 export async function startTestNode(settings: NodeSettings = {}): Promise<TestNode> {
   const ownFolder = settings.url === undefined ? await mkdtemp(join(tmpdir(), 'sluice-database-')) : null

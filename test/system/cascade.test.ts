@@ -307,7 +307,7 @@ test('a node that is told to redirect sends viewers to the node of the feed, as 
   ])
 })
 
-test('a full node sends new viewers and publishers on to one with room, which sends nobody further', async () => {
+test('a full node sends new viewers and publishers on to one with room, which sends none further', async () => {
   // The publisher takes the only slot.
   const small = await node({ sessions: { max: 1 } })
   await publish(small, 'crowded')
@@ -320,7 +320,11 @@ test('a full node sends new viewers and publishers on to one with room, which se
   const offer = await followed.offer()
   const at = (url: string, base: string) => base + url.slice(new URL(url).origin.length)
   const refused = await post(at(viewer.location, small.base), '', offer)
-  expect([refused.status, refused.headers.get('location'), refused.headers.get('retry-after')]).toEqual([503, null, '5'])
+  expect([refused.status, refused.headers.get('location'), refused.headers.get('retry-after')]).toEqual([
+    503,
+    null,
+    '5',
+  ])
   const admitted = await post(viewer.location, '', offer)
   const answer = await admitted.text()
   expect(admitted.status, answer).toBe(201)

@@ -79,6 +79,8 @@ export function unlinkedNodes(
 export interface ClusterNode extends Pick<Node, 'id' | 'hostKey' | 'pid' | 'url'> {
   readonly state: ListedNode['state']
   readonly version: string | null
+  /** Empty: none, or not known. */
+  readonly region: string
   readonly cpuPercent: number | null
   /** Null: it does not say. */
   readonly links: readonly NodeLink[] | null
@@ -97,10 +99,10 @@ export async function clusterNodes({ store }: Pick<CommandContext, 'store'>): Pr
   return nodes.map((node) => {
     const { id, hostKey, pid, url, seenAtMs } = node
     const { publishers = 0, viewers = 0, feeds = 0 } = open.find((one) => one.node === id) ?? {}
-    const { version = null, cpuPercent = null, links = null } = facts.get(id) ?? {}
+    const { version = null, region = '', cpuPercent = null, links = null } = facts.get(id) ?? {}
     const [state, startedAtMs, leaseAgeMs] = [stateOf(node), timeOfId(id), Math.max(0, nowMs - seenAtMs)]
-    const load = { version, cpuPercent, links }
-    return { id, hostKey, pid, url, state, ...load, startedAtMs, leaseAgeMs, publishers, viewers, feeds }
+    const about = { version, region, cpuPercent, links }
+    return { id, hostKey, pid, url, state, ...about, startedAtMs, leaseAgeMs, publishers, viewers, feeds }
   })
 }
 

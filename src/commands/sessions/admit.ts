@@ -1,4 +1,4 @@
-import { publicLimit, type ReachedLimit, REDIRECTED, SESSION_LIMITS } from '../../core/access/refusals.ts'
+import { publicLimit, type ReachedLimit, LIMIT_REDIRECT, SESSION_LIMITS } from '../../core/access/refusals.ts'
 import type { TokenSnapshot } from '../../core/access/types.ts'
 import type { ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
@@ -307,7 +307,8 @@ function refuseOverLimit(
 ): AdmissionRefusal<429 | 503> | Redirected {
   sessions.counts.refused.add(publicLimit(reached).code)
   const { code, nodeUrl: url } = reached
-  if (url !== undefined) return { ok: false, status: REDIRECTED.status, code: REDIRECTED.code, message: REDIRECTED.text, url }
+  if (url !== undefined)
+    return { ok: false, status: LIMIT_REDIRECT.status, code: LIMIT_REDIRECT.code, message: LIMIT_REDIRECT.text, url }
   const { status, text: message, retryAfterSeconds } = SESSION_LIMITS[code]
   return { ok: false, status, code, message, retryAfterSeconds }
 }

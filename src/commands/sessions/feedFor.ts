@@ -1,4 +1,4 @@
-import { REFUSALS, type REDIRECTED, type SessionLimitCode } from '../../core/access/refusals.ts'
+import { REFUSALS, type LIMIT_REDIRECT, type SessionLimitCode } from '../../core/access/refusals.ts'
 import type { Drain } from '../../core/nodes/drain.ts'
 import type { RefusalCode } from '../../core/access/types.ts'
 import type { ActiveFeed, RemoteFeedRef } from '../../media/sessionRegistry.ts'
@@ -39,7 +39,7 @@ export type FoundFeed =
 export interface Redirected {
   readonly ok: false
   readonly status: 307
-  readonly code: 'at_another_node' | typeof REDIRECTED.code
+  readonly code: 'at_another_node' | typeof LIMIT_REDIRECT.code
   readonly message: string
   readonly url: string
 }

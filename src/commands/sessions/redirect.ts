@@ -17,8 +17,8 @@ export async function withFreeNode(
   { followsRedirects = false }: Pick<SessionRequest, 'followsRedirects'>,
   reached: ReachedLimit,
 ): Promise<ReachedLimit> {
-  if (!followsRedirects || !OF_NODE.has(reached.code) || !isServedElsewhere(ctx, attempt)) return reached
-  const nodeUrl = freeNode(await ctx.otherNodes.list(), VERSION, fraction(ctx.random))
+  if (!followsRedirects || !OF_NODE.has(reached.code) || !isServedByOthers(ctx, attempt)) return reached
+  const nodeUrl = freeNode(await ctx.otherNodes.list(), { version: VERSION, region: ctx.region }, fraction(ctx.random))
   if (nodeUrl === null) return reached
   const why = reached.step?.detail ?? SESSION_LIMITS[reached.code].text
   const detail = `${why}; redirected to ${nodeUrl}`
@@ -26,7 +26,7 @@ export async function withFreeNode(
 }
 
 /** A viewer over WebRTC has the streams of other nodes only where nodes lend them. */
-const isServedElsewhere = (
+const isServedByOthers = (
   { cascade }: SessionContext,
   { action, protocol }: Pick<AccessAttempt, 'action' | 'protocol'>,
 ): boolean => action === 'publish' || cascade.isOn || !PROTOCOL_FACTS[protocol].usesMediaProcess

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { readFlag, wordOf } from '../pages/parameters.ts'
 import { parseAddress } from './address.ts'
-import { REDIRECTED, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
+import { LIMIT_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
 
 export interface AccessLogFilter {
   tokenId?: number
@@ -25,7 +25,7 @@ type Reader = ParameterReader<AccessLogFilter>
 export const LOGGED_CODES: readonly string[] = [
   ...Object.keys(REFUSALS),
   ...Object.keys(SESSION_LIMITS),
-  REDIRECTED.code,
+  LIMIT_REDIRECT.code,
   TICKET_SHARED.code,
 ]
 

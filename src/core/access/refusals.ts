@@ -67,7 +67,7 @@ export interface ReachedLimit {
 export type TracedLimit = ReachedLimit & Required<Pick<ReachedLimit, 'step'>>
 
 /** Replaces the refusal of a client whom another node takes. */
-export const REDIRECTED = {
+export const LIMIT_REDIRECT = {
   code: 'redirected',
   status: 307,
   text: 'This server is busy: another one takes this session',
@@ -77,8 +77,8 @@ export const REDIRECTED = {
 export const publicLimit = ({
   code,
   nodeUrl,
-}: ReachedLimit): { code: SessionLimitCode | typeof REDIRECTED.code; text: string } =>
-  nodeUrl === undefined ? { code, text: SESSION_LIMITS[code].text } : REDIRECTED
+}: ReachedLimit): { code: SessionLimitCode | typeof LIMIT_REDIRECT.code; text: string } =>
+  nodeUrl === undefined ? { code, text: SESSION_LIMITS[code].text } : LIMIT_REDIRECT
 
 /** Ends a session that was admitted: its ticket is in use by several players. */
 export const TICKET_SHARED = {

@@ -6,19 +6,30 @@ export interface OtherNode extends Pick<NodeLoadReading, 'full' | 'mediaPercent'
   readonly url: string | null
   /** Neither silent nor draining. */
   readonly isServing: boolean
+  /** Empty: none. */
+  readonly region: string
+  /** How old the figures are, milliseconds. */
+  readonly ageMs: number
   readonly version: string
   /** How busy the cores of its machine are, 0 to 100. Null: not known. */
   readonly cpuPercent: number | null
 }
 
 /**
- * The URL of a node that takes a client for which this one has no room; null: there is none. Each node gets a share of a crowd as large
- * as its free part: figures are some seconds old, so whatever sent all to the node with the least load would fill that one.
- * @param version of this node; what it offers a client, an older node may not have
+ * The URL of a node that takes a client for which this one has no room; null: there is none. Nodes of its own region come first. Each
+ * gets a share of a crowd as large as its free part: figures are some seconds old, so whatever sent all to the node with the least load
+ * would fill that one.
+ * @param own this node; what it offers a client, an older one may not have
  * @param random from 0 to 1, without 1
  */
-export function freeNode(nodes: readonly OtherNode[], version: string, random: number): string | null {
-  const taking = nodes.filter((node) => takes(node, version))
+export function freeNode(
+  nodes: readonly OtherNode[],
+  own: Pick<OtherNode, 'version' | 'region'>,
+  random: number,
+): string | null {
+  const free = nodes.filter((node) => takes(node, own.version))
+  const near = free.filter(({ region }) => region === own.region)
+  const taking = near.length > 0 ? near : free
   let left = random * taking.reduce((sum, node) => sum + freePart(node), 0)
   const chosen = taking.find((node) => {
     left -= freePart(node)
@@ -27,8 +38,11 @@ export function freeNode(nodes: readonly OtherNode[], version: string, random: n
   return chosen?.url ?? null
 }
 
-const takes = ({ url, isServing, full, version }: OtherNode, than: string): boolean =>
-  url !== null && isServing && full.length === 0 && isSameOrNewer(version, than)
+/** A node reports every ten seconds. One that does not may hang, although its lease is renewed. */
+const FRESH_MS = 30_000
+
+const takes = ({ url, isServing, full, version, ageMs }: OtherNode, than: string): boolean =>
+  url !== null && isServing && full.length === 0 && ageMs < FRESH_MS && isSameOrNewer(version, than)
 
 /** 1 to 100. A node that is busy but not full takes some. */
 const freePart = ({ mediaPercent, cpuPercent }: OtherNode): number =>

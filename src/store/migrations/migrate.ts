@@ -14,6 +14,7 @@ import * as sessionRoom from './0010_sessionRoom.ts'
 import * as nodePorts from './0011_nodePorts.ts'
 import * as tokenTranscode from './0012_tokenTranscode.ts'
 import * as nodeLinks from './0013_nodeLinks.ts'
+import * as regions from './0014_regions.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -32,6 +33,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0011_nodePorts', nodePorts.up],
   ['0012_tokenTranscode', tokenTranscode.up],
   ['0013_nodeLinks', nodeLinks.up],
+  ['0014_regions', regions.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

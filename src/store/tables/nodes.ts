@@ -3,7 +3,16 @@ import { FULL_REASONS } from '../../core/nodes/load.ts'
 import { parseNodeLinks } from '../../core/nodes/nodeLinks.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
-import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts, NodeLoadFacts, OpenAtNode } from '../store.ts'
+import type {
+  ActivityQuery,
+  NewNode,
+  Node,
+  NodeActivity,
+  NodeFacts,
+  NodeLoadFacts,
+  OpenAtNode,
+  ReportedFacts,
+} from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 import { nodeActivity, openAtNodes } from './nodeActivity.ts'
@@ -90,22 +99,34 @@ const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons, linksTe
   links: linksText,
 })
 
-const insertFacts = statement((db, p: LoadValues & Omit<NodeFacts, keyof NodeLoadFacts> & { id: string }) =>
+type FixedFacts = Omit<NodeFacts, keyof NodeLoadFacts>
+
+const insertFacts = statement((db, p: LoadValues & FixedFacts & { id: string }, engine) =>
   db.insertInto('node_facts').values({
     node_id: p.id,
     version: p.version,
     cores: p.cores,
     rtmp_port: p.rtmpPort,
     rtmps_port: p.rtmpsPort,
+    region: p.region || null,
     ...loadRow(p),
+    reported_at_ms: databaseTime(engine),
   }),
 )
 
-const setLoad = statement((db, p: LoadValues & { id: string }) =>
-  db.updateTable('node_facts').set(loadRow(p)).where('node_id', '=', p.id),
+const setLoad = statement((db, p: LoadValues & { id: string }, engine) =>
+  db
+    .updateTable('node_facts')
+    .set({ ...loadRow(p), reported_at_ms: databaseTime(engine) })
+    .where('node_id', '=', p.id),
 )
 
-const facts = statement((db, _none: object) => db.selectFrom('node_facts').select(columnsOf('node_facts')))
+const facts = statement((db, _none: object, engine) =>
+  db
+    .selectFrom('node_facts')
+    .select(columnsOf('node_facts'))
+    .select(sql<number>`${databaseTime(engine)} - coalesce(reported_at_ms, 0)`.as('age_ms')),
+)
 
 const listed = (db: Kysely<DB>, engine: DialectName) =>
   db
@@ -137,7 +158,7 @@ export class NodeReadVerbs extends Verbs {
     return new Map(rows.flatMap(({ id, key_id: keyId }) => (keyId === null ? [] : [[id, keyId]])))
   }
 
-  async facts(): Promise<ReadonlyMap<string, NodeFacts>> {
+  async facts(): Promise<ReadonlyMap<string, ReportedFacts>> {
     const rows = await this.executor.all(facts, {})
     return new Map(rows.map((row) => [row.node_id, factsFrom(row)]))
   }
@@ -166,8 +187,8 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 
   async insertFacts(id: string, about: NodeFacts): Promise<void> {
-    const { version, cores, rtmpPort, rtmpsPort, ...load } = about
-    await this.executor.run(insertFacts, { id, version, cores, rtmpPort, rtmpsPort, ...valuesOf(load) })
+    const { version, cores, region, rtmpPort, rtmpsPort, ...load } = about
+    await this.executor.run(insertFacts, { id, version, cores, region, rtmpPort, rtmpsPort, ...valuesOf(load) })
   }
 
   async setLoad(id: string, load: NodeLoadFacts): Promise<void> {
@@ -198,9 +219,11 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 }
 
-const factsFrom = (row: RowOf<'node_facts'>): NodeFacts => ({
+const factsFrom = (row: RowOf<'node_facts'> & { age_ms: number }): ReportedFacts => ({
   version: row.version,
   cores: row.cores,
+  region: row.region ?? '',
+  ageMs: Math.max(0, row.age_ms),
   cpuPercent: row.cpu_percent,
   mediaPercent: row.media_percent,
   egressBitrate: row.egress_bitrate,

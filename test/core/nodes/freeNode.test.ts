@@ -5,6 +5,8 @@ const VERSION = '0.4.2'
 const node = (url: string | null, over: Partial<OtherNode> = {}): OtherNode => ({
   url,
   isServing: true,
+  region: 'north',
+  ageMs: 5000,
   version: VERSION,
   full: [],
   mediaPercent: 50,
@@ -16,7 +18,7 @@ const node = (url: string | null, over: Partial<OtherNode> = {}): OtherNode => (
 function crowd(...nodes: OtherNode[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (let n = 0; n < 100; n++) {
-    const url = freeNode(nodes, VERSION, (n + 0.5) / 100) ?? 'none'
+    const url = freeNode(nodes, { version: VERSION, region: 'north' }, (n + 0.5) / 100) ?? 'none'
     counts[url] = (counts[url] ?? 0) + 1
   }
   return counts
@@ -34,6 +36,7 @@ test.each<[string, Partial<OtherNode>]>([
   ['is full', { full: ['egress'] }],
   ['is silent or drains', { isServing: false }],
   ['has no URL', { url: null }],
+  ['has not reported for half a minute', { ageMs: 30_000 }],
   ['runs an older version', { version: '0.4.1' }],
   ['has a version that is none', { version: 'none' }],
 ])('no client goes to a node that %s', (_, over) => {
@@ -41,7 +44,12 @@ test.each<[string, Partial<OtherNode>]>([
   expect(crowd(node('other', over))).toEqual({ none: 100 })
 })
 
+test('nodes of another region take clients only when none of the own region does', () => {
+  const far = node('far', { region: 'south', mediaPercent: 0 })
+  expect(crowd(far, node('near', { mediaPercent: 84 }))).toEqual({ near: 100 })
+  expect(crowd(far, node('near', { full: ['media'] }))).toEqual({ far: 100 })
+})
+
 test('a newer node takes clients of an older one', () => {
-  for (const version of ['0.4.3', '0.10.0', '1.0.0'])
-    expect(crowd(node('newer', { version }))).toEqual({ newer: 100 })
+  for (const version of ['0.4.3', '0.10.0', '1.0.0']) expect(crowd(node('newer', { version }))).toEqual({ newer: 100 })
 })

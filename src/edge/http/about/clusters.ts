@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
+import { regionsNow } from '../../../commands/nodes/regions.ts'
 import { CLUSTER, DefaultCluster, readDefaultCluster } from '../../../core/clusters.ts'
 import { invalid } from '../../../core/errors.ts'
 import { type PublicAddresses, publicAddresses } from '../../../core/streams/addresses.ts'
@@ -12,39 +13,41 @@ import { requestedAt, type ServerFacts } from './server.ts'
 
 const PATH = '/api/cluster'
 
-/** The clusters of hosted services, of which an installation is one. */
+/** The clusters of hosted services: the regions of this installation, and all of it. */
 export function clusterRoutes(app: FastifyInstance, ctx: Context, facts: () => ServerFacts): void {
-  const clusters = (request: FastifyRequest) => {
+  const clusters = async (request: FastifyRequest) => {
     const where = { accountId: accountOf(request), ...requestedAt(ctx, request) }
-    const addresses = publicAddresses({ ...facts(), ...where })
-    return ok({ defaultCluster: CLUSTER, availableClusters: [clusterAt(addresses)] })
+    const here = publicAddresses({ ...facts(), ...where })
+    const regions = await regionsNow(ctx)
+    const clusterOf = (region: string) => clusterAt(region, region === ctx.region ? here : {})
+    return ok({ defaultCluster: CLUSTER, availableClusters: [clusterAt(CLUSTER, here), ...regions.map(clusterOf)] })
   }
   app.get(
     PATH,
-    document('server', 'The clusters: one, which is this installation', {
+    document('server', 'The clusters: `auto`, which is all of this installation, and each region of its nodes', {
       operationId: 'readClusters',
       data: Clusters,
     }),
-    (request, reply) => sendResult(reply, clusters(request)),
+    async (request, reply) => sendResult(reply, await clusters(request)),
   )
   app.put(
     PATH,
-    document('server', 'Choose the default cluster: there is one, so this changes nothing', {
+    document('server', 'Choose the default cluster: `auto` is the only choice, so this changes nothing', {
       operationId: 'updateDefaultCluster',
       body: DefaultCluster,
       data: Clusters,
     }),
-    (request, reply) => {
+    async (request, reply) => {
       const read = readDefaultCluster(request.body)
-      return read.ok ? sendResult(reply, clusters(request)) : sendFailure(reply, invalid(read.error))
+      return read.ok ? sendResult(reply, await clusters(request)) : sendFailure(reply, invalid(read.error))
     },
   )
 }
 
 /** Clients read every field; what is not known or switched off is empty. */
-const clusterAt = ({ rtmp, srt }: PublicAddresses) => ({
-  id: CLUSTER,
-  name: CLUSTER,
+const clusterAt = (name: string, { rtmp, srt }: Pick<PublicAddresses, 'rtmp' | 'srt'>) => ({
+  id: name,
+  name,
   rtmp: hostOf(rtmp),
   srt: hostOf(srt),
   location: { city: '', region: '', country: '' },
@@ -54,9 +57,12 @@ const clusterAt = ({ rtmp, srt }: PublicAddresses) => ({
 const hostOf = (url: string | undefined): string => (url === undefined ? '' : new URL(url).host)
 
 const ClusterRecord = Type.Object({
-  id: Type.Enum([CLUSTER]),
+  id: Type.String({ description: '`auto`, or the `server.region` of nodes.' }),
   name: Type.String(),
-  rtmp: Type.String({ description: 'Where publishers push to, without a scheme. Empty: RTMP is switched off.' }),
+  rtmp: Type.String({
+    description:
+      'Where publishers push to, without a scheme. Empty: RTMP is switched off, or only nodes of the region know it.',
+  }),
   srt: Type.String({ description: 'The same for SRT.' }),
   location: Type.Object(
     { city: Type.String(), region: Type.String(), country: Type.String() },

@@ -44,6 +44,7 @@ const toRecord = ({ url, startedAtMs, seenAtMs, facts, ...node }: ListedNode) =>
   ...node,
   ...(url === null ? {} : { url }),
   ...(facts === null ? {} : { version: facts.version, cores: facts.cores }),
+  ...(facts === null || facts.region === '' ? {} : { region: facts.region }),
   ...(facts === null ? {} : loadOf(facts)),
   startedOn: new Date(startedAtMs).toISOString(),
   lastSeenOn: new Date(seenAtMs).toISOString(),
@@ -96,6 +97,7 @@ const NodeRecord = Type.Object({
     Type.String({ description: 'Where clients reach it (`server.nodeUrl`); absent: not configured.' }),
   ),
   version: Type.Optional(Type.String({ description: 'Of Sluice; absent: of one that does not report it.' })),
+  region: Type.Optional(Type.String({ description: 'Its `server.region`; absent: it has none.' })),
   cores: Type.Optional(Type.Integer({ minimum: 1, description: 'Processor cores of its machine.' })),
   cpuPercent: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'How busy the cores of its machine were, over 10 seconds.' }),

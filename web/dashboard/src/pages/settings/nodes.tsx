@@ -121,7 +121,8 @@ const COLUMNS: readonly Column<Node>[] = [
     title: text.node,
     cell: (node) => (
       <>
-        <b>{node.url ?? <code>{node.id}</code>}</b> {node.isThis && <span class="tag">{text.thisOne}</span>}
+        <b>{node.url ?? <code>{node.id}</code>}</b> {node.isThis && <span class="tag">{text.thisOne}</span>}{' '}
+        {node.region && <span class="tag">{node.region}</span>}
         <span class="sub only-narrow">{sessions(node)}</span>
       </>
     ),
