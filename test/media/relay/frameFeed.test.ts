@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
 import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
+import type { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import type { Source } from '../../../src/media/relay/forward/source.ts'
 
 describe('frames of another protocol', () => {
@@ -16,6 +17,10 @@ describe('frames of another protocol', () => {
     timeUs: timeMs * 1000,
     decodeTimeUs: timeMs * 1000,
   })
+
+  /** To the millisecond: the offset of the clocks rises by less. */
+  const wallMs = (track: RtpTrack | null | undefined, timestamp: number): number =>
+    Math.round(track?.timeline.wallAt(timestamp) ?? 0)
 
   function feedAt(tracks: readonly TrackInfo[]) {
     const clock = { nowMs: 5000 }
@@ -90,7 +95,7 @@ describe('frames of another protocol', () => {
     expect(audio.track?.last?.index).toBe(1)
     feed.frame(frame('video', 1040, nal(0x41, 30)))
     expect(video.seen.at(-1)).toMatchObject({ timestamp: 93_600, marker: true, isKeyStart: false })
-    expect([video.track?.timeline.wallAt(90_000), audio.track?.timeline.wallAt(49_920)]).toEqual([5000, 5040])
+    expect([wallMs(video.track, 90_000), wallMs(audio.track, 49_920)]).toEqual([5000, 5040])
     expect(video.track?.isAskable).toBe(false)
   })
 
@@ -102,7 +107,45 @@ describe('frames of another protocol', () => {
     feed.frame(frame('video', 1400, nal(0x41, 30)))
     clock.nowMs = 5100
     feed.frame(frame('audio', 1430, Buffer.alloc(50)))
-    expect([video?.timeline.wallAt(90 * 1400), audio?.timeline.wallAt(48 * 1400)]).toEqual([5040, 5040])
+    expect([wallMs(video, 90 * 1400), wallMs(audio, 48 * 1400)]).toEqual([5040, 5040])
+  })
+
+  it('follow a publisher whose clock is slow, and a delay of a minute moves neither time nor lip sync', () => {
+    const { clock, feed, packetsOf } = feedAt([VIDEO, OPUS])
+    const [{ track: video }, { track: audio }] = [packetsOf('video'), packetsOf('audio')]
+    const apart: number[] = []
+    /** A second of the publisher, whose clock is 50 ppm slow. Its frames come up to 20 ms late, and `delayMs` more. */
+    const second = (at: number, delayMs: number): void => {
+      for (const [kind, ms] of [
+        ['video', 0],
+        ['audio', 400],
+      ] as const) {
+        const sentMs = at * 1000 + ms
+        clock.nowMs = 5000 + sentMs + delayMs + ((at * 7) % 3) * 10
+        feed.frame(frame(kind, sentMs * (1 - 50e-6), Buffer.concat([Buffer.from([0, 0, 0, 1, 0x41])]), at === 0))
+      }
+      apart.push(Math.abs((video?.timeline.wallAt(0) ?? 0) - (audio?.timeline.wallAt(0) ?? 0)))
+    }
+    for (let at = 0; at < 3600; at++) second(at, 0)
+    const behindMs = (): number => clock.nowMs - (audio?.timeline.wallAt(audio.last?.timestamp ?? 0) ?? 0)
+    expect(behindMs()).toBeLessThan(21)
+    for (let at = 3600; at < 3660; at++) second(at, 300)
+    expect(behindMs()).toBeGreaterThan(285)
+    expect(Math.max(...apart)).toBeLessThan(1)
+  })
+
+  it('take the time of frames after the publisher has set its clock back', () => {
+    const { clock, feed, packetsOf } = feedAt([OPUS])
+    const { track } = packetsOf('audio')
+    for (const [nowMs, timeMs] of [
+      [5000, 900_000],
+      [5020, 0],
+      [5040, 20],
+    ] as const) {
+      clock.nowMs = nowMs
+      feed.frame(frame('audio', timeMs, Buffer.alloc(5)))
+    }
+    expect(wallMs(track, 48 * 20)).toBe(5040)
   })
 
   it('begin a keyframe with the parameter sets, unless it has its own', () => {

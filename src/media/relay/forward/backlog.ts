@@ -16,7 +16,7 @@ const MOST_HOLD_MS = 3000
 const MAX_HELD = 1200
 const MAX_HELD_BYTES = 20_000_000
 /** A frame that is later than this is no backlog: the publisher's clock was reset. */
-const OTHER_CLOCK_MS = 60_000
+export const OTHER_CLOCK_MS = 60_000
 /** The slowest that a publisher's clock may run against ours, in milliseconds a second. */
 const DRIFT = 0.001
 /** Frames that come at once are this far apart, so that a decoder gets through them at once too. */

@@ -1,5 +1,5 @@
 import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../../frame.ts'
-import { Backlog } from './backlog.ts'
+import { Backlog, OTHER_CLOCK_MS } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
 import { BitrateMeter, type Layer, type Source } from './source.ts'
 import { RtpTrack, type RtpTrackShape } from './rtpTrack.ts'
@@ -14,6 +14,8 @@ const MAX_PAYLOAD = 1180
  */
 const PACED_PACKETS = 60
 const PACED_MS = 1000
+/** The clocks of a publisher and of this machine drift apart by at most this part: what is more is delay. */
+const CLOCK_DRIFT = 200e-6
 
 export interface FrameFeedOptions {
   readonly sessionId: string
@@ -166,11 +168,17 @@ export class FrameFeed implements FrameSink {
 
   /**
    * Audio and video share one clock, `timeUs`. The frame that came soonest after its time sets its offset to ours: the first ones
-   * may have waited, and then viewers would see what is yet to come.
+   * may have waited, and then viewers would see what is yet to come. The offset rises as a slow clock may fall behind, and
+   * so slowly that audio and video, whose latest frames set theirs at different moments, stay in sync.
    */
   #originMs = Number.POSITIVE_INFINITY
+  #originAtMs = 0
   #keepTime(track: RtpTrack, timestamp: number, timeUs: number): void {
-    this.#originMs = Math.min(this.#originMs, this.#options.now() - timeUs / 1000)
+    const nowMs = this.#options.now()
+    const risenMs = this.#originMs + Math.max(0, nowMs - this.#originAtMs) * CLOCK_DRIFT
+    const originMs = nowMs - timeUs / 1000
+    this.#originMs = originMs - risenMs > OTHER_CLOCK_MS ? originMs : Math.min(risenMs, originMs)
+    this.#originAtMs = nowMs
     track.timeline.reported(timestamp, this.#originMs + timeUs / 1000)
   }
 }
