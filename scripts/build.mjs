@@ -2,7 +2,7 @@
 // addons. Afterwards `npm pack` makes a whole package.
 import { at } from './compile.mjs'
 import { buildDashboard } from './build-dashboard.mjs'
-import { buildDocs } from './build-docs.mjs'
+import { buildDocs, compressDocsBest } from './build-docs.mjs'
 import { buildPlayer } from './build-player.mjs'
 import { buildProgram } from './build-program.mjs'
 import { buildForeign, buildNative } from './native.mjs'
@@ -15,6 +15,7 @@ export async function build() {
     import('./build-sign.mjs'),
     import('./build-client.mjs'),
   ])
+  compressDocsBest()
   buildNative()
   buildForeign()
   await buildProgram()

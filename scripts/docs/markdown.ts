@@ -1,6 +1,8 @@
 // Markdown of the documentation as HTML, with the parts of each page that the search knows.
 import { posix } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
+import { requestSamples } from '../../src/edge/http/docs/samples.ts'
+import { requestOfBlock } from './request.ts'
 
 /** A part of a page, from a heading to the next. */
 export interface Section {
@@ -47,9 +49,9 @@ export function renderPage(path: string, text: string, addressOf: AddressOf): Re
       image({ href, text: alternative }: Tokens.Image) {
         return `<img src="${escaped(resolve(href) ?? href)}" alt="${escaped(alternative)}" loading="lazy">`
       },
-      // Both scroll, so the keyboard must reach them.
-      code: ({ text: code }: Tokens.Code) => `<pre tabindex="0"><code>${escaped(code)}\n</code></pre>\n`,
+      code: ({ text: code, lang = '' }: Tokens.Code) => (/^http\b/.test(lang) ? samplesBlock(code) : codeBlock(code)),
       table(token: Tokens.Table) {
+        // It scrolls, so the keyboard must reach it.
         return `<div class="wide" tabindex="0">${tableOf(token, (cell) => this.parser.parseInline(cell.tokens))}</div>\n`
       },
     },
@@ -58,6 +60,18 @@ export function renderPage(path: string, text: string, addressOf: AddressOf): Re
   const html = marked.parser(tokens)
   const sections = sectionsOf(tokens)
   return { title: sections[0]?.heading ?? path, html, sections, files }
+}
+
+/** It scrolls, so the keyboard must reach it. */
+const codeBlock = (code: string, attributes = ''): string =>
+  `<pre tabindex="0"${attributes}><code>${escaped(code)}\n</code></pre>\n`
+
+/** The request of a block in each language. Without scripts only the first is shown. */
+function samplesBlock(request: string): string {
+  const blocks = requestSamples(requestOfBlock(request)).map(({ language, code }, at) =>
+    codeBlock(code, ` data-language="${language}"${at === 0 ? '' : ' hidden'}`),
+  )
+  return `<div class="samples">\n${blocks.join('')}</div>\n`
 }
 
 /** A table without headings has no head: its first row is empty in Markdown. */

@@ -54,6 +54,23 @@ test.each([
   expect(dashboard.complaints).toEqual([])
 })
 
+test('requests are in the language that was chosen last, on every page, and the dashboard keeps its own language', async () => {
+  const page = await open('guides/tokens.html')
+  const shown = () => page.locator('.samples pre:visible')
+  const samples = await page.locator('.samples').count()
+  expect([samples > 10, await shown().count()]).toEqual([true, samples])
+  expect(await shown().first().textContent()).toMatch(/^curl -X POST /)
+  await page.getByRole('button', { name: 'Python' }).last().click()
+  await expect.poll(() => shown().count()).toBe(samples)
+  expect(await shown().first().textContent()).toContain('urlopen(request)')
+  await page.goto(`${dashboard.server.url}/docs/guides/srt.html`)
+  expect(await shown().first().textContent()).toContain('urlopen(request)')
+  expect(await page.getByRole('button', { name: 'Python' }).first().getAttribute('aria-pressed')).toBe('true')
+  await page.goto(`${dashboard.server.url}/api/docs/createPublishToken`)
+  await page.getByRole('button', { name: 'Python', pressed: true }).waitFor()
+  expect(await page.evaluate("localStorage.getItem('sluice-language')")).toBeNull()
+})
+
 test('the head of a page of the dashboard leads to the page of the documentation about it', async () => {
   const page = await dashboard.open('/webhooks')
   onTestFinished(() => page.close())

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { type ApiDocument, type Operation, readDocument } from '../../src/edge/h
 import { answerExample, bodyExample, parameterExample } from '../../src/edge/http/docs/example.ts'
 import { SAMPLE_SERVER, samplesOf } from '../../src/edge/http/docs/samples.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { installedPrograms, isInstalled } from '../support/samplePrograms.ts'
 
 const documentOf = (name: string): ApiDocument =>
   readDocument(JSON.parse(readFileSync(new URL(`../../api/${name}.openapi.json`, import.meta.url), 'utf8')))
@@ -17,7 +18,6 @@ const DOCUMENTS = [documentOf('tokens'), documentOf('channels')]
 const OPERATIONS = DOCUMENTS.flatMap((document) => document.operations.map((operation) => ({ operation, document })))
 
 const LANGUAGES = ['curl', 'JavaScript', 'Python', 'Go', 'PHP']
-const has = (program: string, flag = '--version'): boolean => spawnSync(program, [flag]).error === undefined
 
 let client: ChannelsClient
 let base: string
@@ -162,7 +162,7 @@ function written(language: string, extension: string): string[] {
 const run = promisify(execFile)
 
 describe('the samples', () => {
-  if (has('bash'))
+  if (isInstalled('bash'))
     it('in curl are commands of a shell', async () => {
       const all = written('curl', 'sh').map((file) => `{ ${readFileSync(file, 'utf8')} }`)
       const file = join(folder, 'all.sh')
@@ -174,7 +174,7 @@ describe('the samples', () => {
     for (const file of written('JavaScript', 'mjs')) expect(() => parseAst(readFileSync(file, 'utf8'))).not.toThrow()
   })
 
-  if (has('python3'))
+  if (isInstalled('python3'))
     it('in Python compile', async () => {
       await run('python3', [
         '-c',
@@ -183,31 +183,24 @@ describe('the samples', () => {
       ])
     })
 
-  if (has('gofmt', '-h'))
+  if (isInstalled('gofmt', '-h'))
     it('in Go have the layout of gofmt', async () => {
       expect((await run('gofmt', ['-l', ...written('Go', 'go')])).stdout).toBe('')
     })
 
-  if (has('php'))
+  if (isInstalled('php'))
     it('in PHP have no error of syntax', async () => {
       for (const file of written('PHP', 'php')) await run('php', ['-l', file])
     })
 
-  /** Programs, and the arguments before the file of a sample. */
-  const PROGRAMS = [
-    ['curl', 'sh', 'bash', 'curl'],
-    ['JavaScript', 'mjs', process.execPath, process.execPath],
-    ['Python', 'py', 'python3', 'python3'],
-    ['PHP', 'php', 'php', 'php'],
-  ] as const
-  it.each(PROGRAMS.filter(([, , , needed]) => has(needed)))(
-    'in %s create and list a token and a channel',
-    async (language, extension, program) => {
+  it.each(installedPrograms())(
+    'in $language create and list a token and a channel',
+    async ({ language, extension, argv: [program, ...args] }) => {
       for (const id of ['createPublishToken', 'listPublishTokens', 'createChannel', 'listChannels']) {
         const { operation, document } = OPERATIONS.find((each) => each.operation.id === id)!
         const file = join(folder, `${id}.${extension}`)
         writeFileSync(file, codeOf(operation, document, language))
-        const { stdout } = await run(program, [file], { env: { ...process.env, ...secrets() } })
+        const { stdout } = await run(program, [...args, file], { env: { ...process.env, ...secrets() } })
         expect([id, stdout]).toEqual([id, expect.stringMatching(/Studio 1|Main stage/)])
       }
     },

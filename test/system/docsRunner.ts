@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { requestOfBlock } from '../../scripts/docs/request.ts'
 import { type Block, blocksOf, type Page } from '../support/markdown.ts'
 import { command, serve, type Served } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { type BuiltProgram, builtProgram } from '../support/program.ts'
+import { installedPrograms, SampleGate } from '../support/samplePrograms.ts'
 import { pace, until } from '../support/until.ts'
 
 /** For how long steps are repeated until they succeed, from the start of a background command, in milliseconds. */
@@ -104,7 +107,8 @@ export function stepsOf(page: Page): Step[] {
 /** Runs the commands of a page in their order; variables go on from one to the next. */
 export async function runPage(page: Page, server: DocsServer): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-page-'))
-  const run = new PageRun(server, folder)
+  const gate = await SampleGate.open()
+  const run = new PageRun(server, gate, folder)
   try {
     for (const step of stepsOf(page)) {
       await run.step(step).catch((error: Error) => {
@@ -113,27 +117,34 @@ export async function runPage(page: Page, server: DocsServer): Promise<void> {
     }
   } finally {
     await run.close()
+    await gate.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
+/** They take turns, over all pages. */
+const samplePrograms = installedPrograms()
+let sentRequests = 0
+
 class PageRun {
   readonly #server: DocsServer
+  readonly #gate: SampleGate
   readonly #folder: string
   readonly #background: ChildProcess[] = []
   #env: Environment
   /** Until when a step that fails is repeated, because it may have to wait for a background command. */
   #repeatUntil = 0
 
-  constructor(server: DocsServer, folder: string) {
+  constructor(server: DocsServer, gate: SampleGate, folder: string) {
     this.#server = server
+    this.#gate = gate
     this.#folder = folder
     this.#env = server.env
   }
 
   async step({ block, stated }: Step): Promise<void> {
-    if (block.note === 'background') {
-      this.#startBackground(block)
+    if (block.note.startsWith('background')) {
+      await this.#startBackground(block)
       this.#repeatUntil = Date.now() + TIMEOUT_MS
       return
     }
@@ -166,11 +177,14 @@ class PageRun {
     return { output, failed: status === 0 ? null : `ended with ${status}: ${complaints}` }
   }
 
-  #startBackground(block: Block): void {
+  /** The note may name a port, on which the command listens before the next step. */
+  async #startBackground(block: Block): Promise<void> {
     const child = this.#spawn(`exec ${this.#server.here(block.code)}`)
     child.stdout?.resume()
     child.stderr?.resume()
     this.#background.push(child)
+    const [, port] = block.note.match(/^background port (\d+)$/) ?? []
+    if (port !== undefined) await until(() => accepts(this.#server.here(`localhost:${port}`)))
   }
 
   #spawn(script: string): ChildProcess {
@@ -183,23 +197,16 @@ class PageRun {
     })
   }
 
-  /** `POST /path`, an empty line and a body; the note is the expected status, else any of 2xx. */
-  async #request(block: Block): Promise<{ output: string; failed: string | null }> {
-    const text = block.code.replaceAll(/\$(\w+)/g, (whole, name: string) => this.#env[name] ?? whole)
-    const [, method = '', path = '', body = ''] = text.match(/^([A-Z]+) (\S+)\n(?:\n([\s\S]*))?/) ?? []
-    const response = await fetch(this.#server.here(`http://localhost:8080${path}`), {
-      method,
-      headers: {
-        Authorization: path.startsWith('/v2/')
-          ? `Basic ${Buffer.from(this.#env['CREDENTIAL'] ?? '').toString('base64')}`
-          : `Bearer ${this.#env['SECRET']}`,
-        ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === '' ? {} : { body }),
-    })
-    const output = await response.text()
-    const isExpected = block.note === '' ? response.ok : String(response.status) === block.note
-    return { output, failed: isExpected ? null : `answered ${response.status}` }
+  /** Sends a request with the next program of the machine; the note is the expected status, else any of 2xx. */
+  async #request({ code, note }: Block): Promise<{ output: string; failed: string | null }> {
+    const program = samplePrograms[sentRequests++ % samplePrograms.length]!
+    const to = this.#server.here('http://localhost:8080')
+    const { status, body } = await this.#gate.send(requestOfBlock(code), program, this.#env, to)
+    const isExpected = /^\d+$/.test(note) ? String(status) === note : status >= 200 && status < 300
+    if (!isExpected) return { output: body, failed: `${program.language}: answered ${status}` }
+    const [, name, field] = note.match(/^saves (\w+)=(\w+)$/) ?? []
+    if (name !== undefined && field !== undefined) this.#env = { ...this.#env, [name]: savedField(body, field) }
+    return { output: body, failed: null }
   }
 
   async close(): Promise<void> {
@@ -221,6 +228,22 @@ class PageRun {
     return data.length === 0
   }
 }
+
+/** True when something listens at `host:port`. */
+async function accepts(address: string): Promise<boolean> {
+  const [host = '', port] = address.split(':')
+  const socket = connect({ host, port: Number(port) })
+  const isOpen = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return isOpen
+}
+
+/** A field of `data` in an answer, as a reader would note it. */
+const savedField = (body: string, field: string): string =>
+  String((JSON.parse(body) as { data: Record<string, unknown> }).data[field])
 
 function stopGroup(child: ChildProcess): void {
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')

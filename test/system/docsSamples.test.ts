@@ -3,7 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SAMPLE_SERVER } from '../../src/edge/http/docs/samples.ts'
+import { requestOfBlock } from '../../scripts/docs/request.ts'
 import { blocksOf, readPages } from '../support/markdown.ts'
+import { installedPrograms, isInstalled, SampleGate } from '../support/samplePrograms.ts'
 
 /** The samples of the documentation for other programs, which those programs read here if they are installed. */
 
@@ -19,8 +22,6 @@ const samplesIn = (language: string): Sample[] =>
       .filter((block) => block.language === language)
       .map(({ code, line }) => ({ at: `${path}:${line}`, code })),
   )
-
-const isInstalled = (program: string, flag: string): boolean => spawnSync(program, [flag]).status === 0
 
 let dir: string
 beforeAll(() => {
@@ -120,5 +121,38 @@ describe('a configuration of nginx', () => {
     }
     const [http] = samples.filter((sample) => !isStream(sample))
     expect(verdict({ at: '', code: (http?.code ?? '').replace('proxy_pass', 'proxy_past') })).toContain('"proxy_past"')
+  })
+})
+
+describe('a request of a page', () => {
+  const requests = samplesIn('http').map(({ at, code }) => ({ at, request: requestOfBlock(code) }))
+  const variables = { SECRET: 'secret', CREDENTIAL: 'key:secret', JWT: 'a.b.c', TOKEN_ID: '7', PARENT_ID: '8' }
+
+  test('is sent alike by its sample in each language whose program is installed', async () => {
+    const programs = installedPrograms()
+    expect(programs.map(({ language }) => language)).toEqual(expect.arrayContaining(['curl', 'JavaScript', 'Python']))
+    const gate = await SampleGate.open()
+    for (const { at, request } of requests) {
+      const env = { ...process.env, ...variables }
+      const sent = await Promise.all(programs.map((program) => gate.send(request, program, env, null)))
+      const isBasic = request.url.includes('/v2/')
+      const authorization = isBasic ? `Basic ${btoa(variables.CREDENTIAL)}` : `Bearer ${variables.SECRET}`
+      const filled = (text: string) =>
+        text.replaceAll(/\$(\w+)/g, (_all, name: keyof typeof variables) => variables[name])
+      const expected = {
+        method: request.method,
+        url: filled(request.url.slice(SAMPLE_SERVER.length)),
+        authorization,
+        type: request.json === null ? '' : 'application/json',
+        json: request.json === null ? null : JSON.parse(filled(request.json)),
+      }
+      for (const each of sent) expect([at, each.request]).toEqual([at, expected])
+    }
+    await gate.close()
+  })
+
+  test('that is none stops the build of the pages', () => {
+    expect(() => requestOfBlock('FETCH /api/streams')).toThrow('not a request')
+    expect(() => requestOfBlock('POST /api/streams\n\n{"a": }')).toThrow()
   })
 })

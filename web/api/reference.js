@@ -1,6 +1,6 @@
 // The API reference: finds operations, shows the samples of one language, and sends requests of its form.
 
-const LANGUAGE = 'sluice-language'
+const LANGUAGE = 'sluice-sample-language'
 const TIMEOUT_MS = 30_000
 
 /** More of an answer is not shown. */

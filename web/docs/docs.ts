@@ -1,4 +1,5 @@
-// The search of the documentation: it loads what it knows when the field is first used, from the same folder.
+// The search of the documentation, which loads what it knows when the field is first used, from the same folder; and the
+// languages of samples.
 import { Finder, type Found, type Known } from './find.ts'
 
 const root = new URL(document.body.dataset['root'] ?? './', location.href)
@@ -51,6 +52,43 @@ function listOf(found: readonly Found[]): HTMLElement {
   }
   return items
 }
+
+/** The API reference remembers it under this name too (web/api/reference.js). */
+const LANGUAGE = 'sluice-sample-language'
+
+/** Above each sample a row of its languages. A choice holds for all samples, here and in the API reference. */
+function offerLanguages(groups: readonly HTMLElement[]): void {
+  const blocks = groups.flatMap((group) => [...group.querySelectorAll<HTMLElement>('[data-language]')])
+  const languages = [...new Set(blocks.map(languageOf))]
+  const buttons = groups.flatMap((group) => {
+    const row = document.createElement('div')
+    row.className = 'languages'
+    row.append(...languages.map((language) => languageButton(language, choose)))
+    group.prepend(row)
+    return [...row.querySelectorAll('button')]
+  })
+  function choose(chosen: string): void {
+    localStorage.setItem(LANGUAGE, chosen)
+    for (const button of buttons) button.setAttribute('aria-pressed', String(button.textContent === chosen))
+    for (const block of blocks) block.hidden = languageOf(block) !== chosen
+  }
+  const [first = ''] = languages
+  const chosen = localStorage.getItem(LANGUAGE) ?? first
+  choose(languages.includes(chosen) ? chosen : first)
+}
+
+const languageOf = ({ dataset }: HTMLElement): string => dataset['language'] ?? ''
+
+function languageButton(language: string, choose: (language: string) => void): HTMLButtonElement {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = language
+  button.addEventListener('click', () => choose(language))
+  return button
+}
+
+const samples = [...document.querySelectorAll<HTMLElement>('.samples')]
+if (samples.length > 0) offerLanguages(samples)
 
 field.addEventListener('focus', () => void (finder ??= load()))
 field.addEventListener('input', () => void search())

@@ -4,8 +4,8 @@ import { bodyExample, parameterExample, placeholder } from './example.ts'
 /** Pages and programs replace it by the address of their server. */
 export const SAMPLE_SERVER = 'http://localhost:8080'
 
-/** A request of an operation, as a client sends it. */
-interface SampleRequest {
+/** A request as a client sends it. In its URL and in whole strings of its body `$NAME` is an environment variable. */
+export interface SampleRequest {
   readonly method: string
   readonly url: string
   readonly isBasic: boolean
@@ -20,9 +20,11 @@ interface CodeSample {
   readonly code: string
 }
 
+export const samplesOf = (operation: Operation, document: ApiDocument): readonly CodeSample[] =>
+  requestSamples(requestOf(operation, document))
+
 /** The same request in each language, with nothing but what comes with it. */
-export function samplesOf(operation: Operation, document: ApiDocument): readonly CodeSample[] {
-  const request = requestOf(operation, document)
+export function requestSamples(request: SampleRequest): readonly CodeSample[] {
   return [
     { language: 'curl', code: curl(request) },
     { language: 'JavaScript', code: javascript(request) },
@@ -60,10 +62,26 @@ function samplePath({ path, parameters }: Operation): string {
 const encode = (value: unknown): string =>
   encodeURIComponent(String(value)).replaceAll('%2F', '/').replaceAll('%3A', ':')
 
+const VARIABLES = /\$([A-Z][A-Z_]*)/g
+const hasVariable = (text: string): boolean => text.search(VARIABLES) >= 0
+
+/** A text in which each variable is replaced by what a language writes between two parts of a string. */
+const withVariables = (text: string, between: (name: string) => string): string =>
+  text.replaceAll(VARIABLES, (_all, name: string) => between(name))
+
+/** JSON in which each string that is a variable is replaced by an expression. */
+const withExpressions = (json: string, expression: (name: string) => string): string =>
+  json.replaceAll(/"\$([A-Z][A-Z_]*)"/g, (_all, name: string) => expression(name))
+
+/** Without the empty string that follows a variable at the end. */
+const withoutEmpty = (code: string, empty: string): string =>
+  code.endsWith(empty) ? code.slice(0, -empty.length) : code
+
 function curl({ method, url, isBasic, json, fileType }: SampleRequest): string {
-  const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+  const quoted = (text: string): string =>
+    `'${withVariables(text.replaceAll("'", String.raw`'\''`), (name) => `'"$${name}"'`)}'`
   const lines = [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(url)}`,
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${hasVariable(url) ? `"${url}"` : quoted(url)}`,
     isBasic ? '-u "$CREDENTIAL"' : '-H "Authorization: Bearer $SECRET"',
     ...(json === null ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(json)}`]),
     ...(fileType === null ? [] : [`-H 'Content-Type: ${fileType}'`, '--data-binary @file']),
@@ -75,10 +93,13 @@ function javascript({ method, url, isBasic, json, fileType }: SampleRequest): st
   const authorization = isBasic ? '`Basic ${btoa(process.env.CREDENTIAL)}`' : '`Bearer ${process.env.SECRET}`'
   const type = json === null ? fileType : 'application/json'
   const headers = [`Authorization: ${authorization}`, ...(type === null ? [] : [`'Content-Type': '${type}'`])]
-  const body = json === null ? "await readFile('file')" : `JSON.stringify(${indented(json, '  ')})`
+  const environment = (name: string): string => `process.env.${name}`
+  const address = hasVariable(url) ? `\`${withVariables(url, (name) => `\${${environment(name)}}`)}\`` : `'${url}'`
+  const body =
+    json === null ? "await readFile('file')" : `JSON.stringify(${withExpressions(indented(json, '  '), environment)})`
   return [
     ...(fileType === null ? [] : ["import { readFile } from 'node:fs/promises'", '']),
-    `const response = await fetch('${url}', {`,
+    `const response = await fetch(${address}, {`,
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     `  headers: { ${headers.join(', ')} },`,
     ...(type === null ? [] : [`  body: ${body},`]),
@@ -89,7 +110,8 @@ function javascript({ method, url, isBasic, json, fileType }: SampleRequest): st
 
 function python({ method, url, isBasic, json, fileType }: SampleRequest): string {
   const type = json === null ? fileType : 'application/json'
-  const data = json === null ? 'open("file", "rb").read()' : `json.dumps(${indented(pythonic(json), '    ')}).encode()`
+  const value = withExpressions(indented(pythonic(json ?? ''), '    '), (name) => `os.environ["${name}"]`)
+  const data = json === null ? 'open("file", "rb").read()' : `json.dumps(${value}).encode()`
   return [
     ...(isBasic ? ['import base64'] : []),
     ...(json === null ? [] : ['import json']),
@@ -98,7 +120,7 @@ function python({ method, url, isBasic, json, fileType }: SampleRequest): string
     '',
     ...(isBasic ? ['credential = base64.b64encode(os.environ["CREDENTIAL"].encode()).decode()'] : []),
     'request = Request(',
-    `    "${url}",`,
+    `    ${hasVariable(url) ? 'f' : ''}"${withVariables(url, (name) => `{os.environ['${name}']}`)}",`,
     `    method="${method}",`,
     '    headers={',
     `        "Authorization": ${isBasic ? 'f"Basic {credential}"' : `f"Bearer {os.environ['SECRET']}"`},`,
@@ -120,7 +142,9 @@ const PYTHON: Readonly<Record<string, string>> = { true: 'True', false: 'False',
 function go({ method, url, isBasic, json, fileType }: SampleRequest): string {
   const type = json === null ? fileType : 'application/json'
   const imports = ['fmt', 'io', 'net/http', 'os', ...(json === null && !isBasic ? [] : ['strings'])]
-  const body = json === null ? (fileType === null ? 'nil' : 'file') : `strings.NewReader(\`${goRaw(json)}\`)`
+  const raw = withVariables(goRaw(json ?? ''), (name) => `\`+os.Getenv("${name}")+\``)
+  const body = json === null ? (fileType === null ? 'nil' : 'file') : `strings.NewReader(\`${raw}\`)`
+  const address = withoutEmpty(`"${withVariables(url, (name) => `"+os.Getenv("${name}")+"`)}"`, '+""')
   return [
     'package main',
     '',
@@ -130,7 +154,7 @@ function go({ method, url, isBasic, json, fileType }: SampleRequest): string {
     '',
     'func main() {',
     ...(fileType === null ? [] : ['\tfile, err := os.Open("file")', ...GO_CHECK]),
-    `\trequest, err := http.NewRequest("${method}", "${url}", ${body})`,
+    `\trequest, err := http.NewRequest("${method}", ${address}, ${body})`,
     ...GO_CHECK,
     ...(isBasic
       ? ['\tkey, secret, _ := strings.Cut(os.Getenv("CREDENTIAL"), ":")', '\trequest.SetBasicAuth(key, secret)']
@@ -156,9 +180,16 @@ function php({ method, url, isBasic, json, fileType }: SampleRequest): string {
   const authorization = isBasic
     ? "'Authorization: Basic ' . base64_encode(getenv('CREDENTIAL'))"
     : "'Authorization: Bearer ' . getenv('SECRET')"
+  const variables = [...new Set((json ?? '').match(VARIABLES))]
+  const values = variables.map((name) => `'${name}' => getenv('${name.slice(1)}')`)
+  const text =
+    values.length === 0
+      ? ["$json = <<<'JSON'", json, 'JSON;']
+      : ["$json = strtr(<<<'JSON'", json, `JSON, [${values.join(', ')}]);`]
+  const address = withoutEmpty(`'${withVariables(url, (name) => `' . getenv('${name}') . '`)}'`, " . ''")
   return [
     '<?php',
-    ...(json === null ? [] : ["$json = <<<'JSON'", json, 'JSON;']),
+    ...(json === null ? [] : text),
     '$context = stream_context_create([',
     "    'http' => [",
     `        'method' => '${method}',`,
@@ -171,7 +202,7 @@ function php({ method, url, isBasic, json, fileType }: SampleRequest): string {
     "        'ignore_errors' => true,",
     '    ],',
     ']);',
-    `echo file_get_contents('${url}', false, $context), "\\n";`,
+    `echo file_get_contents(${address}, false, $context), "\\n";`,
   ].join('\n')
 }
 
