@@ -8,7 +8,8 @@ import { browserOf } from '../support/dashboard.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish, view } from '../support/testNode.ts'
 
-const JPEG = Buffer.from('ffd8ffe000104a464946', 'hex')
+/** Of 320 by 180 pixels: the header of its frame comes behind two other segments. */
+const JPEG = Buffer.from('ffd8ffe000044a46ffffdb00031fffc0000b0800b40140010111', 'hex')
 
 let sluice: RunningApp
 beforeAll(async () => {
@@ -265,7 +266,14 @@ it('is in the preview of a link to an open stream on the air, and in that of no 
     const { session } = await publish(at(), { presented: token, streamName })
     expect(await previewed(streamName)).toBe(undefined)
     await captureThumbnail(at().ctx, feedOf(streamName), JPEG)
+    const link = `${sluice.base}/watch/${sluice.accountId}/${streamName}`
+    const oembed = async (more = '') =>
+      (await (await fetch(`${sluice.base}/oembed?url=${encodeURIComponent(link)}${more}`)).json()) as object
     const expected = `${sluice.base}/hls/${sluice.accountId}/${streamName}/thumbnail.jpeg`
+    const sized = { thumbnail_url: expected, thumbnail_width: 320, thumbnail_height: 180 }
+    if (subscribeRequiresAuth) expect(await oembed()).not.toHaveProperty('thumbnail_url')
+    else expect(await oembed('&maxwidth=320')).toMatchObject(sized)
+    expect(await oembed('&maxwidth=319')).not.toHaveProperty('thumbnail_url')
     expect(await previewed(streamName)).toBe(subscribeRequiresAuth ? undefined : expected)
     if (!subscribeRequiresAuth) expect(Buffer.from(await (await fetch(expected)).arrayBuffer())).toEqual(JPEG)
     await closeSession(at().ctx, session.id, 'left')

@@ -39,9 +39,14 @@ const SDP = { 'content-type': 'application/sdp' }
 const post = (url: string, headers: Record<string, string> = {}) =>
   fetch(url, { method: 'POST', redirect: 'manual', headers: { ...SDP, ...headers }, body: 'v=0\r\n' })
 
-/** A secured stream on the air at a node, known to all nodes. */
-async function broadcast(at: RunningApp, media: ScriptedEngine, streamName: string): Promise<void> {
-  const { token } = await makeToken(at, 'publish', { streams: [{ streamName }], subscribeRequiresAuth: true })
+/** A stream on the air at a node, known to all nodes. */
+async function broadcast(
+  at: RunningApp,
+  media: ScriptedEngine,
+  streamName: string,
+  subscribeRequiresAuth = true,
+): Promise<void> {
+  const { token } = await makeToken(at, 'publish', { streams: [{ streamName }], subscribeRequiresAuth })
   const answer = await post(`${at.base}/api/whip/${streamName}`, { authorization: `Bearer ${token}` })
   expect(answer.status).toBe(201)
   const sessionId = media.asked.at(-1)?.sessionId ?? ''
@@ -49,6 +54,30 @@ async function broadcast(at: RunningApp, media: ScriptedEngine, streamName: stri
   const isKnown = ({ app, accountId }: RunningApp) => app.ctx.streamsOnAir(accountId, streamName) !== undefined
   await until(() => [owner, other].every(isKnown))
 }
+
+test('a node shows the picture of an open stream of another one where links are shared, and none of a secured one', async () => {
+  // 320 by 180 pixels.
+  const jpeg = Buffer.from('ffd8ffc0000b0800b40140010111', 'hex')
+  for (const [streamName, isSecured] of [
+    ['shared', false],
+    ['private', true],
+  ] as const) {
+    await broadcast(owner, engine, streamName, isSecured)
+    const feed = owner.app.ctx.sessions.feed(owner.accountId, streamName, null) ?? expect.fail()
+    await captureThumbnail(owner.app.ctx, feed, jpeg)
+    const link = `${other.base}/watch/${owner.accountId}/${streamName}`
+    const oembed = async () =>
+      (await (await fetch(`${other.base}/oembed?url=${encodeURIComponent(link)}`)).json()) as object
+    const thumbnail = `${other.base}/hls/${owner.accountId}/${streamName}/thumbnail.jpeg`
+    if (isSecured) expect(await oembed()).not.toHaveProperty('thumbnail_url')
+    else {
+      await eventually(async () =>
+        expect(await oembed()).toMatchObject({ thumbnail_url: thumbnail, thumbnail_width: 320 }),
+      )
+      expect(Buffer.from(await (await fetch(thumbnail)).arrayBuffer())).toEqual(jpeg)
+    }
+  }
+})
 
 const whep = (at: RunningApp, streamName: string) => `${at.base}/api/whep/${owner.accountId}/${streamName}`
 

@@ -33,7 +33,9 @@ import { documentPages } from './docs/documents.ts'
 import { apiPages } from './docs/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
-import { HLS_CHECK, HLS_MEDIA } from './hls/parts.ts'
+import { HLS_CHECK, HLS_MEDIA, type SharedHls } from './hls/parts.ts'
+import { sharedHls } from './hls/routes.ts'
+import { thumbnailAtNode } from './hls/thumbnail.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { type FastPath, type FastPathOptions, KEEP_ALIVE_MS } from './fastPath.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
@@ -162,11 +164,12 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   operationRoutes(app, ctx, metrics, { ...options, peerOf })
   linkRoutes(app, ctx, peerOf)
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
-  pageRoutes(app, ctx, options, peerOf)
+  const shared = options.hls ? sharedHls(ctx, options.hls) : null
+  pageRoutes(app, ctx, options, { peerOf, shared })
   if (options.recordings) await recordingLinkRoutes(app, ctx, options.recordings)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) {
-    const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions })
+  if (options.hls && shared) {
+    const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }, shared)
     fastPaths.push(paths.ofNode)
     watched = watch(app, options, { clock: ctx.clock, connections, path: unless(isEnding, paths.ofAddon) })
   }
@@ -264,12 +267,22 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
 }
 
 /** Pages for people, and the player that pages of others load. */
-function pageRoutes(app: FastifyInstance, ctx: Context, options: ServerOptions, peerOf: PeerOf): void {
+function pageRoutes(
+  app: FastifyInstance,
+  ctx: Context,
+  options: ServerOptions,
+  { peerOf, shared }: { readonly peerOf: PeerOf; readonly shared: SharedHls | null },
+): void {
   const { demo, webRtc, https, facts } = options
   const hasNodes = Boolean(webRtc?.nodeUrl)
   if (demo) demoRoutes(app, hasNodes)
   documentPages(app)
-  playerRoutes(app, ctx, { peerOf, hasNodes, facts })
+  playerRoutes(app, ctx, {
+    peerOf,
+    hasNodes,
+    facts,
+    thumbnailAt: async (nodeUrl, stream) => shared && thumbnailAtNode(shared, { ...stream, sourceId: null }, nodeUrl),
+  })
   trustRoutes(app, https?.authority ?? null)
 }
 

@@ -6,8 +6,8 @@ import type { PlaybackOptions, PlaybackParts } from './channels/playback.ts'
 import { playbackRoutes } from './channels/playbackRoutes.ts'
 import type { FastPathOptions } from './fastPath.ts'
 import type { HlsFastPaths } from './hls/fastPath.ts'
-import type { HlsRouteOptions } from './hls/parts.ts'
-import { hlsRoutes, sharedHls } from './hls/routes.ts'
+import type { HlsRouteOptions, SharedHls } from './hls/parts.ts'
+import { hlsRoutes } from './hls/routes.ts'
 import type { PeerOf } from './peer.ts'
 
 export interface ViewingOptions extends HlsRouteOptions {
@@ -20,8 +20,8 @@ export async function viewingRoutes(
   ctx: Context,
   peerOf: PeerOf,
   options: ViewingOptions & FastPathOptions,
+  shared: SharedHls,
 ): Promise<HlsFastPaths> {
-  const shared = sharedHls(ctx, options)
   const parts: PlaybackParts = { ...options.playback, ...shared, ctx, peerOf, viewers: new GrantViewers() }
   await playbackRoutes(app, parts)
   return hlsRoutes(app, ctx, peerOf, { ...options, ...shared, distributions: new DistributionAdmissions(parts) })

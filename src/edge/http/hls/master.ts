@@ -120,9 +120,12 @@ export async function remoteMaster(
   return ok({ stream, with: (ticket) => text.replaceAll(`~${own}/`, `~${ticket}/`) })
 }
 
+/** What requests to other nodes need. */
+export type NodeParts = Pick<HlsParts, 'remote' | 'tickets'>
+
 /** Fetches the master playlist, or what is beside it, from the node that has the feed. Null: it did not answer. */
 export function askNode(
-  { remote, tickets }: HlsParts,
+  { remote, tickets }: NodeParts,
   source: StreamSource,
   nodeUrl: string,
   file: 'index.m3u8' | 'thumbnail.jpeg',

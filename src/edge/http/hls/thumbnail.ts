@@ -7,7 +7,7 @@ import { type TaggedThumbnail, thumbnailForViewer, thumbnailOf } from '../../../
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
 import { refuseHls } from './answering.ts'
-import { askNode, isForNode, type MasterRequest, requestedSource } from './master.ts'
+import { askNode, isForNode, type MasterRequest, type NodeParts, requestedSource } from './master.ts'
 import { NO_TICKET, requestOfTicket } from './opening.ts'
 import { type HlsParts, requestOriginOf } from './parts.ts'
 import { AWAY } from './sending.ts'
@@ -111,7 +111,13 @@ const jpegOf = ({ image, etag }: TaggedThumbnail): Jpeg => ({
   etag,
 })
 
-async function remoteJpeg(parts: HlsParts, source: StreamSource, nodeUrl: string): Promise<Result<Jpeg, HttpRefusal>> {
+/** The thumbnail of a stream at another node; null: none, or the node does not answer. */
+export async function thumbnailAtNode(parts: NodeParts, source: StreamSource, nodeUrl: string): Promise<Buffer | null> {
+  const jpeg = await remoteJpeg(parts, source, nodeUrl)
+  return jpeg.ok ? jpeg.value.bytes : null
+}
+
+async function remoteJpeg(parts: NodeParts, source: StreamSource, nodeUrl: string): Promise<Result<Jpeg, HttpRefusal>> {
   const answer = await askNode(parts, source, nodeUrl, 'thumbnail.jpeg')
   if (answer?.status === 404) return err({ status: 404, text: answer.body.toString() })
   if (answer?.status !== 200) return err(AWAY)

@@ -1,3 +1,4 @@
+import type { ImageSize } from '../../../base/jpegSize.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
 import { html } from '../docs/html.ts'
@@ -14,8 +15,10 @@ const WIDTH = { default: 640, min: 200, max: 1920 }
 interface OembedQuery {
   readonly accountId: string
   readonly streamName: string
+  /** Pixels; infinite: the site takes any. */
+  readonly most: ImageSize
   /** Pixels, 16:9. Null: the player does not fit. */
-  readonly size: { readonly width: number; readonly height: number } | null
+  readonly size: ImageSize | null
 }
 
 /** 404: no link to a stream of this server. 501: a format other than JSON. */
@@ -31,13 +34,18 @@ export function readOembed(query: Given, base: string): Result<OembedQuery, Oemb
   const { url, format = 'json' } = query
   if (typeof url !== 'string') return refuse(400, 'Bad request: url is required, once')
   if (format !== 'json') return refuse(501, 'Not implemented: only the format json')
-  const [most, tallest] = [boundOf(query['maxwidth']), boundOf(query['maxheight'])]
-  if (most === undefined || tallest === undefined)
+  const [width, height] = [boundOf(query['maxwidth']), boundOf(query['maxheight'])]
+  if (width === undefined || height === undefined)
     return refuse(400, 'Bad request: maxwidth and maxheight must be whole numbers of pixels')
   const stream = streamAt(url, base)
   if (stream === null) return refuse(404, `Not found: url is no link to a stream at ${base}/watch/`)
-  const width = Math.floor(Math.min(most ?? WIDTH.default, ((tallest ?? WIDTH.max) * 16) / 9, WIDTH.max))
-  return ok({ ...stream, size: width < WIDTH.min ? null : { width, height: Math.floor((width * 9) / 16) } })
+  const most = { width: width ?? Number.POSITIVE_INFINITY, height: height ?? Number.POSITIVE_INFINITY }
+  return ok({ ...stream, most, size: playerSize(width ?? WIDTH.default, most.height) })
+}
+
+function playerSize(maxWidth: number, maxHeight: number): ImageSize | null {
+  const width = Math.floor(Math.min(maxWidth, (maxHeight * 16) / 9, WIDTH.max))
+  return width < WIDTH.min ? null : { width, height: Math.floor((width * 9) / 16) }
 }
 
 const refuse = (status: OembedRefusal['status'], text: string): Result<never, OembedRefusal> => err({ status, text })
@@ -67,12 +75,23 @@ function streamAt(url: string, base: string): Pick<OembedQuery, 'accountId' | 's
  * The player of an open stream. Of any other stream it says no more than the link, whether it exists or not, and the site shows
  * the link.
  */
-export function oembedOf({ base, accountId, streamName, isOpen }: WatchLink, size: OembedQuery['size']): object {
-  const about = { version: '1.0', title: streamName, provider_name: 'Sluice', provider_url: `${base}/` }
+export function oembedOf(
+  { base, accountId, streamName, isOpen, thumbnail }: WatchLink,
+  { most, size }: Pick<OembedQuery, 'most' | 'size'>,
+): object {
+  const provider = { provider_name: 'Sluice', provider_url: `${base}/` }
+  const about = { version: '1.0', title: streamName, ...provider, ...thumbnailWithin(most, thumbnail) }
   if (!isOpen || size === null) return { type: 'link', ...about }
   const src = `${base}/watch/${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
   const { width, height } = size
   const pixels = html`width="${width}" height="${height}"`
   const frame = html`<iframe src="${src}" title="${streamName}" ${pixels} allow="${ALLOWED}" style="border: 0"></iframe>`
   return { type: 'video', ...about, width, height, html: frame.text }
+}
+
+/** The format wants the size too, and a picture that fits. */
+function thumbnailWithin(most: ImageSize, thumbnail: WatchLink['thumbnail']): object {
+  const { url, size } = thumbnail ?? { url: '', size: null }
+  if (size === null || size.width > most.width || size.height > most.height) return {}
+  return { thumbnail_url: url, thumbnail_width: size.width, thumbnail_height: size.height }
 }

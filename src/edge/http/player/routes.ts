@@ -1,8 +1,9 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { jpegSize } from '../../../base/jpegSize.ts'
 import type { Logger } from '../../../base/log.ts'
 import { embeddingOf } from '../../../commands/access/embedding.ts'
 import type { Context } from '../../../commands/context.ts'
-import { linkPreviewOf } from '../../../commands/streams/linkPreview.ts'
+import { type LinkPreview, linkPreviewOf } from '../../../commands/streams/linkPreview.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
 import { type AddressFacts, publicAddresses } from '../../../core/streams/addresses.ts'
 import { requestedAt } from '../about/server.ts'
@@ -41,10 +42,16 @@ export interface PlayerOptions {
   readonly hasNodes: boolean
   /** Of the addresses in link previews. */
   readonly facts: () => Omit<AddressFacts, 'accountId' | 'scheme' | 'host'>
+  /** The thumbnail of a stream at another node; null: none. */
+  readonly thumbnailAt: (nodeUrl: string, stream: Stream) => Promise<Uint8Array | null>
 }
 
+/** A page waits so long for the thumbnail of another node. */
+const THUMBNAIL_MS = 1000
+
 /** The player and the client library, which pages of every origin may load, the page around the player, and its oEmbed. */
-export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNodes, facts }: PlayerOptions): void {
+export function playerRoutes(app: FastifyInstance, ctx: Context, options: PlayerOptions): void {
+  const { peerOf, hasNodes, facts } = options
   const baseOf = (request: FastifyRequest): string =>
     publicAddresses({ ...facts(), accountId: '', ...requestedAt(ctx, request) }).base
   const viewerOf = ({ socket, headers }: FastifyRequest, { accountId, streamName }: Stream) =>
@@ -55,11 +62,13 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNo
       streamName,
       address: peerOf(socket.remoteAddress, headers),
     }) as const
-  const linkTo = async (request: FastifyRequest, stream: Stream): Promise<WatchLink> => ({
-    base: baseOf(request),
-    ...stream,
-    ...(await linkPreviewOf(ctx, viewerOf(request, stream))),
-  })
+  const linkTo = async (request: FastifyRequest, stream: Stream): Promise<WatchLink> => {
+    const base = baseOf(request)
+    const { isOpen, thumbnail } = await linkPreviewOf(ctx, viewerOf(request, stream))
+    const image = await imageOf(ctx, options, stream, thumbnail)
+    const url = `${base}/hls/${encodeURIComponent(stream.accountId)}/${encodeURIComponent(stream.streamName)}/thumbnail.jpeg`
+    return { base, ...stream, isOpen, thumbnail: image && { url, size: jpegSize(image) } }
+  }
   for (const [path, file, type] of FILES) {
     app.get(`/${path}`, (request, reply) => {
       // A module of another origin needs this.
@@ -89,9 +98,26 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNo
     reply.headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' })
     const read = readOembed(request.query, baseOf(request))
     if (!read.ok) return reply.code(read.error.status).type('text/plain; charset=utf-8').send(read.error.text)
-    const { size, ...stream } = read.value
-    return reply.send(oembedOf(await linkTo(request, stream), size))
+    const { most, size, ...stream } = read.value
+    return reply.send(oembedOf(await linkTo(request, stream), { most, size }))
   })
+}
+
+async function imageOf(
+  { clock }: Context,
+  { thumbnailAt }: PlayerOptions,
+  stream: Stream,
+  found: LinkPreview['thumbnail'],
+): Promise<Uint8Array | null> {
+  if (found === null || 'image' in found) return found?.image ?? null
+  const late = new AbortController()
+  const tooLate = clock.sleep(THUMBNAIL_MS, late.signal).then(
+    () => null,
+    () => null,
+  )
+  const image = await Promise.race([thumbnailAt(found.nodeUrl, stream), tooLate])
+  late.abort()
+  return image
 }
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? ''

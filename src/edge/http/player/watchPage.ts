@@ -1,15 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LinkPreview } from '../../../commands/streams/linkPreview.ts'
+import type { ImageSize } from '../../../base/jpegSize.ts'
 import { html } from '../docs/html.ts'
 import { sendText } from '../staticFile.ts'
 import { StoredText } from '../storedText.ts'
 
 /** What a link to a stream shows where people share it. */
-export interface WatchLink extends LinkPreview {
+export interface WatchLink {
   /** The public address of Sluice, without a slash at its end. */
   readonly base: string
   readonly accountId: string
   readonly streamName: string
+  /** The stream opens without a token. */
+  readonly isOpen: boolean
+  /** Its thumbnail, of which the size may be unknown; null: there is none now. */
+  readonly thumbnail: { readonly url: string; readonly size: ImageSize | null } | null
 }
 
 /** The place of the head's texts in `watch.html`. */
@@ -32,7 +36,7 @@ export async function sendWatchPage(
  * Open Graph, and the two names of Twitter cards that it lacks. The name of the stream is in the address already. Nothing
  * here says whether a secured stream exists or is on the air, and no address here has a token.
  */
-function previewOf({ base, accountId, streamName, isOpen, hasThumbnail }: WatchLink): string {
+function previewOf({ base, accountId, streamName, isOpen, thumbnail }: WatchLink): string {
   const stream = `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
   const url = `${base}/watch/${stream}`
   const meta: [property: string, content: string][] = [
@@ -42,16 +46,18 @@ function previewOf({ base, accountId, streamName, isOpen, hasThumbnail }: WatchL
     ['og:description', isOpen ? 'Watch the live stream.' : 'Watch with a link of your own.'],
     ['og:url', url],
   ]
-  if (hasThumbnail) {
-    const thumbnailUrl = `${base}/hls/${stream}/thumbnail.jpeg`
-    meta.push(['og:image', thumbnailUrl], ['og:image:type', 'image/jpeg'], ['twitter:image', thumbnailUrl])
+  if (thumbnail !== null) {
+    const { url: image, size } = thumbnail
+    meta.push(['og:image', image], ['og:image:type', 'image/jpeg'])
+    if (size !== null) meta.push(['og:image:width', `${size.width}`], ['og:image:height', `${size.height}`])
+    meta.push(['twitter:image', image])
   }
   // Services that embed a page show the player itself.
   if (isOpen) {
     meta.push(['og:video:url', url], ['og:video:type', 'text/html'])
     meta.push(['og:video:width', '1280'], ['og:video:height', '720'])
   }
-  meta.push(['twitter:card', hasThumbnail ? 'summary_large_image' : 'summary'])
+  meta.push(['twitter:card', thumbnail === null ? 'summary' : 'summary_large_image'])
   const tags = meta.map(([property, content]) => html`<meta property="${property}" content="${content}" />`)
   const oembed = `${base}/oembed?url=${encodeURIComponent(url)}`
   if (isOpen)
