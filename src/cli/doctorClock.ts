@@ -11,17 +11,26 @@ const FAIL_MS = 60_000
 export function checkClock(config: Config): Finding[] {
   const probe = mkdtempSync(join(config.data.dir, '.doctor-'))
   try {
-    return [judgeClock('clock', Math.round(statSync(probe).mtimeMs - Date.now()), 'the file system')]
+    const { outcome, ...apart } = judgeClock(Math.round(statSync(probe).mtimeMs - Date.now()))
+    if (apart.side === null) return [found(outcome, 'clock', 'file_clock')]
+    return [found(outcome, 'clock', `file_clock_${apart.side}`, { seconds: apart.seconds })]
   } finally {
     rmSync(probe, { recursive: true })
   }
 }
 
-/** @param behindMs of this machine's clock, against that of `other` */
-export function judgeClock(check: string, behindMs: number, other: string): Finding {
+interface JudgedClock {
+  readonly outcome: Finding['outcome']
+  /** Null: both clocks agree. */
+  readonly side: 'ahead' | 'behind' | null
+  /** With one decimal. */
+  readonly seconds: string
+}
+
+/** @param behindMs how far the clock of this machine is behind another one */
+export function judgeClock(behindMs: number): JudgedClock {
   const apart = Math.abs(behindMs)
-  if (apart < WARN_MS) return found('ok', check, `agrees with ${other}`)
   const seconds = (apart / 1000).toFixed(1)
-  const detail = `${seconds} s ${behindMs > 0 ? 'behind' : 'ahead of'} ${other}; set the clock with NTP`
-  return found(apart < FAIL_MS ? 'warn' : 'FAIL', check, detail)
+  if (apart < WARN_MS) return { outcome: 'ok', side: null, seconds }
+  return { outcome: apart < FAIL_MS ? 'warn' : 'FAIL', side: behindMs > 0 ? 'behind' : 'ahead', seconds }
 }

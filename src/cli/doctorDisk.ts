@@ -17,11 +17,9 @@ export async function checkDiskSpeed(config: Config): Promise<Finding[]> {
   const probe = join(config.data.dir, `.doctor-${process.pid}`)
   try {
     const medianMs = await durableWriteMs(probe)
-    const detail = `a durable write takes ${medianMs.toFixed(1)} ms`
-    if (medianMs < SLOW_MS) return [found('ok', 'disk speed', detail)]
-    return [
-      found('warn', 'disk speed', `${detail}: use a faster disk for data.dir (SSD, no network mount), or PostgreSQL`),
-    ]
+    const ms = medianMs.toFixed(1)
+    if (medianMs < SLOW_MS) return [found('ok', 'disk speed', 'disk_speed', { ms })]
+    return [found('warn', 'disk speed', 'disk_slow', { ms })]
   } finally {
     await rm(probe, { force: true })
   }
@@ -48,12 +46,11 @@ const SPARE_MEGABYTES = 500
 export function checkDiskSpace(config: Config): Finding[] {
   const [free, database] = [freeMegabytes(config.data.dir), databaseMegabytes(config)]
   const needed = Math.max(SPARE_MEGABYTES, 2 * database)
-  const detail = `${free} MB left in ${config.data.dir}`
-  const check = 'disk space'
+  const { dir } = config.data
   const own =
     free >= needed
-      ? found('ok', check, detail)
-      : found('warn', check, `${detail}: an upgrade and normal operation need ${needed} MB; make room`)
+      ? found('ok', 'disk space', 'disk_space', { free, dir })
+      : found('warn', 'disk space', 'disk_space_low', { free, dir, needed })
   return [own, ...recordingSpace(config)]
 }
 
@@ -62,8 +59,7 @@ function recordingSpace(config: Config): Finding[] {
   const { minFreeMegabytes } = config.recordings
   const free = statSync(dir, { throwIfNoEntry: false }) ? freeMegabytes(dir) : null
   if (free === null || free >= minFreeMegabytes) return []
-  const detail = `${free} MB left in ${dir}: no recording starts below ${minFreeMegabytes} (recordings.minFreeMegabytes); make room`
-  return [found('warn', 'disk space', detail)]
+  return [found('warn', 'disk space', 'recordings_low', { free, dir, least: minFreeMegabytes })]
 }
 
 function freeMegabytes(dir: string): number {
@@ -80,16 +76,14 @@ const OLD_DAYS = 60
 const DAY_MS = 86_400_000
 
 /** Addresses move between countries. An unreadable file keeps the server from starting. */
-export function checkCountryDatabase({ geoip: { database } }: Config): Finding[] {
+export function checkCountryDatabase({ geoip: { database: file } }: Config): Finding[] {
   const check = 'country database'
-  if (database === '') return [found('ok', check, 'none: the country of every address is unknown (geoip.database)')]
-  const stats = statSync(database, { throwIfNoEntry: false })
-  if (!stats?.isFile())
-    return [found('FAIL', check, `${database} does not exist; correct geoip.database, or remove it`)]
+  if (file === '') return [found('ok', check, 'countries_none')]
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (!stats?.isFile()) return [found('FAIL', check, 'countries_missing', { file })]
   const days = Math.floor((Date.now() - stats.mtimeMs) / DAY_MS)
-  const detail = `${database} is ${days} days old`
-  if (days <= OLD_DAYS) return [found('ok', check, detail)]
-  return [found('warn', check, `${detail}; replace it: Sluice reads it again when it changes`)]
+  if (days <= OLD_DAYS) return [found('ok', check, 'countries', { file, days })]
+  return [found('warn', check, 'countries_old', { file, days })]
 }
 
 /** What Sluice asks of the kernel for each UDP socket is cut to this. */
@@ -103,17 +97,10 @@ export function checkKernelBuffers(read: (file: string) => string = (file) => re
   })
   if (limits.length === 0) return []
   const low = limits.filter(({ bytes }) => bytes < BUFFER_BYTES)
-  if (low.length === 0)
-    return [found('ok', 'UDP buffers', limits.map(({ name, bytes }) => `${name} ${bytes}`).join(', '))]
-  const commands = low.map(({ name }) => `net.core.${name}=${BUFFER_BYTES}`).join(' ')
-  const now = low.map(({ name, bytes }) => `${name} is ${bytes}`).join(', ')
-  return [
-    found(
-      'warn',
-      'UDP buffers',
-      `${now}, so bursts to many viewers lose packets; run: sysctl -w ${commands}, and keep it in /etc/sysctl.d`,
-    ),
-  ]
+  const textOf = (some: typeof limits) => some.map(({ name, bytes }) => `${name} ${bytes}`).join(', ')
+  if (low.length === 0) return [found('ok', 'UDP buffers', 'udp_buffers', { limits: textOf(limits) })]
+  const settings = low.map(({ name }) => `net.core.${name}=${BUFFER_BYTES}`).join(' ')
+  return [found('warn', 'UDP buffers', 'udp_buffers_small', { limits: textOf(low), settings })]
 }
 
 function numberIn(read: () => string): number | null {

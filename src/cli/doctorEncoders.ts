@@ -21,20 +21,23 @@ export async function checkVideoEncoders({ ffmpeg }: Config, tryOne: TryEncoder)
 
 function checkChosen(chosen: Name, problem: string | null): Finding {
   const check = 'video encoder'
-  if (problem === null) return found('ok', check, `${chosen} works`)
-  if (chosen === 'libx264') return found('warn', check, `libx264 does not work, so no channel plays: ${problem}`)
-  const remedy = 'correct ffmpeg.path, ffmpeg.device or the driver, or set ffmpeg.videoEncoder to libx264'
-  return found('FAIL', check, `${chosen} does not work, so the server does not start: ${problem}; ${remedy}`)
+  if (problem === null) return found('ok', check, 'video_encoder', { name: chosen })
+  if (chosen === 'libx264') return found('warn', check, 'video_encoder_libx264', { problem })
+  return found('FAIL', check, 'video_encoder_broken', { name: chosen, problem })
 }
 
 /** Only a note: a build offers encoders of hardware that the machine lacks. */
 function checkHardware(tried: readonly (readonly [name: Name, problem: string | null])[]): Finding {
   const check = 'hardware encoders'
-  const working = tried.filter(([, problem]) => problem === null).map(([name]) => name)
-  const failing = tried.filter(([, problem]) => problem !== null).map(([name]) => name)
-  const notes = [
-    ...(working.length > 0 ? [`${working.join(', ')} would work: see ffmpeg.videoEncoder`] : []),
-    ...(failing.length > 0 ? [`ffmpeg has ${failing.join(', ')}, and this machine does not`] : []),
-  ]
-  return found('ok', check, notes.length === 0 ? 'this ffmpeg has no others' : notes.join('; '))
+  const namesOf = (works: boolean): string =>
+    tried
+      .filter(([, problem]) => (problem === null) === works)
+      .map(([name]) => name)
+      .join(', ')
+  const [working, absent] = [namesOf(true), namesOf(false)]
+  if (tried.length === 0) return found('ok', check, 'hardware_none')
+  if (absent === '') return found('ok', check, 'hardware_working', { working })
+  return working === ''
+    ? found('ok', check, 'hardware_absent', { absent })
+    : found('ok', check, 'hardware_some', { working, absent })
 }

@@ -15,25 +15,21 @@ import { type Finding, found } from '../core/examination.ts'
 const NODE_MAJOR = 24
 
 export function checkNode(): Finding {
-  const major = Number(process.versions.node.split('.')[0])
-  if (major >= NODE_MAJOR) return found('ok', 'node', process.versions.node)
-  return found(
-    'FAIL',
-    'node',
-    `${process.versions.node} is too old; Sluice needs Node ${NODE_MAJOR}: run it with npx sluice`,
-  )
+  const version = process.versions.node
+  if (Number(version.split('.')[0]) >= NODE_MAJOR) return found('ok', 'node', 'node', { version })
+  return found('FAIL', 'node', 'node_old', { version, major: NODE_MAJOR })
 }
 
 /** Sluice works without its addons, for a price. */
 export function checkAddons(): Finding {
   const problem = addonProblem()
-  return problem === null ? found('ok', 'addons', 'nothing is missing') : found('warn', 'addons', problem)
+  return problem === null ? found('ok', 'addons', 'addons') : found('warn', 'addons', 'text', { text: problem })
 }
 
 /** One line per problem, with its location. */
 export function checkConfig(config: Result<Config, readonly ConfigProblem[]>): Finding[] {
-  if (config.ok) return [found('ok', 'configuration', `read; the data is in ${config.value.data.dir}`)]
-  return config.error.map((problem) => found('FAIL', 'configuration', formatConfigProblem(problem)))
+  if (config.ok) return [found('ok', 'configuration', 'config', { dir: config.value.data.dir })]
+  return config.error.map((problem) => found('FAIL', 'configuration', 'text', { text: formatConfigProblem(problem) }))
 }
 
 /**
@@ -43,16 +39,14 @@ export function checkConfig(config: Result<Config, readonly ConfigProblem[]>): F
 export function checkDataDirectory(config: Config): Finding[] {
   const { dir } = config.data
   const check = 'data directory'
-  if (!existsSync(dir)) return [found('warn', check, `${dir} does not exist yet; \`sluice serve\` creates it`)]
-  if (!statSync(dir).isDirectory()) return [found('FAIL', check, `${dir} is not a directory; set data.dir or --data`)]
+  if (!existsSync(dir)) return [found('warn', check, 'directory_new', { dir })]
+  if (!statSync(dir).isDirectory()) return [found('FAIL', check, 'directory_wrong', { dir })]
   try {
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    return [
-      found('FAIL', check, `${dir} cannot be read and written by this user; give it to the user that runs Sluice`),
-    ]
+    return [found('FAIL', check, 'directory_closed', { dir })]
   }
-  return [found('ok', check, `${dir} can be read and written`)]
+  return [found('ok', check, 'directory', { dir })]
 }
 
 /** Connections, ffmpeg processes and files share the descriptors of this process. */
@@ -61,21 +55,19 @@ export function checkOpenFiles(config: Config, openFiles: number | null = openFi
   const { http, rtmp } = connectionsWithin(config, openFiles)
   const check = 'open files'
   if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections)
-    return [found('ok', check, `the limit is ${openFiles}`)]
-  const allowed = `at most ${http} HTTP and ${rtmp} RTMP connections`
-  return [found('warn', check, `the limit of ${openFiles} allows ${allowed}: raise it (ulimit -n, LimitNOFILE=)`)]
+    return [found('ok', check, 'open_files', { limit: openFiles })]
+  return [found('warn', check, 'open_files_few', { limit: openFiles, http, rtmp })]
 }
 
 /** The server does not start with an unreadable file of certificates. */
-export function checkWebhookCertificates({ webhooks: { caFile } }: Config): Finding[] {
-  if (caFile === '') return []
+export function checkWebhookCertificates({ webhooks: { caFile: file } }: Config): Finding[] {
+  if (file === '') return []
   const check = 'webhook certificates'
   try {
-    createSecureContext({ ca: readFileSync(caFile) })
-    return [found('ok', check, `${caFile} is used to check receivers`)]
+    createSecureContext({ ca: readFileSync(file) })
+    return [found('ok', check, 'webhook_certificates', { file })]
   } catch (error) {
-    const { message } = error as Error
-    return [found('FAIL', check, `${caFile} cannot be read as certificates: ${message}; see webhooks.caFile`)]
+    return [found('FAIL', check, 'webhook_certificates_wrong', { file, problem: (error as Error).message })]
   }
 }
 
@@ -86,28 +78,21 @@ export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
     const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
     const version = /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found'
-    return [found('ok', 'ffmpeg', version), await checkOffline(), await checkEncoders(ffmpeg.path)]
+    return [found('ok', 'ffmpeg', 'ffmpeg', { version }), await checkOffline(), ...(await checkEncoders(ffmpeg.path))]
   } catch {
-    return [
-      found('warn', 'ffmpeg', 'not found: only tokens and access work without it; install ffmpeg, or set ffmpeg.path'),
-    ]
+    return [found('warn', 'ffmpeg', 'ffmpeg_missing')]
   }
 }
 
 /** Only a note: a service may be allowed less than the user of the doctor. */
 async function checkOffline(): Promise<Finding> {
-  const words = await offlineLauncher()
-  const without = `started by this user, it has no network where it needs none (${words.join(' ')})`
-  const detail = words.length > 0 ? without : 'unshare does not work here, so ffmpeg keeps the network of this host'
-  return found('ok', 'ffmpeg network', detail)
+  const launcher = (await offlineLauncher()).join(' ')
+  const check = 'ffmpeg network'
+  return launcher === '' ? found('ok', check, 'ffmpeg_online') : found('ok', check, 'ffmpeg_offline', { launcher })
 }
 
-/** Encoders that Sluice uses, with what does not work without each. */
-const ENCODERS: Readonly<Record<string, string>> = {
-  libx264: 'channels, and video with B-frames over WebRTC',
-  aac: 'HLS and recordings of browsers',
-  libopus: 'the audio of RTMP over WebRTC',
-}
+/** Encoders that Sluice uses. */
+const ENCODERS = ['libx264', 'aac', 'libopus'] as const
 
 /** The names of all encoders of this ffmpeg; empty when it does not run. */
 export async function encodersOf(path: string): Promise<ReadonlySet<string>> {
@@ -119,11 +104,10 @@ export async function encodersOf(path: string): Promise<ReadonlySet<string>> {
   return new Set([...stdout.matchAll(/^ [VAS][\w.]{5} (\S+)/gm)].map(([, name = '']) => name))
 }
 
-async function checkEncoders(path: string): Promise<Finding> {
+async function checkEncoders(path: string): Promise<Finding[]> {
   const check = 'encoders'
-  const known = await encodersOf(path)
-  const missing = Object.entries(ENCODERS).filter(([name]) => !known.has(name))
-  if (missing.length === 0) return found('ok', check, Object.keys(ENCODERS).join(', '))
-  const what = missing.map(([name, use]) => `${name} (${use})`).join(', ')
-  return found('warn', check, `ffmpeg lacks ${what}: install a build with them, or set ffmpeg.path`)
+  const offered = await encodersOf(path)
+  const missing = ENCODERS.filter((name) => !offered.has(name))
+  if (missing.length === 0) return [found('ok', check, 'encoders', { names: ENCODERS.join(', ') })]
+  return missing.map((name) => found('warn', check, `encoder_missing_${name}`))
 }

@@ -13,7 +13,7 @@ const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', h
 
 /** Whether RTMP, SRT and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
 export async function checkMediaPorts(config: Config, isServing: boolean): Promise<Finding[]> {
-  if (isServing) return [found('ok', 'media ports', 'not checked, because a server runs and uses them')]
+  if (isServing) return [found('ok', 'media ports', 'media_ports_used')]
   return [
     ...(await checkRtmpPort(config)),
     ...(await checkTlsPorts(config)),
@@ -27,8 +27,8 @@ async function checkRtmpPort({ rtmp: { enabled, host, port } }: Config): Promise
   const problem = await portProblem(host, port, RTMP_INSTEAD)
   return [
     problem === null
-      ? found('ok', 'RTMP port', `${host} port ${port} is free`)
-      : found('FAIL', 'RTMP port', problem.message),
+      ? found('ok', 'RTMP port', 'port_free', { host, port })
+      : found('FAIL', 'RTMP port', 'text', { text: problem.message }),
   ]
 }
 
@@ -37,26 +37,26 @@ async function checkSrtPort({ srt: { enabled, host, port } }: Config): Promise<F
   const problem = await udpProblem(host, port)
   return [
     problem === null
-      ? found('ok', 'SRT port', `${host} port ${port} is free`)
-      : found('FAIL', 'SRT port', `${problem}: end what uses it, or set srt.port (or switch it off with srt.enabled)`),
+      ? found('ok', 'SRT port', 'port_free', { host, port })
+      : found('FAIL', 'SRT port', 'srt_port_taken', { problem }),
   ]
 }
 
 /** One port for each media process. */
 async function checkUdpPorts({ webrtc }: Config): Promise<Finding> {
   const check = 'UDP ports'
-  if (webrtc.port === 0) return found('ok', check, 'any free ones (webrtc.port is 0)')
+  if (webrtc.port === 0) return found('ok', check, 'udp_ports_any')
   const count = webrtc.processes || Math.max(1, availableParallelism() - 1)
-  const ports = Array.from({ length: count }, (_, at) => webrtc.port + at)
+  const [first, last] = [webrtc.port, webrtc.port + count - 1]
+  const ports = Array.from({ length: count }, (_, at) => first + at)
   const problems = (await Promise.all(ports.map((port) => udpProblem(webrtc.host || '::', port)))).filter(
     (one) => one !== null,
   )
-  if (problems.length === 0) return found('ok', check, `${range(ports)} ${count === 1 ? 'is' : 'are'} free`)
-  return found('FAIL', check, `${problems.join('; ')}: end what uses them, or set webrtc.port`)
+  if (problems.length > 0) return found('FAIL', check, 'udp_ports_taken', { problems: problems.join('; ') })
+  return count === 1
+    ? found('ok', check, 'udp_port', { port: first })
+    : found('ok', check, 'udp_ports', { first, last })
 }
-
-const range = (ports: readonly number[]): string =>
-  ports.length === 1 ? `port ${ports[0]}` : `ports ${ports[0]} to ${ports.at(-1)}`
 
 async function udpProblem(host: string, port: number): Promise<string | null> {
   const bound = await bind(host, port)
@@ -90,17 +90,12 @@ const STUN_PORT = 3478
 export async function checkPublicAddress({ webrtc }: Config): Promise<Finding> {
   const check = 'public address'
   const servers = webrtc.iceServers.flatMap((server) => stunAddress(server) ?? []).slice(0, SERVERS_MAX)
-  if (servers.length === 0)
-    return found('ok', check, 'not checked: webrtc.iceServers has no stun: server to ask which address others see')
+  if (servers.length === 0) return found('ok', check, 'address_not_asked')
   const answers = await Promise.all(servers.map((server) => mappedAddress(server)))
   const seen = [...new Set(answers.filter((answer) => answer !== null))]
   if (seen.length === 0) {
     const names = servers.map(({ host, port }) => `${host}:${port}`).join(', ')
-    return found(
-      'warn',
-      check,
-      `no answer over UDP from ${names} within 2 s: a firewall may block UDP, or webrtc.iceServers is wrong`,
-    )
+    return found('warn', check, 'address_silent', { servers: names })
   }
   return judgeAddresses(seen, (await Promise.all(webrtc.publicAddresses.map(addressesOf))).flat())
 }
@@ -116,13 +111,10 @@ function judgeAddresses(seen: readonly string[], announced: readonly string[]): 
   const check = 'public address'
   const own = Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address))
   const strange = seen.filter((address) => !(announced.length > 0 ? announced : own).includes(address))
-  if (strange.length === 0)
-    return found('ok', check, `others see ${seen.join(', ')}, which Sluice announces; UDP gets out and back`)
-  const remedy =
-    announced.length > 0
-      ? `webrtc.publicAddresses has ${announced.join(', ')}: correct it`
-      : 'this machine is behind NAT: set webrtc.publicAddresses to it'
-  return found('warn', check, `others see ${strange.join(', ')}; ${remedy}, and forward the UDP ports of webrtc.port`)
+  if (strange.length === 0) return found('ok', check, 'address', { seen: seen.join(', ') })
+  return announced.length > 0
+    ? found('warn', check, 'address_wrong', { seen: strange.join(', '), announced: announced.join(', ') })
+    : found('warn', check, 'address_translated', { seen: strange.join(', ') })
 }
 
 /** The address in `stun:HOST:PORT`; null for other kinds of servers. */

@@ -10,10 +10,10 @@ const ANSWER_TIMEOUT_MS = 2000
 export async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config.server
   const problem = await portProblem(host, port)
-  if (problem === null) return found('ok', 'port', `${host} port ${port} is free`)
-  if (problem.code !== 'EADDRINUSE') return found('FAIL', 'port', problem.message)
-  if (await answers(serverUrl(config))) return found('ok', 'port', `a server answers on ${host} port ${port}`)
-  return found('FAIL', 'port', problem.message)
+  if (problem === null) return found('ok', 'port', 'port_free', { host, port })
+  if (problem.code === 'EADDRINUSE' && (await answers(serverUrl(config))))
+    return found('ok', 'port', 'port_answers', { host, port })
+  return found('FAIL', 'port', 'text', { text: problem.message })
 }
 
 /** Whether a Sluice answers on the configured port. */

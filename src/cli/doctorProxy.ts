@@ -27,10 +27,8 @@ const needsProxy = (config: Config, url: string): boolean => url.startsWith('htt
 function judgeConfig(config: Config): Finding[] {
   const { publicUrl, nodeUrl, trustedProxies } = config.server
   if (!needsProxy(config, publicUrl) && !needsProxy(config, nodeUrl)) return []
-  if (trustedProxies.length > 0)
-    return [found('ok', CHECK, `X-Forwarded-For of ${trustedProxies.join(', ')} is trusted`)]
-  const why = 'a public URL has https, so a proxy is in front, but server.trustedProxies is empty'
-  return [found('warn', CHECK, `${why}: Sluice takes all clients for the proxy. List its addresses`)]
+  if (trustedProxies.length > 0) return [found('ok', CHECK, 'proxy_trusted', { proxies: trustedProxies.join(', ') })]
+  return [found('warn', CHECK, 'proxy_not_listed')]
 }
 
 /**
@@ -40,24 +38,15 @@ function judgeConfig(config: Config): Finding[] {
 function judgeReport({ from, isTrustedProxy, forwardedFor, client }: HealthReport, isExpected: boolean): Finding[] {
   const isUntouched = forwardedFor === CLAIMED_ADDRESS
   if (forwardedFor !== null && !isUntouched) return [judgeForwarding(from, isTrustedProxy, client)]
-  if (isUntouched && isTrustedProxy) {
-    const effect = `${from} passes on what clients claim in X-Forwarded-For, so each can choose its address`
-    return [found('FAIL', CHECK, `${effect}: let it set the header, or append the address of its client`)]
-  }
+  if (isUntouched && isTrustedProxy) return [found('FAIL', CHECK, 'proxy_passes_claims', { from })]
   // Nothing was added on the way, so there is no proxy.
   if (isUntouched && !isExpected) return []
-  const remedy = isTrustedProxy
-    ? 'let it send the header'
-    : 'let it send the header, and list it in server.trustedProxies'
-  return [found('FAIL', CHECK, `${from} sends no X-Forwarded-For: Sluice takes all clients for the proxy; ${remedy}`)]
+  return [found('FAIL', CHECK, isTrustedProxy ? 'proxy_silent' : 'proxy_silent_not_listed', { from })]
 }
 
 function judgeForwarding(from: string, isTrustedProxy: boolean, client: string): Finding {
-  if (!isTrustedProxy) {
-    const effect = `${from} sends X-Forwarded-For, but server.trustedProxies does not list it`
-    return found('FAIL', CHECK, `${effect}: Sluice takes all clients for the proxy. List its address`)
-  }
+  if (!isTrustedProxy) return found('FAIL', CHECK, 'proxy_not_trusted', { from })
   // A proxy on this machine takes the doctor for another proxy, and what that one claims is believed.
-  const who = client === CLAIMED_ADDRESS ? '' : `: this machine is ${client}`
-  return found('ok', CHECK, `${from} is trusted, and says who its clients are${who}`)
+  if (client === CLAIMED_ADDRESS) return found('ok', CHECK, 'proxy', { from })
+  return found('ok', CHECK, 'proxy_named', { from, client })
 }

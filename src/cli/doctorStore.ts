@@ -15,20 +15,19 @@ export type WithStore = (check: (ctx: Context) => Promise<Finding[]>) => Promise
 /** Checks the store as a server uses it: reads and writes it, and opens a sealed value. */
 export async function checkStore(config: Config, withStore: WithStore): Promise<Finding[]> {
   const lost = lostKey(config)
-  if (lost !== null) return [found('FAIL', 'sealing key', lost)]
+  if (lost !== null) return [found('FAIL', 'sealing key', 'text', { text: lost })]
   const file = isPostgres(config) ? null : storageUrl(config)
-  if (file !== null && !existsSync(file))
-    return [found('warn', 'store', `${file} does not exist yet; \`sluice serve\` creates it`)]
+  if (file !== null && !existsSync(file)) return [found('warn', 'store', 'store_new', { file })]
   try {
     return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
-    return [found('FAIL', 'store', `${messageOf(error)}; see storage.url, data.dir and the log of the database`)]
+    return [found('FAIL', 'store', 'store_failed', { problem: messageOf(error) })]
   }
 }
 
 async function checkOpened(ctx: Context, config: Config, name: string): Promise<Finding[]> {
   await ctx.store.ping()
-  const store = found('ok', 'store', `${name} can be read and written, and its tables are up to date`)
+  const store = found('ok', 'store', 'store', { name })
   const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
   const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
   const own = [...(await checkAcme(ctx, config)), ...(await checkHandover(ctx, config))]
@@ -42,10 +41,9 @@ async function checkSealing(ctx: Context): Promise<Finding> {
   try {
     for (const { id } of accounts.slice(0, 100)) opened += await openOneOfEach(ctx, id)
   } catch (error) {
-    const advice = 'bring back the key of this store (secrets.sealingKey, or sealing.key in the data directory)'
-    return found('FAIL', 'sealing key', `${messageOf(error)}; ${advice}`)
+    return found('FAIL', 'sealing key', 'sealing_wrong', { problem: messageOf(error) })
   }
-  return found('ok', 'sealing key', opened === 0 ? 'usable; there is no token to open yet' : 'opens existing tokens')
+  return found('ok', 'sealing key', opened === 0 ? 'sealing_unused' : 'sealing')
 }
 
 async function openOneOfEach(ctx: Context, accountId: string): Promise<number> {
@@ -63,17 +61,11 @@ async function checkConnections({ store }: Context): Promise<Finding[]> {
   if (connections === null) return []
   const { ours, open, most, isDurable } = connections
   const check = 'connections'
-  const detail = `a node opens up to ${ours}; the database server takes ${most}, and ${open} are open`
   const settings = isDurable
-    ? found('ok', 'database settings', 'a commit waits for the disk')
-    : found(
-        'warn',
-        'database settings',
-        'fsync or synchronous_commit is off, so a crash loses what Sluice acknowledged: switch both on',
-      )
-  if (most - open >= ours) return [found('ok', check, detail), settings]
-  const crowded = `${detail}; for one more node raise max_connections or lower storage.poolSize`
-  return [found('warn', check, crowded), settings]
+    ? found('ok', 'database settings', 'database_durable')
+    : found('warn', 'database settings', 'database_not_durable')
+  if (most - open >= ours) return [found('ok', check, 'connections', { ours, most, open }), settings]
+  return [found('warn', check, 'connections_few', { ours, most, open }), settings]
 }
 
 const OFF_MS = 2_000
@@ -86,9 +78,9 @@ async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
   if ((await store.connections()) === null) return []
   const aheadMs = Date.now() - (await store.time())
   const check = 'clock and database'
-  if (Math.abs(aheadMs) < OFF_MS) return [found('ok', check, 'the clock of this machine is that of the database')]
-  const seconds = `${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database`
-  return [found('warn', check, `${seconds}; Sluice uses the clock of the database; set both with NTP`)]
+  if (Math.abs(aheadMs) < OFF_MS) return [found('ok', check, 'database_clock')]
+  const seconds = (Math.abs(aheadMs) / 1000).toFixed(1)
+  return [found('warn', check, aheadMs > 0 ? 'database_clock_ahead' : 'database_clock_behind', { seconds })]
 }
 
 /**
@@ -123,8 +115,8 @@ async function checkAttention(ctx: Context): Promise<Finding[]> {
     accounts.map(({ id }) => readAttention(ctx, id, { recordings: null, certificate: null, addonProblem: null })),
   )
   const texts = [...new Set(items.flat().map(({ text }) => text))]
-  if (texts.length === 0) return [found('ok', 'attention', 'nothing needs attention')]
-  return texts.slice(0, TEXTS_MAX).map((text) => found('warn', 'attention', text))
+  if (texts.length === 0) return [found('ok', 'attention', 'attention')]
+  return texts.slice(0, TEXTS_MAX).map((text) => found('warn', 'attention', 'text', { text }))
 }
 
 const ACCOUNTS_MAX = 100
@@ -137,9 +129,8 @@ async function checkAhead(ctx: Context): Promise<Finding> {
   const rows = await Promise.all(accounts.slice(0, 100).map(({ id }) => ctx.store.read.audit.recent(id, 1)))
   const latestMs = Math.max(0, ...accounts.map((account) => account.createdAtMs), ...rows.flat().map((row) => row.atMs))
   const aheadMs = latestMs - ctx.clock.now()
-  if (aheadMs <= AHEAD_MS) return found('ok', 'clock and store', 'no recorded change is in the future')
-  const seconds = Math.round(aheadMs / 1000)
-  return found('FAIL', 'clock and store', `the last change is ${seconds} s in the future; set the clocks with NTP`)
+  if (aheadMs <= AHEAD_MS) return found('ok', 'clock and store', 'store_clock')
+  return found('FAIL', 'clock and store', 'store_clock_ahead', { seconds: Math.round(aheadMs / 1000) })
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -10,9 +10,9 @@ const NTP_PORT = 123
 
 /** Asks a time server, by SNTP (RFC 5905 section 14). @param server `HOST` or `HOST:PORT`; undefined: none */
 export async function checkTime(server: string | undefined): Promise<Finding[]> {
-  if (server === undefined) return [found('ok', CHECK, 'not asked: name a time server with --time-server HOST')]
+  if (server === undefined) return [found('ok', CHECK, 'time_server_none')]
   const endpoint = udpEndpoint(server, NTP_PORT)
-  if (endpoint === null) return [found('FAIL', CHECK, `${quote(server)} is not HOST or HOST:PORT`)]
+  if (endpoint === null) return [found('FAIL', CHECK, 'time_server_wrong', { server: quote(server) })]
   // Each request has a number of its own, as its answer tells only with it when it was sent.
   const sentAtMs = new Map<string, number>()
   const behindMs = await askOverUdp(endpoint, {
@@ -23,8 +23,10 @@ export async function checkTime(server: string | undefined): Promise<Finding[]> 
     },
     read: (message) => behindOf(message, sentAtMs, systemClock.now()),
   })
-  if (behindMs === null) return [found('warn', CHECK, `no answer from ${server} within 2 s: a firewall may block UDP`)]
-  return [judgeClock(CHECK, behindMs, server)]
+  if (behindMs === null) return [found('warn', CHECK, 'time_server_silent', { server })]
+  const { outcome, side, seconds } = judgeClock(behindMs)
+  if (side === null) return [found(outcome, CHECK, 'time_server', { server })]
+  return [found(outcome, CHECK, `time_server_${side}`, { server, seconds })]
 }
 
 const PACKET_BYTES = 48

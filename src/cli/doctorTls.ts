@@ -16,38 +16,35 @@ const CHECK = 'TLS'
 /** The certificate of a server that runs with this configuration, and its other ports. */
 export async function checkTls(config: Config, nowMs: number): Promise<Finding[]> {
   const source = tlsSource(config)
-  if (!source.ok) return [found('FAIL', CHECK, source.error)]
+  if (!source.ok) return [found('FAIL', CHECK, 'text', { text: source.error })]
   if (source.value === 'files') return [await checkFiles(config, nowMs), ...checkKeyFile(config.tls.keyFile)]
-  if (source.value === 'self-signed')
-    return [found('ok', CHECK, `devices have to trust the authority in ${authorityFile(config)}: see /ca.pem`)]
+  if (source.value === 'self-signed') return [found('ok', CHECK, 'tls_authority', { file: authorityFile(config) })]
   return []
 }
 
 async function checkFiles(config: Config, nowMs: number): Promise<Finding> {
   const read = await readFiles(config.tls)
-  return read.ok ? checkCertificate(config, read.value, nowMs) : found('FAIL', CHECK, read.error)
+  return read.ok ? checkCertificate(config, read.value, nowMs) : found('FAIL', CHECK, 'text', { text: read.error })
 }
 
 function checkCertificate({ server }: Config, certificate: Certificate, nowMs: number): Finding {
   const { names, expiresMs } = certificate
-  const until = new Date(expiresMs).toISOString().slice(0, 10)
-  if (expiresMs <= nowMs) return found('FAIL', CHECK, `the certificate has expired on ${until}: renew it`)
+  const date = new Date(expiresMs).toISOString().slice(0, 10)
+  if (expiresMs <= nowMs) return found('FAIL', CHECK, 'certificate_expired', { date })
   const host = server.publicUrl === '' ? null : new URL(server.publicUrl).hostname
   if (host !== null && !areFor(names, host))
-    return found(
-      'FAIL',
-      CHECK,
-      `the certificate is for ${names.join(', ')}, not for the host of server.publicUrl, ${host}`,
-    )
-  const detail = `the certificate expires in ${daysLeft(certificate, nowMs)} days, on ${until}`
-  return expiresSoon(certificate, nowMs) ? found('warn', CHECK, `${detail}: renew it`) : found('ok', CHECK, detail)
+    return found('FAIL', CHECK, 'certificate_other', { names: names.join(', '), host })
+  const left = { days: daysLeft(certificate, nowMs), date }
+  return expiresSoon(certificate, nowMs)
+    ? found('warn', CHECK, 'certificate_soon', left)
+    : found('ok', CHECK, 'certificate', left)
 }
 
 /** Groups may read it on purpose: certbot and Kubernetes give it to one. */
 function checkKeyFile(path: string): Finding[] {
   const mode = process.platform === 'win32' ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0)
   if ((mode & 0o007) === 0) return []
-  return [found('warn', 'private key', `${path} can be read by other users of this machine: chmod 600 it`)]
+  return [found('warn', 'private key', 'private_key_open', { file: path })]
 }
 
 /** What the store has of ACME. */
@@ -56,8 +53,8 @@ export async function checkAcme(ctx: Context, config: Config): Promise<Finding[]
   if (!source.ok || source.value !== 'acme') return []
   const acme = new AcmeCertificate({ ...ctx, ...config.tls.acme })
   const [stored, problem] = [await acme.stored(), await acme.problem()]
-  if (problem !== null) return [found(stored === null ? 'FAIL' : 'warn', CHECK, problem)]
-  if (stored === null) return [found('warn', CHECK, 'there is no certificate yet: a running server gets it')]
+  if (problem !== null) return [found(stored === null ? 'FAIL' : 'warn', CHECK, 'text', { text: problem })]
+  if (stored === null) return [found('warn', CHECK, 'certificate_none')]
   return [checkCertificate(config, stored, ctx.clock.now())]
 }
 
@@ -66,14 +63,14 @@ export async function checkTlsPorts({ server, rtmp, tls }: Config): Promise<Find
   const ports = [
     { check: 'RTMPS port', host: rtmp.host, port: rtmp.enabled ? rtmp.tlsPort : 0, key: 'rtmp.tlsPort' },
     { check: 'redirect port', host: server.host, port: tls.redirectPort, key: 'tls.redirectPort' },
-  ]
+  ] as const
   const used = ports.filter(({ port }) => port !== 0)
   return Promise.all(
     used.map(async ({ check, host, port, key }) => {
       const problem = await portProblem(host, port, { port: key, host: 'the host of this port' })
       return problem === null
-        ? found('ok', check, `${host} port ${port} is free`)
-        : found('FAIL', check, problem.message)
+        ? found('ok', check, 'port_free', { host, port })
+        : found('FAIL', check, 'text', { text: problem.message })
     }),
   )
 }

@@ -20,37 +20,29 @@ export async function checkPublicUrl(
 ): Promise<{ findings: Finding[]; report: HealthReport | null }> {
   if (publicUrl === '') return { findings: [], report: null }
   if (!isServing) {
-    const why = 'not asked, because no server runs on this machine'
-    return { findings: [found('ok', CHECK, why)], report: null }
+    return { findings: [found('ok', CHECK, 'url_not_asked')], report: null }
   }
   const url = `${publicUrl.replace(/\/+$/, '')}/healthz`
   const answer = await ask(url)
   const { origin } = new URL(url)
   const report = answer.kind === 'answered' && answer.status === 200 ? readHealthReport(answer.answer) : null
-  const finding = report ? found('ok', CHECK, `this installation answers at ${origin}`) : judge(answer, origin)
+  const finding = report ? found('ok', CHECK, 'url', { origin }) : judge(answer, origin)
   return { findings: [finding], report }
 }
 
 function judge(answer: HealthAnswer, origin: string): Finding {
   if (answer.kind === 'failed') {
-    if (!NOT_REACHED.has(answer.code))
-      return found('FAIL', CHECK, `${origin}: ${answer.message}; correct DNS, the certificate or server.publicUrl`)
-    const remedy =
-      'ask from another network. If it works there, your router does not lead this machine back to itself; ' +
-      'otherwise open the port, or correct DNS or server.publicUrl'
-    return found('warn', CHECK, `${origin}: ${answer.message}; ${remedy}`)
+    const failed = { origin, problem: answer.message }
+    return NOT_REACHED.has(answer.code)
+      ? found('warn', CHECK, 'url_not_reached', failed)
+      : found('FAIL', CHECK, 'url_failed', failed)
   }
   const { status, isSigned } = answer
   if (status === 200 && answer.answer.trim() === 'ok') {
-    if (!isSigned)
-      return found('ok', CHECK, `Sluice answers at ${origin}; without its sealing key nobody can say which`)
-    const whose = 'a Sluice with another sealing key, or of an older version, answers there'
-    return found('FAIL', CHECK, `${origin}: ${whose}: correct DNS, the proxy or server.publicUrl`)
+    return isSigned
+      ? found('FAIL', CHECK, 'url_other_sluice', { origin })
+      : found('ok', CHECK, 'url_unsigned', { origin })
   }
-  if (status >= 300 && status < 400)
-    return found('warn', CHECK, `${origin} redirects its clients: set server.publicUrl to where it leads`)
-  const whose = [502, 503, 504].includes(status)
-    ? 'the proxy there does not reach Sluice: correct the address that it passes requests to'
-    : 'something other than Sluice answers there: correct the proxy or server.publicUrl'
-  return found('FAIL', CHECK, `${origin} answers with status ${status}: ${whose}`)
+  if (status >= 300 && status < 400) return found('warn', CHECK, 'url_redirects', { origin })
+  return found('FAIL', CHECK, [502, 503, 504].includes(status) ? 'url_bad_gateway' : 'url_stranger', { origin, status })
 }

@@ -74,5 +74,4 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
   ]
 }
 
-const ownPort = ({ server: { host, port } }: Config): Finding =>
-  found('ok', 'port', `this server listens on ${host} port ${port}`)
+const ownPort = ({ server: { host, port } }: Config): Finding => found('ok', 'port', 'port_own', { host, port })

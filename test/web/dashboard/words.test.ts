@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { REFUSALS, SESSION_LIMITS, TICKET_SHARED } from '../../../src/core/access/refusals.ts'
+import { allKeys } from '../../../src/config/schema.ts'
+import { CHECKS } from '../../../src/core/examination.ts'
+import { SENTENCES } from '../../../src/core/examinationSentences.ts'
 import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
+import { configurationDe } from '../../../web/dashboard/src/words/configurationDe.ts'
+import { doctorDe } from '../../../web/dashboard/src/words/doctorDe.ts'
 import { en } from '../../../web/dashboard/src/words/en.ts'
 import { firstSpoken } from '../../../web/dashboard/src/words/language.ts'
 import { settingsDe } from '../../../web/dashboard/src/words/settingsDe.ts'
@@ -11,6 +16,8 @@ const LANGUAGES = { de: { ...de, ...settingsDe } }
 
 /** Sentences that wait for their translation, as `section.name`. The pages show them in English meanwhile. */
 const WAITING: readonly string[] = []
+/** The same for keys of the configuration. */
+const WAITING_KEYS: readonly string[] = []
 
 type Leaf = string | ((...args: unknown[]) => string)
 
@@ -68,6 +75,20 @@ test('a sentence that a translation lacks is shown in English, also in a list', 
     b: { c: 'two', d: 'drei' },
     list: [{ name: 'ix', note: 'y' }, { name: 'z' }],
   })
+})
+
+test('what the checks of the server find is said in German with all that the English sentence shows', () => {
+  const valuesIn = (sentence: string): string[] => sentence.match(/\{\w+\}/g)?.toSorted() ?? []
+  expect(Object.keys(doctorDe.sentences)).toEqual(Object.keys(SENTENCES))
+  for (const [code, sentence] of Object.entries(doctorDe.sentences))
+    expect([code, valuesIn(sentence)]).toEqual([code, valuesIn(SENTENCES[code as keyof typeof SENTENCES])])
+  expect(Object.keys(doctorDe.checks)).toEqual(CHECKS)
+})
+
+test('each key of the configuration is described in German; add those that wait to WAITING_KEYS', () => {
+  const keys = allKeys().map(([path]) => path)
+  expect(keys.filter((path) => configurationDe[path] === undefined)).toEqual(WAITING_KEYS)
+  expect(Object.keys(configurationDe).filter((path) => !keys.includes(path))).toEqual([])
 })
 
 test('the language is the first of the browser that the pages speak', () => {

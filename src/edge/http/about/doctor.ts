@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Failure } from '../../../core/errors.ts'
-import type { Examination } from '../../../core/examination.ts'
+import { CHECKS, type Examination } from '../../../core/examination.ts'
+import { type DoctorCode, SENTENCES } from '../../../core/examinationSentences.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
 import { operatorsOnly } from './operators.ts'
@@ -58,15 +59,21 @@ export function doctorRoutes(app: FastifyInstance, ctx: Context, doctor: Doctor)
   )
 }
 
+const CODES = Object.keys(SENTENCES) as DoctorCode[]
+
 const ExaminationRecord = Type.Object({
   node: Type.String({ description: 'The id of the node that answers.' }),
   at: Type.String({ format: 'date-time' }),
   ok: Type.Boolean({ description: 'No check has failed.' }),
   checks: Type.Array(
     Type.Object({
-      check: Type.String({ examples: ['disk space'] }),
+      check: Type.Enum([...CHECKS]),
       outcome: Type.Enum(['ok', 'warn', 'FAIL']),
-      detail: Type.String({ description: 'What was found and, unless it is ok, what to do.' }),
+      code: Type.Enum([...CODES], { description: 'Of the sentence; `text`: it has none.' }),
+      values: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+        description: 'What stands in the sentence.',
+      }),
+      detail: Type.String({ description: 'The sentence: what was found and, unless it is ok, what to do.' }),
     }),
   ),
 })

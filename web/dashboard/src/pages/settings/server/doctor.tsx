@@ -7,6 +7,7 @@ import { Bones, LoadError } from '../../../parts/notice.tsx'
 import { Card } from '../../../parts/page.tsx'
 import { Shape, State } from '../../../parts/state.tsx'
 import { Time } from '../../../parts/values.tsx'
+import { findingWords } from '../../../words/doctorWords.ts'
 import { settingsWords } from '../../../words/settingsWords.ts'
 
 const text = settingsWords.server.doctor
@@ -85,14 +86,17 @@ const KINDS = { ok: 'ok', warn: 'warn', FAIL: 'error' } as const
 
 const List = ({ of }: { readonly of: readonly Finding[] }) => (
   <ul class="rows">
-    {of.map(({ check, outcome, detail }, at) => (
-      <li key={at}>
-        <Shape kind={KINDS[outcome]} isSmall />
-        <div class="grow">
-          <b>{check}</b> <span class="sr">{text.outcomes[outcome]}</span>
-          <p>{detail}</p>
-        </div>
-      </li>
-    ))}
+    {of.map((finding, at) => {
+      const { check, detail } = findingWords(finding)
+      return (
+        <li key={at}>
+          <Shape kind={KINDS[finding.outcome]} isSmall />
+          <div class="grow">
+            <b>{check}</b> <span class="sr">{text.outcomes[finding.outcome]}</span>
+            <p>{detail}</p>
+          </div>
+        </li>
+      )
+    })}
   </ul>
 )
