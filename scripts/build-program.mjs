@@ -9,7 +9,13 @@ import { at } from './compile.mjs'
 const LIBRARIES = ['client', 'sign.js', 'sign.d.ts']
 
 /** Programs by their places in src/ and dist/, without the extension: of the process, of others that it starts, of threads. */
-const PROGRAMS = ['main', 'media/relay/processes/process', 'store/leases/thread', 'store/backup/thread']
+const PROGRAMS = [
+  'main',
+  'media/relay/processes/process',
+  'store/leases/thread',
+  'store/backup/thread',
+  'store/sqlite/sizes/thread',
+]
 
 const BUNDLE = 'program'
 

@@ -10,8 +10,6 @@ import type { App } from './app.ts'
 
 /** Looking at one takes some ten microseconds. Of folders with more, the survey says so. */
 const ENTRIES_MAX = 50_000
-/** Reading so many long rows holds the process up for some ten milliseconds. Of tables with more, the survey says so. */
-const ROWS_MAX = 10_000
 const TABLES_MAX = 10
 /** A survey stands for so long. */
 const VALID_MS = 60_000
@@ -37,7 +35,7 @@ export class LocalStorage {
 
   async #survey(): Promise<StorageSurvey> {
     const { config, ctx } = this.#app
-    const tables = await ctx.store.tableSizes(ROWS_MAX)
+    const tables = await ctx.store.tableSizes()
     return {
       atMs: ctx.clock.now(),
       volumes: await volumesOf([config.data.dir, recordingsDir(config)]),

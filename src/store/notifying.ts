@@ -26,7 +26,7 @@ export function notifyingStore(store: Store, notify: () => void): Store {
     ping: () => store.ping(),
     time: () => store.time(),
     connections: () => store.connections(),
-    tableSizes: (rowsMax) => store.tableSizes(rowsMax),
+    tableSizes: () => store.tableSizes(),
     close: () => store.close(),
   }
 }

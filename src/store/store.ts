@@ -108,8 +108,8 @@ export interface Store {
   time(): Promise<number>
   /** Null with SQLite, which has no server. */
   connections(): Promise<PoolConnections | null>
-  /** The tables of the database, the largest first. Rows are counted up to `rowsMax`, where they have to be counted. */
-  tableSizes(rowsMax: number): Promise<TableSize[]>
+  /** The tables of the database, the largest first. Holds nothing up, and may take seconds. */
+  tableSizes(): Promise<TableSize[]>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }
@@ -117,11 +117,11 @@ export interface Store {
 /** How much is in a table. */
 export interface TableSize {
   readonly name: string
-  /** SQLite counts up to a bound. PostgreSQL estimates. */
+  /** PostgreSQL estimates. */
   readonly rows: number
-  /** There are more rows than were counted. */
+  /** There are more rows than were counted: the database is too large to read all of it. */
   readonly hasMore: boolean
-  /** With its indexes. Null with SQLite, which would read the whole database for it. */
+  /** With its indexes. Null if not all of the database was read. */
   readonly bytes: number | null
 }
 

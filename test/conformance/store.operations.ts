@@ -26,20 +26,17 @@ export function operationsSuite(stores: Stores): void {
       expect(await store.read.reloads.answer(`${mine}2`)).toBeNull()
     })
 
-    test('each table has its rows, up to a bound or about, and its bytes where the database knows them', async () => {
+    test('each table has its rows and its bytes', async () => {
       const { store } = stores
       await store.transaction((tx) => tx.accounts.insert({ id: newAccount(), name: 'x', createdAtMs: 1 }))
-      const sizes = await store.tableSizes(1000)
+      const sizes = await store.tableSizes()
       const accounts = sizes.find(({ name }) => name === 'accounts') ?? expect.fail()
-      if (accounts.bytes === null) {
-        await store.transaction((tx) => tx.accounts.insert({ id: newAccount(), name: 'y', createdAtMs: 1 }))
-        const all = (await store.read.accounts.list()).length
-        for (const [rowsMax, size] of [
-          [all, { rows: all, hasMore: false }],
-          [all - 1, { rows: all - 1, hasMore: true }],
-        ] as const)
-          expect(await store.tableSizes(rowsMax)).toContainEqual({ name: 'accounts', bytes: null, ...size })
-      } else expect(accounts.bytes).toBeGreaterThan(0)
+      expect(accounts).toMatchObject({ hasMore: false, bytes: expect.any(Number) })
+      expect(accounts.bytes).toBeGreaterThan(0)
+      // PostgreSQL estimates rows.
+      if ((await store.connections()) === null) {
+        expect(accounts.rows).toBe((await store.read.accounts.list()).length)
+      }
       expect(sizes.map(({ name }) => name)).toContain('sessions')
       expect(sizes.map(({ name }) => name).join()).not.toMatch(/kysely|sqlite/)
       const order = sizes.map(({ bytes, rows }) => bytes ?? rows)

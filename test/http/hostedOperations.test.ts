@@ -287,6 +287,8 @@ const OPERATIONS: readonly Operation[] = [
 
 /** Of WHIP and WHEP, which answer no JSON. */
 const OFFERS = 2
+/** Records of viewers, in two versions, which are lines of JSON: test/http/viewerRecords.test.ts. */
+const RECORDS = 2
 
 /** One of each row of "Operations that answer 404" in docs/guides/from-hosted-services.md. */
 const NOT_ANSWERED = [
@@ -344,7 +346,7 @@ it('are as many as the guide says, each once', () => {
   const distinct = new Set(OPERATIONS.map(({ operation }) => operation))
   expect(distinct.size).toBe(OPERATIONS.length)
   const guide = readFileSync(new URL('../../docs/guides/from-hosted-services.md', import.meta.url), 'utf8')
-  expect(guide).toContain(`answers ${OPERATIONS.length + OFFERS} operations`)
+  expect(guide).toContain(`answers ${OPERATIONS.length + OFFERS + RECORDS} operations`)
 })
 
 it('are held to their shapes: a field that is absent, of another type or unknown is seen', () => {

@@ -47,6 +47,38 @@ interface Key {
 const configuration = async () => (await sluice.call('GET', '/api/server/configuration')).json.data
 const keyOf = async (name: string) => ((await configuration()).keys as Key[]).find(({ key }) => key === name)
 
+describe('a node reads its configuration again at a request of an operator', () => {
+  const reload = (id: string) => sluice.call('POST', `/api/nodes/${id}/reload`)
+
+  it('and says what is wrong with it, or that nothing changed; the audit log has who asked', async () => {
+    const { node } = sluice.app.ctx.sessions
+    await sluice.reload({ ...flags, server: { bodyLimitBytes: -1 } })
+    const refused = await reload(node)
+    expect([refused.status, refused.json.data.ok, refused.json.data.problems]).toEqual([
+      200,
+      false,
+      [expect.stringContaining('server.bodyLimitBytes: -1')],
+    ])
+    await sluice.reload(flags)
+    expect((await reload(node)).json.data).toEqual({ ok: true, applied: [], needRestart: [], problems: [] })
+    const audited = await sluice.app.ctx.store.read.audit.page({
+      accountId: sluice.accountId,
+      action: 'node.reload',
+      limit: 10,
+    })
+    expect(audited).toMatchObject([
+      { actor: { kind: 'secret' }, subject: node },
+      { actor: { kind: 'secret' }, subject: node },
+    ])
+  })
+
+  it('and no other node, and not for a viewer of the dashboard', async () => {
+    expect((await reload('no-node')).status).toBe(404)
+    const viewer = await browserOf(sluice, 'viewer')
+    expect((await viewer.call('POST', `/nodes/${sluice.app.ctx.sessions.node}/reload`)).status).toBe(403)
+  })
+})
+
 describe('the configuration', () => {
   it('is told with the source of each value and what a change needs, and without secrets', async () => {
     expect(await keyOf('server.host')).toMatchObject({
@@ -210,7 +242,7 @@ it('the storage is told by what fills it, and costs a walk once a minute', async
   expect(parts).toContainEqual({ part: 'thumbnails', files: 1, bytes: 200, hasMore: false })
   expect(parts[0]).toMatchObject({ part: 'database', hasMore: false })
   expect(parts[0].bytes).toBeGreaterThan(4096)
-  expect(tables).toContainEqual({ name: 'accounts', rows: 1, hasMore: false })
+  expect(tables).toContainEqual({ name: 'accounts', rows: 1, hasMore: false, bytes: expect.any(Number) })
   writeFileSync(join(sluice.dataDir, 'recordings', 'one', 'other.mp4'), Buffer.alloc(3000))
   expect((await read()).parts).toEqual(parts)
 })

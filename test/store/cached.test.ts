@@ -77,7 +77,7 @@ const watched = (real: Store): Store => ({
   ping: () => real.ping(),
   time: () => real.time(),
   connections: () => real.connections(),
-  tableSizes: (rowsMax) => real.tableSizes(rowsMax),
+  tableSizes: () => real.tableSizes(),
   close: () => real.close(),
 })
 

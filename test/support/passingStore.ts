@@ -12,6 +12,6 @@ export const passingStore = (store: Store): Store => ({
   ping: () => store.ping(),
   time: () => store.time(),
   connections: () => store.connections(),
-  tableSizes: (rowsMax) => store.tableSizes(rowsMax),
+  tableSizes: () => store.tableSizes(),
   close: () => store.close(),
 })

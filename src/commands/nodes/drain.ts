@@ -18,8 +18,10 @@ export async function drainNode(
     for (const account of await tx.accounts.list()) await audit(tx, actorFor(account.id), ctx.clock.now(), change)
     return true
   })
-  return isFound ? ok(true) : err(notFound('nodeId', `No node with id: ${id.slice(0, 64)}`))
+  return isFound ? ok(true) : err(noNode(id))
 }
+
+export const noNode = (id: string): Failure => notFound('nodeId', `No node with id: ${id.slice(0, 64)}`)
 
 /** As `drainNode`, for the holder of an account, who may not end a node for others. A signal can. */
 export async function drainNodeOfAccount(

@@ -1,5 +1,8 @@
 import { timeOrderedId } from '../../base/ids.ts'
-import { type CommandContext, audit, cliActor } from '../context.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, type Failure } from '../../core/errors.ts'
+import { type Actor, type CommandContext, audit, cliActor } from '../context.ts'
+import { noNode } from './drain.ts'
 
 /** A key that a reload changed, or would change. Values of secrets are left out. */
 export interface ReloadedKey {
@@ -47,6 +50,21 @@ export async function askForReload(
   await ctx.store.transaction((tx) => tx.reloads.delete(id))
   return answer === null ? null : (JSON.parse(answer) as ReloadAnswer)
 }
+
+/** Makes a node read its configuration again, at the wish of a person or a program. The audit log says whose. */
+export async function reloadNode(
+  ctx: CommandContext,
+  actor: Actor,
+  id: string,
+): Promise<Result<ReloadAnswer, Failure>> {
+  const nodes = await ctx.store.read.nodes.list()
+  if (!nodes.some((node) => node.id === id)) return err(noNode(id))
+  await ctx.store.transaction((tx) => audit(tx, actor, ctx.clock.now(), { action: 'node.reload', subject: id }))
+  const answer = await askForReload(ctx, id, { isCheck: false, pause: (ms) => ctx.clock.sleep(ms) })
+  return answer === null ? err(failure('unavailable', NO_ANSWER)) : ok(answer)
+}
+
+const NO_ANSWER = 'The node did not answer within 20 seconds; its log says why'
 
 /** Does what was requested of this node, and answers. Call it when requests are due, within a second. */
 export async function answerReloads(ctx: CommandContext, nodeId: string, reload: Reload): Promise<void> {

@@ -14,7 +14,7 @@ import {
 import { changesSinceXid } from '../tables/changes.ts'
 import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
-import { readTableSizes } from '../tables/tableSizes.ts'
+import { estimatedSizes, largestFirst } from '../tables/tableSizes.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { readConnections } from './connections.ts'
@@ -99,8 +99,8 @@ class PostgresStore implements Store {
     return readConnections(this.#session, this.#pool.size)
   }
 
-  tableSizes(rowsMax: number): Promise<TableSize[]> {
-    return readTableSizes(this.#session, rowsMax)
+  async tableSizes(): Promise<TableSize[]> {
+    return largestFirst(await estimatedSizes(this.#session))
   }
 
   close(): Promise<void> {

@@ -16,13 +16,14 @@ import {
 import { changesSinceSeq } from '../tables/changes.ts'
 import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
-import { readTableSizes } from '../tables/tableSizes.ts'
+import { largestFirst } from '../tables/tableSizes.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
 import { SqliteConnection } from './connection.ts'
 import { translateSqliteError } from './errors.ts'
 import { migrateFile } from './migrator.ts'
+import { tableSizesInThread } from './sizes/sizesThread.ts'
 
 /**
  * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
@@ -42,6 +43,11 @@ export async function openSqlite(file: string, onLocked?: () => Promise<void>): 
   }
 }
 
+/** Of each table, counted before all pages are read. */
+const ROWS_MAX = 10_000
+/** Two gigabytes: reading them takes seconds. */
+const PAGES_MAX = 500_000
+
 /** One connection writes, in groups; another reads committed data, so that reads never wait for writes. */
 class SqliteStore implements Store {
   readonly read: Reads
@@ -50,12 +56,12 @@ class SqliteStore implements Store {
   readonly #executor: Executor
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
-  readonly #folder: string
+  readonly #file: string
   #version: number
   #closing: Promise<void> | undefined
 
   constructor(file: string) {
-    this.#folder = dirname(file)
+    this.#file = file
     this.#writer = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
     this.#reader = new SqliteConnection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
@@ -89,7 +95,7 @@ class SqliteStore implements Store {
   }
 
   async diskSpace(): Promise<{ freeBytes: number; totalBytes: number }> {
-    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    const { bavail, blocks, bsize } = await statfs(dirname(this.#file))
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   }
 
@@ -107,8 +113,8 @@ class SqliteStore implements Store {
     return null
   }
 
-  tableSizes(rowsMax: number): Promise<TableSize[]> {
-    return readTableSizes(this.#executor, rowsMax)
+  async tableSizes(): Promise<TableSize[]> {
+    return largestFirst(await tableSizesInThread({ file: this.#file, rowsMax: ROWS_MAX, pagesMax: PAGES_MAX }))
   }
 
   close(): Promise<void> {

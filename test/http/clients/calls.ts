@@ -140,6 +140,7 @@ const SESSIONS: readonly Call[] = [
   call('createBackup'),
   call('listNodes'),
   refused('drainNode', { nodeId: 'no-node' }),
+  refused('reloadNode', { nodeId: 'no-node' }),
   call('listSessions', { action: 'view', limit: 1 }, { session: 'data.0.id' }),
   call('endSession', { sessionId: '$session' }),
   call('stopStream', { body: { streamId: '$stream' } }),

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import { drainNodeOfAccount } from '../../../commands/nodes/drain.ts'
 import { listNodes, type ListedNode } from '../../../commands/nodes/listNodes.ts'
+import { reloadNode } from '../../../commands/nodes/reload.ts'
 import type { Context } from '../../../commands/context.ts'
 import { FULL_REASONS } from '../../../core/nodes/load.ts'
 import { LINK_PROBLEMS, type NodeLink } from '../../../core/nodes/nodeLinks.ts'
@@ -10,6 +11,7 @@ import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendResult } from '../problem.ts'
+import { operatorsOnly } from './operators.ts'
 import type { ServerFacts } from './server.ts'
 
 /** The processes that serve, and what they do for the account. */
@@ -37,6 +39,17 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, {
     ),
     async (request, reply) =>
       sendResult(reply, await drainNodeOfAccount(ctx, actorOf(request, peerOf), request.params.nodeId)),
+  )
+  app.post<{ Params: { nodeId: string } }>(
+    '/api/nodes/:nodeId/reload',
+    {
+      ...document('server', 'Let a node read its configuration again; takes about a second', {
+        operationId: 'reloadNode',
+        data: Reloaded,
+      }),
+      preHandler: operatorsOnly(ctx, 'sluice reload'),
+    },
+    async (request, reply) => sendResult(reply, await reloadNode(ctx, actorOf(request, peerOf), request.params.nodeId)),
   )
 }
 
@@ -138,6 +151,23 @@ const NodeRecord = Type.Object({
   viewers: count('Open sessions of your account.'),
   bitrateIn: count('Bits per second of your account, over the last whole minute.'),
   bitrateOut: count('Bits per second of your account, over the last whole minute.'),
+})
+
+const changedKeys = (description: string) =>
+  Type.Array(
+    Type.Object({
+      key: Type.String({ examples: ['log.level'] }),
+      from: Type.Unsafe<unknown>({ description: 'Of a secret only that it is set.' }),
+      to: Type.Unsafe<unknown>({}),
+    }),
+    { description },
+  )
+
+const Reloaded = Type.Object({
+  ok: Type.Boolean({ description: 'False: nothing was changed, because of `problems`.' }),
+  applied: changedKeys('Keys with new values that apply now.'),
+  needRestart: changedKeys('Keys with new values that a restart applies.'),
+  problems: Type.Array(Type.String(), { description: 'What is wrong with the sources.' }),
 })
 
 const Nodes = Type.Object({

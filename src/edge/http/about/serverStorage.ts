@@ -84,8 +84,12 @@ const ServerStorage = Type.Object({
     Type.Object({
       name: Type.String(),
       rows: Type.Integer({ minimum: 0, description: 'PostgreSQL estimates it.' }),
-      hasMore: Type.Boolean({ description: 'There are more: SQLite counts up to 10,000.' }),
-      bytes: Type.Optional(Type.Integer({ minimum: 0, description: 'With its indexes; absent with SQLite.' })),
+      hasMore: Type.Boolean({
+        description: 'There are more: of a SQLite database above 2 GB, rows are counted up to 10,000.',
+      }),
+      bytes: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'With its indexes; absent for a SQLite database above 2 GB.' }),
+      ),
     }),
     { description: 'The ten largest.' },
   ),

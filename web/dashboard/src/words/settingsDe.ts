@@ -83,6 +83,11 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
     title: 'Server',
     adminsOnly: 'Nur Admins sehen die Konfiguration und starten Prüfungen.',
     whichNode: (node) => `Diese Seite zeigt den Knoten, der antwortet: ${node}.`,
+    otherNodes: 'Dieselbe Seite anderer Knoten:',
+    withoutAddress: (nodes) =>
+      nodes === 1
+        ? 'Ein weiterer Knoten hat keine eigene Adresse (server.nodeUrl).'
+        : `${nodes} weitere Knoten haben keine eigene Adresse (server.nodeUrl).`,
     doctor: {
       title: 'Diagnose',
       run: 'Prüfungen starten',
@@ -178,7 +183,12 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
       empty: 'leer',
       broken:
         'Die Konfiguration hat jetzt einen Fehler. Sluice läuft mit den Werten unten weiter und würde nicht mehr starten.',
-      waitsForReload: (keys) => `Seitdem geändert und nicht übernommen: ${keys}. Führen Sie sluice reload aus.`,
+      reloadNow: 'Konfiguration neu laden',
+      reloadAbout: 'Dieser Knoten liest Datei, Umgebung und Flags erneut, wie mit sluice reload.',
+      applied: (keys) => `Übernommen: ${keys}.`,
+      nothingNew: 'Nichts zu übernehmen: Kein Schlüssel hat sich geändert, den ein Neuladen übernimmt.',
+      refused: (problems) => `Nichts wurde geändert: ${problems}`,
+      waitsForReload: (keys) => `Seitdem geändert und nicht übernommen: ${keys}. Laden Sie die Konfiguration neu.`,
       waitsForRestart: (keys) => `Seitdem geändert; erst ein Neustart übernimmt: ${keys}.`,
     },
   },

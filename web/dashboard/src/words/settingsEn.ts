@@ -80,6 +80,11 @@ export const settingsEn = {
     title: 'Server',
     adminsOnly: 'Only admins see the configuration and run checks.',
     whichNode: (node: string) => `What you see here is of the node that answers: ${node}.`,
+    otherNodes: 'The same page of other nodes:',
+    withoutAddress: (nodes: number) =>
+      nodes === 1
+        ? 'Another node has no address of its own (server.nodeUrl).'
+        : `${nodes} other nodes have no address of their own (server.nodeUrl).`,
     doctor: {
       title: 'Doctor',
       run: 'Run the checks',
@@ -172,7 +177,12 @@ export const settingsEn = {
       off: 'Off',
       empty: 'empty',
       broken: 'The configuration has a problem now. Sluice goes on with the values below, and would not start again.',
-      waitsForReload: (keys: string) => `Changed since, and not applied: ${keys}. Run sluice reload.`,
+      reloadNow: 'Reload the configuration',
+      reloadAbout: 'This node reads its file, environment and flags again, as with sluice reload.',
+      applied: (keys: string) => `Applied: ${keys}.`,
+      nothingNew: 'Nothing to apply: no key that a reload applies has changed.',
+      refused: (problems: string) => `Nothing was changed: ${problems}`,
+      waitsForReload: (keys: string) => `Changed since, and not applied: ${keys}. Reload the configuration.`,
       waitsForRestart: (keys: string) => `Changed since, and applied by a restart only: ${keys}.`,
     },
   },

@@ -1,10 +1,14 @@
-import type { Answer, readConfiguration } from '#api/tokens.ts'
+import { useState } from 'preact/hooks'
+import { type Answer, type readConfiguration, reloadNode } from '#api/tokens.ts'
+import { ApiError, call } from '../../../api/call.ts'
+import { Button } from '../../../parts/button.tsx'
 import { Segment } from '../../../parts/form.tsx'
-import { Notice } from '../../../parts/notice.tsx'
+import { LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card } from '../../../parts/page.tsx'
 import { SearchField } from '../../../parts/search.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
 import { setQuery } from '../../../router.ts'
+import { aboutKey } from '../../../words/configurationWords.ts'
 import { settingsWords } from '../../../words/settingsWords.ts'
 import './server.css'
 
@@ -14,14 +18,19 @@ type Configuration = Answer<typeof readConfiguration>
 type Key = Configuration['keys'][number]
 
 /** Every key with its value and where that comes from; at first those that are set. */
-export function ConfigurationCard(props: { readonly configuration: Configuration; readonly query: URLSearchParams }) {
-  const { keys, waiting, problems } = props.configuration
+export function ConfigurationCard(props: {
+  readonly configuration: Configuration
+  readonly query: URLSearchParams
+  readonly onReloaded: () => void
+}) {
+  const { node, keys, waiting, problems } = props.configuration
   const search = (props.query.get('search') ?? '').slice(0, 128)
   const showsAll = props.query.get('keys') === 'all'
   const shown = keys.filter((key) => (showsAll || search !== '' || isSet(key)) && matches(key, search))
   return (
     <Card title={text.title} isFlush foot={<span class="num">{text.shown(shown.length, keys.length)}</span>}>
       <Since waiting={waiting} problems={problems} />
+      <Reloading node={node} onDone={props.onReloaded} />
       <div class="tools">
         <SearchField
           label={text.search}
@@ -51,7 +60,41 @@ export function ConfigurationCard(props: { readonly configuration: Configuration
 const isSet = ({ source }: Key): boolean => source !== 'default'
 
 const matches = ({ key, about, variable }: Key, search: string): boolean =>
-  [key, about, variable].some((one) => one.toLowerCase().includes(search.toLowerCase()))
+  [key, about, aboutKey({ key, about }), variable].some((one) => one.toLowerCase().includes(search.toLowerCase()))
+
+/** The button that lets the node read its sources again, and what became of it. */
+function Reloading({ node, onDone }: { readonly node: string; readonly onDone: () => void }) {
+  const [isBusy, setBusy] = useState(false)
+  const [outcome, setOutcome] = useState<Answer<typeof reloadNode> | ApiError | null>(null)
+  const reload = async (): Promise<void> => {
+    setBusy(true)
+    const failed = (caught: unknown) => (caught instanceof ApiError ? caught : new ApiError(0, String(caught)))
+    setOutcome(await call(reloadNode, { path: { nodeId: node } }).catch(failed))
+    setBusy(false)
+    onDone()
+  }
+  return (
+    <div class="pad stack">
+      <div class="actions">
+        <Button size="small" isBusy={isBusy} onClick={() => void reload()}>
+          {text.reloadNow}
+        </Button>
+        <span class="note">{text.reloadAbout}</span>
+      </div>
+      <div role="status">
+        {outcome instanceof ApiError && <LoadError error={outcome} onRetry={() => void reload()} />}
+        {outcome !== null && !(outcome instanceof ApiError) && <Reloaded {...outcome} />}
+      </div>
+    </div>
+  )
+}
+
+function Reloaded({ ok, applied, problems }: Answer<typeof reloadNode>) {
+  if (!ok) return <Notice kind="error">{text.refused(problems.join(' · '))}</Notice>
+  return <p class="note">{applied.length === 0 ? text.nothingNew : text.applied(keysOf(applied))}</p>
+}
+
+const keysOf = (changes: readonly { readonly key: string }[]): string => changes.map(({ key }) => key).join(', ')
 
 /** What became of the sources since the node read them. */
 function Since({ waiting, problems }: Pick<Configuration, 'waiting' | 'problems'>) {
@@ -101,7 +144,7 @@ const COLUMNS: readonly Column<Key>[] = [
       <>
         <code>{row.key}</code>
         <span class="sub">
-          <About text={row.about} />
+          <About text={aboutKey(row)} />
         </span>
         <span class="only-narrow">
           <Value {...row} /> <span class="sub">{sourceOf(row)}</span>

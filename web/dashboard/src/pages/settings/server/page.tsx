@@ -1,4 +1,4 @@
-import { type Answer, readConfiguration } from '#api/tokens.ts'
+import { type Answer, listNodes, readConfiguration } from '#api/tokens.ts'
 import { call } from '../../../api/call.ts'
 import { useLoad } from '../../../api/load.ts'
 import { Bones, LoadError } from '../../../parts/notice.tsx'
@@ -36,7 +36,9 @@ function Operated({ query }: PageArgs) {
   if (!loaded.data) return <Bones />
   return (
     <>
-      <p class="note">{text.whichNode(nodeName(loaded.data))}</p>
+      <p class="note">
+        {text.whichNode(nodeName(loaded.data))} <OtherNodes />
+      </p>
       <div class="cols half">
         <div class="stack">
           <DoctorCard />
@@ -47,7 +49,26 @@ function Operated({ query }: PageArgs) {
           <StorageCard />
         </div>
       </div>
-      <ConfigurationCard configuration={loaded.data} query={query} />
+      <ConfigurationCard configuration={loaded.data} query={query} onReloaded={loaded.reload} />
+    </>
+  )
+}
+
+/** The same page of each other node, where that has an address of its own. */
+function OtherNodes() {
+  const { data } = useLoad((signal) => call(listNodes, {}, { signal }), [])
+  const others = (data?.nodes ?? []).filter(({ isThis, state }) => !isThis && state !== 'silent')
+  const addresses = others.flatMap(({ url }) => (url === undefined ? [] : [url]))
+  const rest = others.length - addresses.length
+  return (
+    <>
+      {addresses.length > 0 && text.otherNodes}{' '}
+      {addresses.map((url) => (
+        <span key={url}>
+          <a href={`${url.replace(/\/$/, '')}/dashboard/${location.hash}`}>{url}</a>{' '}
+        </span>
+      ))}
+      {rest > 0 && text.withoutAddress(rest)}
     </>
   )
 }

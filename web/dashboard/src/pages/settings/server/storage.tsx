@@ -71,7 +71,7 @@ const columnsOf = (tables: readonly StoredTable[]): Column<StoredTable>[] => [
     kind: 'number',
     cell: ({ rows, hasMore }) => (hasMore ? text.atLeast(count(rows)) : count(rows)),
   },
-  // SQLite does not tell it.
+  // A large SQLite database is not read for it.
   ...(tables.some((table) => table.bytes !== undefined)
     ? [
         {
