@@ -91,21 +91,13 @@ async function checkHandover(ctx: Context, { server: { handover, nodeUrl } }: Co
   const nodes = (await ctx.store.read.nodes.list()).filter(({ isExpired }) => !isExpired)
   if (nodes.length < 2) return []
   const check = 'handover'
-  if (nodeUrl === '')
-    return [
-      found('warn', check, 'other nodes serve too, so set server.nodeUrl: viewers of their streams are refused here'),
-    ]
-  if (handover === 'redirect')
-    return [found('ok', check, 'redirect: WebRTC viewers of a stream at another node are sent there')]
+  if (nodeUrl === '') return [found('warn', check, 'handover_no_url')]
+  if (handover === 'redirect') return [found('ok', check, 'handover_redirect')]
   const facts = await nodeFactsNow(ctx)
   const streams = [...facts.values()].flatMap(({ links }) => links ?? []).reduce((sum, link) => sum + link.borrowed, 0)
   const failed = unlinkedNodes(nodes, facts).length
-  const passes =
-    streams === 0 ? 'none comes from one node to another now' : `${streams} come from one node to another now`
-  if (failed === 0) return [found('ok', check, `cascade: ${passes}; nothing has kept a stream from coming`)]
-  return [
-    found('warn', check, `cascade: ${passes}; between ${failed} pairs of nodes streams do not come, as said below`),
-  ]
+  if (failed > 0) return [found('warn', check, 'handover_fails', { streams, failed })]
+  return [streams === 0 ? found('ok', check, 'handover_unused') : found('ok', check, 'handover_works', { streams })]
 }
 
 /** What `GET /api/attention` answers, for all accounts, but for what has a line of its own. Nothing of it keeps Sluice from running. */

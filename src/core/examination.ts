@@ -13,6 +13,7 @@ export const CHECKS = [
   'database settings',
   'clock and database',
   'clock and store',
+  'handover',
   'attention',
   'clock',
   'clock and time server',

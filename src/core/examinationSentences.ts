@@ -33,6 +33,12 @@ export const SENTENCES = {
   database_clock_behind: '{seconds} s behind the database; Sluice uses the clock of the database; set both with NTP',
   store_clock: 'no recorded change is in the future',
   store_clock_ahead: 'the last change is {seconds} s in the future; set the clocks with NTP',
+  handover_no_url: 'other nodes serve too, so set server.nodeUrl: viewers of their streams are refused here',
+  handover_redirect: 'redirect: WebRTC viewers of a stream at another node are sent there',
+  handover_unused: 'cascade: none comes from one node to another now; nothing has kept a stream from coming',
+  handover_works: 'cascade: {streams} come from one node to another now; nothing has kept a stream from coming',
+  handover_fails:
+    'cascade: {streams} come from one node to another now; between {failed} pairs of nodes streams do not come, as said below',
   attention: 'nothing needs attention',
   file_clock: 'agrees with the file system',
   file_clock_ahead: '{seconds} s ahead of the file system; set the clock with NTP',

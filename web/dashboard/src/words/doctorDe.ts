@@ -14,6 +14,7 @@ export const doctorDe: Required<{ readonly [K in keyof DoctorWords]: Required<Do
     'database settings': 'Einstellungen der Datenbank',
     'clock and database': 'Uhr und Datenbank',
     'clock and store': 'Uhr und Daten',
+    handover: 'Streams anderer Knoten',
     attention: 'Hinweise',
     clock: 'Uhr',
     'clock and time server': 'Uhr und Zeitserver',
@@ -79,6 +80,14 @@ export const doctorDe: Required<{ readonly [K in keyof DoctorWords]: Required<Do
       'NTP',
     store_clock: 'Keine gespeicherte Änderung liegt in der Zukunft',
     store_clock_ahead: 'Die letzte Änderung liegt {seconds} s in der Zukunft; stellen Sie die Uhren mit NTP',
+    handover_no_url:
+      'Auch andere Knoten laufen, setzen Sie also server.nodeUrl: Zuschauer ihrer Streams werden hier abgewiesen',
+    handover_redirect: 'redirect: WebRTC-Zuschauer eines Streams an einem anderen Knoten werden dorthin geschickt',
+    handover_unused: 'cascade: Zurzeit kommt keiner von einem Knoten zum anderen; nichts hat einen Stream aufgehalten',
+    handover_works:
+      'cascade: {streams} kommen zurzeit von einem Knoten zum anderen; nichts hat einen Stream aufgehalten',
+    handover_fails:
+      'cascade: {streams} kommen zurzeit von einem Knoten zum anderen; zwischen {failed} Paaren von Knoten kommen Streams nicht an, siehe unten',
     attention: 'Nichts braucht Aufmerksamkeit',
     file_clock: 'stimmt mit dem Dateisystem überein',
     file_clock_ahead: 'geht dem Dateisystem {seconds} s vor; stellen Sie die Uhr mit NTP',
