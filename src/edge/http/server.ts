@@ -33,9 +33,8 @@ import { documentPages } from './docs/documents.ts'
 import { apiPages } from './docs/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
-import { HLS_CHECK, HLS_MEDIA, type SharedHls } from './hls/parts.ts'
+import { HLS_CHECK, HLS_MEDIA } from './hls/parts.ts'
 import { sharedHls } from './hls/routes.ts'
-import { thumbnailAtNode } from './hls/thumbnail.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { type FastPath, type FastPathOptions, KEEP_ALIVE_MS } from './fastPath.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
@@ -47,7 +46,7 @@ import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { recordingLinkRoutes } from './recordings/linkRoutes.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
-import { playerRoutes, watchErrorHandler } from './player/routes.ts'
+import { type PlayerOptions, playerRoutes, watchErrorHandler } from './player/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { streamRoutes } from './streams/routes.ts'
@@ -151,9 +150,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     else done()
   })
   app.setErrorHandler(errorHandler(ctx.sampled.refusals))
-  app.decorateRequest('secret', null)
-  app.decorateRequest('credential', null)
-  app.decorateRequest('user', null)
+  for (const name of ['secret', 'credential', 'user'] as const) app.decorateRequest(name, null)
   refuseEncodedBodies(app)
   readJsonBodies(app)
   discardRefusedBodies(app)
@@ -165,7 +162,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   linkRoutes(app, ctx, peerOf)
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   const shared = options.hls ? sharedHls(ctx, options.hls) : null
-  pageRoutes(app, ctx, options, { peerOf, shared })
+  pageRoutes(app, ctx, { ...options, peerOf, shared })
   if (options.recordings) await recordingLinkRoutes(app, ctx, options.recordings)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls && shared) {
@@ -266,23 +263,15 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign, facts: options.facts })
 }
 
+type PageParts = Pick<PlayerOptions, 'peerOf' | 'shared'>
+
 /** Pages for people, and the player that pages of others load. */
-function pageRoutes(
-  app: FastifyInstance,
-  ctx: Context,
-  options: ServerOptions,
-  { peerOf, shared }: { readonly peerOf: PeerOf; readonly shared: SharedHls | null },
-): void {
-  const { demo, webRtc, https, facts } = options
+function pageRoutes(app: FastifyInstance, ctx: Context, options: ServerOptions & PageParts): void {
+  const { demo, webRtc, https, facts, peerOf, shared } = options
   const hasNodes = Boolean(webRtc?.nodeUrl)
   if (demo) demoRoutes(app, hasNodes)
   documentPages(app)
-  playerRoutes(app, ctx, {
-    peerOf,
-    hasNodes,
-    facts,
-    thumbnailAt: async (nodeUrl, stream) => shared && thumbnailAtNode(shared, { ...stream, sourceId: null }, nodeUrl),
-  })
+  playerRoutes(app, ctx, { peerOf, hasNodes, facts, shared })
   trustRoutes(app, https?.authority ?? null)
 }
 

@@ -7,6 +7,8 @@ import { type LinkPreview, linkPreviewOf } from '../../../commands/streams/linkP
 import { checkStreamName } from '../../../core/access/streamName.ts'
 import { type AddressFacts, publicAddresses } from '../../../core/streams/addresses.ts'
 import { requestedAt } from '../about/server.ts'
+import type { SharedHls } from '../hls/parts.ts'
+import { thumbnailAtNode } from '../hls/thumbnail.ts'
 import { sendNoNamePage, sendUnreadablePage, wantsPage } from '../notFoundPage.ts'
 import type { PeerOf } from '../peer.ts'
 import { errorHandler } from '../problem.ts'
@@ -42,8 +44,8 @@ export interface PlayerOptions {
   readonly hasNodes: boolean
   /** Of the addresses in link previews. */
   readonly facts: () => Omit<AddressFacts, 'accountId' | 'scheme' | 'host'>
-  /** The thumbnail of a stream at another node; null: none. */
-  readonly thumbnailAt: (nodeUrl: string, stream: Stream) => Promise<Uint8Array | null>
+  /** Asks other nodes for thumbnails; null: this node serves no HLS, so there are none. */
+  readonly shared: SharedHls | null
 }
 
 /** A page waits so long for the thumbnail of another node. */
@@ -105,17 +107,18 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
 
 async function imageOf(
   { clock }: Context,
-  { thumbnailAt }: PlayerOptions,
+  { shared }: PlayerOptions,
   stream: Stream,
   found: LinkPreview['thumbnail'],
 ): Promise<Uint8Array | null> {
-  if (found === null || 'image' in found) return found?.image ?? null
+  if (found === null || shared === null) return null
+  if ('image' in found) return found.image
   const late = new AbortController()
   const tooLate = clock.sleep(THUMBNAIL_MS, late.signal).then(
     () => null,
     () => null,
   )
-  const image = await Promise.race([thumbnailAt(found.nodeUrl, stream), tooLate])
+  const image = await Promise.race([thumbnailAtNode(shared, { ...stream, sourceId: null }, found.nodeUrl), tooLate])
   late.abort()
   return image
 }
