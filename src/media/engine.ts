@@ -150,7 +150,7 @@ export type Negotiated =
 /** `answer` is a fragment, present after an ICE restart. */
 export type Patched =
   | { readonly ok: true; readonly answer: string | null; readonly etag: string }
-  | { readonly ok: false; readonly status: 400 | 404 | 422 | 428; readonly problem: string }
+  | { readonly ok: false; readonly status: 400 | 404 | 422 | 428 | 503; readonly problem: string }
 
 /** One layer of simulcast; a source without simulcast has one, with the `encodingId` ''. */
 export interface ViewerLayer {

@@ -196,8 +196,8 @@ describe('after a change of the network', () => {
     expect(browser.peers).toHaveLength(1)
   })
 
-  it('the restart is repeated until the server answers, with the same offer', async () => {
-    const { browser } = await live([CREATED, () => null, () => null, RESTARTED])
+  it('the restart is repeated until the server answers and is not too busy, with the same offer', async () => {
+    const { browser } = await live([CREATED, () => null, REFUSED(503, 'too busy'), RESTARTED])
     browser.changeNetwork()
     browser.changeNetwork()
     await browser.pass(3000)

@@ -70,8 +70,8 @@ describe.each([{}, { publishes: true }])('a client that hears nothing more: %j',
     expect(states.at(-1)).toBe('reconnecting: moved')
   })
 
-  it('learns nothing from a server that does not answer, or takes no candidates', async () => {
-    for (const answer of [() => null, REFUSED(405, ''), REFUSED(412, '')]) {
+  it('learns nothing from a server that does not answer, takes no candidates, or is too busy', async () => {
+    for (const answer of [() => null, REFUSED(405, ''), REFUSED(412, ''), REFUSED(503, 'too busy')]) {
       const { browser } = await live([CREATED, answer], options)
       await flow(browser, 3000)
       expect(await asksIn(browser, 10)).toHaveLength(1)

@@ -123,7 +123,7 @@ export class Session {
     for (let tries = 0; tries < RESTARTS_MAX && !this.#isClosed; tries++) {
       const status = await this.#restartIce().catch(() => null)
       this.#heard(status)
-      if (status !== null) break
+      if (status !== null && status !== 503) break
       await new Promise<void>((resolve) => this.#env.later(resolve, RESTART_AGAIN_MS))
     }
     this.#isRecovering = false

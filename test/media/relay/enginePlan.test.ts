@@ -156,7 +156,8 @@ test('a session that is refused or gets no answer is not there', async () => {
     await engine.end(id)
   }
   expect([first?.calls, first?.answered]).toEqual([[], ['a1']])
-  await engine.patch('a1', '', false)
+  // A client that is told that its session is over would connect again, and make the process busier.
+  expect(await engine.patch('a1', '', false)).toEqual(busy)
   await engine.end('a1')
   expect(first?.calls).toEqual(['patch a1', 'end a1'])
   await Promise.all(['a1', 'a4', 'a1'].map((id) => engine.end(id)))

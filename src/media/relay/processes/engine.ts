@@ -54,11 +54,12 @@ const TRY_AGAIN: Negotiated = {
   status: 503,
   problem: 'The media server is starting again; come back in a moment.',
 }
-const TOO_BUSY: Negotiated = {
+const NO_SESSION = { ok: false, status: 404, problem: 'There is no such session.' } as const
+const TOO_BUSY = {
   ok: false,
   status: 503,
   problem: 'The media server is too busy to answer; come back in a moment.',
-}
+} as const
 /** A process that died is not started again before this time. */
 const PAUSE_MS = 1000
 /** How often the addresses of this machine are looked at. */
@@ -191,7 +192,8 @@ class RelayEngine implements MediaEngine {
   async patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
     const worker = this.#sessions.get(sessionId)?.slot.worker
     const answer = await worker?.call('patch', { sessionId, fragment, mayRestart })
-    return answer ?? { ok: false, status: 404, problem: 'There is no such session.' }
+    // Clients whose session is over connect again: those of a process that is only busy would make it busier.
+    return answer ?? (this.#sessions.has(sessionId) ? TOO_BUSY : NO_SESSION)
   }
 
   async layers(sessionId: string, choice?: string | null): Promise<LayersAnswer> {
