@@ -30,12 +30,14 @@ interface Encoded {
  * are converted by `engineFeeds`.
  */
 export function startViewerEncoding(
-  { ctx, config }: App,
+  app: App,
   { engine, ffmpeg, load }: { readonly engine: MediaEngine; readonly ffmpeg: Ffmpeg } & Pick<Encoders, 'load'>,
 ): ViewerEncoding {
+  const { ctx } = app
   /** By the session of the publisher. */
   const encoded = new Map<string, Encoded>()
-  const hasRoom = (video: VideoTrack): boolean => ffmpeg.running < config.ffmpeg.maxProcesses && load.hasRoomFor(video)
+  const hasRoom = (video: VideoTrack): boolean =>
+    ffmpeg.running < app.config.ffmpeg.maxProcesses && load.hasRoomFor(video)
   const begin = (feed: ActiveFeed): void => {
     const { accountId, streamName, sourceId, feedId, sessionId: publisher } = feed
     const entry = ctx.sessions.get(publisher)

@@ -96,3 +96,19 @@ test('only the client of a session, only while it lasts, and no publisher has la
   expect((await send('POST', at, '{}')).status).toBe(404)
   expect(engine.choices).toEqual([])
 })
+
+test('a viewer who lacks the codec is told so where it would get H.264, but the machine has no room to encode', async () => {
+  const { token } = await makeToken(sluice, 'publish', { transcode: true })
+  const { session } = await publish({ ctx: sluice.app.ctx }, { presented: token, streamName: 'wide' })
+  expect(engine.feeds.find(({ preferredTo }) => preferredTo === session.id)).toMatchObject({ sourceId: null })
+  const before = engine.negotiated
+  engine.negotiated = async () => ({ ok: false, status: 406, problem: 'No codec.' })
+  const refusedAt = async (codec: 'hevc' | 'h264', width: number) => {
+    const video = { kind: 'video', codec, width, height: width, config: new Uint8Array() } as const
+    engine.emit({ kind: 'tracks', sessionId: session.id, tracks: [video] })
+    return (await send('POST', `/api/whep/${sluice.accountId}/wide`, 'v=0\r\n', 'application/sdp')).text
+  }
+  expect(await refusedAt('hevc', 30_000)).toMatch(/^No codec\. Sluice encodes .* H\.264 .* try again later\.$/)
+  expect([await refusedAt('hevc', 32), await refusedAt('h264', 30_000)]).toEqual(['No codec.', 'No codec.'])
+  engine.negotiated = before
+})
