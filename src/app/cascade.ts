@@ -1,4 +1,4 @@
-import { endOrphanedLinks } from '../commands/nodes/lendStream.ts'
+import { endLentOn, endOrphanedLinks } from '../commands/nodes/lendStream.ts'
 import type { Context } from '../commands/context.ts'
 import { recheckAll } from '../commands/sessions/revoke.ts'
 import type { Config } from '../config/schema.ts'
@@ -42,7 +42,14 @@ export function startCascade(
   ctx.lentRooms.links = links
   ctx.cascade.start({ links, recheck: () => recheckAll(ctx), ask: postToNode(ctx.clock) })
   return startJobs(ctx, [
-    { name: 'follow streams at other nodes', everyMs: LOOK_MS, run: async () => ctx.cascade.tick() },
+    {
+      name: 'follow streams at other nodes',
+      everyMs: LOOK_MS,
+      async run() {
+        ctx.cascade.tick()
+        endLentOn(ctx)
+      },
+    },
     { name: 'end links of nodes that are gone', everyMs: LEASES_MS, run: () => endOrphanedLinks(ctx) },
   ])
 }

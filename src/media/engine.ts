@@ -97,6 +97,8 @@ export interface BorrowedRoom {
   figures(): ShareFigures | null
   /** Whether the other engine has been heard by its media ports. */
   isReached(): boolean
+  /** Lets the engine of a third node have what comes by this share, until it ends. Null: it has. `ended`: called once. */
+  lend(share: RoomShare, ended: () => void): Promise<LentRoom | null>
   end(): void
 }
 

@@ -5,12 +5,15 @@ import {
   LINK_VERSION,
   linkAnswerText,
   linkKeyText,
+  type LinkReferral,
+  linkReferralText,
   type LinkRequest,
   linkRequestText,
   parseLinkAnswer,
+  parseLinkReferral,
 } from '../core/nodes/linkRequest.ts'
 import type { LinkProblem, SharedStream } from '../core/nodes/nodeLinks.ts'
-import type { BorrowedRoom, EngineLinks } from '../media/engine.ts'
+import type { BorrowedRoom, EngineLinks, LentRoom, RoomShare } from '../media/engine.ts'
 import type { RemoteFeedRef, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { Stream } from '../store/store.ts'
 import { NO_FIGURES } from './lentRooms.ts'
@@ -55,6 +58,10 @@ const ABSENT_MS = 500
 const EMPTY_MS = 5000
 /** For so long it says why a stream did not come, if none of that node has come since. */
 const PROBLEM_MS = 600_000
+/** How long a node of the own region may take. Then the node of the feed lends the stream itself. */
+const PARENT_MS = 1000
+/** How long a node of the own region waits to learn whether this one may lend a stream on. */
+const GRANT_MS = 300
 const NONCE_BYTES = 16
 
 interface Borrowed {
@@ -65,12 +72,39 @@ interface Borrowed {
   /** Whether its media is here. */
   readonly open: Promise<boolean>
   readonly share: Share
+  /** The room, if the node of the feed lends it itself: then it can be lent on. Null: another node does, or none. */
+  readonly direct: Promise<BorrowedRoom | null>
   end: () => void
 }
 
 interface Share {
-  /** What the engine has of it; null: the other node has not answered yet. */
+  /** What the engine has of it; null: no node has answered yet. */
   room: BorrowedRoom | null
+  /** The node that lends it. */
+  from: string
+}
+
+/** A node that may lend a stream. */
+type Lender = LinkReferral
+
+/** A share that begins. */
+interface Opening {
+  readonly links: EngineLinks
+  /** The stream, and the node of its feed. */
+  readonly feed: Stream & Lender
+  readonly share: Share
+  /** Aborted when the share is over, and to end it. */
+  readonly ending: AbortController
+  /** See `Borrowed.direct`. */
+  readonly granted: (direct: BorrowedRoom | null) => void
+  /** Its viewers wait until then, monotonic milliseconds. */
+  readonly untilMs: number
+}
+
+/** What a node lends, and where its engine listens. */
+interface Offered {
+  readonly share: RoomShare
+  readonly addresses: Parameters<EngineLinks['borrow']>[1]
 }
 
 /** Why streams of a node do not come. */
@@ -88,7 +122,8 @@ const WHY: Readonly<Record<LinkProblem, string>> = {
 
 /**
  * The streams that this node borrows from others for its viewers: one share for each node that has feeds of a stream, however many viewers
- * ask. A feed that moves to another node is followed while there are viewers.
+ * ask. A feed that moves to another node is followed while there are viewers. The node of the feed may name one of this region that has the
+ * stream: it then comes from there, and from the node of the feed again when that one ends it or does not answer.
  */
 export class Cascade {
   readonly #options: CascadeOptions
@@ -123,15 +158,8 @@ export class Cascade {
 
   /** What this node has from others, stream by stream. */
   get streams(): readonly SharedStream[] {
-    return [...this.#borrowed.values()].flatMap((nodes) =>
-      [...nodes].flatMap(
-        ([
-          node,
-          {
-            share: { room },
-          },
-        ]) => (room === null ? [] : [{ node, direction: 'borrowed' as const, ...(room.figures() ?? NO_FIGURES) }]),
-      ),
+    return [...this.#all()].flatMap(({ share: { room, from } }) =>
+      room === null ? [] : [{ node: from, direction: 'borrowed' as const, ...(room.figures() ?? NO_FIGURES) }],
     )
   }
 
@@ -156,6 +184,14 @@ export class Cascade {
     const { sessions } = this.#options
     if (this.#parts === null) return
     for (const stream of streams ?? sessions.streams.all()) this.#followOne(stream)
+  }
+
+  /** Lends on what comes from the node of the feed itself. Null: nothing does. `ended`: called once. */
+  async lendOn(stream: Stream, feedAt: string, share: RoomShare, ended: () => void): Promise<LentRoom | null> {
+    const direct = this.#borrowed.get(roomOf(stream))?.get(feedAt)?.direct
+    if (direct === undefined || this.#options.sessions.drain !== null) return null
+    const room = await Promise.race([direct, this.#after(GRANT_MS)])
+    return room ? room.lend(share, ended) : null
   }
 
   /** Call it every second. */
@@ -220,10 +256,13 @@ export class Cascade {
     if (this.#parts === null || feed.url === null || this.#isPaused(feed.node, stream)) return null
     if (feed.secured && this.#isStale) return null
     const ending = new AbortController()
-    const share: Share = { room: null }
-    const open = this.#open(this.#parts, stream, { ...feed, url: feed.url }, share, ending)
+    const share: Share = { room: null, from: feed.node }
+    const { promise: direct, resolve: granted } = Promise.withResolvers<BorrowedRoom | null>()
     const sinceMs = this.#options.clock.monotonic()
-    const borrowed = { stream, isSecured: feed.secured, sinceMs, open, share, end: () => ending.abort() }
+    const about = { ...stream, node: feed.node, url: feed.url }
+    const { links } = this.#parts
+    const open = this.#open({ links, feed: about, share, ending, granted, untilMs: sinceMs + WAIT_MS })
+    const borrowed = { stream, isSecured: feed.secured, sinceMs, open, share, direct, end: () => ending.abort() }
     const room = roomOf(stream)
     const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
     this.#borrowed.set(room, nodes.set(feed.node, borrowed))
@@ -235,68 +274,104 @@ export class Cascade {
   }
 
   /** Aborts `ending` when the share is over, and ends the share when that is aborted. */
-  async #open(
-    { links }: CascadeParts,
-    stream: Stream,
-    feed: RemoteFeedRef & { readonly url: string },
-    borrowed: Share,
-    ending: AbortController,
-  ): Promise<boolean> {
+  async #open(opening: Opening): Promise<boolean> {
     const { clock, log } = this.#options
-    const beganAtMs = clock.monotonic()
-    const about = { ...stream, node: feed.node, url: feed.url }
-    const share = await this.#ask(stream, feed)
-    if (share === null || ending.signal.aborted) {
+    const { feed, ending, granted, untilMs } = opening
+    const from = await this.#openFrom(opening)
+    granted(null)
+    if (from === null) {
       ending.abort()
       return false
     }
-    const lent = links.borrow(share, share.addresses, () => ending.abort())
-    borrowed.room = lent
-    ending.signal.addEventListener('abort', () => lent.end())
-    const isOpen = await Promise.race([lent.open, this.#after(WAIT_MS - (clock.monotonic() - beganAtMs))])
-    if (isOpen) {
-      this.#failures.delete(feed.node)
-      log.info({ ...about, ms: Math.round(clock.monotonic() - beganAtMs) }, 'a stream comes from another node')
-      return true
-    }
-    // A share that has ended, and a stream without media, say nothing of the other streams of the node.
-    if (ending.signal.aborted) this.#pause(feed.node, stream, ABSENT_MS)
-    else if (lent.isReached()) this.#pause(feed.node, stream, EMPTY_MS)
-    else this.#fail(feed.node, about, 'media_port')
-    ending.abort()
-    return false
+    this.#failures.delete(from.node)
+    const ms = Math.round(clock.monotonic() - untilMs + WAIT_MS)
+    log.info({ ...feed, from: from.url, ms }, 'a stream comes from another node')
+    return true
   }
 
-  /** Null: the other node does not lend it. */
-  async #ask(stream: Stream, { node, url }: RemoteFeedRef & { readonly url: string }) {
-    const { clock, random, sessions, keys } = this.#options
-    const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url')
-    const request: LinkRequest = { from: sessions.node, to: node, ...stream, atMs: clock.now(), nonce }
-    const [signing] = keys
-    const code = signing.code(linkRequestText(request))
-    const answered = await this.#parts?.ask(
-      `${url.replace(/\/$/, '')}/api/links`,
-      { version: LINK_VERSION, ...request, code },
-      WAIT_MS,
-    )
-    const answer = answered?.status === 200 ? parseLinkAnswer(answered.body) : null
-    if (answer !== null && signing.isOf(linkAnswerText(code, answer), answer.code)) {
-      const key = signing.derive(linkKeyText(request, answer))
-      return { room: roomOf(stream), key, ssrc: answer.ssrc, addresses: answer.addresses }
-    }
-    if (answered?.status === 404) this.#pause(node, stream, ABSENT_MS)
-    else this.#fail(node, { ...stream, node, url, status: answered?.status }, problemOf(answered?.status))
+  /** The node that lends the stream: one of this region that the node of the feed names, or that node itself. Null: none in time. */
+  async #openFrom(opening: Opening): Promise<Lender | null> {
+    const { feed, ending } = opening
+    const first = await this.#ask(feed, feed, this.#leftMs(opening))
+    if (first === null) return null
+    if ('share' in first) return this.#enter(opening, feed, first)
+    const offered = this.#isPaused(first.node, feed) ? null : await this.#ask(feed, first, PARENT_MS)
+    const parent = offered !== null && 'share' in offered ? await this.#enter(opening, first, offered) : null
+    if (parent !== null || ending.signal.aborted) return parent
+    const direct = await this.#ask(feed, feed, this.#leftMs(opening), true)
+    return direct !== null && 'share' in direct ? this.#enter(opening, feed, direct) : null
+  }
+
+  /** Waits for the media of what a node offers. Null: it does not come in time, or the share was ended meanwhile. */
+  async #enter(opening: Opening, lender: Lender, { share, addresses }: Offered): Promise<Lender | null> {
+    const { links, feed, ending, granted } = opening
+    if (ending.signal.aborted) return null
+    let [isOpen, isOver] = [false, false]
+    const room = links.borrow(share, addresses, () => {
+      isOver = true
+      // When a node of the region ends it before it has begun, the one of the feed is asked next.
+      if (isOpen || lender === feed) ending.abort()
+    })
+    opening.share.room = room
+    opening.share.from = lender.node
+    const end = (): void => room.end()
+    ending.signal.addEventListener('abort', end)
+    if (lender === feed) granted(room)
+    const waitMs = lender === feed ? this.#leftMs(opening) : PARENT_MS
+    isOpen = await Promise.race([room.open, this.#after(waitMs)])
+    if (isOpen && !isOver) return lender
+    ending.signal.removeEventListener('abort', end)
+    // A share that has ended, and a stream without media, say nothing of the other streams of the node.
+    if (isOver || ending.signal.aborted) this.#pause(lender.node, feed, ABSENT_MS)
+    else if (room.isReached()) this.#pause(lender.node, feed, EMPTY_MS)
+    else this.#fail(lender, { ...feed }, 'media_port')
+    room.end()
     return null
+  }
+
+  #leftMs({ untilMs }: Opening): number {
+    return untilMs - this.#options.clock.monotonic()
+  }
+
+  /** What a node offers, or the one that it names. Null: it does not lend the stream. */
+  async #ask(feed: Stream & Lender, lender: Lender, ms: number, isDirect = false): Promise<Offered | Lender | null> {
+    const { clock, random, sessions, keys } = this.#options
+    const { accountId, streamName, node: feedAt } = feed
+    const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url')
+    const about = { accountId, streamName, feedAt, isDirect }
+    const request: LinkRequest = { from: sessions.node, to: lender.node, ...about, atMs: clock.now(), nonce }
+    const code = keys[0].code(linkRequestText(request))
+    const url = `${lender.url.replace(/\/$/, '')}/api/links`
+    const answered = await this.#parts?.ask(url, { version: LINK_VERSION, ...request, code }, ms)
+    const offered = answered?.status === 200 ? this.#read(request, code, answered.body) : null
+    if (offered !== null) return offered
+    if (answered?.status === 404) this.#pause(lender.node, feed, ABSENT_MS)
+    else this.#fail(lender, { ...feed, status: answered?.status }, problemOf(answered?.status))
+    return null
+  }
+
+  /** Null: the node that was asked has not signed it. */
+  #read(request: LinkRequest, code: string, body: unknown): Offered | Lender | null {
+    const [signing] = this.#options.keys
+    const referral = request.isDirect ? null : parseLinkReferral(body)
+    if (referral !== null) {
+      const named = { node: referral.node, url: referral.url }
+      return signing.isOf(linkReferralText(code, named), referral.code) ? named : null
+    }
+    const answer = parseLinkAnswer(body)
+    if (answer === null || !signing.isOf(linkAnswerText(code, answer), answer.code)) return null
+    const key = signing.derive(linkKeyText(request, answer))
+    return { share: { room: roomOf(request), key, ssrc: answer.ssrc }, addresses: answer.addresses }
   }
 
   #pause(node: string, stream: Stream, ms: number): void {
     this.#absentUntilMs.set(streamAt(node, stream), this.#options.clock.monotonic() + ms)
   }
 
-  #fail(node: string, about: Fields, problem: LinkProblem): void {
+  #fail({ node, url }: Lender, about: Fields, problem: LinkProblem): void {
     const { clock, log } = this.#options
     this.#failures.set(node, { problem, atMs: clock.monotonic() })
-    log.warn(about, `no stream comes from this node, so its viewers are redirected: ${WHY[problem]}`)
+    log.warn({ ...about, node, url }, `no stream comes from this node, so its viewers are redirected: ${WHY[problem]}`)
   }
 
   async #after(ms: number): Promise<false> {

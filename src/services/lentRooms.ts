@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { SharedStream } from '../core/nodes/nodeLinks.ts'
-import type { EngineLinks, LentRoom, ShareFigures } from '../media/engine.ts'
+import type { EngineLinks, ShareFigures } from '../media/engine.ts'
 
 /** More requests than this many nodes send within their time, and rooms that are lent at a time. */
 const NONCES_MAX = 10_000
@@ -9,34 +9,52 @@ const LENT_MAX = 5000
 /** Of a share that has carried nothing yet. */
 export const NO_FIGURES: ShareFigures = { bitrate: 0, loss: null, roundTripMs: null }
 
+/** A room that a node has of this one. */
+export interface Lent {
+  /** The node. */
+  readonly to: string
+  readonly room: string
+  /** The node of the feed: this one, or one from which it is lent on. */
+  readonly feedAt: string
+  /** Null: it has carried nothing yet. */
+  readonly figures: () => ShareFigures | null
+  readonly end: () => void
+}
+
 /** What this node lends to others, and the requests that it has read. */
 export class LentRooms {
   /** The engine; null while this node does not serve, or with an engine that lends nothing. */
   links: EngineLinks | null = null
   readonly #clock: Pick<Clock, 'now'>
   readonly #untilMs = new Map<string, number>()
-  /** By node, then by room. */
-  readonly #lent = new Map<string, Map<string, LentRoom>>()
-  #size = 0
+  /** By node and the rest. */
+  readonly #lent = new Map<string, Lent>()
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
   }
 
   get isFull(): boolean {
-    return this.#size >= LENT_MAX
+    return this.#lent.size >= LENT_MAX
   }
 
   /** The nodes that have rooms of this one. */
   get nodes(): readonly string[] {
-    return [...this.#lent.keys()]
+    return [...new Set([...this.#lent.values()].map(({ to }) => to))]
+  }
+
+  /** The nodes that have this room of the node with the feed, the first ones first. */
+  nodesWith(room: string, feedAt: string): readonly string[] {
+    return [...this.#lent.values()].filter((one) => one.room === room && one.feedAt === feedAt).map(({ to }) => to)
   }
 
   /** What it lends, stream by stream. */
   get streams(): readonly SharedStream[] {
-    return [...this.#lent].flatMap(([node, rooms]) =>
-      [...rooms.values()].map((room) => ({ node, direction: 'lent' as const, ...(room.figures() ?? NO_FIGURES) })),
-    )
+    return [...this.#lent.values()].map(({ to, figures }) => ({
+      node: to,
+      direction: 'lent',
+      ...(figures() ?? NO_FIGURES),
+    }))
   }
 
   /** False: this nonce was used, or there are too many to tell. @param untilMs when a request with it is too old anyway */
@@ -51,25 +69,23 @@ export class LentRooms {
     return true
   }
 
-  /** A node has one share of a room: a new one replaces it. Call `remove` when it has ended. */
-  add(node: string, room: string, lent: LentRoom): void {
-    const rooms = this.#lent.get(node) ?? new Map<string, LentRoom>()
-    const before = rooms.get(room)
-    this.#lent.set(node, rooms.set(room, lent))
-    this.#size += before === undefined ? 1 : 0
+  /** A node has one share of the feeds of a room at one node: a new one replaces it. Call `remove` when it has ended. */
+  add(lent: Lent): void {
+    const before = this.#lent.get(keyOf(lent))
+    this.#lent.delete(keyOf(lent))
+    this.#lent.set(keyOf(lent), lent)
     before?.end()
   }
 
   /** It has ended. One that was replaced is not there any more. */
-  remove(node: string, room: string, lent: LentRoom): void {
-    const rooms = this.#lent.get(node)
-    if (rooms?.get(room) !== lent) return
-    rooms.delete(room)
-    this.#size -= 1
-    if (rooms.size === 0) this.#lent.delete(node)
+  remove(lent: Lent): void {
+    if (this.#lent.get(keyOf(lent)) === lent) this.#lent.delete(keyOf(lent))
   }
 
-  endOf(node: string): void {
-    for (const lent of this.#lent.get(node)?.values() ?? []) lent.end()
+  /** Ends those of which the test says so. */
+  endIf(isOver: (lent: Lent) => boolean): void {
+    for (const lent of this.#lent.values()) if (isOver(lent)) lent.end()
   }
 }
+
+const keyOf = ({ to, room, feedAt }: Lent): string => JSON.stringify([to, room, feedAt])

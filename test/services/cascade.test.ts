@@ -1,8 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { linkAnswerText } from '../../src/core/nodes/linkRequest.ts'
+import { linkAnswerText, linkReferralText } from '../../src/core/nodes/linkRequest.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
+import type { LentRoom, RoomShare } from '../../src/media/engine.ts'
 import { type RemoteFeedRef, SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import { Cascade, type CascadeParts, type NodeKey } from '../../src/services/cascade.ts'
 
@@ -35,6 +36,11 @@ let isReached = false
 let asked: string[] = []
 let borrowed: { open: (isOpen: boolean) => void; end: () => void }[] = []
 let ended = 0
+const lentOn = ({ ssrc }: RoomShare): LentRoom => ({
+  addresses: [{ address: '192.0.2.2', port: ssrc }],
+  figures: () => null,
+  end: () => undefined,
+})
 const FIGURES = { bitrate: 1_000_000, loss: 0.01, roundTripMs: null }
 
 const lending: CascadeParts['ask'] = async (url, body) => {
@@ -55,7 +61,8 @@ function start(ask = lending): void {
         isOver()
       }
       borrowed.push({ open: resolve, end })
-      return { open, isReached: () => isReached, figures: () => FIGURES, end }
+      const lend = async (share: RoomShare) => lentOn(share)
+      return { open, isReached: () => isReached, figures: () => FIGURES, lend, end }
     },
     viewersOf: () => 0,
     counts: { lent: 0, borrowed: 0 },
@@ -222,4 +229,73 @@ test('a stream that is secured since is given back too, also when nothing of it 
   silentMs = 300_001
   cascade.tick()
   expect(ended).toBe(1)
+})
+
+/** The node of the feed names one of this region, unless it is asked to lend the stream itself; `parent` answers as that one. */
+function startInRegion(parent: CascadeParts['ask'] = lending): void {
+  start(async (url, body, ms) => {
+    if (url.startsWith('https://parent.')) return parent(url, body, ms)
+    const { code, isDirect } = body as { code: string; isDirect: boolean }
+    if (isDirect) return lending(`${url} itself`, body, ms)
+    asked.push(url)
+    const named = { node: 'parent', url: 'https://parent.example' }
+    return { status: 200, body: { ...named, code: key.code(linkReferralText(code, named)) } }
+  })
+}
+
+const HOME = 'https://one.example/api/links'
+const PARENT = 'https://parent.example/api/links'
+
+test('a stream comes from a node of the own region that the node of the feed names, and is not lent on from there', async () => {
+  startInRegion()
+  expect([await taken(feedAt('one')), asked]).toEqual([true, [HOME, PARENT]])
+  const share = { room: 'a/show', key: new Uint8Array(32), ssrc: 9 }
+  expect(await cascade.lendOn(stream, 'one', share, () => undefined)).toBe(null)
+})
+
+test('what comes from the node of the feed itself is lent on, until this node drains', async () => {
+  start()
+  await taken(feedAt('one'))
+  const share = { room: 'a/show', key: new Uint8Array(32), ssrc: 9 }
+  const lendOn = (feed: string) => cascade.lendOn(stream, feed, share, () => undefined)
+  expect((await lendOn('one'))?.addresses).toEqual([{ address: '192.0.2.2', port: 9 }])
+  expect(await lendOn('two')).toBe(null)
+  sessions.drain = {
+    beganAtMs: 0,
+    drainMs: 1,
+    isEnding: false,
+    plan: { hlsUntilMs: 0, publishersAtMs: new Map() },
+    nodeUrls: [],
+  }
+  expect(await lendOn('one')).toBe(null)
+})
+
+test('when the node of the region ends a stream, the node of the feed is asked again, within a second', async () => {
+  sessions.streams.change(viewer, 1)
+  sessions.setRemote([feedAt('one')], true)
+  startInRegion()
+  await taken(feedAt('one'))
+  borrowed.at(-1)?.end()
+  expect(cascade.has(stream)).toBe(false)
+  cascade.tick()
+  await settled()
+  expect(asked).toEqual([HOME, PARENT, HOME, PARENT])
+})
+
+test.each([
+  ['does not answer', async () => null],
+  ['does not have the stream any more', async () => ({ status: 404, body: {} })],
+])('the node of the feed lends a stream itself when the one of the region %s', async (_, parent) => {
+  startInRegion(parent)
+  expect([await taken(feedAt('one')), asked]).toEqual([true, [HOME, `${HOME} itself`]])
+})
+
+test('the node of the feed lends a stream itself when the media of the one of the region does not come in a second', async () => {
+  startInRegion()
+  const taking = cascade.take(stream, feedAt('one'))
+  await settled()
+  clock.advance(1000)
+  await settled()
+  borrowed.at(-1)?.open(true)
+  expect([await taking, asked, ended]).toEqual([true, [HOME, PARENT, `${HOME} itself`], 1])
 })

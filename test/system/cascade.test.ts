@@ -1,95 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Logger } from '../../src/base/log.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { checkStore } from '../../src/cli/doctorStore.ts'
 import { linkRequestText, LINK_VERSION } from '../../src/core/nodes/linkRequest.ts'
-import type { PartialConfig } from '../../src/config/schema.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
-import { runApp, type RunningApp } from '../support/app.ts'
-import { ownPort } from '../support/ownPort.ts'
-import { newPlace, type Place } from '../support/place.ts'
-import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+import type { RunningApp } from '../support/app.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { SimulcastPublisher } from '../support/simulcastPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
+import { offerTo, viewersOf, WebRtcNodes } from '../support/webrtcNodes.ts'
 import { meet } from '../support/wireViewer.ts'
 
-let place: Place
+const cluster = new WebRtcNodes()
+const { open, warned } = cluster
 /** Has the feed. */
 let home: RunningApp
 /** Has its viewers. */
 let edge: RunningApp
-const warned: string[] = []
-const open: { close(): Promise<void> }[] = []
-
-const log: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (_, message) => warned.push(message),
-  error: (_, message) => warned.push(message),
-  child: () => log,
-}
 
 beforeAll(async () => {
-  place = await newPlace('PostgreSQL')
-  home = await node()
-  edge = await node()
+  home = await cluster.start()
+  edge = await cluster.start()
 })
-afterAll(async () => {
-  for (const one of open.reverse()) await one.close()
-  await place.remove()
-})
-
-/** A node of one installation. */
-async function node(over: PartialConfig = {}): Promise<RunningApp> {
-  const port = await ownPort()
-  const app = await runApp({
-    log,
-    flags: {
-      storage: { url: place.url },
-      secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') },
-      webrtc: { host: '127.0.0.1', port: 0, processes: 2 },
-      ...over,
-      server: { port, nodeUrl: `http://127.0.0.1:${port}`, ...over.server },
-    },
-  })
-  open.push(app)
-  return app
-}
-
-const post = (url: string, token: string, body: string) =>
-  fetch(url, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { 'content-type': 'application/sdp', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) },
-    body,
-  })
-
-/** A secured stream on the air at a node, known to all. */
-async function publish(at: RunningApp, streamName: string, presented?: string): Promise<TestPublisher> {
-  const streams = [{ streamName }]
-  const token = presented ?? (await makeToken(at, 'publish', { streams, subscribeRequiresAuth: true })).token
-  const publisher = new TestPublisher('vp8', LOOPBACK)
-  open.push(publisher)
-  const answer = await post(`${at.base}/api/whip/${streamName}`, token, await publisher.offer())
-  expect(answer.status).toBe(201)
-  await publisher.accept(await answer.text())
-  publisher.play()
-  await until(() => [home, edge].every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, streamName)))
-  return publisher
-}
-
-async function view(at: RunningApp, streamName: string, token: string, codec: 'vp8' | 'h264' = 'vp8') {
-  const viewer = new TestViewer(codec, LOOPBACK)
-  open.push(viewer)
-  const answer = await post(`${at.base}/api/whep/${at.accountId}/${streamName}`, token, await viewer.offer())
-  const text = await answer.text()
-  if (answer.status === 201) await viewer.accept(text)
-  return { viewer, status: answer.status, text, location: answer.headers.get('location') ?? '' }
-}
+afterAll(() => cluster.close())
 
 interface ListedNode {
   readonly isThis: boolean
@@ -102,14 +37,12 @@ const handoverOf = async ({ app: { config, ctx } }: RunningApp): Promise<string[
     .filter(({ check }) => check === 'handover')
     .map(({ outcome, detail }) => `${outcome} ${detail}`)
 
-const viewersOf = ({ app }: RunningApp) => app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
-
 test('viewers at another node get the stream there by one link, are counted there, and cut there when their token is deleted', async () => {
-  await publish(home, 'show')
+  await cluster.publish(home, 'show')
   const [deleted, kept] = [await makeToken(home, 'subscribe'), await makeToken(home, 'subscribe')]
-  expect(await view(edge, 'show', 'wrong')).toMatchObject({ status: 401 })
-  const cut = await view(edge, 'show', deleted.token)
-  const others = await Promise.all([1, 2, 3].map(() => view(edge, 'show', kept.token)))
+  expect(await cluster.view(edge, 'show', 'wrong')).toMatchObject({ status: 401 })
+  const cut = await cluster.view(edge, 'show', deleted.token)
+  const others = await Promise.all([1, 2, 3].map(() => cluster.view(edge, 'show', kept.token)))
   expect([cut, ...others].map(({ status, text }) => (status === 201 ? status : text))).toEqual([201, 201, 201, 201])
   expect(cut.location.startsWith(edge.base)).toBe(true)
   await Promise.all([cut, ...others].map(({ viewer }) => viewer.gets()))
@@ -147,11 +80,11 @@ test('viewers at another node get the stream there by one link, are counted ther
 const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 
 test('sessions, usage and the sockets of clients agree on every byte at three nodes, and links are in none of them', async () => {
-  const nodes = [home, edge, await node()]
+  const nodes = [home, edge, await cluster.start()]
   const { token: publishing } = await makeToken(home, 'publish')
   const { token: viewing, id } = await makeToken(home, 'subscribe')
   const connect = async (direction: 'sendonly' | 'recvonly', url: string, token: string) => {
-    const met = await meet(direction, async (offer) => (await post(url, token, offer)).text())
+    const met = await meet(direction, async (offer) => (await offerTo(url, token, offer)).text())
     open.push({ close: async () => met.close() })
     return met
   }
@@ -196,7 +129,7 @@ test('sessions, usage and the sockets of clients agree on every byte at three no
 test('a viewer at another node sees the sizes of all layers, and gets the one that it chooses', async () => {
   const { token } = await makeToken(home, 'publish')
   const negotiate = async ({ offer }: { readonly offer: string }) => {
-    const answer = await post(`${home.base}/api/whip/layered`, token, offer)
+    const answer = await offerTo(`${home.base}/api/whip/layered`, token, offer)
     return { ok: true, answer: await answer.text(), etag: '' } as const
   }
   const publisher = await SimulcastPublisher.publish({ publish: negotiate }, '', '')
@@ -204,7 +137,7 @@ test('a viewer at another node sees the sizes of all layers, and gets the one th
   await until(() => edge.app.ctx.streamsOnAir(edge.accountId, 'layered') !== undefined)
   let layer = ''
   const viewer = await meet('recvonly', async (offer) => {
-    const answer = await post(`${edge.base}/api/whep/${edge.accountId}/layered`, '', offer)
+    const answer = await offerTo(`${edge.base}/api/whep/${edge.accountId}/layered`, '', offer)
     layer = /<([^>]+)>; rel="urn:ietf:params:whep:ext:core:layer"/.exec(answer.headers.get('link') ?? '')?.[1] ?? ''
     return answer.text()
   })
@@ -242,7 +175,7 @@ async function ghost(): Promise<string> {
 }
 
 test('who has no key of the installation, or no lease, gets no link, and a request works once', async () => {
-  await publish(home, 'asked')
+  await cluster.publish(home, 'asked')
   const [key] = edge.app.ctx.nodeKeys
   const { accountId } = home
   const ask = async (over: object = {}, code?: string) => {
@@ -251,6 +184,8 @@ test('who has no key of the installation, or no lease, gets no link, and a reque
       to: home.app.ctx.sessions.node,
       accountId,
       streamName: 'asked',
+      feedAt: home.app.ctx.sessions.node,
+      isDirect: false,
       atMs: home.app.ctx.clock.now(),
       nonce: Math.random().toString(36),
       ...over,
@@ -275,6 +210,8 @@ test('who has no key of the installation, or no lease, gets no link, and a reque
   expect(await ask({ to: edge.app.ctx.sessions.node })).toMatchObject({ status: 401 })
   expect(await ask({ atMs: home.app.ctx.clock.now() - 31_000 })).toMatchObject({ status: 401 })
   expect(await ask({ streamName: 'none' })).toMatchObject({ status: 404 })
+  // Nothing of another node is lent on that did not come here.
+  expect(await ask({ feedAt: edge.app.ctx.sessions.node })).toMatchObject({ status: 404 })
   expect(await send({ hello: 1 })).toMatchObject({ status: 400 })
   const from = await ghost()
   expect(await ask({ from })).toMatchObject({ status: 200 })
@@ -293,66 +230,30 @@ test('who has no key of the installation, or no lease, gets no link, and a reque
 })
 
 test('a node that is told to redirect sends viewers to the node of the feed, as does one that cannot reach it', async () => {
-  const redirecting = await node({ server: { handover: 'redirect' } })
+  const redirecting = await cluster.start({ server: { handover: 'redirect' } })
   const { token } = await makeToken(home, 'subscribe')
-  await publish(home, 'elsewhere')
+  await cluster.publish(home, 'elsewhere')
   await until(() => redirecting.app.ctx.streamsOnAir(home.accountId, 'elsewhere') !== undefined)
-  const sent = await view(redirecting, 'elsewhere', token)
+  const sent = await cluster.view(redirecting, 'elsewhere', token)
   expect([sent.status, sent.location.startsWith(home.base)]).toEqual([307, true])
   // It lends nothing either.
-  await publish(redirecting, 'kept')
-  expect(await view(edge, 'kept', token)).toMatchObject({ status: 307 })
+  await cluster.publish(redirecting, 'kept')
+  expect(await cluster.view(edge, 'kept', token)).toMatchObject({ status: 307 })
   expect(await handoverOf(redirecting)).toEqual([
     'ok redirect: WebRTC viewers of a stream at another node are sent there',
   ])
 })
 
-test('a full node sends new viewers and publishers on to one with room, which sends none further', async () => {
-  // The publisher takes the only slot.
-  const small = await node({ sessions: { max: 1 } })
-  await publish(small, 'crowded')
-  const { token } = await makeToken(home, 'subscribe')
-  const viewer = await view(small, 'crowded', token)
-  expect([viewer.status, viewer.text]).toEqual([307, 'This server is busy: another one takes this session'])
-  expect(viewer.location).not.toContain(small.base)
-  const followed = new TestViewer('vp8', LOOPBACK)
-  open.push(followed)
-  const offer = await followed.offer()
-  const at = (url: string, base: string) => base + url.slice(new URL(url).origin.length)
-  const refused = await post(at(viewer.location, small.base), '', offer)
-  expect([refused.status, refused.headers.get('location'), refused.headers.get('retry-after')]).toEqual([
-    503,
-    null,
-    '5',
-  ])
-  const admitted = await post(viewer.location, '', offer)
-  const answer = await admitted.text()
-  expect(admitted.status, answer).toBe(201)
-  await followed.accept(answer)
-  await followed.gets()
-
-  const publishing = await makeToken(home, 'publish', { streams: [{ streamName: 'second' }] })
-  const publisher = new TestPublisher('vp8', LOOPBACK)
-  open.push(publisher)
-  const sent = await post(`${small.base}/api/whip/second`, publishing.token, await publisher.offer())
-  const location = sent.headers.get('location') ?? ''
-  expect([sent.status, location.includes(small.base)]).toEqual([307, false])
-  expect((await post(at(location, small.base), '', await publisher.offer())).status).toBe(503)
-  const taken = await post(location, '', await publisher.offer())
-  expect(taken.status).toBe(201)
-  await publisher.accept(await taken.text())
-})
-
 test('viewers follow a publisher who comes back at another node, without a new offer', async () => {
-  const third = await node()
+  const third = await cluster.start()
   const publishing = await makeToken(home, 'publish', { streams: [{ streamName: 'moves' }] })
-  const first = await publish(home, 'moves', publishing.token)
+  const first = await cluster.publish(home, 'moves', publishing.token)
   const { token } = await makeToken(home, 'subscribe')
-  const watching = await view(edge, 'moves', token)
+  const watching = await cluster.view(edge, 'moves', token)
   expect(watching.status, watching.text).toBe(201)
   await watching.viewer.gets()
   await first.close()
-  await publish(third, 'moves', publishing.token)
+  await cluster.publish(third, 'moves', publishing.token)
   await watching.viewer.gets(60)
   expect(viewersOf(edge).filter(({ session }) => session.streamName === 'moves')).toHaveLength(1)
   await until(() => third.app.ctx.lentRooms.links?.counts.lent === 1)
@@ -369,19 +270,19 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   }
   const { token } = await makeToken(home, 'subscribe')
   await play(home, 'rtmp')
-  const watching = await view(edge, 'rtmp', token, 'h264')
+  const watching = await cluster.view(edge, 'rtmp', token, 'h264')
   expect(watching.status, watching.text).toBe(201)
   await watching.viewer.gets()
 
   // Nothing of it listens there.
-  const away = await node({ webrtc: { host: '127.0.0.1', port: 0, publicAddresses: ['127.0.0.99'] } })
+  const away = await cluster.start({ webrtc: { host: '127.0.0.1', port: 0, publicAddresses: ['127.0.0.99'] } })
   await play(away, 'away')
-  const sent = await view(edge, 'away', token, 'h264')
+  const sent = await cluster.view(edge, 'away', token, 'h264')
   expect([sent.status, sent.location.startsWith(away.base)]).toEqual([307, true])
   const why = 'no stream comes from this node, so its viewers are redirected: its media port does not answer'
   // The viewer and the link stop waiting in the same moment.
   await until(() => warned.includes(why))
-  expect((await view(edge, 'away', token, 'h264')).status).toBe(307)
+  expect((await cluster.view(edge, 'away', token, 'h264')).status).toBe(307)
   const { json } = await edge.call('GET', '/api/attention')
   const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
   const [unreachable] = notes.filter(({ text }) => text.includes(away.base))

@@ -145,6 +145,75 @@ describe.each([true, false])('engines of different nodes, native: %s', (native) 
     expect(edge.ended).toEqual([])
   })
 
+  /** A room that `parent` has from `home` and lends on. */
+  async function lentOn(borrowed: BorrowedRoom, edge: MediaEngine): Promise<BorrowedRoom & { over: () => boolean }> {
+    const share: RoomShare = { room: ROOM, key: randomBytes(32), ssrc: nextSsrc++ }
+    let isOver = false
+    const lent = await borrowed.lend(share, () => undefined)
+    const further = edge.links?.borrow(share, lent?.addresses ?? [], () => (isOver = true))
+    if (further === undefined) throw new Error('this engine borrows nothing')
+    return { ...further, over: () => isOver }
+  }
+
+  test('a room that is lent on reaches viewers in every process of a third node, who follow the next publisher', async () => {
+    const [home, parent, edge] = [engine(), engine(2), engine(2, 1)]
+    await publish(home.engine, 'p1')
+    const first = await shared(home.engine, parent.engine)
+    const further = await lentOn(first, edge.engine)
+    expect([await first.open, await further.open]).toEqual([true, true])
+    const viewers = [await view(edge.engine, 'v1'), await view(edge.engine, 'v2'), await view(parent.engine, 'v3')]
+    for (const viewer of viewers) await viewer.gets(40)
+    await publish(home.engine, 'p2')
+    await until(() => home.ended.includes('p1 replaced'))
+    for (const viewer of viewers) {
+      await viewer.gets(40)
+      expect(viewer.steps).toEqual(new Set([1]))
+    }
+    expect([home, parent, edge].map((at) => at.engine.links?.counts)).toEqual([
+      { lent: 1, borrowed: 0 },
+      { lent: 1, borrowed: 1 },
+      { lent: 0, borrowed: 1 },
+    ])
+  })
+
+  test('a source at the second node is not lent on, and a room that it gives back ends at the third', async () => {
+    const [home, parent, edge] = [engine(), engine(), engine()]
+    await publish(home.engine, 'p1', 'one')
+    const first = await shared(home.engine, parent.engine)
+    await publish(parent.engine, 'p2', 'two')
+    const further = await lentOn(first, edge.engine)
+    expect(await further.open).toBe(true)
+    const watching = await view(edge.engine, 'viewer of one', 'one')
+    await watching.gets()
+    await expect(view(edge.engine, 'viewer of two', 'two')).rejects.toThrow('Stream not being published')
+    first.end()
+    await until(further.over)
+    expect(await first.lend({ room: ROOM, key: randomBytes(32), ssrc: nextSsrc++ }, () => undefined)).toBe(null)
+    // As nodes do: it comes from the first one again, without a new offer.
+    expect(await (await shared(home.engine, edge.engine)).open).toBe(true)
+    await watching.gets(60)
+    expect([watching.steps, edge.ended]).toEqual([new Set([1]), []])
+  })
+
+  test('when the process of the second node is killed, viewers at the third get the stream from the first one', async () => {
+    const [home, edge] = [engine(), engine()]
+    await publish(home.engine, 'p1')
+    const before = processIdsOf(process.pid)
+    const parent = engine()
+    const first = await shared(home.engine, parent.engine)
+    const further = await lentOn(first, edge.engine)
+    expect(await first.open).toBe(true)
+    const [pid = 0] = processIdsOf(process.pid).filter((one) => !before.includes(one))
+    expect(await further.open).toBe(true)
+    const watching = await view(edge.engine, 'viewer')
+    await watching.gets()
+    process.kill(pid, 'SIGKILL')
+    await until(() => first.over() && further.over())
+    expect(await (await shared(home.engine, edge.engine)).open).toBe(true)
+    await watching.gets(60)
+    expect([watching.steps, edge.ended]).toEqual([new Set([1]), []])
+  })
+
   test('two nodes lend each other a room of two sources, and each has those of both once', async () => {
     const [home, edge] = [engine(), engine()]
     await publish(home.engine, 'p1', 'one')

@@ -1,14 +1,17 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { areNear, linkParent, type LinkNodes } from '../../core/nodes/linkParent.ts'
 import {
   LINK_REQUEST_MS,
   type LinkAnswer,
   linkAnswerText,
   linkKeyText,
+  type LinkReferral,
+  linkReferralText,
   type LinkRequest,
   linkRequestText,
   type Signed,
 } from '../../core/nodes/linkRequest.ts'
-import type { LentRoom } from '../../media/engine.ts'
+import type { LentRoom, RoomShare } from '../../media/engine.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
 import type { NodeKey } from '../../services/cascade.ts'
 import type { SessionContext } from '../context.ts'
@@ -19,39 +22,69 @@ export interface LendRefusal {
   readonly why: string
 }
 
+type Answered = Result<Signed<LinkAnswer> | Signed<LinkReferral>, LendRefusal>
+
 const SALT_BYTES = 16
 
 /**
- * Lends a stream to another node, which has admitted viewers of it. It decides on nodes and never on viewers: the other node does
- * that. Only a node with the sealing key and a valid lease gets anything, and a request has an effect once.
+ * Lends a stream to another node, which has admitted viewers of it, or names one of its region that does. It decides on nodes and never on
+ * viewers: the other node does that. Only a node with the sealing key and a valid lease gets anything, and a request has an effect once.
  * @throws StoreUnavailable if it cannot look at leases
  */
-export async function lendStream(
-  ctx: SessionContext,
-  { code, ...request }: Signed<LinkRequest>,
-): Promise<Result<Signed<LinkAnswer>, LendRefusal>> {
-  const { lentRooms, random, sessions } = ctx
+export async function lendStream(ctx: SessionContext, { code, ...request }: Signed<LinkRequest>): Promise<Answered> {
+  const { lentRooms, sessions } = ctx
   const key = senderKey(ctx, request, code)
   if (!key.ok) return refuse(401, key.error)
-  if (!(await hasLease(ctx, request.from))) return refuse(401, 'the node has no valid lease')
-  if (lentRooms.links === null || lentRooms.isFull) return refuse(503, 'this node lends nothing now')
-  const { accountId, streamName, from } = request
-  if (sessions.feedsOf(accountId, streamName).length === 0) return refuse(404, 'the stream is not here')
-  const salt = random.bytes(SALT_BYTES)
-  const answer = { salt: Buffer.from(salt).toString('base64url'), ssrc: newSsrc(ctx) }
-  const room = streamKey(accountId, streamName)
-  let lent: LentRoom | null = null
-  let isOver = false
-  const ended = (): void => {
-    isOver = true
-    if (lent !== null) lentRooms.remove(from, room, lent)
+  const nodes = await linkNodes(ctx)
+  if (nodes.get(request.from)?.hasLease !== true) return refuse(401, 'the node has no valid lease')
+  const { links } = lentRooms
+  if (links === null || lentRooms.isFull) return refuse(503, 'this node lends nothing now')
+  const { accountId, streamName, feedAt, isDirect } = request
+  if (feedAt !== sessions.node) {
+    if (!areNear(request.from, sessions.node, nodes)) return NOT_HERE
+    const { cascade } = ctx
+    return lend(ctx, { ...request, code }, key.value, (share, ended) => cascade.lendOn(request, feedAt, share, ended))
   }
-  const share = { room, ssrc: answer.ssrc, key: key.value.derive(linkKeyText(request, answer)) }
-  lent = await lentRooms.links.lend(share, ended)
-  if (lent === null || isOver) return refuse(404, 'the stream is not here')
-  lentRooms.add(from, room, lent)
-  const answered = { ...answer, addresses: lent.addresses }
-  return ok({ ...answered, code: key.value.code(linkAnswerText(code, answered)) })
+  if (sessions.feedsOf(accountId, streamName).length === 0) return NOT_HERE
+  const children = lentRooms.nodesWith(streamKey(accountId, streamName), feedAt)
+  const parent = isDirect ? null : linkParent(request.from, feedAt, children, nodes)
+  if (parent !== null) return ok({ ...parent, code: key.value.code(linkReferralText(code, parent)) })
+  return lend(ctx, { ...request, code }, key.value, (share, ended) => links.lend(share, ended))
+}
+
+/** Null: nothing of the stream is here. */
+type LendRoom = (share: RoomShare, ended: () => void) => Promise<LentRoom | null>
+
+/** Notes the room before the engine has answered, so that the next node of the region is sent to this one. */
+async function lend(
+  ctx: SessionContext,
+  { code, ...request }: Signed<LinkRequest>,
+  key: NodeKey,
+  lendRoom: LendRoom,
+): Promise<Answered> {
+  const { lentRooms, random } = ctx
+  const salt = Buffer.from(random.bytes(SALT_BYTES)).toString('base64url')
+  const answer = { salt, ssrc: newSsrc(ctx) }
+  const room = streamKey(request.accountId, request.streamName)
+  const ending = new AbortController()
+  let of: LentRoom | null = null
+  const { from: to, feedAt } = request
+  const lent = { to, room, feedAt, figures: () => of?.figures() ?? null, end: () => ending.abort() }
+  ending.signal.addEventListener('abort', () => lentRooms.remove(lent))
+  lentRooms.add(lent)
+  const share = { room, ssrc: answer.ssrc, key: key.derive(linkKeyText(request, answer)) }
+  of = await lendRoom(share, lent.end).catch((error: unknown) => {
+    lent.end()
+    throw error
+  })
+  if (of === null || ending.signal.aborted) {
+    of?.end()
+    lent.end()
+    return NOT_HERE
+  }
+  ending.signal.addEventListener('abort', () => of?.end())
+  const answered = { ...answer, addresses: of.addresses }
+  return ok({ ...answered, code: key.code(linkAnswerText(code, answered)) })
 }
 
 /**
@@ -62,7 +95,12 @@ export async function endOrphanedLinks({ lentRooms, store }: SessionContext): Pr
   if (lentRooms.nodes.length === 0) return
   const nodes = await store.read.nodes.list()
   const alive = new Set(nodes.map(({ id }) => id))
-  for (const node of lentRooms.nodes) if (!alive.has(node)) lentRooms.endOf(node)
+  lentRooms.endIf(({ to }) => !alive.has(to))
+}
+
+/** A node that drains lends nothing on, so that others of its region find another way before it ends. Call it every second. */
+export function endLentOn({ lentRooms, sessions }: SessionContext): void {
+  if (sessions.drain !== null) lentRooms.endIf(({ feedAt }) => feedAt !== sessions.node)
 }
 
 /** The key with which the request was signed. */
@@ -77,12 +115,19 @@ function senderKey(ctx: SessionContext, request: LinkRequest, code: string): Res
   return lentRooms.useNonce(nonce, atMs + LINK_REQUEST_MS) ? ok(key) : err('it came before')
 }
 
-async function hasLease({ store }: SessionContext, id: string): Promise<boolean> {
-  const nodes = await store.read.nodes.list()
-  return nodes.some((node) => node.id === id && !node.isExpired)
+async function linkNodes({ store }: SessionContext): Promise<LinkNodes> {
+  const [rows, facts] = await Promise.all([store.read.nodes.list(), store.read.nodes.facts()])
+  return new Map(
+    rows.map(({ id, url, isExpired, drainingSinceMs }) => {
+      const region = facts.get(id)?.region ?? ''
+      return [id, { region, url, hasLease: !isExpired, isDraining: drainingSinceMs !== null }]
+    }),
+  )
 }
 
 /** Not zero, and above those of processes. */
 const newSsrc = ({ random }: SessionContext): number => 2 ** 31 + (Buffer.from(random.bytes(4)).readUInt32BE() >>> 1)
 
 const refuse = (status: LendRefusal['status'], why: string): Result<never, LendRefusal> => err({ status, why })
+
+const NOT_HERE = refuse(404, 'the stream is not here')

@@ -1,20 +1,30 @@
 import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 
-/** A node asks the node of a feed to lend it a stream. */
+/** A node asks another one to lend it a stream: the node of the feed, or one of its own region that has it from there. */
 export interface LinkRequest {
   /** The ids of both nodes, new at each start. */
   readonly from: string
   readonly to: string
   readonly accountId: string
   readonly streamName: string
+  /** The node of the feed. */
+  readonly feedAt: string
+  /** True: the node of the feed is to lend it itself. */
+  readonly isDirect: boolean
   /** When it was asked, by the clock of the database, epoch milliseconds. */
   readonly atMs: number
   /** Random; used once. */
   readonly nonce: string
 }
 
-/** What the node of the feed answers. */
+/** Another node has the stream, and is nearer. */
+export interface LinkReferral {
+  readonly node: string
+  readonly url: string
+}
+
+/** What a node answers that lends a stream. */
 export interface LinkAnswer {
   /** Random: with the nonce of the request it makes the keys new, whatever is asked twice. */
   readonly salt: string
@@ -28,19 +38,25 @@ export interface LinkAnswer {
 export type Signed<T> = T & { readonly code: string }
 
 /** Both sides must mean the same. Raise it when what goes over a link changes. */
-export const LINK_VERSION = 1
+export const LINK_VERSION = 2
 /** How long a request may be under way, and how far the clocks of two nodes may differ. */
 export const LINK_REQUEST_MS = 30_000
 const MAX_TEXT = 300
 const MAX_ADDRESSES = 16
 
 /** What the code of a request is of. */
-export const linkRequestText = ({ from, to, accountId, streamName, atMs, nonce }: LinkRequest): string =>
-  JSON.stringify(['link', LINK_VERSION, from, to, accountId, streamName, atMs, nonce])
+export const linkRequestText = (request: LinkRequest): string => {
+  const { from, to, accountId, streamName, feedAt, isDirect, atMs, nonce } = request
+  return JSON.stringify(['link', LINK_VERSION, from, to, accountId, streamName, feedAt, isDirect, atMs, nonce])
+}
 
 /** What the code of an answer is of. @param requestCode so that it answers this request and no other */
 export const linkAnswerText = (requestCode: string, { salt, ssrc, addresses }: LinkAnswer): string =>
   JSON.stringify(['link answer', requestCode, salt, ssrc, addresses.map(({ address, port }) => [address, port])])
+
+/** The same of a referral. */
+export const linkReferralText = (requestCode: string, { node, url }: LinkReferral): string =>
+  JSON.stringify(['link referral', requestCode, node, url])
 
 /** What the key of a link is derived for. */
 export const linkKeyText = (request: LinkRequest, { salt, ssrc }: Pick<LinkAnswer, 'salt' | 'ssrc'>): string =>
@@ -48,13 +64,14 @@ export const linkKeyText = (request: LinkRequest, { salt, ssrc }: Pick<LinkAnswe
 
 /** The error says what is wrong. */
 export function parseLinkRequest(body: unknown): Result<Signed<LinkRequest>, string> {
-  const { version, from, to, accountId, streamName, atMs, nonce, code } = fieldsOf(body)
+  const { version, from, to, accountId, streamName, feedAt, isDirect, atMs, nonce, code } = fieldsOf(body)
   if (version !== LINK_VERSION) return err(`version must be ${LINK_VERSION}`)
-  const texts = { from, to, accountId, streamName, nonce, code }
+  const texts = { from, to, accountId, streamName, feedAt, nonce, code }
   const wrong = Object.entries(texts).find(([, value]) => !isText(value))
   if (wrong !== undefined) return err(`${wrong[0]} must be text`)
   if (!Number.isSafeInteger(atMs)) return err('atMs must be a time')
-  return ok({ ...(texts as Record<keyof typeof texts, string>), atMs: atMs as number })
+  if (typeof isDirect !== 'boolean') return err('isDirect must be true or false')
+  return ok({ ...(texts as Record<keyof typeof texts, string>), isDirect, atMs: atMs as number })
 }
 
 /** Null: it is no answer. */
@@ -66,6 +83,12 @@ export function parseLinkAnswer(body: unknown): Signed<LinkAnswer> | null {
     return isText(address) && isPort(port, 65_536) ? [{ address, port }] : []
   })
   return { salt, ssrc, addresses: all, code }
+}
+
+/** Null: it is none. */
+export function parseLinkReferral(body: unknown): Signed<LinkReferral> | null {
+  const { node, url, code } = fieldsOf(body)
+  return isText(node) && isText(url) && isText(code) ? { node, url, code } : null
 }
 
 const fieldsOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {})

@@ -30,6 +30,8 @@ export interface LinksOptions {
 export interface NodePeer {
   /** Where it was heard last. */
   readonly to: Endpoint
+  /** The peer whose sources it gets, at a third node. Null: it gets those of this node. */
+  readonly from: number | null
   readonly native: NativeBackEnd | null
   readonly send: LinksOptions['send']
   /** Of a link between it and this relay. */
@@ -222,7 +224,8 @@ export class Links {
 
   #reconcile(up: Up, nowMs: number): void {
     const { linkId, room, sessionId } = up.receiver.offer
-    const wanted = up.receiver.wanted(this.#rooms.at(room)?.isWatched(sessionId) === true, nowMs)
+    const here = up.receiver.wanted(this.#rooms.at(room)?.isWatched(sessionId) === true, nowMs)
+    const wanted = { ...here, isWatched: here.isWatched || this.isWatched(sessionId, room) }
     if (wanted.isWatched === up.said.isWatched && wanted.ssrcs.join() === up.said.ssrcs.join()) return
     up.said = wanted
     this.#post(up.process, { kind: 'want', linkId, ...wanted })
@@ -257,12 +260,20 @@ export class Links {
     this.#paceDown(down, nowMs)
   }
 
-  /** Other processes of this node get also what came from other nodes. Nodes do not, so that nothing goes in a circle. */
+  /**
+   * Other processes of this node get also what came from other nodes. Nodes get what is published here, or else what came from the one node
+   * whose stream is lent on to them: so nothing goes in a circle.
+   */
   #formsFor(room: Room, name: string, process: number): ReturnType<Room['forms']> {
-    const isForNode = this.#nodes.has(process)
-    const linked = [...this.#upOf.get(name)].filter((up) => isForNode || !this.#nodes.has(up.process))
-    const sources = new Set(linked.map(({ receiver }) => receiver.source))
-    return room.forms().filter(({ source }) => !sources.has(source))
+    const node = this.#nodes.get(process)
+    const linked = [...this.#upOf.get(name)]
+    const sourcesOf = (ups: readonly Up[]) => new Set(ups.map(({ receiver }) => receiver.source))
+    if (node !== undefined && node.from !== null) {
+      const lentOn = sourcesOf(linked.filter((up) => up.process === node.from))
+      return room.forms().filter(({ source }) => lentOn.has(source))
+    }
+    const others = sourcesOf(linked.filter((up) => node !== undefined || !this.#nodes.has(up.process)))
+    return room.forms().filter(({ source }) => !others.has(source))
   }
 
   #newSsrc(process: number): number {
@@ -342,6 +353,7 @@ export class Links {
     }
     down.wasWatched ||= ssrcs.length > 0
     down.sender.want(ssrcs, nowMs)
+    this.#reconcileRoom(down.room, nowMs)
   }
 }
 

@@ -19,6 +19,8 @@ export interface NodeShare {
   /** The number of the other end here, above those of processes. Used once. */
   readonly peer: number
   readonly room: string
+  /** The share by which the sources come that it lends on. Null or absent: it lends those of this node, or borrows. */
+  readonly from?: number | null
   /** 32 bytes, from which all keys of this share are derived. Used once. */
   readonly key: Uint8Array
   /** Of the control channel, in both directions. */
@@ -153,7 +155,7 @@ export class NodeShares {
   }
 
   #locate(share: Share, from: Endpoint): void {
-    const { to, peer, key, channel } = share
+    const { to, peer, from: lentOn = null, key, channel } = share
     if (to?.address === from.address && to.port === from.port && to.via === from.via) return
     share.to = from
     channel.isSeeking = false
@@ -163,6 +165,7 @@ export class NodeShares {
       get to() {
         return share.to ?? from
       },
+      from: lentOn,
       native,
       send,
       secretsOf: (linkId) => secretsOfLink(key, linkId),

@@ -24,6 +24,8 @@ interface Held {
   readonly room: string
   readonly process: number
   readonly part: PartInRoom
+  /** The borrowed share whose sources it lends on; null: it lends those of this node, or borrows. */
+  readonly from: Held | null
   /** Its first source is there; false: it ended before. */
   readonly opened: (isOpen: boolean) => void
   readonly ended: () => void
@@ -36,7 +38,7 @@ interface Held {
 /**
  * Rooms that the engine shares with those of other nodes. One that is lent counts as a viewer of its home, which so stays the home of the
  * room while its publisher is away; one that is borrowed counts as a source, and this node's other processes get it as they get those of
- * publishers.
+ * publishers. What is borrowed can be lent on, by the process that has it.
  */
 export class NodeLinks implements EngineLinks {
   readonly #options: NodeLinksOptions
@@ -59,18 +61,28 @@ export class NodeLinks implements EngineLinks {
 
   async lend(share: RoomShare, ended: () => void): Promise<LentRoom | null> {
     const home = this.#options.placement.homeOf(share.room)
-    if (home === undefined) return null
-    const held = this.#hold(share.room, home, 'viewer', { ended, opened: () => undefined })
-    const addresses = await this.#begin(held, share, null)
-    return addresses && { addresses, figures: () => held.figures, end: () => this.#end(held) }
+    return home === undefined ? null : this.#lend(share, { process: home, from: null, ended })
   }
 
   borrow(share: RoomShare, addresses: readonly ShareAddress[], ended: () => void): BorrowedRoom {
     const { promise: open, resolve: opened } = Promise.withResolvers<boolean>()
     const process = this.#options.placement.processFor(share.room, 'source')
-    const held = this.#hold(share.room, process, 'source', { ended, opened })
+    const held = this.#hold(share.room, { process, part: 'source', from: null, ended, opened })
     void this.#begin(held, share, addresses)
-    return { open, isReached: () => held.isReached, figures: () => held.figures, end: () => this.#end(held) }
+    return {
+      open,
+      isReached: () => held.isReached,
+      figures: () => held.figures,
+      lend: async (further, over) =>
+        this.#held.has(held.peer) ? this.#lend(further, { process, from: held, ended: over }) : null,
+      end: () => this.#end(held),
+    }
+  }
+
+  async #lend(share: RoomShare, lent: Pick<Held, 'process' | 'from' | 'ended'>): Promise<LentRoom | null> {
+    const held = this.#hold(share.room, { ...lent, part: 'viewer', opened: () => undefined })
+    const addresses = await this.#begin(held, share, null)
+    return addresses && { addresses, figures: () => held.figures, end: () => this.#end(held) }
   }
 
   /** A session has entered a room (1), or left it (-1). */
@@ -89,7 +101,8 @@ export class NodeLinks implements EngineLinks {
       if (held !== undefined) held.figures = carried
     }
     for (const held of this.#held.values()) {
-      if (held.part === 'viewer' || this.viewersOf(held.room) > 0) held.idleSinceMs = nowMs
+      if (held.part === 'viewer' || this.viewersOf(held.room) > 0 || this.#lentOn(held).length > 0)
+        held.idleSinceMs = nowMs
       else if (nowMs - held.idleSinceMs >= IDLE_MS) this.#end(held)
     }
   }
@@ -112,13 +125,18 @@ export class NodeLinks implements EngineLinks {
     for (const held of this.#held.values()) this.#end(held)
   }
 
-  #hold(room: string, process: number, part: PartInRoom, told: Pick<Held, 'opened' | 'ended'>): Held {
+  /** What is lent on of a borrowed share. */
+  #lentOn(borrowed: Held): Held[] {
+    return [...this.#held.values()].filter(({ from }) => from === borrowed)
+  }
+
+  #hold(room: string, about: Omit<Held, 'peer' | 'room' | 'isReached' | 'idleSinceMs' | 'figures'>): Held {
     const { placement, now, settle } = this.#options
     this.#lastPeer += 1
-    const about = { peer: this.#lastPeer, room, process, part, ...told }
-    const held: Held = { ...about, isReached: false, idleSinceMs: now(), figures: null }
+    const later = { isReached: false, idleSinceMs: now(), figures: null }
+    const held: Held = { peer: this.#lastPeer, room, ...about, ...later }
     this.#held.set(held.peer, held)
-    placement.enter(room, process, part)
+    placement.enter(room, held.process, held.part)
     settle(room)
     return held
   }
@@ -130,7 +148,9 @@ export class NodeLinks implements EngineLinks {
     addresses: readonly ShareAddress[] | null,
   ): Promise<readonly ShareAddress[] | null> {
     const worker = this.#options.workerAt(held.process)
-    const own = (await worker?.call('shareWithNode', { ...share, peer: held.peer, addresses })) ?? null
+    const own =
+      (await worker?.call('shareWithNode', { ...share, peer: held.peer, from: held.from?.peer ?? null, addresses })) ??
+      null
     if (own === null || !this.#held.has(held.peer)) this.#end(held)
     return this.#held.has(held.peer) ? own : null
   }
@@ -140,8 +160,10 @@ export class NodeLinks implements EngineLinks {
     this.#forget(held)
   }
 
-  #forget({ peer, room, process, part, opened, ended }: Held): void {
+  #forget(held: Held): void {
+    const { peer, room, process, part, opened, ended } = held
     if (!this.#held.delete(peer)) return
+    for (const further of this.#lentOn(held)) this.#end(further)
     const { placement, settle } = this.#options
     placement.leave(room, process, part)
     settle(room)

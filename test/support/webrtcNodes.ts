@@ -1,0 +1,91 @@
+import { expect } from 'vitest'
+import type { Logger } from '../../src/base/log.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
+import { runApp, type RunningApp } from './app.ts'
+import { ownPort } from './ownPort.ts'
+import { newPlace, type Place } from './place.ts'
+import { LOOPBACK, TestPublisher, TestViewer } from './rtcPeer.ts'
+import { makeToken } from './testNode.ts'
+import { until } from './until.ts'
+
+/** Nodes of one installation on PostgreSQL, with clients over WHIP and WHEP. */
+export class WebRtcNodes {
+  /** What the nodes have warned of. */
+  readonly warned: string[] = []
+  /** What `close` closes, the latest first. */
+  readonly open: { close(): Promise<void> }[] = []
+  readonly #running: RunningApp[] = []
+  #place: Place | null = null
+
+  async start(over: PartialConfig = {}): Promise<RunningApp> {
+    this.#place ??= await newPlace('PostgreSQL')
+    const port = await ownPort()
+    const app = await runApp({
+      log: this.#log,
+      flags: {
+        storage: { url: this.#place.url },
+        secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') },
+        webrtc: { host: '127.0.0.1', port: 0, processes: 2 },
+        ...over,
+        server: { port, nodeUrl: `http://127.0.0.1:${port}`, ...over.server },
+      },
+    })
+    this.open.push(app)
+    this.#running.push(app)
+    return app
+  }
+
+  /** A secured stream on the air at a node, known to all. */
+  async publish(at: RunningApp, streamName: string, presented?: string): Promise<TestPublisher> {
+    const streams = [{ streamName }]
+    const token = presented ?? (await makeToken(at, 'publish', { streams, subscribeRequiresAuth: true })).token
+    const publisher = new TestPublisher('vp8', LOOPBACK)
+    this.open.push(publisher)
+    const answer = await offerTo(`${at.base}/api/whip/${streamName}`, token, await publisher.offer())
+    expect(answer.status).toBe(201)
+    await publisher.accept(await answer.text())
+    publisher.play()
+    await until(() => this.#running.every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, streamName)))
+    return publisher
+  }
+
+  async view(at: RunningApp, streamName: string, token: string, codec: 'vp8' | 'h264' = 'vp8') {
+    const viewer = new TestViewer(codec, LOOPBACK)
+    this.open.push(viewer)
+    const answer = await offerTo(`${at.base}/api/whep/${at.accountId}/${streamName}`, token, await viewer.offer())
+    const text = await answer.text()
+    if (answer.status === 201) await viewer.accept(text)
+    return { viewer, status: answer.status, text, location: answer.headers.get('location') ?? '' }
+  }
+
+  /** Ends one node for good. */
+  async stop(node: RunningApp): Promise<void> {
+    this.open.splice(this.open.indexOf(node), 1)
+    this.#running.splice(this.#running.indexOf(node), 1)
+    await node.close()
+  }
+
+  async close(): Promise<void> {
+    for (const one of this.open.reverse()) await one.close()
+    await this.#place?.remove()
+  }
+
+  get #log(): Logger {
+    const warn = (_: unknown, message: string): void => void this.warned.push(message)
+    const log: Logger = { debug: () => undefined, info: () => undefined, warn, error: warn, child: () => log }
+    return log
+  }
+}
+
+/** Posts an offer and follows no redirect. An empty token is none. */
+export const offerTo = (url: string, token: string, body: string): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'content-type': 'application/sdp', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) },
+    body,
+  })
+
+/** The sessions of viewers at a node. */
+export const viewersOf = ({ app }: RunningApp) =>
+  app.ctx.sessions.all().filter(({ session }) => session.action === 'view')

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunningApp } from '../support/app.ts'
+import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+import { offerTo, viewersOf, WebRtcNodes } from '../support/webrtcNodes.ts'
+
+const nodes = new WebRtcNodes()
+/** Has the feeds, and room. */
+let home: RunningApp
+
+beforeAll(async () => {
+  home = await nodes.start()
+})
+afterAll(() => nodes.close())
+
+test('a region gets a stream once: its nodes have it from the first one, and from the node of the feed when that one drains or dies', async () => {
+  const south = () => nodes.start({ server: { region: 'south' } })
+  const [first, second, third] = [await south(), await south(), await south()]
+  await nodes.publish(home, 'far')
+  const { token } = await makeToken(home, 'subscribe')
+  const watching = await nodes.view(first, 'far', token)
+  const others = [await nodes.view(second, 'far', token), await nodes.view(third, 'far', token)]
+  expect([watching, ...others].map(({ status }) => status)).toEqual([201, 201, 201])
+  await Promise.all([watching, ...others].map(({ viewer }) => viewer.gets()))
+  const countsOf = ({ app }: RunningApp) => app.ctx.lentRooms.links?.counts
+  expect([first, second, third].map(countsOf)).toEqual([
+    { lent: 2, borrowed: 1 },
+    { lent: 0, borrowed: 1 },
+    { lent: 0, borrowed: 1 },
+  ])
+  const lentTo = (at: RunningApp, to: RunningApp) =>
+    at.app.ctx.lentRooms
+      .nodesWith(`${home.accountId}/far`, home.app.ctx.sessions.node)
+      .includes(to.app.ctx.sessions.node)
+  expect([first, second, third].map((to) => lentTo(home, to))).toEqual([true, false, false])
+
+  await home.call('POST', `/api/nodes/${first.app.ctx.sessions.node}/drain`)
+  await until(() => [second, third].filter((to) => lentTo(home, to)).length === 1)
+  const [parent, child] = lentTo(home, second) ? [second, third] : [third, second]
+  await until(() => lentTo(parent, child))
+  await Promise.all(others.map(({ viewer }) => viewer.gets(60)))
+  expect(viewersOf(child)).toHaveLength(1)
+  await nodes.stop(parent)
+  await until(() => lentTo(home, child))
+  const left = others[child === second ? 0 : 1]
+  await left?.viewer.gets(100)
+  expect(left?.viewer.steps).toEqual(new Set([1]))
+})
+
+test('a full node sends new viewers and publishers on to one with room, which sends none further', async () => {
+  // The publisher takes the only slot.
+  const small = await nodes.start({ sessions: { max: 1 } })
+  await nodes.publish(small, 'crowded')
+  const { token } = await makeToken(home, 'subscribe')
+  const viewer = await nodes.view(small, 'crowded', token)
+  expect([viewer.status, viewer.text]).toEqual([307, 'This server is busy: another one takes this session'])
+  expect(viewer.location).not.toContain(small.base)
+  const followed = new TestViewer('vp8', LOOPBACK)
+  nodes.open.push(followed)
+  const offer = await followed.offer()
+  const at = (url: string, base: string) => base + url.slice(new URL(url).origin.length)
+  const refused = await offerTo(at(viewer.location, small.base), '', offer)
+  expect([refused.status, refused.headers.get('location'), refused.headers.get('retry-after')]).toEqual([
+    503,
+    null,
+    '5',
+  ])
+  const admitted = await offerTo(viewer.location, '', offer)
+  const answer = await admitted.text()
+  expect(admitted.status, answer).toBe(201)
+  await followed.accept(answer)
+  await followed.gets()
+
+  const publishing = await makeToken(home, 'publish', { streams: [{ streamName: 'second' }] })
+  const publisher = new TestPublisher('vp8', LOOPBACK)
+  nodes.open.push(publisher)
+  const sent = await offerTo(`${small.base}/api/whip/second`, publishing.token, await publisher.offer())
+  const location = sent.headers.get('location') ?? ''
+  expect([sent.status, location.includes(small.base)]).toEqual([307, false])
+  expect((await offerTo(at(location, small.base), '', await publisher.offer())).status).toBe(503)
+  const taken = await offerTo(location, '', await publisher.offer())
+  expect(taken.status).toBe(201)
+  await publisher.accept(await taken.text())
+})
