@@ -109,6 +109,18 @@ test('the first packets of both may be lost', async () => {
   expect(nodes.told).toEqual(['edge 1001 reached', 'edge 1001 open'])
 })
 
+test('a message that is lost leaves again before its sender can miss the answer', async () => {
+  const nodes = twoNodes()
+  nodes.share()
+  await nodes.pass(1000)
+  let count = 0
+  nodes.state.drops = (datagram, to) => to === '198.51.100.2' && isControl(datagram) && (count += 1) === 1
+  await publisherAt(nodes.home, 1, 'publisher')
+  await nodes.pass(40)
+  expect(nodes.told).toContain('edge 1001 open')
+  expect(count).toBeGreaterThan(1)
+})
+
 test('who has another key gets no answer, and leaves no trace', async () => {
   const nodes = twoNodes()
   await publisherAt(nodes.home, 1, 'publisher')

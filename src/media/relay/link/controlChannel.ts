@@ -50,6 +50,8 @@ const MAX_DATA = 1150
 const MAX_TEXT = 65_536
 const MAX_UNCONFIRMED = 256
 const WINDOW = 32
+/** Each message leaves twice at first: a viewer may wait for it, and a lost one would cost it a round trip. */
+const REPEAT_MS = 20
 const RESEND_MS = 100
 const MAX_RESEND_MS = 1000
 const KEEPALIVE_MS = 1000
@@ -134,7 +136,7 @@ export class ControlChannel {
   #sendDue(nowMs: number): void {
     for (const one of this.#unconfirmed.slice(0, WINDOW)) {
       if (one.dueAtMs > nowMs) continue
-      one.dueAtMs = nowMs + Math.min(MAX_RESEND_MS, RESEND_MS * 2 ** one.tries)
+      one.dueAtMs = nowMs + (one.tries === 0 ? REPEAT_MS : Math.min(MAX_RESEND_MS, (RESEND_MS / 2) * 2 ** one.tries))
       one.tries += 1
       this.#send({ flags: this.#flags, ...one }, nowMs)
     }
