@@ -61,7 +61,7 @@ async function measure(): Promise<void> {
   const viewer = await server.api('POST', '/api/subscribe_token', { label: 'bench', streams })
   const restream = [{ url: `rtsp://127.0.0.1:${port}/bench` }]
   const set = (targets: object[]) => server.api('PUT', `/api/v2/publish_token/${publisher.id}`, { restream: targets })
-  await audience.publish(server.whip('bench'), publisher.token, BITRATE)
+  await audience.publish({ url: server.whip('bench'), token: publisher.token }, BITRATE)
   await audience.join({ url: server.whep('bench'), token: viewer.token, count: VIEWERS, atOnce: 4 })
 
   const isStuck = async (): Promise<boolean> => {

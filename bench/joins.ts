@@ -25,7 +25,7 @@ const audience = await startAudience()
 const streams = [{ streamName: 'bench' }]
 const publisher = await server.api('POST', '/api/publish_token', { label: 'b', streams, subscribeRequiresAuth: true })
 const { token } = await server.api('POST', '/api/subscribe_token', { label: 'b', streams })
-await audience.publish(server.whip('bench'), publisher.token, BITRATE)
+await audience.publish({ url: server.whip('bench'), token: publisher.token }, BITRATE)
 
 async function comeAndGo(count: number, atOnce: number): Promise<number[]> {
   const took = await audience.join({ url: server.whep('bench'), token, count, atOnce })

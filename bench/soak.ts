@@ -45,7 +45,7 @@ const streams = ['bench', 'guest', 'studio', 'steady'].map((streamName) => ({ st
 const published = await server.api('POST', '/api/publish_token', { label: 'b', streams, displaySrtPassphrase: true })
 const publish = published.token
 const { token } = await server.api('POST', '/api/subscribe_token', { label: 'b', streams })
-await audience.publish(server.whip('bench'), publish, BITRATE)
+await audience.publish({ url: server.whip('bench'), token: publish }, BITRATE)
 
 const done = { joins: 0, overWhip: 1, byEncoder: 0, segments: 0 }
 
@@ -64,7 +64,7 @@ async function comeAndGo(count: number, atOnce: number, goodbye: boolean): Promi
 /** A publisher with its own viewers, all of which vanish without a message. */
 async function guests(): Promise<void> {
   const guest = await startAudience()
-  await guest.publish(server.whip('guest'), publish, BITRATE)
+  await guest.publish({ url: server.whip('guest'), token: publish }, BITRATE)
   done.overWhip += 1
   await join(guest, 'guest', 4, 4)
   await join(guest, 'bench', 4, 4)

@@ -9,27 +9,55 @@ const PAYLOAD_TYPE = 96
 /** The payload type that encoders use. */
 const H264_PAYLOAD_TYPE = 97
 const FIRST_PACKET_MS = 10_000
+/** By status. */
+const RETRY_MS: Readonly<Record<number, number>> = { 409: 100, 503: 1000 }
+/** Behind each packet: AES-GCM (RFC 7714). */
+const TAG_BYTES = 16
+
+interface Endpoint {
+  readonly url: string
+  readonly token?: string | undefined
+  /** Of the server, instead of the one that it announces. */
+  readonly mediaAddress?: string | undefined
+}
+
+interface JoinRequest extends Endpoint {
+  readonly count: number
+  readonly atOnce: number
+}
 
 type Order =
-  | { do: 'publish'; url: string; token: string; bitrate: number }
-  | { do: 'join'; url: string; token: string; count: number; atOnce: number }
+  | ({ do: 'publish'; bitrate: number } & Endpoint)
+  | ({ do: 'join' } & JoinRequest)
   | { do: 'leave'; goodbye: boolean }
   | { do: 'lastMedia' }
   | { do: 'delays' }
+  | { do: 'received' }
 
 export interface Audience {
-  publish(url: string, token: string, bitrate: number): Promise<void>
+  publish(to: Endpoint, bitrate: number): Promise<void>
   /** Adds viewers. Returns the milliseconds from offer to first packet for each. */
-  join(request: { url: string; token: string; count: number; atOnce: number }): Promise<number[]>
+  join(request: JoinRequest): Promise<number[]>
   /** All viewers leave: they send DELETE, or (without goodbye) only close the connection. */
   leave(goodbye?: boolean): Promise<void>
   /** When each viewer last received a media packet, in milliseconds since 1970. */
   lastMedia(): Promise<number[]>
   /** How long packets were on their way to the viewers since the last call, each in milliseconds. */
   delays(): Promise<number[]>
+  /** Sums over the viewers of now, since they joined. */
+  received(): Promise<Received>
   stop(): Promise<void>
   /** Kills the process, so that no peer sends a message, as when a machine loses its network. */
   vanish(): Promise<void>
+}
+
+/** What viewers got over SRTP. */
+interface Received {
+  /** RTP with what encryption adds, without RTCP. */
+  readonly bytes: number
+  readonly packets: number
+  /** Sequence numbers that never came. */
+  readonly missing: number
 }
 
 /** Starts the process. An error in it ends it, and rejects every pending call. */
@@ -43,11 +71,15 @@ export async function startAudience(): Promise<Audience> {
     return (await Promise.race([answered, broke]))[0]
   }
   return {
-    publish: async (url, token, bitrate) => void (await ask({ do: 'publish', url, token, bitrate })),
+    publish: async (to, bitrate) => void (await ask({ do: 'publish', ...to, bitrate })),
     join: (request) => ask({ do: 'join', ...request }),
     leave: async (goodbye = true) => void (await ask({ do: 'leave', goodbye })),
     lastMedia: () => ask({ do: 'lastMedia' }),
     delays: () => ask({ do: 'delays' }),
+    async received() {
+      const [bytes = 0, packets = 0, missing = 0] = await ask({ do: 'received' })
+      return { bytes, packets, missing }
+    },
     async stop() {
       const gone = once(child, 'exit')
       child.disconnect()
@@ -66,6 +98,11 @@ interface Viewer {
   readonly track: Track
   readonly resource: string
   lastMs: number
+  bytes: number
+  packets: number
+  /** Sequence numbers, counted on where they wrap. */
+  first: number
+  highest: number
 }
 
 /** References that prevent garbage collection of native objects. */
@@ -88,6 +125,12 @@ async function obey(order: Order): Promise<number[]> {
       return []
     case 'lastMedia':
       return viewers.map(({ lastMs }) => lastMs)
+    case 'received':
+      return [
+        sum(({ bytes }) => bytes),
+        sum(({ packets }) => packets),
+        sum(({ packets, first, highest }) => highest - first + 1 - packets),
+      ]
     case 'delays': {
       const all = delays ?? []
       delays = []
@@ -96,34 +139,36 @@ async function obey(order: Order): Promise<number[]> {
   }
 }
 
-interface Endpoint {
-  readonly url: string
-  readonly token: string
-}
+const sum = (of: (viewer: Viewer) => number): number => viewers.reduce((all, viewer) => all + of(viewer), 0)
+
+/** The address is the second part. */
+const CANDIDATE = /(a=candidate:\S+ 1 \S+ \d+ )(\S+)( \d+ typ host)/g
 
 /** POSTs the offer of `peer`; resolves with the resource once connected. */
-async function negotiate(peer: PeerConnection, { url, token }: Endpoint): Promise<string> {
-  const headers = { 'content-type': 'application/sdp', authorization: `Bearer ${token}` }
+async function negotiate(peer: PeerConnection, { url, token = '', mediaAddress }: Endpoint): Promise<string> {
+  const headers = { 'content-type': 'application/sdp', ...(token && { authorization: `Bearer ${token}` }) }
   const response = await posted(url, { method: 'POST', headers, body: await described(peer, 'offer') })
   const answer = await response.text()
   if (response.status !== 201) throw new Error(`${url}: ${response.status} ${answer}`)
   const up = connected(peer)
-  peer.setRemoteDescription(answer, 'answer')
+  const there = mediaAddress === undefined ? '$2' : mediaAddress
+  peer.setRemoteDescription(answer.replace(CANDIDATE, `$1${there}$3`), 'answer')
   await up
   return new URL(response.headers.get('location') ?? '', url).href
 }
 
-/** Retries, because a publisher is connected a moment before its stream is on the air. */
+/** Retries, because a publisher is connected a moment before its stream is on the air, and a busy server takes a crowd bit by bit. */
 async function posted(url: string, request: RequestInit): Promise<Response> {
   for (let triesLeft = 50; ; triesLeft--) {
     const response = await fetch(url, request)
-    if (response.status !== 409 || triesLeft === 0) return response
+    const waitMs = RETRY_MS[response.status]
+    if (waitMs === undefined || triesLeft === 0) return response
     await response.arrayBuffer()
-    await sleep(100)
+    await sleep(waitMs)
   }
 }
 
-async function publish(order: { url: string; token: string; bitrate: number }): Promise<void> {
+async function publish(order: Endpoint & { readonly bitrate: number }): Promise<void> {
   const peer = connection('publisher')
   const media = new Video('0', 'SendOnly')
   media.addVP8Codec(PAYLOAD_TYPE)
@@ -133,7 +178,7 @@ async function publish(order: { url: string; token: string; bitrate: number }): 
   referenced.push(peer, track, startSending(track, order.bitrate))
 }
 
-async function joinAll(order: { url: string; token: string; count: number; atOnce: number }): Promise<number[]> {
+async function joinAll(order: JoinRequest): Promise<number[]> {
   const took: number[] = []
   let begun = 0
   const some = async (): Promise<void> => {
@@ -163,13 +208,14 @@ async function join(peer: PeerConnection, endpoint: Endpoint): Promise<number> {
   media.addH264Codec(H264_PAYLOAD_TYPE)
   const track = peer.addTrack(media)
   track.setMediaHandler(new RtcpReceivingSession())
-  const viewer = { peer, track, resource: '', lastMs: 0 }
+  const viewer: Viewer = { peer, track, resource: '', lastMs: 0, bytes: 0, packets: 0, first: 0, highest: 0 }
   const first = new Promise<number>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('a viewer saw nothing')), FIRST_PACKET_MS)
     track.onMessage((packet) => {
       if (![PAYLOAD_TYPE, H264_PAYLOAD_TYPE].includes((packet[1] ?? 0) & 0x7f)) return
       if (viewer.lastMs === 0) clearTimeout(timer)
       viewer.lastMs = nowMs()
+      note(viewer, packet)
       delays?.push(delayMs(packet))
       resolve(viewer.lastMs - beganMs)
     })
@@ -178,6 +224,15 @@ async function join(peer: PeerConnection, endpoint: Endpoint): Promise<number> {
   const resource = await negotiate(peer, endpoint)
   viewers.push(Object.assign(viewer, { resource }))
   return first
+}
+
+function note(viewer: Viewer, packet: Buffer): void {
+  const sequence = packet.readUInt16BE(2)
+  if (viewer.packets === 0) viewer.first = viewer.highest = sequence
+  const ahead = (sequence - viewer.highest) & 0xffff
+  if (ahead < 0x8000) viewer.highest += ahead
+  viewer.bytes += packet.length + TAG_BYTES
+  viewer.packets += 1
 }
 
 async function leaveAll(goodbye: boolean): Promise<void> {

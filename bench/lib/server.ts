@@ -20,7 +20,9 @@ export interface BenchServer {
   rtmp(stream: string, token: string): string
   srt(stream: string, published: PublishToken): string
   hls(stream: string, token: string): string
-  api(method: string, path: string, body?: unknown): Promise<PublishToken>
+  api<T = PublishToken>(method: string, path: string, body?: unknown): Promise<T>
+  /** A figure of `/metrics`, by its name and labels. */
+  metric(name: string): Promise<number>
   /** Resident memory of the server and of each of its relay processes, in MiB. */
   memory(): number[]
   /** Processor time of the server and of each of its relay processes until now, in seconds. */
@@ -35,8 +37,11 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   // Runs also when the bench fails.
   process.on('exit', endServers)
   const server = await serve(['--data', folder], env, { entry: ENTRY })
-  const secret = (await command(['--data', folder, 'secret', 'create', '--name', 'bench'])).stdout.trim()
-  const { stdout } = await command(['--data', folder, 'account', 'list', '--json'])
+  const around = { env: settings }
+  // Nodes on one database have one list of secrets.
+  const name = `bench ${server.port}`
+  const secret = (await command(['--data', folder, 'secret', 'create', '--name', name], around)).stdout.trim()
+  const { stdout } = await command(['--data', folder, 'account', 'list', '--json'], around)
   const [{ id: account }] = JSON.parse(stdout) as [{ id: string }]
   return {
     whip: (stream) => `${server.url}/api/whip/${stream}`,
@@ -47,7 +52,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       `srt://127.0.0.1:${logged(server.log(), 'taking SRT').port}?streamid=${stream}%3Ft%3D${token}` +
       (srtPassphrase === undefined ? '' : `&passphrase=${srtPassphrase}&pbkeylen=16`),
     hls: (stream, token) => `${server.url}/hls/${account}/${stream}/index.m3u8?auth=${token}`,
-    async api(method, path, body) {
+    async api<T>(method: string, path: string, body?: unknown) {
       const headers = { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) }
       const response = await fetch(server.url + path, {
         method,
@@ -56,7 +61,11 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       })
       const text = await response.text()
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-      return (JSON.parse(text) as { data: PublishToken }).data
+      return (JSON.parse(text) as { data: T }).data
+    },
+    async metric(name) {
+      const lines = (await (await fetch(`${server.url}/metrics`)).text()).split('\n')
+      return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length))
     },
     memory: () => processesOf(logged(server.log(), 'ready').pid).map(residentMiB),
     cpu: () => processesOf(logged(server.log(), 'ready').pid).map(cpuSeconds),
