@@ -38,6 +38,13 @@ test('the pages speak the language of the browser, until the user chooses anothe
   await page.getByRole('button', { name: `${ADMIN.email}, account and theme` }).click()
   await page.getByRole('menuitem', { name: 'Deutsch' }).click()
   await title(page, 'Einstellungen')
+  // What the server says in English about keys and findings.
+  await page.goto(`${dashboard.home}#/settings/server`)
+  await page.getByText('Das Verzeichnis für alle Dateien von Sluice').waitFor()
+  await page.getByRole('button', { name: 'Prüfungen starten' }).click()
+  await page.locator('details summary').click()
+  await page.getByText('Datenverzeichnis', { exact: true }).waitFor()
+  await page.getByText(/ist les- und schreibbar$/).waitFor()
   expect(dashboard.complaints).toEqual([])
 })
 

@@ -42,6 +42,13 @@ test('the configuration shows where each value comes from, finds keys, and hides
   await page.getByText('No key matches.').waitFor()
 })
 
+test('the node reads its configuration again at a click, and says what became of it', async () => {
+  await open('/settings/server')
+  await card('Configuration').getByRole('button', { name: 'Reload' }).click()
+  await page.getByText('Nothing to apply: no key that a reload applies has changed.').waitFor()
+  expect(await axe(page)).toEqual([])
+})
+
 test('the doctor checks at a click, and what it found is there when the page opens again', async () => {
   await open('/settings/server')
   const doctor = card('Doctor')

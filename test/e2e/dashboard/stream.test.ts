@@ -133,7 +133,7 @@ test('every source has a player, which takes HLS when that is chosen, and anothe
   expect(await axe(page)).toEqual([])
 
   await page.click('.crumb')
-  await page.waitForSelector('h1:text-is("Overview")')
+  await page.waitForSelector('h1:text-is("Streams")')
   const viewers = async () => (await dashboard.api('GET', '/api/sessions?action=preview')).data
   await expect.poll(viewers, SOON).toEqual([])
   const peers = await page.evaluate<string[]>('leaks.peers.map(({ connectionState }) => connectionState)')

@@ -7,6 +7,8 @@ export const configurationDe: Readonly<Record<string, string>> = {
     '`server.nodeUrl`, sonst die Adresse der Anfrage.',
   'server.nodeUrl':
     'Die URL dieses Knotens für Clients in einem Cluster; andere Knoten leiten Zuschauer seiner Feeds hierher.',
+  'server.region':
+    'Wo dieser Knoten steht; Knoten mit demselben Namen sind nah beieinander, und leer ist auch eine Region.',
   'server.handover':
     'Was mit einem WHEP-Zuschauer eines Streams an einem anderen Knoten geschieht: `cascade` holt den Stream ' +
     'hierher, `redirect` schickt den Zuschauer dorthin.',
@@ -100,7 +102,7 @@ export const configurationDe: Readonly<Record<string, string>> = {
   'ffmpeg.maxProcesses':
     'Wie viele ffmpeg-Prozesse höchstens zugleich laufen; Anfragen, die einen weiteren brauchen, weist Sluice ab.',
   'ffmpeg.videoEncoder':
-    'Was Channels und Renditionen von Feeds kodiert; alle außer `libx264` brauchen Hardware, und der Server ' +
+    'Was Kanäle und Renditionen von Feeds kodiert; alle außer `libx264` brauchen Hardware, und der Server ' +
     'startet nur, wenn sie geht.',
   'ffmpeg.device':
     'Das Gerät für `ffmpeg.videoEncoder`: ein Pfad für `h264_vaapi` und `h264_qsv`, eine Nummer für ' +
@@ -165,7 +167,7 @@ export const configurationDe: Readonly<Record<string, string>> = {
   'access.log.bufferRows':
     'Wie viele Zeilen des Zugriffslogs höchstens im Speicher auf das Schreiben warten; weitere werden verworfen ' +
     'und gezählt.',
-  'audit.retentionDays': 'Wie lange das Audit-Log bleibt, in Tagen.',
+  'audit.retentionDays': 'Wie lange das Änderungsprotokoll bleibt, in Tagen.',
   'log.level': 'Die niedrigste Stufe von Meldungen, die Sluice ins Log schreibt.',
   'log.format':
     'Die Form einer Zeile des Logs: `json`, ein Objekt pro Zeile für Programme, oder `pretty`, Text für Menschen.',
@@ -198,7 +200,7 @@ export const configurationDe: Readonly<Record<string, string>> = {
   'sessions.retentionDays': 'Wie lange beendete Sitzungen und Feeds bleiben, in Tagen.',
   'analytics.retentionDays': 'Wie lange Summen der Nutzung bleiben, in Tagen.',
   'analytics.playerReports':
-    'Ob Sluice annimmt, was Player über ihre Wiedergabe melden, auch als CMCD. Die Analysen zeigen es nach Stream.',
+    'Ob Sluice annimmt, was Player über ihre Wiedergabe melden, auch als CMCD. Die Statistik zeigt es nach Stream.',
   'webhooks.allowPrivateTargets':
     'Erlaubt Webhooks private Adressen und einfaches http; nur für geschlossene Netze und Tests.',
   'webhooks.caFile': 'Zertifizierungsstellen, denen Sluice für Webhooks vertraut, zusätzlich zu den üblichen.',
@@ -208,7 +210,7 @@ export const configurationDe: Readonly<Record<string, string>> = {
   'webhooks.inFlight': 'Wie viele Zustellungen an alle Webhooks höchstens zugleich laufen, je Prozess.',
   'channels.regions': 'Die Regionen, in denen Ingests und Engines laufen können; ein einzelner Server hat eine.',
   'channels.rtmpUrl':
-    'Die RTMP-Adresse, die Channels Publishern zeigen, ohne Stream-Key; leer heißt `rtmp://localhost:PORT/live` ' +
+    'Die RTMP-Adresse, die Kanäle Publishern zeigen, ohne Stream-Key; leer heißt `rtmp://localhost:PORT/live` ' +
     'mit `rtmp.port`.',
   'channels.viewerClaim':
     'Der Claim von Zuschauertokens mit ihren Einschränkungen, wie Ihr Signierer ihn nennt; der von gehosteten ' +
@@ -218,7 +220,7 @@ export const configurationDe: Readonly<Record<string, string>> = {
     'sagt es.',
   'channels.runRetentionDays': 'Wie lange beendete Läufe und ausgelassene Termine von Zeitplänen bleiben, in Tagen.',
   'provision.folder':
-    'Der Ordner mit YAML-Dateien, die Tokens, Webhooks und Channels beschreiben; angewandt bei jedem Start und ' +
+    'Der Ordner mit YAML-Dateien, die Tokens, Webhooks und Kanäle beschreiben; angewandt bei jedem Start und ' +
     'Neuladen; leer: keiner.',
   'management.failedAttemptsPerMinute':
     'Wie viele Anfragen mit falschem API-Secret oder Credential pro Minute und Adresse höchstens angenommen ' +

@@ -1,14 +1,9 @@
-import { language } from './language.ts'
+import { ownWords } from './words.ts'
 
-/** What each key of the configuration does, where that is not English; a key that lacks it is described as the server does. */
-const abouts: Readonly<Record<string, string>> =
-  language === 'de'
-    ? await import('./configurationDe.ts').then(
-        ({ configurationDe }) => configurationDe,
-        () => ({}),
-      )
-    : {}
+const own = await ownWords({
+  de: () => import('./configurationDe.ts').then(({ configurationDe }) => configurationDe),
+})
 
-/** In the language of the page. */
+/** What a key of the configuration does, in the language of the page, or as the server says it. */
 export const aboutKey = ({ key, about }: { readonly key: string; readonly about: string }): string =>
-  abouts[key] ?? about
+  own?.[key] ?? about

@@ -1,7 +1,12 @@
-import type { DoctorWords } from './doctorEn.ts'
+import type { Answer, examineServer } from '#api/tokens.ts'
 
-/** German, for all checks and codes: `text` alone stays as the server says it. */
-export const doctorDe: Required<{ readonly [K in keyof DoctorWords]: Required<DoctorWords[K]> }> = {
+type Finding = Answer<typeof examineServer>['checks'][number]
+
+/** German: what the checks of the server are called, and what they say by its code. `{name}` stands for a value. */
+export const doctorDe: {
+  readonly checks: Readonly<Record<Finding['check'], string>>
+  readonly sentences: Readonly<Record<Finding['code'], string>>
+} = {
   checks: {
     node: 'Node',
     addons: 'Addons',
@@ -188,7 +193,7 @@ export const doctorDe: Required<{ readonly [K in keyof DoctorWords]: Required<Do
     ffmpeg_online: 'unshare geht hier nicht, also behält ffmpeg das Netzwerk dieses Computers',
     encoders: '{names}',
     encoder_missing_libx264:
-      'ffmpeg fehlt libx264 (Channels und Video mit B-Frames über WebRTC): Installieren Sie eine Version damit ' +
+      'ffmpeg fehlt libx264 (Kanäle und Video mit B-Frames über WebRTC): Installieren Sie eine Version damit ' +
       'oder setzen Sie ffmpeg.path',
     encoder_missing_aac:
       'ffmpeg fehlt aac (HLS und Aufnahmen von Browsern): Installieren Sie eine Version damit oder setzen Sie ' +
@@ -197,7 +202,7 @@ export const doctorDe: Required<{ readonly [K in keyof DoctorWords]: Required<Do
       'ffmpeg fehlt libopus (Ton von RTMP über WebRTC): Installieren Sie eine Version damit oder setzen Sie ' +
       'ffmpeg.path',
     video_encoder: '{name} geht',
-    video_encoder_libx264: 'libx264 geht nicht, also läuft kein Channel: {problem}',
+    video_encoder_libx264: 'libx264 geht nicht, also läuft kein Kanal: {problem}',
     video_encoder_broken:
       '{name} geht nicht, also startet der Server nicht: {problem}; berichtigen Sie ffmpeg.path, ffmpeg.device ' +
       'oder den Treiber, oder setzen Sie ffmpeg.videoEncoder auf libx264',

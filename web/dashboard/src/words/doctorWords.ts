@@ -1,15 +1,16 @@
-import { doctorEn, type DoctorWords, type Finding } from './doctorEn.ts'
-import { inLanguage } from './words.ts'
+import type { Answer, examineServer } from '#api/tokens.ts'
+import { ownWords } from './words.ts'
 
-const doctorWords: DoctorWords = await inLanguage(doctorEn, {
+type Finding = Answer<typeof examineServer>['checks'][number]
+const own = await ownWords({
   de: () => import('./doctorDe.ts').then(({ doctorDe }) => doctorDe),
 })
 
 /** A finding in the language of the page. */
 export function findingWords({ check, code, values, detail }: Finding): { check: string; detail: string } {
-  const sentence = doctorWords.sentences[code]
+  const sentence = own?.sentences[code]
   return {
-    check: doctorWords.checks[check] ?? check,
+    check: own?.checks[check] ?? check,
     detail: sentence?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? '')) ?? detail,
   }
 }

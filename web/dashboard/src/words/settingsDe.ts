@@ -183,7 +183,7 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
       empty: 'leer',
       broken:
         'Die Konfiguration hat jetzt einen Fehler. Sluice läuft mit den Werten unten weiter und würde nicht mehr starten.',
-      reloadNow: 'Konfiguration neu laden',
+      reloadNow: 'Neu laden',
       reloadAbout: 'Dieser Knoten liest Datei, Umgebung und Flags erneut, wie mit sluice reload.',
       applied: (keys) => `Übernommen: ${keys}.`,
       nothingNew: 'Nichts zu übernehmen: Kein Schlüssel hat sich geändert, den ein Neuladen übernimmt.',

@@ -177,7 +177,7 @@ export const settingsEn = {
       off: 'Off',
       empty: 'empty',
       broken: 'The configuration has a problem now. Sluice goes on with the values below, and would not start again.',
-      reloadNow: 'Reload the configuration',
+      reloadNow: 'Reload',
       reloadAbout: 'This node reads its file, environment and flags again, as with sluice reload.',
       applied: (keys: string) => `Applied: ${keys}.`,
       nothingNew: 'Nothing to apply: no key that a reload applies has changed.',

@@ -3,13 +3,18 @@ import { en } from './en.ts'
 import { language, type Language } from './language.ts'
 
 /** The files of other languages; only one is loaded. A new language is a name in `language.ts`, and a line wherever this is used. */
-type Files<T> = Readonly<Record<Exclude<Language, 'en'>, () => Promise<Partly<Translation<T>>>>>
+type Files<T> = Readonly<Record<Exclude<Language, 'en'>, () => Promise<T>>>
+
+/** What the file of the page's language has; undefined for English, and without the file, as after an update of the server. */
+export const ownWords = async <T>(files: Files<T>): Promise<T | undefined> =>
+  language === 'en' ? undefined : files[language]().catch(() => undefined)
 
 /** The sentences of the language that the page speaks, with the English ones where that has none. */
-export async function inLanguage<T extends object>(english: T, files: Files<T>): Promise<Translation<T>> {
-  // Without the file, as after an update of the server, the page speaks English.
-  const own = language === 'en' ? undefined : await files[language]().catch(() => undefined)
-  return complete<Translation<T>>(english as Translation<T>, own)
+export async function inLanguage<T extends object>(
+  english: T,
+  files: Files<Partly<Translation<T>>>,
+): Promise<Translation<T>> {
+  return complete<Translation<T>>(english as Translation<T>, await ownWords(files))
 }
 
 /** The words of the language that the page speaks. */

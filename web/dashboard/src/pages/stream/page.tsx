@@ -36,7 +36,7 @@ export function StreamPage({ values }: PageArgs) {
   return (
     <Page
       title={streamName}
-      crumb={{ text: words.overview.title, href: linkTo('/') }}
+      crumb={{ text: words.frame.streams, href: linkTo('/streams') }}
       sub={stream && <Tags stream={stream} />}
       actions={
         stream &&

@@ -24,13 +24,23 @@ export function ConfigurationCard(props: {
   readonly onReloaded: () => void
 }) {
   const { node, keys, waiting, problems } = props.configuration
+  const { isBusy, outcome, reload } = useReload(node, props.onReloaded)
   const search = (props.query.get('search') ?? '').slice(0, 128)
   const showsAll = props.query.get('keys') === 'all'
   const shown = keys.filter((key) => (showsAll || search !== '' || isSet(key)) && matches(key, search))
   return (
-    <Card title={text.title} isFlush foot={<span class="num">{text.shown(shown.length, keys.length)}</span>}>
+    <Card
+      title={text.title}
+      aside={
+        <Button size="small" isBusy={isBusy} onClick={reload} title={text.reloadAbout}>
+          {text.reloadNow}
+        </Button>
+      }
+      isFlush
+      foot={<span class="num">{text.shown(shown.length, keys.length)}</span>}
+    >
       <Since waiting={waiting} problems={problems} />
-      <Reloading node={node} onDone={props.onReloaded} />
+      <Reload outcome={outcome} onRetry={reload} />
       <div class="tools">
         <SearchField
           label={text.search}
@@ -62,10 +72,12 @@ const isSet = ({ source }: Key): boolean => source !== 'default'
 const matches = ({ key, about, variable }: Key, search: string): boolean =>
   [key, about, aboutKey({ key, about }), variable].some((one) => one.toLowerCase().includes(search.toLowerCase()))
 
-/** The button that lets the node read its sources again, and what became of it. */
-function Reloading({ node, onDone }: { readonly node: string; readonly onDone: () => void }) {
+type Outcome = Answer<typeof reloadNode> | ApiError | null
+
+/** Lets the node read its sources again. */
+function useReload(node: string, onDone: () => void) {
   const [isBusy, setBusy] = useState(false)
-  const [outcome, setOutcome] = useState<Answer<typeof reloadNode> | ApiError | null>(null)
+  const [outcome, setOutcome] = useState<Outcome>(null)
   const reload = async (): Promise<void> => {
     setBusy(true)
     const failed = (caught: unknown) => (caught instanceof ApiError ? caught : new ApiError(0, String(caught)))
@@ -73,21 +85,19 @@ function Reloading({ node, onDone }: { readonly node: string; readonly onDone: (
     setBusy(false)
     onDone()
   }
-  return (
-    <div class="pad stack">
-      <div class="actions">
-        <Button size="small" isBusy={isBusy} onClick={() => void reload()}>
-          {text.reloadNow}
-        </Button>
-        <span class="note">{text.reloadAbout}</span>
-      </div>
-      <div role="status">
-        {outcome instanceof ApiError && <LoadError error={outcome} onRetry={() => void reload()} />}
-        {outcome !== null && !(outcome instanceof ApiError) && <Reloaded {...outcome} />}
-      </div>
-    </div>
-  )
+  return { isBusy, outcome, reload: () => void reload() }
 }
+
+/** What became of a reload. */
+const Reload = ({ outcome, onRetry }: { readonly outcome: Outcome; readonly onRetry: () => void }) => (
+  <div role="status">
+    {outcome !== null && (
+      <div class="pad stack">
+        {outcome instanceof ApiError ? <LoadError error={outcome} onRetry={onRetry} /> : <Reloaded {...outcome} />}
+      </div>
+    )}
+  </div>
+)
 
 function Reloaded({ ok, applied, problems }: Answer<typeof reloadNode>) {
   if (!ok) return <Notice kind="error">{text.refused(problems.join(' · '))}</Notice>
