@@ -45,7 +45,7 @@ export const LANES = {
       'test/system/{channels,channelAudio,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
       'test/system/recordingSwitch.test.ts',
       'test/system/{hardwareEncoder,hlsRestart,overload,pullDemand,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
-      'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
+      'test/media/{hls/{feedLadder,feedLayers,feedStream},encoder/bitrates}.test.ts',
       'test/{system/engineRestream,system/restreamRtsp,media/rtsp/senderFfmpeg}.test.ts',
       // Rooms that media processes or nodes share.
       'test/conformance/engine.links.test.ts',

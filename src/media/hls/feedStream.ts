@@ -6,6 +6,7 @@ import type { SegmentStore } from '../../core/hls/facts.ts'
 import type { FeedRendition, HlsCodecs } from '../../core/hls/feedRungs.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
+import { MainLayer } from '../layers.ts'
 import { FeedConverter } from './feedConverter.ts'
 import { FrameSampler } from './frameSampler.ts'
 import { FeedLadder, type LadderLoad } from './ladder/feedLadder.ts'
@@ -198,9 +199,26 @@ export class FeedStream {
     this.#sampler.discontinue()
     const converter = this.#newConverter()
     this.#converter = converter
-    const input = new DatedInput(converter, this.#dates, this.#options.clock)
+    const input = new DatedInput(this.#byLayer(converter), this.#dates, this.#options.clock)
     this.#unsubscribe = this.#source.subscribe(input)
     input.open()
+  }
+
+  /** Gives the main layer to the converter, and the others to the ladder. */
+  #byLayer(converter: FrameSink): FrameSink {
+    const [main, ladder] = [new MainLayer(converter), this.#ladder]
+    return {
+      tracks: (tracks) => {
+        const [, ...others] = tracks.filter((track) => track.kind === 'video')
+        ladder.layers(others)
+        main.tracks(tracks)
+      },
+      frame: (frame) => {
+        main.frame(frame)
+        ladder.layerFrame(frame)
+      },
+      end: () => main.end(),
+    }
   }
 
   async #failed(converter: FeedConverter, problem: string, ranMs: number): Promise<void> {
@@ -232,6 +250,7 @@ export class FeedStream {
 
 /** Notes when frames arrive. Passes what the source has cached only when all of it has been noted: it arrives late. */
 class DatedInput implements FrameSink {
+  readonly takesLayers = true
   readonly #out: FrameSink
   readonly #dates: MediaDates
   readonly #clock: Clock

@@ -13,7 +13,8 @@ import type { CutOptions } from '../packager.ts'
 import type { HlsRendition } from '../rendition.ts'
 import type { HlsStream } from '../stream.ts'
 import { LadderRun } from './ladderRun.ts'
-import { RungTrack } from './rungTrack.ts'
+import { LayerCopies } from './layerCopies.ts'
+import { RungTrack, type RungTrackOptions } from './rungTrack.ts'
 import { SourceTimeline } from './sourceTimeline.ts'
 
 type Video = Pick<AbrLadder, 'video'>
@@ -45,6 +46,8 @@ interface SourceRun {
   readonly timeline: SourceTimeline
   /** Nothing has encoded it yet. */
   isNew: boolean
+  /** Layers of it are renditions, as far as they are those that viewers may have. */
+  isCopied: boolean
 }
 
 /** A run at work, or one whose rest is being encoded. */
@@ -62,13 +65,17 @@ const RUNS_MAX = 3
 const AUDIO_BITS = 160_000
 
 /**
- * The encoded renditions of a feed, beside the rendition of its source. They have its segments: the same numbers, dates and
- * ends. The source's rendition never waits for them.
+ * The renditions of a feed beside that of its source: layers of the publisher where it sends their size in H.264, and else encoded.
+ * They have the segments of the source's rendition: the same numbers, dates and ends. It never waits for them.
  */
 export class FeedLadder {
   readonly #options: FeedLadderOptions
   #wanted: readonly FeedRendition[] = []
   #source: SourceRun | null = null
+  /** What the publisher sends beside the source. */
+  #layers: readonly VideoTrack[] = []
+  /** Of the present run of the source. */
+  #copies = new LayerCopies()
   /** The latest one is of the present run of the source; those before it come to their end first. */
   #encodings: readonly Encoding[] = []
   #load: { readonly key: string; readonly control: LoadControl } | null = null
@@ -87,17 +94,31 @@ export class FeedLadder {
     this.#wanted = wanted
   }
 
+  /** The other layers of the publisher; from the next run of the source on. */
+  layers(layers: readonly VideoTrack[]): void {
+    this.#layers = layers
+    this.#copies.tracks(layers)
+  }
+
+  /** A frame of them. */
+  layerFrame(frame: Frame): void {
+    this.#copies.layer(frame)
+  }
+
   /** A run of the source begins with the next frame. */
   begin({ tracks, startUs, offsetUs }: SampledRun): void {
     const video = tracks.find((track) => track.kind === 'video')
     const audio = tracks.find((track) => track.kind === 'audio') ?? null
-    this.#source = video ? { video, audio, offsetUs, timeline: new SourceTimeline(startUs), isNew: true } : null
+    this.#source = video
+      ? { video, audio, offsetUs, timeline: new SourceTimeline(startUs), isNew: true, isCopied: false }
+      : null
   }
 
   /** The present run of the source is over. */
   endRun(): void {
     const ending = this.#current
     this.#source?.timeline.end()
+    this.#copies.end()
     this.#source = null
     if (ending === undefined) return
     this.#restMs = REST_MS
@@ -107,21 +128,29 @@ export class FeedLadder {
   /** A segment of the source's rendition begins, or is complete. */
   opened({ n, startMs }: { readonly n: number; readonly startMs: number }): void {
     this.#source?.timeline.opened(n, startMs)
-    this.#encodings[0]?.run.drain()
+    this.#drain()
   }
 
   closed(seconds: number): void {
     this.#source?.timeline.closed(seconds)
+    this.#drain()
+  }
+
+  #drain(): void {
     this.#encodings[0]?.run.drain()
+    this.#copies.drain()
   }
 
   /** A frame of the source, after its rendition got it. */
   frame(frame: Frame): void {
     const source = this.#source
     if (source === null || this.#wanted.length === 0) return
+    const isKey = frame.kind === 'video' && frame.key
     if (frame.kind === 'video') source.timeline.frame(frame)
-    if (this.#current === undefined && frame.kind === 'video' && frame.key) this.#start(source)
+    if (isKey && !source.isCopied) this.#copy(source, frame.decodeTimeUs)
+    if (isKey && this.#current === undefined) this.#start(source)
     this.#current?.run.frame(frame)
+    this.#copies.source(frame)
   }
 
   /** Looks after the processes. Call it about every second. */
@@ -140,6 +169,7 @@ export class FeedLadder {
     this.#source = null
     const encodings = this.#encodings
     this.#encodings = []
+    this.#copies = new LayerCopies()
     this.#release()
     await Promise.all(encodings.map(({ run }) => run.abandon()))
   }
@@ -150,9 +180,38 @@ export class FeedLadder {
     return last !== undefined && last.source === this.#source ? last : undefined
   }
 
+  #copy(source: SourceRun, atUs: number): void {
+    source.isCopied = true
+    if (this.#layers.length === 0) return
+    for (const rung of this.#rungsOf(source)) {
+      const layer = this.#layers.find((one) => one.codec === 'h264' && linesOf(one) === linesOf(rung))
+      if (layer === undefined) continue
+      const track = this.#trackOf(source, rung, { isCopied: true, broken: () => this.#giveUp(rung.id) })
+      this.#copies.add(layer, { id: rung.id, track, bitrate: rung.bitrate }, atUs)
+      this.#announce(rung)
+    }
+    this.#activate()
+  }
+
+  /** A layer cannot be the rendition: it is encoded from the next keyframe on. */
+  #giveUp(id: string): void {
+    const { log, name } = this.#options
+    const problem = `the layer of rendition ${id} stops, has other keyframes than the largest, or too many bits`
+    log.warn({ name, problem }, 'a layer of a stream is encoded')
+    this.#copies.giveUp(id)
+    if (this.#current !== undefined) this.#abandon(this.#current)
+  }
+
+  /** The earliest run writes to the renditions. */
+  #activate(): void {
+    this.#encodings[0]?.run.activate()
+    if (this.#encodings.every(({ source }) => source === this.#source)) this.#copies.activate()
+  }
+
   #start(source: SourceRun): void {
     const { clock, log, name, ffmpeg } = this.#options
-    const rungs = clock.monotonic() < this.#restUntilMs ? [] : this.#rungsOf(source)
+    const isResting = clock.monotonic() < this.#restUntilMs
+    const rungs = isResting ? [] : this.#rungsOf(source).filter(({ id }) => !this.#copies.has(id))
     const load = rungs.length === 0 ? null : this.#control(rungs)
     if (load === null) return
     // Half of the frames would not be those of the source.
@@ -169,7 +228,10 @@ export class FeedLadder {
         video: source.video,
         rungs: load.rungs.map((rung) => ({
           rung,
-          track: this.#trackOf(source, rung, load, () => this.#abandon(encoding)),
+          track: this.#trackOf(source, rung, {
+            counted: (framesPerSecond) => load.counted(rung.index, framesPerSecond),
+            broken: () => this.#abandon(encoding),
+          }),
         })),
         changed: (verdict) => this.#changed(encoding, verdict),
         lost: (why) => this.#lost(encoding, why),
@@ -214,16 +276,22 @@ export class FeedLadder {
     this.#load = null
   }
 
-  #trackOf(source: SourceRun, rung: Rung, load: LoadControl, broken: () => void): RungTrack {
+  #trackOf(
+    { isNew, timeline, offsetUs, audio }: SourceRun,
+    rung: Rung,
+    own: Pick<RungTrackOptions, 'broken'> & Partial<Pick<RungTrackOptions, 'counted' | 'isCopied'>>,
+  ): RungTrack {
     const { cuts, stream } = this.#options
-    const { isNew, ...facts } = source
     return new RungTrack({
-      ...facts,
+      timeline,
+      offsetUs,
+      audio,
       cuts,
       renditionFrom: (n) => (isNew ? this.#renditionFrom(rung, n) : this.#renew(rung, n)),
-      counted: (framesPerSecond) => load.counted(rung.index, framesPerSecond),
+      counted: () => undefined,
       changed: () => stream.changed(),
-      broken,
+      isCopied: false,
+      ...own,
     })
   }
 
@@ -277,7 +345,7 @@ export class FeedLadder {
   #abandon(encoding: Encoding): void {
     this.#encodings = this.#encodings.filter((one) => one !== encoding)
     void encoding.run.abandon()
-    this.#encodings[0]?.run.activate()
+    this.#activate()
   }
 
   #lost(encoding: Encoding, why: string): void {
@@ -288,7 +356,7 @@ export class FeedLadder {
   /** For a while the source is alone. */
   #rest(why: string): void {
     const { clock, log, name } = this.#options
-    for (const rendition of this.#parts.keys()) this.#remove(rendition)
+    for (const rendition of this.#parts.keys()) if (!this.#copies.has(rendition)) this.#remove(rendition)
     this.#release()
     this.#restUntilMs = clock.monotonic() + this.#restMs
     log.warn(
@@ -300,7 +368,7 @@ export class FeedLadder {
 
   #ended(encoding: Encoding): void {
     this.#encodings = this.#encodings.filter((one) => one !== encoding)
-    this.#encodings[0]?.run.activate()
+    this.#activate()
     this.#endWhenDone()
   }
 
@@ -310,3 +378,7 @@ export class FeedLadder {
     this.#options.stream.changed()
   }
 }
+
+/** Of the shorter side. */
+const linesOf = ({ width, height }: { readonly width: number; readonly height: number }): number =>
+  Math.min(width, height)

@@ -10,6 +10,8 @@ export interface RungTrackOptions {
   readonly offsetUs: number
   readonly audio: AudioTrack | null
   readonly cuts: Pick<CutOptions, 'segmentSeconds' | 'parts'>
+  /** Its keyframes are where its publisher has them: where they are not those of the source, it is broken. */
+  readonly isCopied: boolean
   /** The rendition, whose next segment has this number. */
   readonly renditionFrom: (n: number) => HlsRendition
   /** Frames per second of a complete segment. */
@@ -25,6 +27,8 @@ type Step = 'take' | 'wait' | 'skip'
 
 /** The most audio that waits for the first encoded video: ten seconds. */
 const EARLY_MAX = 512
+/** A layer without a keyframe at the begin of any segment in this time has none there. */
+const SKIPPED_SEGMENTS = 3
 
 /**
  * Makes the segments of an encoded rendition from its frames and the audio of the source: each with the number, date and
@@ -35,6 +39,8 @@ export class RungTrack {
   #video: VideoTrack | null = null
   #queue: Frame[] = []
   #earlyAudio: Frame[] = []
+  /** The time of the first frame that was left out, microseconds. */
+  #skippedUs: number | null = null
   #isActive = false
   #isBroken = false
   #output: { readonly sampler: FrameSampler; readonly packager: HlsPackager } | null = null
@@ -58,7 +64,7 @@ export class RungTrack {
   /** The encoder has begun. Another encoder of the same run continues it with the same configuration. */
   tracks([track]: readonly TrackInfo[]): void {
     if (track?.kind !== 'video') return
-    if (this.#video !== null && Buffer.compare(this.#video.config, track.config) !== 0) return this.#break()
+    if (this.#video !== null && Buffer.compare(this.#video.config, track.config) !== 0) return this.break()
     this.#video = track
   }
 
@@ -122,13 +128,20 @@ export class RungTrack {
   #begin(frame: Frame): Step {
     const { timeline, audio } = this.#options
     const segment = timeline.beginningWith(frame)
-    if (segment === null || !frame.key) return 'skip'
+    if (segment === null || !frame.key) return this.#skip(frame)
     if (segment === 'later' || this.#video === null) return 'wait'
     this.#segment = segment
     this.#output = this.#newOutput(segment.n)
     this.#output.sampler.tracks([this.#video, audio].filter((track) => track !== null))
     for (const early of this.#earlyAudio.splice(0)) this.#output.sampler.frame(early)
     return 'take'
+  }
+
+  #skip({ timeUs }: Frame): Step {
+    const { cuts, isCopied } = this.#options
+    this.#skippedUs ??= timeUs
+    if (isCopied && timeUs - this.#skippedUs > SKIPPED_SEGMENTS * cuts.segmentSeconds * 1_000_000) this.break()
+    return 'skip'
   }
 
   #newOutput(n: number) {
@@ -148,15 +161,18 @@ export class RungTrack {
   /** A frame past the end of its segment begins the next one. */
   #take(frame: Frame): void {
     const { sampler, packager } = this.#output ?? {}
+    const begins = this.#segment !== null && isPast(this.#segment, frame)
+    if (begins && !frame.key && this.#options.isCopied) return this.break()
     sampler?.frame(frame)
-    if (this.#segment === null || !isPast(this.#segment, frame)) return
+    if (this.#segment === null || !begins) return
     packager?.cut()
     this.#isCut = true
     const next = this.#options.timeline.find(this.#segment.n + 1)
-    if (next !== undefined && isPast(next, frame)) this.#break()
+    if (next !== undefined && isPast(next, frame)) this.break()
   }
 
-  #break(): void {
+  /** It cannot go on as a part of this run. */
+  break(): void {
     this.abandon()
     this.#options.broken()
   }
