@@ -99,3 +99,45 @@ test('a menu that is opened just after a scroll stays open, at its button', asyn
   await item.waitFor({ state: 'detached' })
   await page.close()
 })
+
+test('the audio tracks of an ingest are set on its page, and what the server refuses is said at its field', async () => {
+  const page = await dashboard.open('/channels/new')
+  await page.locator('.field', { hasText: 'Name' }).locator('input').fill('Languages')
+  await page.getByRole('button', { name: 'Make channel' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Languages' }).waitFor()
+  const id = /channels\/(\w+)$/.exec(page.url())?.[1] ?? ''
+  const tracks = async () => {
+    const [ingest] = (await dashboard.v2('GET', `/channels/${id}/ingests`)) as [{ tracks: { audio: object[] } }]
+    return ingest.tracks.audio
+  }
+  await page.getByRole('button', { name: 'Audio tracks' }).click()
+  const dialog = page.getByRole('dialog')
+  const fill = async (at: number, label: string, language: string, number: string) => {
+    await dialog.getByRole('button', { name: 'Add a track' }).click()
+    const inputs = dialog.locator('fieldset').nth(at).locator('input')
+    for (const [index, value] of [label, language, number].entries()) await inputs.nth(index).fill(value)
+  }
+  await fill(0, 'English', 'en', '0')
+  await fill(1, 'Deutsch', 'de_DE', '300')
+  expect(await axe(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('must be a language tag (RFC 5646), such as en or pt-BR').waitFor()
+  await dialog.locator('fieldset').nth(1).locator('input').nth(1).fill('de')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('Write a whole number from 0 to 255.').waitFor()
+  await dialog.locator('fieldset').nth(1).locator('input').nth(2).fill('3')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('English, Deutsch').waitFor()
+  expect(await tracks()).toEqual([
+    { pid: 0, language: 'en', label: 'English' },
+    { pid: 3, language: 'de', label: 'Deutsch' },
+  ])
+  await page.getByRole('button', { name: 'Audio tracks' }).click()
+  await dialog
+    .getByRole('button', { name: /^Remove/ })
+    .nth(1)
+    .click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(tracks, { timeout: 60_000, interval: 100 }).toEqual([{ pid: 0, language: 'en', label: 'English' }])
+  await page.close()
+})

@@ -112,7 +112,7 @@ function decoded(stream: FeedStream, name: string) {
     return (named && stream.hls.piece({ ...named, rendition: name })) ?? Buffer.alloc(0)
   }
   const file = join(folder, `${name}-${Math.random()}.mp4`)
-  const pieces = [initName(segments[0]?.init ?? 0), ...segments.map(({ n }) => segmentName(n))]
+  const pieces = [initName(segments[0]?.init ?? ''), ...segments.map(({ n }) => segmentName(n))]
   writeFileSync(file, Buffer.concat(pieces.map(bytes)))
   const args = ['-v', 'error', '-count_frames', '-show_streams', '-of', 'json', file]
   const { streams } = JSON.parse(execFileSync('ffprobe', args).toString()) as {
