@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { allInTurn } from '../base/allEnded.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
 import { Starts, systemClock, type Clock } from '../base/clock.ts'
@@ -154,15 +155,15 @@ export async function openApp(options: AppOptions): Promise<App> {
   const unfollow = followChanges(ctx, settleSpares)
   await readStaleFeeds(ctx, settleSpares)
   const jobs = startJobs(ctx, [...serviceJobs(ctx, jobSettings(now)), ...followingJobs(time, countries)])
-  const close = async (): Promise<void> => {
-    await jobs.stop()
-    await due.stop()
-    unfollow()
-    await cache.stop()
-    await recorder.flush()
-    await ctx.lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost'))
-    await store.close()
-  }
+  const close = (): Promise<void> =>
+    allInTurn([
+      () => Promise.all([jobs.stop(), due.stop()]),
+      unfollow,
+      () => cache.stop(),
+      () => recorder.flush(),
+      () => ctx.lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost')),
+      () => store.close(),
+    ])
   return {
     get config() {
       return holder.current

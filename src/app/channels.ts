@@ -1,5 +1,6 @@
 import type { App } from './app.ts'
 import type { Encoders } from './encoders.ts'
+import { allInTurn } from '../base/allEnded.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import { isRunning, pidAt, processKey } from '../base/processes.ts'
 import type { EncodingLoad } from '../services/encodingLoad.ts'
@@ -103,13 +104,15 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
     }),
     thumbnailOf: (engineId) => transcoder.thumbnailOf(engineId),
     viewed: (engineId, slateId) => transcoder.viewed(engineId, slateId),
-    async stop() {
+    stop() {
       unfollow()
-      await jobs.stop()
-      await Promise.all(working.map((one) => one.stop()))
-      await releaseIngests(ctx, at.node)
-      await supervisor.stop()
-      await transcoder.stop()
+      return allInTurn([
+        () => jobs.stop(),
+        () => Promise.all(working.map((one) => one.stop())),
+        () => releaseIngests(ctx, at.node),
+        () => supervisor.stop(),
+        () => transcoder.stop(),
+      ])
     },
   }
 }

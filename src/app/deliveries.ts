@@ -1,4 +1,5 @@
 import { type App, CannotStart } from './app.ts'
+import { allInTurn } from '../base/allEnded.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import { VERSION } from '../base/version.ts'
 import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
@@ -30,10 +31,9 @@ export async function runDeliveries(app: App, leases: Leases): Promise<{ stop():
   const unfollow = bus.on('toDeliver', () => runner.wake())
   await runner.start()
   return {
-    async stop() {
+    stop() {
       unfollow()
-      await runner.stop()
-      await egress.close()
+      return allInTurn([() => runner.stop(), () => egress.close()])
     },
   }
 }

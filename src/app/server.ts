@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { allInTurn } from '../base/allEnded.ts'
 import { addonProblem } from '../base/addon.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { ok } from '../base/result.ts'
@@ -131,8 +132,9 @@ class Parts {
     return part
   }
 
-  async stop(): Promise<void> {
-    for (const name of STOP_ORDER) await this.#stops.get(name)?.()
+  /** Stops all, also when one fails, because the database is gone for example. Then it rejects as the first that failed. */
+  stop(): Promise<void> {
+    return allInTurn(STOP_ORDER.map((name) => () => this.#stops.get(name)?.()))
   }
 }
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { allInTurn } from '../base/allEnded.ts'
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { freeStartMemory } from '../base/processMemory.ts'
 import { err, ok, type Result } from '../base/result.ts'
@@ -73,9 +74,8 @@ async function serve(
     void freeStartMemory()
     const drained = serving.drained.then(() => 'drained')
     log.info({ reason: await Promise.race([stopRequested, drained]) }, 'stopping')
-    await serving.stop()
   } finally {
-    await app.close()
+    await allInTurn([() => serving?.stop(), () => app.close()])
   }
   log.info({}, 'stopped')
   return ok({ json: null, text: '' })

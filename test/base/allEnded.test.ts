@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allEnded } from '../../src/base/allEnded.ts'
+import { allEnded, allInTurn } from '../../src/base/allEnded.ts'
 
 test('a failure is told when the others have ended, too', async () => {
   const other = Promise.withResolvers<void>()
@@ -16,4 +16,19 @@ test('a failure is told when the others have ended, too', async () => {
 test('it ends when all have ended, and without any at once', async () => {
   await allEnded([])
   await allEnded([Promise.resolve()])
+})
+
+test('one after the other is done, also after a failure, which is told at the end', async () => {
+  const done: string[] = []
+  const all = allInTurn([
+    () => Promise.reject(new Error('first')),
+    () => new Promise<void>((resolve) => setImmediate(resolve)).then(() => done.push('second')),
+    () => {
+      done.push('third')
+      throw new Error('third')
+    },
+    () => done.push('fourth'),
+  ])
+  await expect(all).rejects.toThrow('first')
+  expect(done).toEqual(['second', 'third', 'fourth'])
 })

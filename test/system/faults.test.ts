@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { authorize } from '../../src/commands/access/authorize.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { endServers, newDirectory, serve } from './cliProcess.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 
 const STALE_SECONDS = 30
@@ -9,6 +10,7 @@ const STALE_SECONDS = 30
 let sluice: RunningApp | undefined
 let server: TestServer | undefined
 afterEach(async () => {
+  endServers()
   await server?.start().catch(() => undefined)
   await sluice?.close()
   await server?.remove()
@@ -77,4 +79,19 @@ describe('a database outage', () => {
     await database.start()
     await vi.waitFor(async () => expect((await publish()).decision.allowed).toBe(true), { timeout: 30_000 })
   })
+
+  it.each(['ready', 'no API secret yet'])(
+    'keeps no server from ending that is told to stop meanwhile, after "%s"',
+    async (line) => {
+      const binaries = findBinaries()
+      if (!binaries) throw new Error('there is no PostgreSQL server in this run')
+      const database = (server = await startPostgres(binaries))
+      const node = await serve(['--data', newDirectory()], { SLUICE_STORAGE_URL: database.url })
+      await expect.poll(() => node.log()).toContain(line)
+      await database.stop('immediate')
+      node.signal('SIGTERM')
+      expect(await node.ended).toBe(1)
+      expect(node.errors()).toMatch(/^sluice: the database server cannot be reached/m)
+    },
+  )
 })
