@@ -75,24 +75,32 @@ export class TsWriter {
     return ok(null)
   }
 
-  /** Whole packets, in their groups; null: the frame is malformed, or of no track. */
-  frame(frame: Frame): Buffer | null {
-    const stream = this.#streams.find(({ kind }) => kind === frame.kind)
-    const data = stream?.write(frame) ?? null
-    if (stream === undefined || data === null) return null
-    const field = this.#fieldOf(frame, stream)
-    const unit = { pid: stream.pid, payload: new Pieces([pesHead(frame, stream, bytesOf(data)), ...data]), field }
-    const units = this.#areTablesDue(frame) ? [...this.#tables(frame.decodeTimeUs), unit] : [unit]
-    const isClockDue = field.clock === null && Math.abs(frame.decodeTimeUs - this.#clockAtUs) > CLOCK_EVERY_US
+  /** Whole packets, in their groups, of frames that leave together; null: each is malformed, or of no track. */
+  frames(frames: readonly Frame[]): Buffer | null {
+    const parts = frames.flatMap((frame) => this.#partsOf(frame))
+    if (parts.length === 0) return null
     const run = new Run(
-      units.reduce((sum, one) => sum + packetsOf(one), isClockDue ? 1 : 0),
+      parts.reduce((sum, part) => sum + packetsOf(part), 0),
       this.#groups,
     )
-    for (const one of units) {
-      if (one === unit && isClockDue) this.#clock(run, frame.decodeTimeUs)
-      this.#write(run, one)
+    for (const part of parts) {
+      if ('clockUs' in part) this.#clock(run, part.clockUs)
+      else this.#write(run, part)
     }
     return run.bytes
+  }
+
+  #partsOf(frame: Frame): Part[] {
+    const stream = this.#streams.find(({ kind }) => kind === frame.kind)
+    const data = stream?.write(frame) ?? null
+    if (stream === undefined || data === null) return []
+    const { decodeTimeUs } = frame
+    const field = this.#fieldOf(frame, stream)
+    const unit = { pid: stream.pid, payload: new Pieces([pesHead(frame, stream, bytesOf(data)), ...data]), field }
+    const isClockDue = field.clock === null && Math.abs(decodeTimeUs - this.#clockAtUs) > CLOCK_EVERY_US
+    if (isClockDue) this.#clockAtUs = decodeTimeUs
+    const tables = this.#areTablesDue(frame) ? this.#tables(decodeTimeUs) : []
+    return [...tables, ...(isClockDue ? [{ clockUs: decodeTimeUs }] : []), unit]
   }
 
   #areTablesDue({ kind, key, decodeTimeUs }: Frame): boolean {
@@ -109,7 +117,6 @@ export class TsWriter {
 
   /** A packet without a payload, which is not counted (section 2.4.3.3). */
   #clock(run: Run, timeUs: number): void {
-    this.#clockAtUs = timeUs
     const at = run.next()
     const counter = ((this.#counters.get(this.#clockPid) ?? 0) + 15) & 15
     run.bytes.writeUInt32BE(headOf(this.#clockPid, { isStart: false, hasField: true, counter }) & ~0x10, at)
@@ -151,8 +158,13 @@ interface Unit {
   readonly field: Field
 }
 
-const packetsOf = ({ payload, field }: Unit): number =>
-  1 + Math.max(0, Math.ceil((payload.bytes - ROOM_BYTES + fieldBytes(field)) / ROOM_BYTES))
+/** `clockUs`: a packet with the clock alone. */
+type Part = Unit | { readonly clockUs: number }
+
+function packetsOf(part: Part): number {
+  if ('clockUs' in part) return 1
+  return 1 + Math.max(0, Math.ceil((part.payload.bytes - ROOM_BYTES + fieldBytes(part.field)) / ROOM_BYTES))
+}
 
 /** Memory for so many packets, in groups with room in front of each. */
 class Run {

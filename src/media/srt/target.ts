@@ -28,6 +28,8 @@ export class SrtTarget implements FrameSink {
   readonly #writer = new TsWriter({ packets: TS_PACKETS, headBytes: HEAD_BYTES })
   #sender: SrtSender | null = null
   #tracks: readonly TrackInfo[] = []
+  /** Audio that leaves with the next frame: a datagram more costs about as much as the frame of video that comes. */
+  #waiting: Frame | null = null
   #isSkipping = true
   #dropped = 0
   #isOver = false
@@ -68,6 +70,7 @@ export class SrtTarget implements FrameSink {
 
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#isOver || this.#sender === null) return
+    this.#send()
     const set = this.#writer.setTracks(tracks)
     if (!set.ok) {
       this.#call.end()
@@ -82,18 +85,19 @@ export class SrtTarget implements FrameSink {
     const sender = this.#sender
     if (sender === null || this.#isOver) return
     const nowMs = this.#options.clock.monotonic()
-    if (sender.isFull(nowMs)) this.#isSkipping = true
+    if (sender.isFull(nowMs)) this.#skip()
     if (this.#isSkipping && (sender.isFull(nowMs) || !this.#begins(frame))) {
       this.#dropped += 1
       return
     }
     this.#isSkipping = false
-    const run = this.#writer.frame(frame)
-    if (run !== null) sender.send(run, nowMs)
+    if (frame.kind === 'audio' && this.#waiting === null && this.#hasVideo) this.#waiting = frame
+    else this.#send(frame)
   }
 
   /** Says goodbye. Nothing is called any more. Idempotent. */
   end(): void {
+    if (!this.#isOver) this.#send()
     this.#isOver = true
     this.#call.end()
   }
@@ -109,12 +113,33 @@ export class SrtTarget implements FrameSink {
     })
     return {
       take: (packet, nowMs) => (packet.kind === 'control' ? sender.take(packet, nowMs) : undefined),
-      tick: (nowMs) => sender.tick(nowMs),
+      tick: (nowMs) => {
+        this.#send()
+        sender.tick(nowMs)
+      },
     }
   }
 
+  get #hasVideo(): boolean {
+    return this.#tracks.some((track) => track.kind === 'video')
+  }
+
   #begins({ kind, key }: Frame): boolean {
-    return key && (kind === 'video' || !this.#tracks.some((track) => track.kind === 'video'))
+    return key && (kind === 'video' || !this.#hasVideo)
+  }
+
+  /** What waits leaves, and a frame with it. */
+  #send(frame: Frame | null = null): void {
+    const frames = [this.#waiting, frame].filter((one) => one !== null)
+    this.#waiting = null
+    const run = this.#writer.frames(frames)
+    if (run !== null) this.#sender?.send(run, this.#options.clock.monotonic())
+  }
+
+  #skip(): void {
+    this.#isSkipping = true
+    if (this.#waiting !== null) this.#dropped += 1
+    this.#waiting = null
   }
 
   #over(how: SenderEnd): void {

@@ -9,7 +9,7 @@ import { H264_AAC, HEVC_OPUS, type Media, readTs } from './clips.ts'
 function written({ tracks, frames }: Media): Buffer {
   const writer = new TsWriter()
   expect(writer.setTracks(tracks).ok).toBe(true)
-  return Buffer.concat(frames.map((frame) => writer.frame(frame) ?? Buffer.alloc(0)))
+  return Buffer.concat(frames.map((frame) => writer.frames([frame]) ?? Buffer.alloc(0)))
 }
 
 /** Microseconds are rounded down to ticks, and ahead of them. */
@@ -92,7 +92,7 @@ describe('a writer', () => {
       frameOf('video', 0, nals([9, 0xf0], [0x65, 1])),
       frameOf('video', 40_000, nals([0x67, 66, 0, 30], [0x68, 0x99], [0x65, 2])),
       frameOf('video', 80_000, nals([0x41, 3]), false),
-    ].map((frame) => payloadOf(writer.frame(frame) ?? Buffer.alloc(0), 0x100).toString('hex', 14))
+    ].map((frame) => payloadOf(writer.frames([frame]) ?? Buffer.alloc(0), 0x100).toString('hex', 14))
     const [delimiter, sets] = ['0000000109f0', '000000016742001e000000016899']
     expect(texts).toEqual([
       `${delimiter}${sets}000000016501`,
@@ -108,10 +108,10 @@ describe('a writer', () => {
       { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: Buffer.alloc(0) },
     ])
     const bytes = Buffer.concat([
-      writer.frame(frameOf('video', 0, nals([0x65, 1]))) ?? Buffer.alloc(0),
+      writer.frames([frameOf('video', 0, nals([0x65, 1]))]) ?? Buffer.alloc(0),
       ...Array.from(
         { length: 50 },
-        (_, at) => writer.frame(frameOf('audio', at * 20_000, Buffer.from([0xfc, 1]))) ?? Buffer.alloc(0),
+        (_, at) => writer.frames([frameOf('audio', at * 20_000, Buffer.from([0xfc, 1]))]) ?? Buffer.alloc(0),
       ),
     ])
     const heads: number[] = []
@@ -124,16 +124,34 @@ describe('a writer', () => {
     expect(clocks.map((word) => word & 15)).toEqual(clocks.map(() => 0))
   })
 
+  test('writes frames that leave together as it does one after the other', () => {
+    const frames = [
+      frameOf('video', 0, nals([0x65, 1])),
+      frameOf('audio', 10_000, Buffer.from([0xfc, 1])),
+      frameOf('video', 40_000, nals([0x41, 2]), false),
+      frameOf('audio', 200_000, Buffer.from([0xfc, 2])),
+      frameOf('video', 600_000, nals([0x41, 3]), false),
+    ]
+    const opus: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: Buffer.alloc(0) }
+    const written = (...groups: Frame[][]): Buffer => {
+      const writer = new TsWriter()
+      writer.setTracks([VIDEO(Buffer.alloc(0)), opus])
+      return Buffer.concat(groups.map((group) => writer.frames(group) ?? Buffer.alloc(0)))
+    }
+    expect(written(frames)).toEqual(written(...frames.map((frame) => [frame])))
+    expect(written(frames.slice(0, 1), frames.slice(1, 3), frames.slice(3))).toEqual(written(frames))
+  })
+
   test('leaves out what does not fit, and goes on', () => {
     const writer = new TsWriter()
     writer.setTracks([
       VIDEO(Buffer.alloc(0)),
       { kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: Buffer.from([0x12, 0x10]) },
     ])
-    expect(writer.frame(frameOf('video', 0, Buffer.from([0, 0, 0, 9, 1])))).toBeNull()
-    expect(writer.frame(frameOf('video', 0, Buffer.alloc(0)))).toBeNull()
-    expect(writer.frame(frameOf('audio', 0, Buffer.alloc(8185)))).toBeNull()
-    expect(writer.frame(frameOf('audio', 0, Buffer.alloc(8184)))).not.toBeNull()
+    expect(writer.frames([frameOf('video', 0, Buffer.from([0, 0, 0, 9, 1]))])).toBeNull()
+    expect(writer.frames([frameOf('video', 0, Buffer.alloc(0))])).toBeNull()
+    expect(writer.frames([frameOf('audio', 0, Buffer.alloc(8185))])).toBeNull()
+    expect(writer.frames([frameOf('audio', 0, Buffer.alloc(8184))])).not.toBeNull()
   })
 
   test('names what MPEG-TS does not carry', () => {

@@ -6,7 +6,7 @@ import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import type { SenderEnd } from '../../../src/media/publishing.ts'
-import { runAddon } from '../../../src/media/srt/datagramRuns.ts'
+import { type RunAddon, runAddon } from '../../../src/media/srt/datagramRuns.ts'
 import { answerAdmitted, answerInduction, answerRefused } from '../../../src/media/srt/handshake.ts'
 import { SendingKeys } from '../../../src/media/srt/keys.ts'
 import { CONTROL, readPacket, writeControl, writeLosses } from '../../../src/media/srt/packets.ts'
@@ -119,6 +119,39 @@ describe('a target', () => {
     sending.target.end()
     await until(() => publication?.reason === 'left')
     expect(sending.ends).toEqual([])
+  })
+
+  test('gets audio with the frame after it, in one datagram, and what waits before other tracks and the goodbye', async () => {
+    const listener = await listening()
+    const runs: number[] = []
+    const addon = await runAddon()
+    const sendRun: RunAddon['sendRun'] = (fd, run, bytes) => {
+      if (run.length > 100) runs.push(run.length)
+      return addon?.sendRun(fd, run, bytes) ?? 0
+    }
+    const sending = await send(listener.port, { runs: { sendRun } })
+    await until(sending.isReady)
+    const audioAt = (number: number): Frame => {
+      const timeUs = number * 20_000
+      return { kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: Buffer.alloc(90, number) }
+    }
+    sending.target.tracks([VIDEO, AUDIO])
+    sending.target.frame(videoAt(0, 500))
+    const begun = runs.length
+    for (const number of [1, 2, 3]) sending.target.frame(audioAt(number))
+    sending.target.frame(videoAt(1, 500))
+    expect(runs.length - begun).toBe(2)
+    sending.target.frame(audioAt(4))
+    expect(runs.length - begun).toBe(2)
+    sending.target.tracks([VIDEO, AUDIO])
+    expect(runs.length - begun).toBe(3)
+    sending.target.frame(audioAt(5))
+    sending.target.end()
+    expect(runs.length - begun).toBe(4)
+    const [publication] = listener.publications
+    await until(() => publication?.reason === 'left')
+    const heard = publication?.frames.filter(({ kind }) => kind === 'audio').map(({ data }) => data.at(-1))
+    expect(heard).toEqual([1, 2, 3, 4, 5])
   })
 
   test.each([16, 24, 32] as const)(

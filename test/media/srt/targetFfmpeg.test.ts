@@ -91,7 +91,7 @@ async function throughFfmpeg(media: Media, { query = '', parameters = {}, loss }
 function written({ tracks, frames }: Media): Buffer {
   const writer = new TsWriter()
   writer.setTracks(tracks)
-  return Buffer.concat(frames.map((frame) => writer.frame(frame) ?? Buffer.alloc(0)))
+  return Buffer.concat(frames.map((frame) => writer.frames([frame]) ?? Buffer.alloc(0)))
 }
 
 // An encoder would stand in the way of what is sent meanwhile.
