@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
-import { cliActor } from '../../src/commands/context.ts'
+import { cliActor, type Context } from '../../src/commands/context.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import type { UpdateReader } from '../../src/commands/streams/accountUpdates.ts'
 import type { UpdateHub } from '../../src/commands/streams/updateHub.ts'
@@ -181,7 +182,8 @@ describe('GET /dashboard/api/events', () => {
   })
 })
 
-it('a reader that does not read is dropped', async () => {
+/** A connection that reads nothing of its event stream. */
+async function openUnread(headers: string, over: Partial<Context> = {}) {
   const readers: UpdateReader[] = []
   let closed = 0
   const hub = {
@@ -195,17 +197,39 @@ it('a reader that does not read is dropped', async () => {
   const user = { accountId: 'a1b2c3', id: 1 }
   app.decorateRequest('user', null)
   app.addHook('onRequest', async (request) => void Object.assign(request, { user }))
-  dashboardEventRoutes(app, at().ctx, hub as unknown as UpdateHub)
+  dashboardEventRoutes(app, { ...at().ctx, ...over }, hub as unknown as UpdateHub)
   const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
   const socket = connect(Number(address.port), address.hostname).pause()
-  socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  socket.write(`GET /events HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
   await until(() => readers.length === 1)
+  return {
+    send: (bytes: number) => readers[0]?.send({ id: '1', name: 'figures', json: 'x'.repeat(bytes) }),
+    isClosed: () => closed === 1,
+    async end() {
+      socket.destroy()
+      await app.close()
+    },
+  }
+}
+
+it('a reader that does not read is dropped', async () => {
+  const unread = await openUnread(`Cookie: ${browser.cookie}\r\n`)
   await until(() => {
-    readers[0]?.send({ id: '1', name: 'figures', json: 'x'.repeat(1_000_000) })
-    return closed === 1
+    unread.send(1_000_000)
+    return unread.isClosed()
   })
-  socket.destroy()
-  await app.close()
+  await unread.end()
+})
+
+it('a reader that does not read is dropped when its session is over, although it has room', async () => {
+  const manual = new ManualClock()
+  const unread = await openUnread('', { clock: manual })
+  for (let sent = 0; sent < 4; sent++) unread.send(990_000)
+  await until(() => {
+    manual.advance(1000)
+    return unread.isClosed()
+  })
+  await unread.end()
 })
 
 it('a server that stops ends its event streams at once', async () => {

@@ -60,7 +60,7 @@ function lastEventId({ headers }: FastifyRequest): string | null {
   return typeof value === 'string' && value.length <= 64 && value !== '' ? value : null
 }
 
-/** Ends the stream soon after its session. */
+/** Ends the stream soon after its session. A reader that has not read the rest by then is dropped: it would keep its turn. */
 async function watchSession({ clock, ...ctx }: Context, value: string, stream: EventStream): Promise<void> {
   let checkedAtMs = clock.monotonic()
   for (let waitedMs = 0; !stream.readable.destroyed; waitedMs += LOOK_MS) {
@@ -68,7 +68,10 @@ async function watchSession({ clock, ...ctx }: Context, value: string, stream: E
     if (waitedMs % HEARTBEAT_MS === 0) stream.write(': \n\n')
     const isOpen = await isSignedIn({ clock, ...ctx }, value).catch(() => null)
     if (isOpen === true) checkedAtMs = clock.monotonic()
-    if (isOpen === false || clock.monotonic() - checkedAtMs > UNCHECKED_MAX_MS) return stream.end()
+    if (isOpen !== false && clock.monotonic() - checkedAtMs <= UNCHECKED_MAX_MS) continue
+    stream.end()
+    await clock.sleep(LOOK_MS)
+    stream.readable.destroy()
   }
 }
 
