@@ -8,11 +8,11 @@ export const CLUSTER = 'auto'
 
 /** What a client may choose as the default cluster. */
 export const DefaultCluster = Type.Object(
-  { defaultCluster: Type.Enum([CLUSTER], { description: 'There is one cluster.' }) },
+  { defaultCluster: Type.Enum([CLUSTER], { description: 'No region can be the default.' }) },
   { $id: 'DefaultCluster', additionalProperties: false, examples: [{ defaultCluster: CLUSTER }] },
 )
 
-/** Parses the choice of the default cluster. There is nothing else to choose, so it changes nothing. */
+/** Parses the choice of the default cluster. No region can be chosen, so it changes nothing. */
 export function readDefaultCluster(body: unknown): Result<null, FieldErrors> {
   const problems = new Problems()
   readShape(DefaultCluster, body, problems).value('defaultCluster')

@@ -40,7 +40,7 @@ it('believes the headers of a trusted proxy only, and leaves out RTMP when it is
   expect(configured.data.addresses).toMatchObject({ base: 'https://tv.example.com/x', baseSource: 'publicUrl' })
 })
 
-it('is one cluster, which has all publish tokens', async () => {
+it('is the cluster auto, which has all publish tokens', async () => {
   const sluice = await runApp({ engine: new ScriptedEngine() })
   onTestFinished(() => sluice.close())
   const { json } = await sluice.call('GET', '/api/cluster')

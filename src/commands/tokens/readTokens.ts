@@ -50,7 +50,7 @@ export async function listTokens(
   return read.ok ? ok(await page(ctx, accountId, kind, read.value)) : err(invalid(read.error))
 }
 
-/** As `listTokens`, for the publish tokens of a cluster: all, as there is one. */
+/** As `listTokens`, for the publish tokens of a cluster: all, as none is bound to a region. */
 export async function listTokensByCluster(
   ctx: AccessContext,
   accountId: string,

@@ -23,7 +23,7 @@ export const UpdateAccountSecurity = Type.Object(countryUpdates(), {
   examples: [{ allowedCountries: ['DE', 'NL'], deniedCountries: [] }],
 })
 
-const STORED = 'Stored and shown. It changes nothing, because an installation is one cluster.'
+const STORED = 'Stored and shown. It changes nothing: media goes to each region that has viewers.'
 
 const geoCascade = { isEnabled: Type.Boolean(), clusters: cascadeClusters() }
 

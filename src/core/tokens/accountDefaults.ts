@@ -4,8 +4,8 @@ export interface AccountDefaults {
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
   /**
-   * The clusters that media may go to; null: off. Stored because clients read it back. An installation is one cluster, so
-   * it changes nothing.
+   * The clusters that media may go to; null: off. Stored because clients read it back. It changes nothing:
+   * media goes to each region that has viewers.
    */
   readonly geoCascade: readonly string[] | null
   /** How long recordings are kept after they are complete, days; null: until they are deleted. */

@@ -33,7 +33,7 @@ export function readTokenListQuery(query: Record<string, unknown>): Result<ListR
   return problems.settle(readList(readQuery(ListQuery, query, problems)))
 }
 
-/** The same with `cluster`, which selects nothing as there is one. */
+/** The same with `cluster`, which selects nothing as no token is bound to a region. */
 export function readListByClusterQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
   const problems = new Problems()
   const reader = readQuery(ListByClusterQuery, query, problems)

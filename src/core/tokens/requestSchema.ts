@@ -56,7 +56,7 @@ export const ListByNameQuery = Type.Object(
 )
 
 export const ListByClusterQuery = Type.Object(
-  { cluster: Type.Enum([CLUSTER], { description: 'There is one cluster, which has all tokens.' }), ...listFields() },
+  { cluster: Type.Enum([CLUSTER], { description: 'It has all tokens: none is bound to a region.' }), ...listFields() },
   { $id: 'TokenListByClusterQuery', ...closed },
 )
 

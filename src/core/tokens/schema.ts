@@ -161,10 +161,10 @@ const geoCascade = () =>
   Type.Optional(
     orNull(
       Type.Object({ isEnabled: flag('Null: off.'), clusters: cascadeClusters() }, closed),
-      'To which clusters media is passed on. Any are taken, and change nothing: an installation is one cluster.',
+      'To which clusters media is passed on. Any are taken, and change nothing: media goes to each region that has viewers.',
     ),
   )
-const originCluster = () => notBuilt('there is one cluster', ['', 'auto'])
+const originCluster = () => notBuilt('a token is good in every region', ['', 'auto'])
 
 const publishNotBuilt = () => ({
   lowLatencyRtmp: flag('RTMP is never delayed: either value is taken, and changes nothing.'),

@@ -38,7 +38,7 @@ type Rows = readonly UsageRow[]
 /** The country code of traffic whose country is unknown. ISO 3166 reserves it for such use. */
 const UNKNOWN_COUNTRY = 'ZZ'
 
-/** Sluice does not pass streams on between regions. */
+/** What goes over links between nodes is in no sum. */
 const NOTHING = { bytesOut: 0, bytesIn: 0 }
 
 export function total(rows: Rows) {

@@ -19,7 +19,7 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
     distribution: 'Verteilung',
     distributionText:
       'Gespeichert für Clients gehosteter Dienste, die es setzen und wieder lesen. ' +
-      'Eine Installation ist ein Cluster, also ändert es nichts.',
+      'Es ändert nichts: Medien gehen in jede Region, die Zuschauer hat.',
     cascade: 'Medien an andere Cluster weitergeben',
     clusters: 'Cluster',
     clustersAre: (list) => `An, für ${list}.`,

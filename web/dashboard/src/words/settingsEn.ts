@@ -16,7 +16,7 @@ export const settingsEn = {
     distribution: 'Distribution',
     distributionText:
       'Stored for clients of hosted services, which set it and read it back. ' +
-      'An installation is one cluster, so it changes nothing.',
+      'It changes nothing: media goes to each region that has viewers.',
     cascade: 'Pass media on to other clusters',
     clusters: 'Clusters',
     clustersAre: (list: string) => `On, for ${list}.`,
