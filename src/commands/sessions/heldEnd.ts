@@ -25,6 +25,7 @@ export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSour
       if (!isOver) sink.end()
     }
     const unsubscribe = media.subscribe({
+      ...(sink.takesLayers === true && { takesLayers: true }),
       tracks: (tracks) => sink.tracks(tracks),
       frame: (frame) => sink.frame(frame),
       end: () => whenFollowed(ctx, of, end),
