@@ -35,7 +35,7 @@ export const LANES = {
     files: ['test/crash/{keyRotation,store,webhooks}.test.ts', 'test/sim/faults.test.ts'],
     needs: 'test',
     mostly: 'computes',
-    seconds: 60,
+    seconds: 30,
     workers: 2,
     postgres: true,
   },

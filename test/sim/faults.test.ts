@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { FAULTS } from './faults.ts'
 import { findFault } from './findFault.ts'
 
-/** Worlds for each fault, from its seed on. Most changes of sources move the seed by a few. */
+const OFTEN = FAULTS.filter(({ isSeldom }) => isSeldom !== true)
+/** Worlds for each, from its seed on: a change of sources moves it. */
 const WORLDS = 200
 
-test.concurrent.each(FAULTS)('the worlds find: $name', async (fault) => {
-  expect((await findFault(fault, WORLDS))?.said).toContain(fault.says)
+test.each(OFTEN)('the worlds find: $name', async (fault) => {
+  expect((await findFault(fault, WORLDS))?.said).toMatch(fault.says)
 })
