@@ -74,6 +74,9 @@ export interface NodeSettings {
   renewed?: boolean
 }
 
+/** Of every test node, and of commands on its database. */
+export const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
+
 const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [], links: null }
 const FACTS = { version: '9.8.7', cores: 4, region: '', rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
 
@@ -88,7 +91,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     max = 10_000,
   } = settings
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   // A clock that a test advances makes the store look silent.
   const access = { staleSeconds: 3600 }
   const { flags: more = {} } = settings

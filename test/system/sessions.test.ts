@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../src/base/processes.ts'
-import { eventsOf, type TestNode, makeToken, publish, startTestNode, tryToView, view } from '../support/testNode.ts'
+import {
+  eventsOf,
+  type TestNode,
+  makeToken,
+  publish,
+  SEALING_KEY,
+  startTestNode,
+  tryToView,
+  view,
+} from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
@@ -94,7 +103,11 @@ describe.each(testedStores('SQLite'))('the command line beside a server on %s', 
   it('lists and ends the sessions of a running server on the same file', async () => {
     const place = await newPlace(engine)
     const at = await startTestNode({ url: place.url })
-    const env = { SLUICE_STORAGE_URL: place.url, SLUICE_DATA_DIR: newDirectory() }
+    const env = {
+      SLUICE_STORAGE_URL: place.url,
+      SLUICE_DATA_DIR: newDirectory(),
+      SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
+    }
     const { token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token })
     const viewer = await view(at)
