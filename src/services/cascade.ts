@@ -50,8 +50,11 @@ export interface CascadeParts {
 
 /** How long a viewer waits for a link. Then it is redirected. */
 const WAIT_MS = 2000
-/** A node that did not answer, or that cannot be reached by its media ports, is not tried again before this time. */
-const UNREACHABLE_MS = 30_000
+/**
+ * A node that did not answer, or whose media ports do not, is not tried again before the first of these times, and twice as
+ * long after each further failure up to the second: one moment in which it was busy costs its viewers little.
+ */
+const UNREACHABLE_MS = { first: 2000, most: 30_000 }
 /** A stream that its node does not have is not asked for again before this time, however many viewers come. Shorter than a tick. */
 const ABSENT_MS = 500
 /** The same of one that comes by no link although its node does, such as one in a codec that no viewer takes. */
@@ -111,6 +114,8 @@ interface Offered {
 interface Failure {
   readonly problem: LinkProblem
   readonly atMs: number
+  /** For so long the node is not tried again. */
+  readonly pauseMs: number
 }
 
 const WHY: Readonly<Record<LinkProblem, string>> = {
@@ -245,9 +250,9 @@ export class Cascade {
   /** Whether it is too soon to ask a node for a stream again. */
   #isPaused(node: string, stream: Stream): boolean {
     const nowMs = this.#options.clock.monotonic()
-    const failedAtMs = this.#failures.get(node)?.atMs ?? Number.NEGATIVE_INFINITY
+    const failed = this.#failures.get(node)
     const absentUntilMs = this.#absentUntilMs.get(streamAt(node, stream)) ?? Number.NEGATIVE_INFINITY
-    return nowMs - failedAtMs < UNREACHABLE_MS || nowMs < absentUntilMs
+    return (failed !== undefined && nowMs - failed.atMs < failed.pauseMs) || nowMs < absentUntilMs
   }
 
   #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
@@ -370,7 +375,9 @@ export class Cascade {
 
   #fail({ node, url }: Lender, about: Fields, problem: LinkProblem): void {
     const { clock, log } = this.#options
-    this.#failures.set(node, { problem, atMs: clock.monotonic() })
+    const before = this.#failures.get(node)
+    const pauseMs = before === undefined ? UNREACHABLE_MS.first : Math.min(UNREACHABLE_MS.most, 2 * before.pauseMs)
+    this.#failures.set(node, { problem, atMs: clock.monotonic(), pauseMs })
     log.warn({ ...about, node, url }, `no stream comes from this node, so its viewers are redirected: ${WHY[problem]}`)
   }
 

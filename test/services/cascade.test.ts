@@ -106,16 +106,19 @@ test('all viewers of a stream share what is borrowed once, also those who come a
   expect([asked, borrowed.length]).toEqual([['https://one.example/api/links'], 1])
 })
 
-test('a node whose media port does not answer within two seconds is not tried again for half a minute', async () => {
+test('a node whose media port does not answer within two seconds is tried again after 2, 4, 8, 16 and always 30 seconds', async () => {
   start()
-  const taking = cascade.take(stream, feedAt('one'))
-  await settled()
-  clock.advance(2000)
-  expect([await taking, ended]).toEqual([false, 1])
-  expect(await cascade.take(stream, feedAt('one'))).toBe(false)
-  clock.advance(30_000)
-  cascade.tick()
-  expect([await taken(feedAt('one')), asked.length]).toEqual([true, 2])
+  for (const [at, seconds] of [2, 4, 8, 16, 30, 30].entries()) {
+    const taking = cascade.take(stream, feedAt('one'))
+    await settled()
+    clock.advance(2000)
+    expect([await taking, ended, asked.length]).toEqual([false, at + 1, at + 1])
+    clock.advance(seconds * 1000 - 1)
+    cascade.tick()
+    expect([await cascade.take(stream, feedAt('one')), asked.length]).toEqual([false, at + 1])
+    clock.advance(1)
+  }
+  expect([await taken(feedAt('one')), asked.length]).toEqual([true, 7])
 })
 
 test('nothing is borrowed from a node that signs with another key, does not answer, or has no address', async () => {
