@@ -57,7 +57,8 @@ test('a server that is started as by npm accepts a broadcast, and its media proc
   started.stdout.setEncoding('utf8').on('data', (text: string) => (log += text))
   while (!log.includes('"ready"')) await once(started.stdout, 'data')
   const url = /"url":"([^"]+)"/.exec(log)?.[1] ?? ''
-  const { stdout } = await sluice(['token', 'create', '--label', 'demo', '--stream', 'show', '--data', dir])
+  const create = ['token', 'create', '--label', 'demo', '--stream', 'show', '--data', dir]
+  const { stdout } = await sluice(create, { env: secrets })
   const publisher = new TestPublisher()
   const answer = await fetch(`${url}/api/whip/show`, {
     method: 'POST',
