@@ -22,7 +22,7 @@ class ScriptedProcess implements RelayProcess {
   readonly posted: ToRelay[] = []
   readonly answered: string[] = []
   isStopped = false
-  linkPort = null
+  linkPort = 1
   answer: unknown = { ok: true, answer: 'sdp', etag: 'e' }
   ready = Promise.resolve(true)
   readonly options: WorkerOptions
@@ -49,13 +49,14 @@ class ScriptedProcess implements RelayProcess {
   }
 }
 
-function engineWith({ processes = 2, udpPort = 0 } = {}) {
+function engineWith({ processes = 2, udpPort = 0, maxViewers = Number.POSITIVE_INFINITY } = {}) {
   const started: ScriptedProcess[] = []
   const clock = { nowMs: START_MS }
   const base = { host: '', publicAddresses: [], maxBitrate: 1, maxSessions: 9, publisherSilentMs: 1 }
   const engine = createRelayEngine({
     log: silentLog,
     now: () => clock.nowMs,
+    maxViewers,
     config: { ...base, processes, udpPort },
     startProcess: (options) => {
       const made = new ScriptedProcess(options)
@@ -184,6 +185,24 @@ test('a process that dies takes its sessions with it, and another one is started
   clock.nowMs += 1
   expect(await waiting).toMatchObject({ ok: true })
   expect(started.map(({ calls }) => calls)).toEqual([['publish a1'], ['publish b1'], ['publish a2']])
+})
+
+test('the viewers of a process that died wait for the next one, and do not go to the home of the room', async () => {
+  const { engine, started, clock, publish } = engineWith({ maxViewers: 1 })
+  const view = (sessionId: string) => engine.view({ sessionId, room: 'a', sourceId: null, offer: '' })
+  await publish('a1', 'a')
+  for (const id of ['v1', 'v2']) await view(id)
+  started[1]?.options.died({ detail: 'exit 1', isHung: false })
+  clock.nowMs += PAUSE_MS - 1
+  const waiting = view('v2 again')
+  await Promise.resolve()
+  clock.nowMs += 1
+  expect(await waiting).toMatchObject({ ok: true })
+  expect(started.map(({ calls }) => calls.filter((call) => call.startsWith('view')))).toEqual([
+    ['view v1'],
+    ['view v2'],
+    ['view v2 again'],
+  ])
 })
 
 test('the engine says which process a newcomer would get, and what each process reports', async () => {

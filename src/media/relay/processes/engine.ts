@@ -253,7 +253,6 @@ class RelayEngine implements MediaEngine {
   ): Promise<Negotiated> {
     if (!this.#isStopped) await this.#follow()
     const slot = await this.#linkedSlotFor(room, part)
-    await this.#pause(slot)
     const worker = this.#workerOf(slot)
     if (worker === null) return TRY_AGAIN
     this.#hold(sessionId, { room, part, slot })
@@ -283,6 +282,8 @@ class RelayEngine implements MediaEngine {
   /** A viewer goes to another process than the home of the room when the media is there. */
   async #linkedSlotFor(room: string, part: PartInRoom): Promise<Slot> {
     const slot = this.#slotFor(room, part)
+    // The viewers of a process that has died come back at once, and would all go to the home.
+    await this.#pause(slot)
     if (await this.#shares.prepare(room, slot.index)) return slot
     return this.#slotAt(this.#placement.homeOf(room) ?? slot.index)
   }
