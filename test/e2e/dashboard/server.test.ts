@@ -84,3 +84,40 @@ test('a backup is made at a click and downloaded, and what fills the disks is th
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })
+
+test('the nodes page shows the only node clearly, and several as a list', async () => {
+  await open('/settings/nodes')
+  const only = card('One node serves all')
+  await only.getByText('Its data is in SQLite on this machine.').waitFor()
+  const { version, node } = (await dashboard.api('GET', '/api/server')).data as { version: string; node: string }
+  const values = await only.locator('dd').allTextContents()
+  expect(values[0]).toBe(version)
+  expect(values.slice(2, 4)).toEqual(['0 publishers, 0 viewers', '0 bit/s in, 0 bit/s out'])
+  expect(values[4]).toMatch(/^(–|\d+ % of \d+ cores?)$/)
+  expect(values.slice(5)).toEqual([expect.stringMatching(/^(–|\d+ % busy)$/), expect.anything(), node])
+  expect(await axe(page)).toEqual([])
+
+  await page.route('**/dashboard/api/nodes', async (route) => {
+    const { status, data } = (await (await route.fetch()).json()) as { status: string; data: { nodes: object[] } }
+    const link = { node: 'two', lent: 2, borrowed: 1, bitrateOut: 5e6, bitrateIn: 2.5e6, problem: 'media_port' }
+    const load = { url: 'https://node2.example.com', version: '9.8.7', cores: 4, cpuPercent: 37, mediaPercent: 91 }
+    const nodes = [
+      ...data.nodes,
+      { ...data.nodes[0], ...load, id: 'two', isThis: false, state: 'silent', viewers: 1 },
+      { ...data.nodes[0], id: 'three', isThis: false, full: ['media', 'egress'], links: [link] },
+    ]
+    await route.fulfill({ json: { status, data: { database: 'postgres', nodes } } })
+  })
+  const rows = page.locator('tbody tr')
+  await expect.poll(() => rows.count(), SOON).toBe(3)
+  const two =
+    /node2\.example\.com.*9\.8\.7.*Not seen lately.*Last seen.*0 publishers, 1 viewer.*37 % of 4 cores.*91 % busy/
+  const three = /media processes are busy, sends as much as it may.*1 from others, 2 to others.*media ports do not/
+  const seen = [expect.stringContaining('this one'), expect.stringMatching(two), expect.stringMatching(three)]
+  expect(await rows.allTextContents()).toEqual(seen)
+  const hidden = await page
+    .locator('table')
+    .evaluate(({ parentElement: box }) => (box?.scrollWidth ?? 0) - (box?.clientWidth ?? 0))
+  expect(hidden, 'pixels of the list that one has to scroll to').toBe(0)
+  expect(await axe(page)).toEqual([])
+})

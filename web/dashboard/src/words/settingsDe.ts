@@ -53,6 +53,7 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
     media: (percent) => `zu ${percent} % ausgelastet`,
     linksName: 'Streams anderer Knoten',
     links: (lent, borrowed) => `${borrowed} von anderen, ${lent} an andere`,
+    redirects: 'Leitet Zuschauer um',
     linkProblems: {
       media_port: 'die Medien-Ports eines Knotens antworten nicht',
       no_answer: 'ein Knoten antwortet nicht',

@@ -50,6 +50,7 @@ export const settingsEn = {
     media: (percent: number) => `${percent} % busy`,
     linksName: 'Streams of other nodes',
     links: (lent: string, borrowed: string) => `${borrowed} from others, ${lent} to others`,
+    redirects: 'Redirects viewers',
     linkProblems: {
       media_port: 'a node’s media ports do not answer',
       no_answer: 'a node does not answer',

@@ -74,11 +74,10 @@ function Links({ links = [] }: Pick<Node, 'links'>) {
     <>
       {text.links(count(sum('lent')), count(sum('borrowed')))}
       <span class="sub">{text.load(bitrate(sum('bitrateIn')), bitrate(sum('bitrateOut')))}</span>
-      {problems.map((problem) => (
-        <State key={problem} kind="warn">
-          {text.linkProblems[problem]}
-        </State>
-      ))}
+      {problems.length > 0 && <State kind="warn">{text.redirects}</State>}
+      {problems.length > 0 && (
+        <span class="sub">{problems.map((problem) => text.linkProblems[problem]).join(', ')}</span>
+      )}
     </>
   )
 }
@@ -123,17 +122,43 @@ const COLUMNS: readonly Column<Node>[] = [
       <>
         <b>{node.url ?? <code>{node.id}</code>}</b> {node.isThis && <span class="tag">{text.thisOne}</span>}{' '}
         {node.region && <span class="tag">{node.region}</span>}
+        <span class="sub">
+          {node.version} · <Since since={node.startedOn} />
+        </span>
         <span class="sub only-narrow">{sessions(node)}</span>
       </>
     ),
   },
-  { id: 'state', title: text.state, cell: NodeState },
-  { id: 'version', title: text.version, priority: 3, cell: ({ version }) => version ?? <span class="faint">–</span> },
-  { id: 'since', title: text.since, priority: 3, cell: ({ startedOn }) => <Since since={startedOn} /> },
+  {
+    id: 'state',
+    title: text.state,
+    cell: (node) => (
+      <>
+        <NodeState {...node} />
+        {node.state === 'silent' && (
+          <span class="sub">
+            {text.seen} <Time at={node.lastSeenOn} isWhole />
+          </span>
+        )}
+      </>
+    ),
+  },
   { id: 'sessions', title: text.sessions, priority: 2, cell: sessions },
   { id: 'load', title: text.loadName, priority: 2, cell: load },
-  { id: 'cpu', title: text.cpuName, priority: 2, cell: cpu },
-  { id: 'media', title: text.mediaName, priority: 3, cell: media },
+  {
+    id: 'cpu',
+    title: text.cpuName,
+    priority: 2,
+    cell: (node) => (
+      <>
+        {cpu(node)}
+        {node.mediaPercent !== undefined && (
+          <span class="sub">
+            {text.mediaName}: {media(node)}
+          </span>
+        )}
+      </>
+    ),
+  },
   { id: 'links', title: text.linksName, priority: 3, cell: Links },
-  { id: 'seen', title: text.seen, priority: 2, cell: ({ lastSeenOn }) => <Time at={lastSeenOn} isWhole /> },
 ]
