@@ -42,7 +42,7 @@ export interface WebRtcMedia {
   readonly stop: () => Promise<void>
 }
 
-const OPUS = rtpAudioTrack('opus', 48_000)
+export const OPUS = rtpAudioTrack('opus', 48_000)
 
 /** Keeps the timestamps of the source, which audio and video share. */
 const INPUT = ['-copyts', ...MATROSKA_INPUT]
@@ -174,7 +174,7 @@ function announce(source: FrameSource, form: Form, listener: (tracks: readonly T
 }
 
 /** What it is encoded as; the configuration comes with the conversion. */
-const asH264 = (track: VideoTrack): VideoTrack =>
+export const asH264 = (track: VideoTrack): VideoTrack =>
   isH264(track) ? track : { ...track, codec: 'h264', config: new Uint8Array() }
 
 /** A layer beside the main one. */

@@ -1,4 +1,5 @@
-import { type FrameSink, type RestingSource, rtpAudioTrack, type TrackInfo, type VideoTrack } from '../frame.ts'
+import type { FrameSink, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
+import { asH264, OPUS } from './opus.ts'
 
 type Listener = (tracks: readonly TrackInfo[]) => void
 
@@ -44,7 +45,7 @@ export class ViewerH264 implements RestingSource {
     const isOffered = video !== undefined && (this.#isEncoding || this.#options.hasRoom(video))
     if (isOffered === this.#isOffered) return
     this.#isOffered = isOffered
-    this.#listener?.(isOffered ? this.#tracks.map(asConverted) : [])
+    this.#listener?.(isOffered ? this.#tracks.map(converted) : [])
   }
 
   announce(listener: Listener): () => void {
@@ -69,7 +70,7 @@ export class ViewerH264 implements RestingSource {
     }
   }
 
-  /** What is not H.264. */
+  /** The video, unless it is H.264. */
   get #video(): VideoTrack | undefined {
     return this.#tracks.find((track): track is VideoTrack => track.kind === 'video' && track.codec !== 'h264')
   }
@@ -81,6 +82,4 @@ function noMedia(sink: FrameSink): () => void {
   return () => undefined
 }
 
-/** The configuration comes with the conversion. */
-const asConverted = (track: TrackInfo): TrackInfo =>
-  track.kind === 'video' ? { ...track, codec: 'h264', config: new Uint8Array() } : rtpAudioTrack('opus', 48_000)
+const converted = (track: TrackInfo): TrackInfo => (track.kind === 'video' ? asH264(track) : OPUS)

@@ -93,9 +93,9 @@ function sizesOf(list: unknown): LayerSize[] {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_TEXT
 const textOrNull = (value: unknown): string | null => (isText(value) ? value : null)
-const isSsrc = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 32
-const isPixels = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 16
+const isUnsigned = (value: unknown, bits: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** bits
+const isSsrc = (value: unknown): value is number => isUnsigned(value, 32)
+const isPixels = (value: unknown): value is number => isUnsigned(value, 16)
 const areNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.length <= MAX_TRACKS && value.every((one) => typeof one === 'number')

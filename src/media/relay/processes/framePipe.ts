@@ -11,21 +11,24 @@ const MAX_WAITING = 800
  */
 export function framePipe(sessionId: string, send: (message: Media, sent: () => void) => void): FrameSink {
   let waiting = 0
-  /** The layers of the video, the main one first. */
-  let layers: readonly (string | undefined)[] = []
+  let hasVideo = false
+  /** Their names, the main one first; one without a name where there is no video. */
+  let layers: readonly (string | undefined)[] = [undefined]
   let skipped = new Set<string | undefined>()
   const ignore = (): void => undefined
   return {
     takesLayers: true,
     tracks: (tracks) => {
-      layers = tracks.flatMap((track) => (track.kind === 'video' ? [track.layer] : []))
-      if (skipped.size > 0) skipped = new Set([layers[0], ...layers])
+      const videos = tracks.filter((track) => track.kind === 'video')
+      hasVideo = videos.length > 0
+      layers = hasVideo ? videos.map(({ layer }) => layer) : [undefined]
+      if (skipped.size > 0) skipped = new Set(layers)
       send({ kind: 'tracks', sessionId, tracks }, ignore)
     },
     frame: (frame) => {
       const layer = frame.kind === 'video' ? frame.layer : layers[0]
-      if (waiting >= MAX_WAITING) skipped = new Set([layers[0], ...layers])
-      else if (frame.key && (frame.kind === 'video' || layers.length === 0)) skipped.delete(layer)
+      if (waiting >= MAX_WAITING) skipped = new Set(layers)
+      else if (frame.key && (frame.kind === 'video' || !hasVideo)) skipped.delete(layer)
       if (skipped.has(layer)) return
       waiting += 1
       send({ kind: 'frame', sessionId, frame }, () => {
