@@ -106,7 +106,10 @@ export class RtmpIngest {
     return ok(media.kind === 'audio' ? this.#audioFrame(index, media, timestamp) : 'media')
   }
 
-  /** A track that is not there yet refuses the publisher by its codec: the first of its kind at any time, others at the begin. */
+  /**
+   * The codec of a track that is not there yet may refuse the publisher: that of the first of its kind at any time, that of
+   * another one only before the publication has begun.
+   */
   #leave({ kind, text }: FlvProblem, isThere: boolean, isFirst: boolean): Result<Taken, string> {
     const isRefused = kind === 'unsupported' && !isThere && (isFirst || !this.#hasBegun)
     return isRefused ? err(text) : ok(this.#drop(text))
@@ -143,8 +146,9 @@ export class RtmpIngest {
     if (frame === null)
       return this.#drop(`A video frame is malformed: the lengths of its ${unitsOf(layer.track)} do not add up`)
     const { key, data, format } = frame
-    if (format !== null) this.#tracksAreNew = this.#video.describe(layer, format) || this.#tracksAreNew
-    this.#tracksAreNew = this.#video.came(layer, key, timeMs) || this.#tracksAreNew
+    const isDescribed = format !== null && this.#video.describe(layer, format)
+    const isListNew = this.#video.came(layer, key, timeMs)
+    this.#tracksAreNew ||= isDescribed || isListNew
     // A layer that comes late begins with its first keyframe.
     if (!layer.isListed) return 'media'
     this.#notifyTracks(timeMs)

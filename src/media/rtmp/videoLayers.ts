@@ -46,8 +46,8 @@ export class VideoLayers {
   }
 
   /**
-   * Takes the configuration of a track. Says whether the list of tracks is another one because of it; refused with a sentence for
-   * the person who publishes. Ignores a repeated one: some publishers send it with every keyframe.
+   * Takes the configuration of a track. Says whether it changes the list of tracks; refused with a sentence for the person who
+   * publishes. Ignores a repeated one: some publishers send it with every keyframe.
    */
   configure(trackId: number, { track, lengthBytes }: VideoConfiguration): Result<boolean, FlvProblem> {
     const before = this.#layers.get(trackId)
@@ -74,14 +74,15 @@ export class VideoLayers {
 
   /** Lists all that is configured, before the first frame of a publication. False: it has begun, or there is nothing yet. */
   begin(timeMs: number): boolean {
+    if (this.#main !== null) return false
     const largest = this.#largest()
-    if (this.#main !== null || largest === undefined) return false
+    if (largest === undefined) return false
     this.#main = largest
     for (const layer of this.#layers.values()) Object.assign(layer, { isListed: true, latestMs: timeMs })
     return true
   }
 
-  /** A frame came. Says whether the list of tracks is another one because of it. */
+  /** A frame came. Says whether it changes the list of tracks. */
   came(layer: VideoLayer, key: boolean, timeMs: number): boolean {
     const isFirst = this.begin(timeMs)
     layer.latestMs = timeMs
