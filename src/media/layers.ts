@@ -19,7 +19,7 @@ export const mainLayerOf = (tracks: readonly TrackInfo[]): string | undefined =>
 export const isOfMain = ({ kind, layer }: Pick<Frame, 'kind' | 'layer'>, mainLayer: string | undefined): boolean =>
   kind === 'audio' || layer === mainLayer
 
-/** Gives a sink that takes one layer the main one. */
+/** Passes only the main layer on, to a sink that takes a single one. */
 export class MainLayer implements FrameSink {
   readonly takesLayers = true
   readonly #sink: FrameSink

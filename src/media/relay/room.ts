@@ -41,8 +41,8 @@ export class Room {
   }
 
   /**
-   * The forms of that source, the one that viewers get if they can first; none without a source. H.264 beside another codec was
-   * encoded for those who lack that.
+   * The forms of that source, of which a viewer gets the first that it takes; none without a source. H.264 comes after another
+   * codec: it is for viewers who lack that.
    */
   formsOf(sourceId: string | null): readonly Source[] {
     const source = this.source(sourceId)

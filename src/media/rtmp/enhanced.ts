@@ -77,7 +77,7 @@ const PACKET = {
 const MULTITRACK: Readonly<Record<Kind, number>> = { video: 6, audio: 5 }
 /** How the tracks of a message lie in it. */
 const MULTITRACK_TYPE = { oneTrack: 0, manyTracks: 1, manyTracksManyCodecs: 2 } as const
-/** More of one kind than a message has from any publisher. */
+/** More tracks of one kind than any publisher puts in a message. */
 const MAX_TRACKS = 16
 const COMMAND_FRAME = 5
 const KEYFRAME = 1

@@ -28,7 +28,7 @@ export class SrtTarget implements FrameSink {
   readonly #writer = new TsWriter({ packets: TS_PACKETS, headBytes: HEAD_BYTES })
   #sender: SrtSender | null = null
   #tracks: readonly TrackInfo[] = []
-  /** Audio that leaves with the next frame: a datagram more costs about as much as the frame of video that comes. */
+  /** Audio that leaves with the next frame: one more datagram would cost about as much as a frame of video. */
   #waiting: Frame | null = null
   #isSkipping = true
   #dropped = 0

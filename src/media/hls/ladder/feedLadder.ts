@@ -46,7 +46,7 @@ interface SourceRun {
   readonly timeline: SourceTimeline
   /** Nothing has encoded it yet. */
   isNew: boolean
-  /** Layers of it are renditions, as far as they are those that viewers may have. */
+  /** Which of its layers are renditions has been decided. */
   isCopied: boolean
 }
 

@@ -5,9 +5,9 @@ import type { RungTrack } from './rungTrack.ts'
 const WAITING_MAX = 1200
 /** A layer without a frame for this long has stopped. */
 const SILENT_US = 3_000_000
-/** Peaks of an encoded rendition may have so much of its limit. */
+/** An encoded rendition may peak at this multiple of its limit. */
 const PEAK = 1.35
-/** The bits of a shorter time say little. */
+/** A bitrate over a shorter time says little. */
 const MEASURED_US = 1_000_000
 
 interface Copy {

@@ -27,7 +27,7 @@ type Step = 'take' | 'wait' | 'skip'
 
 /** The most audio that waits for the first encoded video: ten seconds. */
 const EARLY_MAX = 512
-/** A layer without a keyframe at the begin of any segment in this time has none there. */
+/** A layer is broken if no keyframe of it begins a segment of the source in this time. */
 const SKIPPED_SEGMENTS = 3
 
 /**

@@ -13,7 +13,7 @@ export interface CarriedLayer {
   readonly isWanted: boolean
 }
 
-/** A round trip that is longer by a queue for as long as this shows one on the link. */
+/** A round trip that is longer by `QUEUED_MS` for this long shows a queue on the link. */
 const QUEUED_FOR_MS = 1500
 
 /**

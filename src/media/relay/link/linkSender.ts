@@ -90,9 +90,7 @@ export class LinkSender {
     }
   }
 
-  /**
-   * What the child has to know of the layers now. Null: it knows, or knew a second ago.
-   */
+  /** What the child has to know of the layers now. Null: it knows, or knew a second ago. */
   newRates(nowMs: number): LinkRates | null {
     const isDue = nowMs - this.#ratesAtMs >= RATES_MS
     if (this.source.layers.length < (isDue ? 1 : 2)) return null

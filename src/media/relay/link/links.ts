@@ -261,8 +261,8 @@ export class Links {
   }
 
   /**
-   * Other processes of this node get also what came from other nodes. Nodes get what is published here, or else what came from the one node
-   * whose stream is lent on to them: so nothing goes in a circle.
+   * Other processes of this node also get what came from other nodes. A node gets what is published here, or what came from
+   * the one node whose stream is lent on to it. So nothing goes in a circle.
    */
   #formsFor(room: Room, name: string, process: number): ReturnType<Room['forms']> {
     const node = this.#nodes.get(process)

@@ -182,7 +182,7 @@ const MAX_PACE_MS = 60
 export class ProbePadding {
   #atMs = Number.NEGATIVE_INFINITY
 
-  /** The octets to send now, of so many bits per second since the last call. */
+  /** How many octets to send now. @param bitrate of the padding since the last call, bits per second */
   due(bitrate: number, nowMs: number): number {
     const elapsedMs = Math.min(nowMs - this.#atMs, MAX_PACE_MS)
     this.#atMs = nowMs
