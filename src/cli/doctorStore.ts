@@ -7,6 +7,7 @@ import { lostKey } from '../config/dataDirectory.ts'
 import { isPostgres, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
+import { judgeClock } from './doctorClock.ts'
 import { checkAcme } from './doctorTls.ts'
 
 /** Runs a check on the opened store. */
@@ -68,8 +69,6 @@ async function checkConnections({ store }: Context): Promise<Finding[]> {
   return [found('warn', check, 'connections_few', { ours, most, open }), settings]
 }
 
-const OFF_MS = 2_000
-
 /**
  * Leases, dates and schedules use the database's clock, so a wrong clock on this machine does no harm, but it needs
  * attention.
@@ -77,10 +76,11 @@ const OFF_MS = 2_000
 async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
   if ((await store.connections()) === null) return []
   const aheadMs = Date.now() - (await store.time())
+  const { side, seconds } = judgeClock(-aheadMs)
   const check = 'clock and database'
-  if (Math.abs(aheadMs) < OFF_MS) return [found('ok', check, 'database_clock')]
-  const seconds = (Math.abs(aheadMs) / 1000).toFixed(1)
-  return [found('warn', check, aheadMs > 0 ? 'database_clock_ahead' : 'database_clock_behind', { seconds })]
+  return [
+    side === null ? found('ok', check, 'database_clock') : found('warn', check, `database_clock_${side}`, { seconds }),
+  ]
 }
 
 /**

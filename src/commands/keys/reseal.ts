@@ -70,24 +70,19 @@ async function noteRotation({ store, clock, sealer }: CommandContext, values: nu
 }
 
 /** Live nodes that seal with a key that this process does not know: neither could open what the other seals. */
-export async function nodesWithUnknownKey(
-  { store, sealer }: CommandContext,
-  isGone: (node: Node) => boolean,
-): Promise<Node[]> {
-  const keys = await store.read.nodes.keys()
-  const isUnknown = ({ id }: Node): boolean => {
-    const key = keys.get(id)
-    return key !== undefined && !sealer.knows(key)
-  }
-  return (await store.read.nodes.list()).filter((node) => !node.isExpired && !isGone(node) && isUnknown(node))
-}
+export const nodesWithUnknownKey = (ctx: CommandContext, isGone: (node: Node) => boolean): Promise<Node[]> =>
+  nodesByKey(ctx, isGone, (key) => key !== undefined && !ctx.sealer.knows(key))
 
 /** Live nodes that seal with another key than this process. A node that has not said which counts too. */
-export async function nodesWithOtherKey(
-  { store, sealer }: CommandContext,
+export const nodesWithOtherKey = (ctx: CommandContext, isGone: (node: Node) => boolean): Promise<Node[]> =>
+  nodesByKey(ctx, isGone, (key) => key !== ctx.sealer.keyId)
+
+async function nodesByKey(
+  { store }: CommandContext,
   isGone: (node: Node) => boolean,
+  matches: (key: string | undefined) => boolean,
 ): Promise<Node[]> {
   const keys = await store.read.nodes.keys()
   const nodes = await store.read.nodes.list()
-  return nodes.filter((node) => !node.isExpired && !isGone(node) && keys.get(node.id) !== sealer.keyId)
+  return nodes.filter((node) => !node.isExpired && !isGone(node) && matches(keys.get(node.id)))
 }
