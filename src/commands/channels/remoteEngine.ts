@@ -10,7 +10,7 @@ export interface RemoteEngine {
   readonly node: Node | undefined
 }
 
-/** @param mine the name of this process, as `Measured` has it */
+/** @param mine the name of this process, as `Measured` has it; empty: it runs no engines */
 export async function remoteEngine(
   ctx: Pick<ChannelContext, 'store'>,
   mine: string,

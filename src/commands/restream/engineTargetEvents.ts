@@ -32,15 +32,27 @@ const AT_ONCE = 500
 
 /** The latest news of the targets of an engine, the newest first. */
 export async function engineTargetEvents(
-  { store }: Pick<ChannelContext, 'store'>,
+  ctx: Pick<ChannelContext, 'store'>,
   accountId: string,
   engineId: string,
   limit: number,
 ): Promise<EngineTargetEvent[]> {
-  const types = ['engine.log.info', 'engine.log.warn'] as const
   const found: EngineTargetEvent[] = []
+  for await (const event of newestEvents(ctx, accountId, engineId)) {
+    found.push(event)
+    if (found.length >= limit) break
+  }
+  return found
+}
+
+async function* newestEvents(
+  { store }: Pick<ChannelContext, 'store'>,
+  accountId: string,
+  engineId: string,
+): AsyncGenerator<EngineTargetEvent> {
+  const types = ['engine.log.info', 'engine.log.warn'] as const
   let last: ChannelEvent | undefined
-  for (let looked = 0; looked < LOOKED_MAX && found.length < limit; looked += AT_ONCE) {
+  for (let looked = 0; looked < LOOKED_MAX; looked += AT_ONCE) {
     const page = await store.read.channelEvents.page({
       accountId,
       types,
@@ -48,11 +60,10 @@ export async function engineTargetEvents(
       limit: AT_ONCE,
       ...(last === undefined ? {} : { after: { atMs: last.atMs, id: last.id } }),
     })
-    found.push(...page.flatMap((event) => newsOf(event, engineId)))
+    yield* page.flatMap((event) => newsOf(event, engineId))
     last = page.at(-1)
-    if (page.length < AT_ONCE) break
+    if (page.length < AT_ONCE) return
   }
-  return found.slice(0, limit)
 }
 
 /** The targets of an engine now; undefined: there is no such engine. */
@@ -63,11 +74,15 @@ export async function engineTargets(
 ): Promise<EngineTargetNow[] | undefined> {
   const engine = await ctx.store.read.engines.get(accountId, engineId)
   if (engine === undefined) return undefined
-  const events = await engineTargetEvents(ctx, accountId, engineId, AT_ONCE)
+  const latest = new Map<string, EngineTargetEvent>()
+  for await (const event of newestEvents(ctx, accountId, engineId)) {
+    if (!latest.has(event.id)) latest.set(event.id, event)
+    if (engine.restream.every(({ id }) => latest.has(id))) break
+  }
   const remote = engine.status === 'stopped' ? null : await remoteEngine(ctx, '', engineId)
   const node = remote && nodeNameOf(remote)
   return engine.restream.map(({ id, label, url }, index) => {
-    const { status = 'off', problem, at } = events.find((event) => event.id === id) ?? {}
+    const { status = 'off', problem, at } = latest.get(id) ?? {}
     return {
       index,
       id,
