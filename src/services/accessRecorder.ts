@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Logger } from '../base/log.ts'
-import type { Random } from '../base/random.ts'
+import { fraction, type Random } from '../base/random.ts'
 import { Tally } from '../base/tally.ts'
 import type { TraceStep } from '../core/access/types.ts'
 import { type AccessLogRow, type Store, StoreUnavailable } from '../store/store.ts'
@@ -87,7 +87,7 @@ export class AccessRecorder {
     const { limits, random } = this.#options
     const rate = allowed ? limits.admissionRate : limits.refusalRate
     if (rate >= 1) return true
-    return rate > 0 && random.bytes(4).readUInt32BE() / 0x1_0000_0000 < rate
+    return rate > 0 && fraction(random) < rate
   }
 
   /**

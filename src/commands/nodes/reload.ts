@@ -51,7 +51,7 @@ export async function askForReload(
   return answer === null ? null : (JSON.parse(answer) as ReloadAnswer)
 }
 
-/** Makes a node read its configuration again, at the wish of a person or a program. The audit log says whose. */
+/** Makes a node read its configuration again. The audit log says who asked for it. */
 export async function reloadNode(
   ctx: CommandContext,
   actor: Actor,
@@ -64,7 +64,7 @@ export async function reloadNode(
   return answer === null ? err(failure('unavailable', NO_ANSWER)) : ok(answer)
 }
 
-const NO_ANSWER = 'The node did not answer within 20 seconds; its log says why'
+const NO_ANSWER = `The node did not answer within ${WAIT_MS / 1000} seconds; its log says why`
 
 /** Does what was requested of this node, and answers. Call it when requests are due, within a second. */
 export async function answerReloads(ctx: CommandContext, nodeId: string, reload: Reload): Promise<void> {

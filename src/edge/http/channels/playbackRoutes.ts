@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { timeOrderedId } from '../../../base/ids.ts'
+import { fraction } from '../../../base/random.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../../core/channels/errors.ts'
@@ -67,7 +68,7 @@ async function sendMaster(
 /** Where a viewer begins who comes while this node drains; null: here. Browsers take no token in a header to another host. */
 function nodeFor({ ctx: { sessions, random } }: PlaybackParts, { headers }: FastifyRequest): string | null {
   if (sessions.drain === null || headers.authorization !== undefined) return null
-  return hlsNodeFor(sessions.drain, random.bytes(4).readUInt32BE() / 2 ** 32, Number.POSITIVE_INFINITY)
+  return hlsNodeFor(sessions.drain, fraction(random), Number.POSITIVE_INFINITY)
 }
 
 const NODE_FULL = refusal('node_full', SESSION_LIMITS.node_full.text)
