@@ -132,7 +132,7 @@ class Parts {
     return part
   }
 
-  /** Stops all, also when one fails, because the database is gone for example. Then it rejects as the first that failed. */
+  /** Stops all, even if one fails, for example because the database is gone. Then it rejects as the first that failed. */
   stop(): Promise<void> {
     return allInTurn(STOP_ORDER.map((name) => () => this.#stops.get(name)?.()))
   }
@@ -157,13 +157,10 @@ export async function startServing(
     const tls = await openTls(app)
     const leases = startLeases(storageUrl(app.config), app.ctx.log)
     parts.add('leases', () => leases.close())
-    const deliveries = await runDeliveries(app, leases)
-    parts.add('deliveries', () => deliveries.stop())
-    const sessions = await startSessions(app, leases)
-    parts.add('sessions', () => sessions.stop())
+    parts.started('deliveries', await runDeliveries(app, leases))
+    parts.started('sessions', await startSessions(app, leases))
     parts.add('engine', followed(app, engine))
-    const cascade = startCascade(app, engine)
-    parts.add('cascade', () => cascade.stop())
+    parts.started('cascade', startCascade(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)
     const packager = startPackager(app, ffmpeg, encoders)
@@ -171,21 +168,18 @@ export async function startServing(
     const viewerEncoding = parts.started('viewerEncoding', startViewerEncoding(app, { engine, ffmpeg, ...encoders }))
     const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
     const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
-    const channels = await startChannels(app, { ffmpeg, leases, encoders, dial })
-    parts.add('channels', () => channels.stop())
+    const channels = parts.started('channels', await startChannels(app, { ffmpeg, leases, encoders, dial }))
     const ingest = ingestParts(app, { ffmpeg, engine, ...channels })
     const rtmp = await openRtmp(app, ingest, tls)
-    if (rtmp) parts.add('rtmp', () => rtmp.stop())
+    if (rtmp) parts.started('rtmp', rtmp)
     const srt = await openSrt(app, ingest)
-    if (srt) parts.add('srt', () => srt.stop())
+    if (srt) parts.started('srt', srt)
     ownPorts.tcp.push(rtmp?.port, rtmp?.tlsPort)
     ownPorts.udp.push(srt?.port)
-    const restreams = startRestreams(app, dialledTargets(app, { ffmpeg, ownPorts }))
-    parts.add('restreams', () => restreams.stop())
+    parts.started('restreams', startRestreams(app, dialledTargets(app, { ffmpeg, ownPorts })))
     parts.started('engineRestreams', startEngineRestreams(app, channels, { ffmpeg, ownPorts }))
     parts.started('pulls', startPulls(app, { ingest, dial }))
-    const playback = await startPlayback(app, channels)
-    parts.add('playback', () => playback.stop())
+    const playback = parts.started('playback', await startPlayback(app, channels))
     await leases.ready
     const port = await listen(app, { engine, packager, playback, channels, tls, viewerEncoding }, reloading, parts)
     ownPorts.tcp.push(port)
@@ -193,8 +187,7 @@ export async function startServing(
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
     const reload = createReload(app, reloading, prepared)
     parts.add('reloads', reloadOnRequest(app, reload))
-    const drain = startDrain(app, channels.pushed)
-    parts.add('drain', () => drain.stop())
+    const drain = parts.started('drain', startDrain(app, channels.pushed))
     return {
       port,
       rtmpPort: rtmp?.port ?? null,
@@ -345,9 +338,8 @@ async function beginTls(app: App, tls: Tls, port: number, parts: Parts): Promise
   const opened = await redirects.prepare(app.config)
   if (!opened.ok) throw new CannotStart(opened.error)
   opened.value.take()
-  parts.add('redirect', () => redirects.stop())
-  const following = tls.follow()
-  parts.add('tls', () => following.stop())
+  parts.started('redirect', redirects)
+  parts.started('tls', tls.follow())
   return [(next) => redirects.prepare(next), ...(tls.prepare ? [tls.prepare] : [])]
 }
 

@@ -4,13 +4,15 @@ export async function allEnded(works: readonly Promise<void>[]): Promise<void> {
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-/** Does one after the other, also when one fails, as stopping wants it. Rejects at the end as the first that failed. */
+/** Does one after the other, even if one fails, so that a stop reaches every part. Rejects at the end as the first that failed. */
 export async function allInTurn(works: readonly (() => unknown)[]): Promise<void> {
-  const ended: Promise<void>[] = []
+  const errors: unknown[] = []
   for (const work of works) {
-    const one = (async () => void (await work()))()
-    ended.push(one)
-    await one.catch(() => undefined)
+    try {
+      await work()
+    } catch (error) {
+      errors.push(error)
+    }
   }
-  await allEnded(ended)
+  if (errors.length > 0) throw errors[0]
 }
