@@ -326,7 +326,7 @@ function keyring(config: Config, random: Random): Keyring {
   return keys.value
 }
 
-/** Makes the first account of a new database. Closes the store before it throws. */
+/** Checks the key, and makes the first account of a new database. If the key is wrong, it closes the store and throws. */
 async function prepare(ctx: Context, config: Config): Promise<void> {
   const problem = await otherKeyProblem(ctx, config)
   if (problem === null) return ensureAccount(ctx)

@@ -17,7 +17,7 @@ export const hasKeyFiles = (config: Config): boolean => config.secrets.sealingKe
 
 /** Reads the keys, and creates the first one if there is none. @returns a sentence for the operator if it cannot */
 export function openKeyring(config: Config, random: Random): Result<Keyring, string> {
-  // First: another process that starts may make both meanwhile, the key before the database.
+  // Before the keys are read: another process that starts may create both meanwhile, the key first and then the database.
   const lost = lostKey(config)
   const keys = readKeyring(config)
   if (!keys.ok) return keys

@@ -11,7 +11,7 @@ import type { App } from './app.ts'
 /** Looking at one takes some ten microseconds. Of folders with more, the survey says so. */
 const ENTRIES_MAX = 50_000
 const TABLES_MAX = 10
-/** A survey stands for so long. */
+/** Requests get the same survey for this long. */
 const VALID_MS = 60_000
 
 /** What fills the disks of this node. Requests share a survey, and the last one stands for a minute. */

@@ -26,8 +26,8 @@ interface Encoded {
 }
 
 /**
- * Offers broadcasts that come over WebRTC as H.264, too, if their tokens ask for that, until it is stopped. Those of other protocols
- * are converted by `engineFeeds`.
+ * Offers broadcasts that come over WebRTC as H.264, too, if their tokens ask for that, until it is stopped. `engineFeeds` converts
+ * those of other protocols.
  */
 export function startViewerEncoding(
   app: App,

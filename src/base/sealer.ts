@@ -56,7 +56,7 @@ export class Sealer {
     return key === undefined ? err('unknown-key') : decipher(key, bytes, context)
   }
 
-  /** Whether values that this key sealed open. */
+  /** Whether this process can open what the key with this id has sealed. */
   knows(keyId: string): boolean {
     return this.#keys.has(keyId)
   }

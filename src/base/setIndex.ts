@@ -6,7 +6,7 @@ export class SetIndex<K, V> {
     return this.#map.get(key) ?? NOTHING
   }
 
-  /** Those of all keys. */
+  /** The values of all keys. */
   *values(): Generator<V> {
     for (const values of this.#map.values()) yield* values
   }

@@ -101,7 +101,7 @@ export interface SessionContext extends AccessContext {
   readonly nodeKeys: readonly [NodeKey, ...NodeKey[]]
   /** `server.region`; empty: none. */
   readonly region: string
-  /** Where clients go for whom this node has no room. */
+  /** Where clients go when this node has no room for them. */
   readonly otherNodes: OtherNodes
   /** What this node lends to others. */
   readonly lentRooms: LentRooms

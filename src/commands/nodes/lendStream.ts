@@ -31,8 +31,9 @@ const SALT_BYTES = 16
  * viewers: the other node does that. Only a node with the sealing key and a valid lease gets anything, and a request has an effect once.
  * @throws StoreUnavailable if it cannot look at leases
  */
-export async function lendStream(ctx: SessionContext, { code, ...request }: Signed<LinkRequest>): Promise<Answered> {
+export async function lendStream(ctx: SessionContext, signed: Signed<LinkRequest>): Promise<Answered> {
   const { lentRooms, sessions } = ctx
+  const { code, ...request } = signed
   const key = senderKey(ctx, request, code)
   if (!key.ok) return refuse(401, key.error)
   const nodes = await linkNodes(ctx)
@@ -43,13 +44,13 @@ export async function lendStream(ctx: SessionContext, { code, ...request }: Sign
   if (feedAt !== sessions.node) {
     if (!areNear(request.from, sessions.node, nodes)) return NOT_HERE
     const { cascade } = ctx
-    return lend(ctx, { ...request, code }, key.value, (share, ended) => cascade.lendOn(request, feedAt, share, ended))
+    return lend(ctx, signed, key.value, (share, ended) => cascade.lendOn(request, feedAt, share, ended))
   }
   if (sessions.feedsOf(accountId, streamName).length === 0) return NOT_HERE
   const children = lentRooms.nodesWith(streamKey(accountId, streamName), feedAt)
   const parent = isDirect ? null : linkParent(request.from, feedAt, children, nodes)
   if (parent !== null) return ok({ ...parent, code: key.value.code(linkReferralText(code, parent)) })
-  return lend(ctx, { ...request, code }, key.value, (share, ended) => links.lend(share, ended))
+  return lend(ctx, signed, key.value, (share, ended) => links.lend(share, ended))
 }
 
 /** Null: nothing of the stream is here. */
@@ -67,23 +68,23 @@ async function lend(
   const answer = { salt, ssrc: newSsrc(ctx) }
   const room = streamKey(request.accountId, request.streamName)
   const ending = new AbortController()
-  let of: LentRoom | null = null
+  let lentRoom: LentRoom | null = null
   const { from: to, feedAt } = request
-  const lent = { to, room, feedAt, figures: () => of?.figures() ?? null, end: () => ending.abort() }
+  const lent = { to, room, feedAt, figures: () => lentRoom?.figures() ?? null, end: () => ending.abort() }
   ending.signal.addEventListener('abort', () => lentRooms.remove(lent))
   lentRooms.add(lent)
   const share = { room, ssrc: answer.ssrc, key: key.derive(linkKeyText(request, answer)) }
-  of = await lendRoom(share, lent.end).catch((error: unknown) => {
+  lentRoom = await lendRoom(share, lent.end).catch((error: unknown) => {
     lent.end()
     throw error
   })
-  if (of === null || ending.signal.aborted) {
-    of?.end()
+  if (lentRoom === null || ending.signal.aborted) {
+    lentRoom?.end()
     lent.end()
     return NOT_HERE
   }
-  ending.signal.addEventListener('abort', () => of?.end())
-  const answered = { ...answer, addresses: of.addresses }
+  ending.signal.addEventListener('abort', () => lentRoom?.end())
+  const answered = { ...answer, addresses: lentRoom.addresses }
   return ok({ ...answered, code: key.code(linkAnswerText(code, answered)) })
 }
 

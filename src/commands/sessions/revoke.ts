@@ -127,8 +127,8 @@ async function recheck(ctx: SessionContext, accountId: string | null): Promise<A
 }
 
 /**
- * Ends the sessions of this node that the store does not admit any more, or that users asked to end. False: it could not be asked for
- * all of them. Call it when the store was silent for long, before what depends on it goes on. Never rejects.
+ * Ends the sessions of this node that the store does not admit any more, or that users asked to end. False: not all could be checked.
+ * Call it after the store was silent for long, before anything that depends on the check goes on. Never rejects.
  */
 export async function recheckAll(ctx: SessionContext): Promise<boolean> {
   try {
