@@ -10,6 +10,16 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** What `done` resolves with; null: not within `ms` milliseconds. */
+export async function inTime<T>(clock: Pick<Clock, 'sleep'>, ms: number, done: Promise<T>): Promise<T | null> {
+  const over = new AbortController()
+  const late = clock.sleep(ms, over.signal).then(
+    () => null,
+    () => null,
+  )
+  return Promise.race([done, late]).finally(() => over.abort())
+}
+
 /** A moment on both clocks, milliseconds. */
 export interface Moment {
   readonly wallMs: number

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { atNode } from '../core/nodes/atNode.ts'
 import {
   LINK_VERSION,
   linkAnswerText,
@@ -57,9 +58,9 @@ const WAIT_MS = 2000
 const UNREACHABLE_MS = { first: 2000, most: 30_000 }
 /** A stream that its node does not have is not asked for again before this time, however many viewers come. Shorter than a tick. */
 const ABSENT_MS = 500
-/** The same of one that comes by no link although its node does, such as one in a codec that no viewer takes. */
+/** The same for a stream without media at a node that can be reached, such as one in a codec that no viewer takes. */
 const EMPTY_MS = 5000
-/** For so long it says why a stream did not come, if none of that node has come since. */
+/** How long it reports why a stream did not come, unless one of that node has come since. */
 const PROBLEM_MS = 600_000
 /** How long a node of the own region may take. Then the node of the feed lends the stream itself. */
 const PARENT_MS = 1000
@@ -69,8 +70,9 @@ const NONCE_BYTES = 16
 
 interface Borrowed {
   readonly stream: Stream
-  /** As memory knew it last. It stays secured when nothing of it is on the air any more. */
+  /** As memory had it last. It stays secured when nothing of it is on the air any more. */
   isSecured: boolean
+  /** Monotonic milliseconds. */
   readonly sinceMs: number
   /** Whether its media is here. */
   readonly open: Promise<boolean>
@@ -91,17 +93,14 @@ interface Share {
 type Lender = LinkReferral
 
 /** A share that begins. */
-interface Opening {
+interface Opening extends Pick<Borrowed, 'share' | 'sinceMs'> {
   readonly links: EngineLinks
   /** The stream, and the node of its feed. */
   readonly feed: Stream & Lender
-  readonly share: Share
   /** Aborted when the share is over, and to end it. */
   readonly ending: AbortController
   /** See `Borrowed.direct`. */
   readonly granted: (direct: BorrowedRoom | null) => void
-  /** Its viewers wait until then, monotonic milliseconds. */
-  readonly untilMs: number
 }
 
 /** What a node lends, and where its engine listens. */
@@ -114,7 +113,7 @@ interface Offered {
 interface Failure {
   readonly problem: LinkProblem
   readonly atMs: number
-  /** For so long the node is not tried again. */
+  /** How long the node is not tried again. */
   readonly pauseMs: number
 }
 
@@ -177,7 +176,7 @@ export class Cascade {
   async take(stream: Stream, feed: RemoteFeedRef): Promise<boolean> {
     const borrowed = this.#borrowed.get(roomOf(stream))?.get(feed.node) ?? this.#borrow(stream, feed)
     if (borrowed === null) return false
-    const leftMs = WAIT_MS - (this.#options.clock.monotonic() - borrowed.sinceMs)
+    const leftMs = this.#leftMs(borrowed)
     return leftMs <= 0 ? borrowed.open : Promise.race([borrowed.open, this.#after(leftMs)])
   }
 
@@ -266,7 +265,7 @@ export class Cascade {
     const sinceMs = this.#options.clock.monotonic()
     const about = { ...stream, node: feed.node, url: feed.url }
     const { links } = this.#parts
-    const open = this.#open({ links, feed: about, share, ending, granted, untilMs: sinceMs + WAIT_MS })
+    const open = this.#open({ links, feed: about, share, ending, granted, sinceMs })
     const borrowed = { stream, isSecured: feed.secured, sinceMs, open, share, direct, end: () => ending.abort() }
     const room = roomOf(stream)
     const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
@@ -281,7 +280,7 @@ export class Cascade {
   /** Aborts `ending` when the share is over, and ends the share when that is aborted. */
   async #open(opening: Opening): Promise<boolean> {
     const { clock, log } = this.#options
-    const { feed, ending, granted, untilMs } = opening
+    const { feed, ending, granted, sinceMs } = opening
     const from = await this.#openFrom(opening)
     granted(null)
     if (from === null) {
@@ -289,7 +288,7 @@ export class Cascade {
       return false
     }
     this.#failures.delete(from.node)
-    const ms = Math.round(clock.monotonic() - untilMs + WAIT_MS)
+    const ms = Math.round(clock.monotonic() - sinceMs)
     log.info({ ...feed, from: from.url, ms }, 'a stream comes from another node')
     return true
   }
@@ -334,8 +333,9 @@ export class Cascade {
     return null
   }
 
-  #leftMs({ untilMs }: Opening): number {
-    return untilMs - this.#options.clock.monotonic()
+  /** How long its viewers still wait. */
+  #leftMs({ sinceMs }: Pick<Borrowed, 'sinceMs'>): number {
+    return WAIT_MS - (this.#options.clock.monotonic() - sinceMs)
   }
 
   /** What a node offers, or the one that it names. Null: it does not lend the stream. */
@@ -346,7 +346,7 @@ export class Cascade {
     const about = { accountId, streamName, feedAt, isDirect }
     const request: LinkRequest = { from: sessions.node, to: lender.node, ...about, atMs: clock.now(), nonce }
     const code = keys[0].code(linkRequestText(request))
-    const url = `${lender.url.replace(/\/$/, '')}/api/links`
+    const url = atNode(lender.url, '/api/links')
     const answered = await this.#parts?.ask(url, { version: LINK_VERSION, ...request, code }, ms)
     const offered = answered?.status === 200 ? this.#read(request, code, answered.body) : null
     if (offered !== null) return offered

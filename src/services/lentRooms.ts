@@ -9,7 +9,7 @@ const LENT_MAX = 5000
 /** Of a share that has carried nothing yet. */
 export const NO_FIGURES: ShareFigures = { bitrate: 0, loss: null, roundTripMs: null }
 
-/** A room that a node has of this one. */
+/** A room that another node has from this one. */
 export interface Lent {
   /** The node. */
   readonly to: string
@@ -27,7 +27,7 @@ export class LentRooms {
   links: EngineLinks | null = null
   readonly #clock: Pick<Clock, 'now'>
   readonly #untilMs = new Map<string, number>()
-  /** By node and the rest. */
+  /** By `keyOf`. */
   readonly #lent = new Map<string, Lent>()
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -82,7 +82,7 @@ export class LentRooms {
     if (this.#lent.get(keyOf(lent)) === lent) this.#lent.delete(keyOf(lent))
   }
 
-  /** Ends those of which the test says so. */
+  /** Ends those that pass the test. */
   endIf(isOver: (lent: Lent) => boolean): void {
     for (const lent of this.#lent.values()) if (isOver(lent)) lent.end()
   }

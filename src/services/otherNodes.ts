@@ -3,7 +3,7 @@ import type { OtherNode } from '../core/nodes/freeNode.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import { type Node, type ReportedFacts, type Store, StoreUnavailable } from '../store/store.ts'
 
-/** A crowd that this node refuses costs one read in this time. */
+/** However many clients this node refuses, it reads once in this time. */
 const READ_MS = 1000
 
 /** The other nodes, read when they are needed. */
@@ -19,7 +19,7 @@ export class OtherNodes {
     this.#sessions = sessions
   }
 
-  /** As they were at most a second ago. Empty if the database does not say. */
+  /** As they were at most a second ago. Empty if the database does not answer. */
   list(): Promise<readonly OtherNode[]> {
     const atMs = this.#clock.monotonic()
     if (this.#latest === null || atMs - this.#latest.atMs >= READ_MS) this.#latest = { atMs, nodes: this.#read() }

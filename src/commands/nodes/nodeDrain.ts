@@ -1,3 +1,4 @@
+import { inTime } from '../../base/clock.ts'
 import { fraction } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
@@ -174,10 +175,7 @@ export class NodeDrain {
   }
 
   async #readFirst(): Promise<void> {
-    const over = new AbortController()
-    const late = this.#ctx.clock.sleep(FIRST_READ_MS, over.signal).catch(() => undefined)
-    await Promise.race([this.#readNodes(), late])
-    over.abort()
+    await inTime(this.#ctx.clock, FIRST_READ_MS, this.#readNodes())
   }
 
   /** Where sessions can go. Without the store it is what was read last, and the node still ends in time. */

@@ -7,8 +7,8 @@ export interface Drain {
   /** The addresses of other nodes that take sessions. */
   readonly nodeUrls: readonly string[]
   /**
-   * All has moved, and the node ends in seconds. Answers close their connections from now on: a client that asks often then has
-   * none on which its next request could meet the end (RFC 9112 section 9.6).
+   * All sessions have moved, and the node ends within seconds. Answers close their connections from now on, so that no client sends
+   * its next request on a connection that ends meanwhile (RFC 9112 section 9.6).
    */
   readonly isEnding: boolean
 }
@@ -33,7 +33,7 @@ export interface Move {
 /** Asks a publisher to connect to another node. Its media goes on until it has done so, or is cut. */
 export type AskToMove = (move: Move) => void
 
-/** What a publisher reads that stayed until it was cut. */
+/** What a publisher reads that did not move and is cut. */
 export const CONNECT_AGAIN = 'This server is about to stop; connect again'
 
 /** When what moves. All times are milliseconds since the begin. */

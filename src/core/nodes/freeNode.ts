@@ -1,6 +1,6 @@
 import type { NodeLoadReading } from './load.ts'
 
-/** Another node, as its row and what it says of itself have it. */
+/** Another node, by its row and by its own report. */
 export interface OtherNode extends Pick<NodeLoadReading, 'full' | 'mediaPercent'> {
   /** Where clients reach it; null: not configured. */
   readonly url: string | null
@@ -17,9 +17,9 @@ export interface OtherNode extends Pick<NodeLoadReading, 'full' | 'mediaPercent'
 
 /**
  * The URL of a node that takes a client for which this one has no room; null: there is none. Nodes of its own region come first. Each
- * gets a share of a crowd as large as its free part: figures are some seconds old, so whatever sent all to the node with the least load
- * would fill that one.
- * @param own this node; what it offers a client, an older one may not have
+ * gets a share of a crowd as large as its free part: figures are some seconds old, so a rule that sends all clients to the node with
+ * the least load would fill it.
+ * @param own this node; an older one may lack what it offers
  * @param random from 0 to 1, without 1
  */
 export function freeNode(

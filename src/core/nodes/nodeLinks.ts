@@ -6,7 +6,7 @@ export const LINK_PROBLEMS = ['media_port', 'no_answer', 'refused', 'lends_nothi
 
 export type LinkProblem = (typeof LINK_PROBLEMS)[number]
 
-/** What one node shares with another one, by both directions. */
+/** What one node shares with another one, in both directions. */
 export interface NodeLink {
   /** The id of the other node. */
   readonly node: string
@@ -67,7 +67,7 @@ function linkTo(node: string, streams: readonly SharedStream[], problem: LinkPro
 const greatest = (values: readonly (number | null)[]): number | null =>
   values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
 
-/** Links as a node has written them, perhaps of another version: a problem that this one does not have is none. */
+/** Links as a node has written them. A problem that this version does not know counts as none. */
 export function parseNodeLinks(text: string): readonly NodeLink[] {
   const links = JSON.parse(text) as readonly NodeLink[]
   return links.map((link) => ({ ...link, problem: LINK_PROBLEMS.find((one) => one === link.problem) ?? null }))

@@ -79,8 +79,8 @@ export const targetPort = ({ port, protocol }: URL): number =>
   port === '' ? (schemeOf(protocol)?.port ?? 0) : Number(port)
 
 /**
- * Where to dial a target that asked to go on elsewhere, and gets its key there: over TLS if it has it now. Its own address, if the
- * other one is none for a target.
+ * Where to dial a target that asked Sluice to go on elsewhere: at its own address, if the other one is not fit for a target. Its key goes
+ * there too, so what had TLS keeps it.
  * @param to absolute, or relative to its own
  */
 export function movedUrl(own: string, to: string): string {

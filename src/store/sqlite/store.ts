@@ -43,10 +43,10 @@ export async function openSqlite(file: string, onLocked?: () => Promise<void>): 
   }
 }
 
-/** Of each table, counted before all pages are read. */
-const ROWS_MAX = 10_000
 /** Two gigabytes: reading them takes seconds. */
 const PAGES_MAX = 500_000
+/** Of each table of a larger database. */
+const ROWS_MAX = 10_000
 
 /** One connection writes, in groups; another reads committed data, so that reads never wait for writes. */
 class SqliteStore implements Store {
@@ -114,7 +114,7 @@ class SqliteStore implements Store {
   }
 
   async tableSizes(): Promise<TableSize[]> {
-    return largestFirst(await tableSizesInThread({ file: this.#file, rowsMax: ROWS_MAX, pagesMax: PAGES_MAX }))
+    return largestFirst(await tableSizesInThread({ file: this.#file, pagesMax: PAGES_MAX, rowsMax: ROWS_MAX }))
   }
 
   close(): Promise<void> {

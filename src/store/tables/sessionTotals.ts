@@ -40,7 +40,10 @@ export async function writeQuality(executor: Executor, reports: readonly Session
 /** What is written of sessions, a row each. `atMs` and `reason` are of ends. */
 type Row = Total & Partial<Pick<SessionEnd, 'atMs' | 'reason'>>
 
-/** Rows as parameters of a statement whose text is always the same: to parse one with a value for each costs PostgreSQL most. */
+/**
+ * Rows as parameters of a statement whose text is always the same. PostgreSQL would spend most of its time parsing one with a
+ * parameter for each value.
+ */
 interface Columns {
   /** PostgreSQL takes an array for each column. */
   readonly id?: readonly string[]
@@ -85,11 +88,9 @@ const rise = statement<Columns, { id: string }>((db, p, dialect) => ({
       where id = total_id and ended_at_ms is null returning id`.compile(db),
 }))
 
-const end = statement<Columns, { id: string }>((db, p, dialect) => ({
+const end = statement((db, p: Columns, dialect) => ({
   compile: () =>
-    sql<{
-      id: string
-    }>`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason from ${tableOf(p, dialect)}
+    sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason from ${tableOf(p, dialect)}
       where id = total_id and ended_at_ms is null`.compile(db),
 }))
 

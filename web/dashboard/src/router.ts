@@ -42,8 +42,8 @@ export function go(path: string, query: Record<string, string | undefined> = {},
 }
 
 /**
- * Changes some values of the query and keeps the others. Once the address is that of another page, which the next event
- * shows, it does nothing: it would bring the page back that is left.
+ * Changes some values of the query and keeps the others. Does nothing once the address is that of another page, which the next
+ * event shows: that would bring back the page that the user left.
  */
 export function setQuery(changes: Record<string, string | undefined>): void {
   const { path, query } = read()

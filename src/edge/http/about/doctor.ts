@@ -69,7 +69,7 @@ const ExaminationRecord = Type.Object({
     Type.Object({
       check: Type.Enum([...CHECKS]),
       outcome: Type.Enum(['ok', 'warn', 'FAIL']),
-      code: Type.Enum([...CODES], { description: 'Of the sentence; `text`: it has none.' }),
+      code: Type.Enum(CODES, { description: 'Of the sentence; `text`: it has none.' }),
       values: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
         description: 'What stands in the sentence.',
       }),

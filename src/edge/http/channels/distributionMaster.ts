@@ -3,6 +3,7 @@ import { type ChannelFailure, refusal } from '../../../core/channels/errors.ts'
 import type { PlaybackRules } from '../../../core/channels/playback.ts'
 import type { Engine } from '../../../core/channels/types.ts'
 import { hlsMaster, joinMasters } from '../../../core/hls/master.ts'
+import { atNode } from '../../../core/nodes/atNode.ts'
 import type { ChannelStream } from '../../../media/hls/channelStream.ts'
 import { START_MAX_MS } from '../hls/sending.ts'
 import { nameInDistribution } from './distributionAdmissions.ts'
@@ -91,7 +92,7 @@ async function masterOf(
   { distribution: { id } }: PlaybackRules,
   nodeUrl: string,
 ): Promise<Result<string, ChannelFailure>> {
-  const url = `${nodeUrl.replace(/\/$/, '')}/v2/distributions/${id}/hls/main.m3u8`
+  const url = atNode(nodeUrl, `/v2/distributions/${id}/hls/main.m3u8`)
   const answer = await remote.get(url, `${url}?node=${tickets.forNode(id)}`)
   if (answer?.status !== 200) return err(NOT_LIVE)
   return ok(answer.body.toString().replaceAll(/\/hls\/~[\w.-]+\//g, `/hls/~${TICKET}/`))

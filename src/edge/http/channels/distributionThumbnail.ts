@@ -1,5 +1,6 @@
 import type { PlaybackRules } from '../../../core/channels/playback.ts'
 import type { Engine } from '../../../core/channels/types.ts'
+import { atNode } from '../../../core/nodes/atNode.ts'
 import type { PlaybackParts } from './playback.ts'
 
 export const JPEG = 'image/jpeg'
@@ -27,7 +28,7 @@ export async function remoteThumbnail(
 ): Promise<Buffer | null> {
   const urls = new Set(engines.filter(isPlaying).flatMap((engine) => nodes.get(engine.id) ?? []))
   for (const nodeUrl of urls) {
-    const url = `${nodeUrl.replace(/\/$/, '')}/v2/distributions/${id}/thumbnails/thumbnail.jpeg`
+    const url = atNode(nodeUrl, `/v2/distributions/${id}/thumbnails/thumbnail.jpeg`)
     const answer = await remote.get(url, `${url}?node=${tickets.forNode(id)}`)
     if (answer?.status === 200) return answer.body
   }

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../../core/channels/errors.ts'
 import { admit, type Grant, type PlaybackRules } from '../../../core/channels/playback.ts'
+import { atNode } from '../../../core/nodes/atNode.ts'
 import { hlsNodeFor } from '../../../core/nodes/drain.ts'
 import { bearer } from '../auth.ts'
 import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
@@ -54,7 +55,7 @@ async function sendMaster(
   const asked = await admittedTo(parts, request)
   if (!asked.ok) return refuse(reply, asked.error)
   const nodeUrl = nodeFor(parts, request)
-  if (nodeUrl !== null) return redirect(reply, nodeUrl.replace(/\/$/, '') + request.url)
+  if (nodeUrl !== null) return redirect(reply, atNode(nodeUrl, request.url))
   if (isFull(parts)) return refuse(reply, NODE_FULL)
   const master = await distributionMaster(parts, asked.value.rules)
   // The rules may have changed meanwhile.
@@ -65,7 +66,10 @@ async function sendMaster(
   return send(parts, admitted.value, request, reply, { bytes: Buffer.from(text), type: PLAYLIST, cache: 'no-store' })
 }
 
-/** Where a viewer begins who comes while this node drains; null: here. Browsers take no token in a header to another host. */
+/**
+ * While this node drains, new viewers begin at another node; null: at this one. Viewers whose token is in a header begin here, because
+ * browsers drop that header when they are redirected to another host.
+ */
 function nodeFor({ ctx: { sessions, random } }: PlaybackParts, { headers }: FastifyRequest): string | null {
   if (sessions.drain === null || headers.authorization !== undefined) return null
   return hlsNodeFor(sessions.drain, fraction(random), Number.POSITIVE_INFINITY)

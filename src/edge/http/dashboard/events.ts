@@ -60,7 +60,7 @@ function lastEventId({ headers }: FastifyRequest): string | null {
   return typeof value === 'string' && value.length <= 64 && value !== '' ? value : null
 }
 
-/** Ends the stream soon after its session. A reader that has not read the rest by then is dropped: it would keep its turn. */
+/** Ends the stream soon after its session. A reader that has not read the rest by then is dropped: it would still count. */
 async function watchSession({ clock, ...ctx }: Context, value: string, stream: EventStream): Promise<void> {
   let checkedAtMs = clock.monotonic()
   for (let waitedMs = 0; !stream.readable.destroyed; waitedMs += LOOK_MS) {

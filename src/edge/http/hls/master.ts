@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { mayView } from '../../../commands/sessions/admit.ts'
 import { hlsMaster } from '../../../core/hls/master.ts'
+import { atNode } from '../../../core/nodes/atNode.ts'
 import type { FeedStream } from '../../../media/hls/feedStream.ts'
 import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
@@ -131,7 +132,7 @@ export function askNode(
   file: 'index.m3u8' | 'thumbnail.jpeg',
 ): Promise<NodeAnswer | null> {
   const { accountId, streamName, sourceId } = source
-  const url = `${nodeUrl.replace(/\/$/, '')}/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/${file}`
+  const url = atNode(nodeUrl, `/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/${file}`)
   const query = new URLSearchParams({
     node: tickets.forNode(scopeOf(source)),
     ...(sourceId === null ? {} : { sourceId }),

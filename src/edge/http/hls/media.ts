@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { PLAYS_MS } from '../../../core/hls/nodes.ts'
+import { atNode } from '../../../core/nodes/atNode.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { refuseHls } from './answering.ts'
 import type { Admission, LocalRendition, MovedStream, RenditionLocation, TicketViewer } from './admissions.ts'
@@ -166,7 +167,7 @@ function movedTo({ ticket, stream }: MovedStream, { params, query }: FastifyRequ
 function movedFrom(route: HlsRoute, { raw, params, url }: FastifyRequest<MediaRequest>): HttpRefusal | null {
   const nodeUrl = route.nodeFor(raw, params.ticket, params.stream, params.file === MEDIA_PLAYLIST)
   if (nodeUrl === null) return null
-  const location = nodeUrl.replace(/\/$/, '') + url
+  const location = atNode(nodeUrl, url)
   return { status: 307, text: 'Another server continues this stream', location }
 }
 
@@ -235,7 +236,7 @@ async function remoteMedia(
   if (piece === null && file !== MEDIA_PLAYLIST) return err(NOT_THERE)
   const requested = piece === null ? withOneMore(viewer, wantedPartOf(query)) : null
   if (requested === 'malformed') return err(TOO_FAR)
-  const base = `${nodeUrl.replace(/\/$/, '')}/hls/`
+  const base = atNode(nodeUrl, '/hls/')
   const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
   const key = piece === null || pieces === 'of this node' ? base + path : pieceKey(stream, rendition, file)
   const fetched = await remote.get(key, `${base}~${tickets.forNode(stream)}/${path}`)

@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { constantTimeEqual, hmacSha256, sha256Hex } from '../../../base/crypto.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { PublisherAdmission, ViewerAdmission } from '../../../commands/sessions/admit.ts'
+import { atNode } from '../../../core/nodes/atNode.ts'
 import { type HttpRefusal, notAdmitted } from './refusal.ts'
 
 type NotAdmitted = Extract<PublisherAdmission | ViewerAdmission, { ok: false }>
@@ -36,7 +37,7 @@ export class Handover {
   }
 
   #location(nodeUrl: string, request: FastifyRequest, attempt: AccessAttempt): string {
-    const url = new URL(nodeUrl.replace(/\/$/, '') + request.url)
+    const url = new URL(atNode(nodeUrl, request.url))
     if (attempt.presented !== null) url.searchParams.set('auth', attempt.presented)
     url.searchParams.set(HANDOVER_PARAMETER, this.#seal(attempt))
     return url.href

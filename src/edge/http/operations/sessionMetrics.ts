@@ -1,4 +1,5 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
+import { inTime } from '../../../base/clock.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { FINDING_CODES } from '../../../core/streams/findings.ts'
@@ -99,13 +100,8 @@ const deliveryQueue = ({ store, clock }: Context): Gauge<'state'> =>
     registers: [],
     async collect() {
       this.reset()
-      const giveUp = new AbortController()
-      const late = clock.sleep(QUEUE_WAIT_MS, giveUp.signal).then(
-        () => null,
-        () => null,
-      )
-      const queue = await Promise.race([store.read.deliveries.queue(QUEUE_MAX).catch(() => null), late])
-      giveUp.abort()
+      const read = store.read.deliveries.queue(QUEUE_MAX).catch(() => null)
+      const queue = await inTime(clock, QUEUE_WAIT_MS, read)
       if (queue === null) return
       this.set({ state: 'pending' }, queue.pending)
       this.set({ state: 'waiting' }, queue.waiting)

@@ -2,7 +2,7 @@ import type { ImageSize } from '../../../base/jpegSize.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
 import { html } from '../docs/html.ts'
-import type { WatchLink } from './watchPage.ts'
+import { type WatchLink, watchUrl } from './watchPage.ts'
 
 // oEmbed 1.0 (https://oembed.com): how a site that finds a link to `/watch` shows it.
 
@@ -82,14 +82,14 @@ export function oembedOf(
   const provider = { provider_name: 'Sluice', provider_url: `${base}/` }
   const about = { version: '1.0', title: streamName, ...provider, ...thumbnailWithin(most, thumbnail) }
   if (!isOpen || size === null) return { type: 'link', ...about }
-  const src = `${base}/watch/${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
+  const src = watchUrl({ base, accountId, streamName })
   const { width, height } = size
   const pixels = html`width="${width}" height="${height}"`
   const frame = html`<iframe src="${src}" title="${streamName}" ${pixels} allow="${ALLOWED}" style="border: 0"></iframe>`
   return { type: 'video', ...about, width, height, html: frame.text }
 }
 
-/** The format wants the size too, and a picture that fits. */
+/** oEmbed requires the size too, and a picture within the bounds of the site. */
 function thumbnailWithin(most: ImageSize, thumbnail: WatchLink['thumbnail']): object {
   const { url, size } = thumbnail ?? { url: '', size: null }
   if (size === null || size.width > most.width || size.height > most.height) return {}

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { inTime } from '../../../base/clock.ts'
 import { jpegSize } from '../../../base/jpegSize.ts'
 import type { Logger } from '../../../base/log.ts'
 import { embeddingOf } from '../../../commands/access/embedding.ts'
@@ -16,7 +17,7 @@ import { sendFile, type StaticType, withoutSlash } from '../staticFile.ts'
 import { storedTextAt } from '../storedText.ts'
 import { watchPolicies } from './policy.ts'
 import { oembedOf, readOembed } from './oembed.ts'
-import { sendWatchPage, type WatchLink } from './watchPage.ts'
+import { sendWatchPage, streamPath, type WatchLink } from './watchPage.ts'
 
 const BUILT = new URL('../../../../build/player/', import.meta.url)
 
@@ -48,7 +49,7 @@ export interface PlayerOptions {
   readonly shared: SharedHls | null
 }
 
-/** A page waits so long for the thumbnail of another node. */
+/** How long a page waits for the thumbnail of another node. */
 const THUMBNAIL_MS = 1000
 
 /** The player and the client library, which pages of every origin may load, the page around the player, and its oEmbed. */
@@ -68,7 +69,7 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
     const base = baseOf(request)
     const { isOpen, thumbnail } = await linkPreviewOf(ctx, viewerOf(request, stream))
     const image = await imageOf(ctx, options, stream, thumbnail)
-    const url = `${base}/hls/${encodeURIComponent(stream.accountId)}/${encodeURIComponent(stream.streamName)}/thumbnail.jpeg`
+    const url = `${base}/hls/${streamPath(stream)}/thumbnail.jpeg`
     return { base, ...stream, isOpen, thumbnail: image && { url, size: jpegSize(image) } }
   }
   for (const [path, file, type] of FILES) {
@@ -113,14 +114,7 @@ async function imageOf(
 ): Promise<Uint8Array | null> {
   if (found === null || shared === null) return null
   if ('image' in found) return found.image
-  const late = new AbortController()
-  const tooLate = clock.sleep(THUMBNAIL_MS, late.signal).then(
-    () => null,
-    () => null,
-  )
-  const image = await Promise.race([thumbnailAtNode(shared, { ...stream, sourceId: null }, found.nodeUrl), tooLate])
-  late.abort()
-  return image
+  return inTime(clock, THUMBNAIL_MS, thumbnailAtNode(shared, { ...stream, sourceId: null }, found.nodeUrl))
 }
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? ''

@@ -16,6 +16,13 @@ export interface WatchLink {
   readonly thumbnail: { readonly url: string; readonly size: ImageSize | null } | null
 }
 
+/** The part of a path that names a stream. */
+export const streamPath = ({ accountId, streamName }: Pick<WatchLink, 'accountId' | 'streamName'>): string =>
+  `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
+
+export const watchUrl = ({ base, ...stream }: Pick<WatchLink, 'base' | 'accountId' | 'streamName'>): string =>
+  `${base}/watch/${streamPath(stream)}`
+
 /** The place of the head's texts in `watch.html`. */
 const TITLE = '<title>Sluice</title>'
 
@@ -37,8 +44,7 @@ export async function sendWatchPage(
  * here says whether a secured stream exists or is on the air, and no address here has a token.
  */
 function previewOf({ base, accountId, streamName, isOpen, thumbnail }: WatchLink): string {
-  const stream = `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
-  const url = `${base}/watch/${stream}`
+  const url = watchUrl({ base, accountId, streamName })
   const meta: [property: string, content: string][] = [
     ['og:site_name', 'Sluice'],
     ['og:type', 'video.other'],

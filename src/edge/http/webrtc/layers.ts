@@ -81,7 +81,7 @@ function readChoice(body: unknown): Result<string | null, string> {
 function jsonObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? { ...value } : null
+    return isObject(value) ? value : null
   } catch {
     return null
   }

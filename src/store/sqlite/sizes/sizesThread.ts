@@ -8,24 +8,23 @@ const RESOURCES = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
 
 export interface SizesJob {
   readonly file: string
-  /** Of each table, before all pages are read. */
-  readonly rowsMax: number
   /** Of a larger database not all pages are read. */
   readonly pagesMax: number
+  /** Of each table of such a database. */
+  readonly rowsMax: number
 }
 
 /**
- * The tables of a SQLite database. A thread reads them, because that takes as long as it takes to read the file.
+ * The tables of a SQLite database. A thread reads them, because it may have to read the whole file.
  * @throws StoreUnavailable if the thread fails
  */
 export async function tableSizesInThread(job: SizesJob): Promise<TableSize[]> {
   const worker = new Worker(PROGRAM, { workerData: job, name: 'table sizes', resourceLimits: RESOURCES })
   // It only reads: the process may end meanwhile.
   worker.unref()
-  let latest: TableSize[] | null = null
   return new Promise((resolve, reject) => {
-    worker.on('message', (sizes: TableSize[] | null) => (latest = sizes ?? latest))
+    worker.once('message', resolve)
     worker.once('error', (cause) => reject(new StoreUnavailable('the tables cannot be measured', { cause })))
-    worker.once('exit', () => resolve(latest ?? []))
+    worker.once('exit', () => resolve([]))
   })
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ApiError, type CursorPage } from './call.ts'
+import { type ApiError, asApiError, type CursorPage } from './call.ts'
 
 /** What a page knows of something that it loads. `data` stays while it is loaded again, so that nothing jumps. */
 export interface Loaded<T> {
@@ -31,8 +31,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: read
       },
       (error: unknown) => {
         if (stopping.signal.aborted) return
-        const known = error instanceof ApiError ? error : new ApiError(0, String(error))
-        setState((before) => ({ ...before, error: known, isLoading: false }))
+        setState((before) => ({ ...before, error: asApiError(error), isLoading: false }))
       },
     )
     return () => stopping.abort()

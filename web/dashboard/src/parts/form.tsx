@@ -1,6 +1,6 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../api/call.ts'
+import { type ApiError, asApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
 import { focusField, useWrong } from './wrong.ts'
@@ -246,8 +246,7 @@ export function useSubmit(send: () => Promise<void>): {
     setState({ isBusy: true, error: null })
     send().then(
       () => setState({ isBusy: false, error: null }),
-      (error: unknown) =>
-        setState({ isBusy: false, error: error instanceof ApiError ? error : new ApiError(0, String(error)) }),
+      (error: unknown) => setState({ isBusy: false, error: asApiError(error) }),
     )
   }
   return { ...state, fields: state.error?.fields ?? {}, onSubmit }

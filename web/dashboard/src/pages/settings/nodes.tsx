@@ -64,7 +64,7 @@ const media = ({ mediaPercent }: Node): string => (mediaPercent === undefined ? 
 
 const load = ({ bitrateIn, bitrateOut }: Node): string => text.load(bitrate(bitrateIn), bitrate(bitrateOut))
 
-/** Streams that it shares with other nodes, and of how many nodes none comes. */
+/** Streams that it shares with other nodes, and why some do not come. */
 function Links({ links = [] }: Pick<Node, 'links'>) {
   if (links.length === 0) return <span class="faint">–</span>
   const sum = (name: 'lent' | 'borrowed' | 'bitrateOut' | 'bitrateIn'): number =>

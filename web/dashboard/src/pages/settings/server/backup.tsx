@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, createBackup, downloadBackup, readBackup } from '#api/tokens.ts'
-import { addressOf, ApiError, call } from '../../../api/call.ts'
+import { addressOf, type ApiError, asApiError, call } from '../../../api/call.ts'
 import { useLoad } from '../../../api/load.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
@@ -26,9 +26,7 @@ export function BackupCard() {
   }, [isRunning])
   const make = async (): Promise<void> => {
     setRefusal(null)
-    await call(createBackup, {}).then(set, (caught: unknown) =>
-      setRefusal(caught instanceof ApiError ? caught : new ApiError(0, String(caught))),
-    )
+    await call(createBackup, {}).then(set, (caught: unknown) => setRefusal(asApiError(caught)))
   }
   return (
     <Card

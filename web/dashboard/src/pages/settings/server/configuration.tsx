@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type Answer, type readConfiguration, reloadNode } from '#api/tokens.ts'
-import { ApiError, call } from '../../../api/call.ts'
+import { ApiError, asApiError, call } from '../../../api/call.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Segment } from '../../../parts/form.tsx'
 import { LoadError, Notice } from '../../../parts/notice.tsx'
@@ -80,8 +80,7 @@ function useReload(node: string, onDone: () => void) {
   const [outcome, setOutcome] = useState<Outcome>(null)
   const reload = async (): Promise<void> => {
     setBusy(true)
-    const failed = (caught: unknown) => (caught instanceof ApiError ? caught : new ApiError(0, String(caught)))
-    setOutcome(await call(reloadNode, { path: { nodeId: node } }).catch(failed))
+    setOutcome(await call(reloadNode, { path: { nodeId: node } }).catch(asApiError))
     setBusy(false)
     onDone()
   }

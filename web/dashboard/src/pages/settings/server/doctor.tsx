@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type Answer, examineServer, readExamination } from '#api/tokens.ts'
-import { ApiError, call } from '../../../api/call.ts'
+import { type ApiError, asApiError, call } from '../../../api/call.ts'
 import { useLoad } from '../../../api/load.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Bones, LoadError } from '../../../parts/notice.tsx'
@@ -26,7 +26,7 @@ export function DoctorCard() {
     try {
       latest.set(await call(examineServer, {}))
     } catch (error) {
-      setRefusal(error instanceof ApiError ? error : new ApiError(0, String(error)))
+      setRefusal(asApiError(error))
     } finally {
       setBusy(false)
     }
