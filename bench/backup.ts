@@ -13,6 +13,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openStore } from '../src/store/open.ts'
+import { p99 } from './lib/report.ts'
 
 const MEGABYTES = Number(process.argv[2] ?? 1000)
 const CALLERS = 8
@@ -50,10 +51,6 @@ console.log(`backup  ${megabytes} MB in ${seconds.toFixed(1)} s (target ${TARGET
 console.log(`p99     ${during.toFixed(1)} ms during it, ${before.toFixed(1)} ms before (${CALLERS} callers)`)
 console.log(`ratio   ${(during / before).toFixed(2)} (target ${TARGETS.p99})`)
 process.exitCode = seconds <= (TARGETS.seconds * megabytes) / 1000 && during / before <= TARGETS.p99 ? 0 : 1
-
-function p99(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN
-}
 
 /** Rows of the audit log, which is what grows. */
 function fill(megabytesWanted: number): void {

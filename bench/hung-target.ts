@@ -12,7 +12,7 @@ import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RtspTarget } from '../test/support/rtspTarget.ts'
 import { startAudience } from './lib/audience.ts'
-import { median, report } from './lib/report.ts'
+import { median, p99, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5)
@@ -108,8 +108,4 @@ async function measure(): Promise<void> {
   await audience.stop()
   await server.stop()
   target.kill('SIGKILL')
-}
-
-function p99(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN
 }

@@ -7,7 +7,7 @@
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startAudience } from './lib/audience.ts'
-import { median, report } from './lib/report.ts'
+import { median, p99, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 import { connection, described } from './relay/load.ts'
 import { Video } from 'node-datachannel'
@@ -76,8 +76,8 @@ async function window(): Promise<Window> {
   await sleep(SETTLE_MS)
   await audience.delays()
   await sleep(WINDOW_MS)
-  const delays = (await audience.delays()).toSorted((a, b) => a - b)
-  return { p99: delays[Math.floor(delays.length * 0.99)] ?? Number.NaN, arrived: delays.length }
+  const delays = await audience.delays()
+  return { p99: p99(delays), arrived: delays.length }
 }
 
 async function offerText(): Promise<string> {

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createEgress } from '../src/net/egress.ts'
 import { Authority } from '../test/delivery/support/certificates.ts'
 import { addWebhook, emit, Node } from '../test/support/delivery.ts'
-import { median, report } from './lib/report.ts'
+import { median, p99, report } from './lib/report.ts'
 
 const RECEIVERS = 50
 const EVENTS = 50
@@ -101,7 +101,7 @@ async function p99Of({ receivers, ports, caFile, hang }: Phase): Promise<number>
   const delays = await allArrived(receivers)
   await node.close()
   rmSync(folder, { recursive: true })
-  return delays.toSorted((a, b) => a - b)[Math.floor(delays.length * 0.99)] ?? Number.NaN
+  return p99(delays)
 }
 
 async function allArrived(receivers: ChildProcess): Promise<number[]> {

@@ -7,6 +7,10 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
 }
 
+export function p99(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN
+}
+
 /**
  * Prints one line per figure: subject, ratio, target, and whether the target is met. Sets the exit status accordingly.
  */

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { metricOf } from '../../test/support/metrics.ts'
 import { command, endServers, newDirectory, serve } from '../../test/system/cliProcess.ts'
 import { family, ownAddress } from '../relay/contender.ts'
 
@@ -63,10 +64,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
       return (JSON.parse(text) as { data: T }).data
     },
-    async metric(name) {
-      const lines = (await (await fetch(`${server.url}/metrics`)).text()).split('\n')
-      return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length))
-    },
+    metric: (name) => metricOf(server.url, name),
     memory: () => processesOf(logged(server.log(), 'ready').pid).map(residentMiB),
     cpu: () => processesOf(logged(server.log(), 'ready').pid).map(cpuSeconds),
     async stop() {

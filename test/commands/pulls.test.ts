@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimPulls, followPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { planMoves } from '../../src/core/nodes/drain.ts'
+import { draining } from '../support/draining.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -48,13 +49,7 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     const [a, b, c] = ids
     const { token } = await makeToken(one, 'publish')
     const { session } = await publish(one, { protocol: 'pull', presented: token, streamName: 'a' })
-    one.ctx.sessions.drain = {
-      beganAtMs: 0,
-      drainMs: 1,
-      plan: planMoves({ publishers: [], hasHlsViewers: false }, 1, () => 0),
-      nodeUrls: [],
-      isEnding: false,
-    }
+    one.ctx.sessions.drain = draining({ plan: planMoves({ publishers: [], hasHlsViewers: false }, 1, () => 0) })
     expect(await claims(one)).toEqual([a])
     expect(await claims(other)).toEqual([b, c])
     await closeSession(one.ctx, session.id, 'moved')

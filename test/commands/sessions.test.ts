@@ -25,6 +25,7 @@ import {
 import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
 import { unrenewed } from '../support/leases.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
@@ -318,18 +319,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
       leaseMs: 15_000,
       leases: unrenewed,
       url: null,
-      facts: () => ({
-        version: '1',
-        cores: 1,
-        region: '',
-        cpuPercent: null,
-        mediaPercent: null,
-        egressBitrate: null,
-        full: [],
-        rtmpPort: 1935,
-        rtmpsPort: 0,
-        links: null,
-      }),
+      facts: () => NODE_FACTS,
     }
     let isEven = false
     const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailable, type Tx } from '../../src/store/store.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { freshDatabase, postgresUrl, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
 import { until } from '../support/until.ts'
@@ -47,21 +48,10 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     ]
     await store.transaction(async (tx) => {
       await tx.nodes.insert({ id: 'n', hostKey: 'h', pid: 1, url: null }, 60_000)
-      await tx.nodes.insertFacts('n', {
-        version: '1',
-        cores: 1,
-        region: '',
-        cpuPercent: null,
-        mediaPercent: null,
-        egressBitrate: null,
-        full: [],
-        rtmpPort: null,
-        rtmpsPort: null,
-        links: null,
-      })
+      await tx.nodes.insertFacts('n', NODE_FACTS)
     })
     await store.transaction(async (tx) => {
-      await tx.nodes.setLoad('n', { cpuPercent: 50, mediaPercent: null, egressBitrate: null, full: [], links: null })
+      await tx.nodes.setLoad('n', { ...NODE_FACTS, cpuPercent: 50 })
       expect(await leases.transaction((other) => other.nodes.renew('n', 60_000))).toBe(true)
     })
     await store.close()
@@ -147,7 +137,7 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
     const listener = vi.fn()
     store.watch(listener)
-    await vi.waitFor(() => expect(listener).toHaveBeenCalledWith('changed'), { timeout: 30_000 })
+    await expect.poll(() => listener).toHaveBeenCalledWith('changed')
     const { cursor } = await store.changesSince(null)
     let release: () => void = () => undefined
     const held = store.transaction(async (tx) => {
@@ -196,11 +186,11 @@ describe.skipIf(!findBinaries())('a PostgreSQL server that stops', () => {
     await expect(openStore({ url: server.url, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
 
     await server.start()
-    await vi.waitFor(() => store!.ping(), { timeout: 30_000 })
+    await expect.poll(() => store!.ping()).toBeUndefined()
     expect(await other!.read.tokens.count({ accountId, kind: 'publish' })).toBe(1)
     listener.mockClear()
     await other!.transaction((tx) => tx.changes.append({ kind: 'token', accountId, id: 1, atMs: 1 }))
-    await vi.waitFor(() => expect(listener).toHaveBeenCalledWith('changed'), { timeout: 30_000 })
+    await expect.poll(() => listener).toHaveBeenCalledWith('changed')
     await Promise.all([store!.close(), other!.close()])
   })
 })

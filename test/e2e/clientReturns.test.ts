@@ -5,6 +5,7 @@ import { runApp, type RunningApp } from '../support/app.ts'
 import { silentLog } from '../support/log.ts'
 import { processIdsOf } from '../support/relayProcesses.ts'
 import { LOOPBACK, TestPublisher } from '../support/rtcPeer.ts'
+import { offerTo } from '../support/webrtcNodes.ts'
 import { closePages, openBrowser } from './browser.ts'
 import { servePages } from './pages.ts'
 
@@ -117,11 +118,7 @@ test('viewers whose media process is killed come back because they asked, and th
 test('a publisher who stalls makes each viewer ask once, and none connects again', async () => {
   const publisher = new TestPublisher('vp8', LOOPBACK)
   const url = `${sluice.base}/api/whip/stalls`
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${await tokenFor('stalls')}` },
-    body: await publisher.offer(),
-  })
+  const answer = await offerTo(url, await tokenFor('stalls'), await publisher.offer())
   await publisher.accept(await answer.text())
   publisher.play()
   const viewers = await Promise.all([LibraryPage.watching('stalls'), LibraryPage.watching('stalls')])

@@ -1,24 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
+import { metricOf } from '../support/metrics.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { followsBandwidth, IN_LAYERS, sendsLayers } from './bandwidth.ts'
 import type { Peer, PeerRequest } from './peer.ts'
 import { aiortc, gstreamer, hasAiortc, hasGStreamer, type PythonPeer } from './pythonPeer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
 /** Viewers at a node that has their stream by a link from another one. */
-
-const SOON = { timeout: 60_000, interval: 100 }
-/** The simulcast layers of a browser, as `sendEncodings` takes them. */
-const LAYERS = [
-  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
-  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
-  { rid: 'f', maxBitrate: 900_000 },
-]
-/** The width of the layer `q`: a quarter of 960 pixels. */
-const SMALLEST = 240
-/** Bits per second: enough for the smallest layer and audio, and for no other layer. */
-const NARROW = 220_000
 
 let place: Place
 /** Has the publishers. */
@@ -81,10 +71,7 @@ async function viewerOf(stream: string, through?: number): Promise<Peer> {
 }
 
 /** Streams that come to the edge by links now. */
-async function borrowed(): Promise<number> {
-  const metrics = await (await fetch(`${edge.server.url}/metrics`)).text()
-  return Number(/^sluice_links\{direction="in"\} (\d+)$/m.exec(metrics)?.[1])
-}
+const borrowed = (): Promise<number> => metricOf(edge.server.url, 'sluice_links{direction="in"}')
 
 async function watched(peer: PythonPeer): Promise<unknown[]> {
   open.push({ close: () => peer.stop() })
@@ -120,15 +107,6 @@ describe.skipIf(!hasGStreamer)('webrtcbin of GStreamer', () => {
 })
 
 test('a viewer of another node gets the smallest layer at low bandwidth, and a larger one again when it recovers', async () => {
-  const publisher = await broadcast('layers', { codec: 'vp8', scale: 0.75, encodings: LAYERS })
-  // On a busy machine the browser disables its largest layer; two are enough.
-  await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
-  const viewer = await viewerOf('layers', network.port)
-  const width = async (): Promise<number> => (await viewer.figures()).width
-  await expect.poll(width, SOON).toBeGreaterThan(SMALLEST)
-  network.limit(NARROW)
-  await expect.poll(width, SOON).toBe(SMALLEST)
-  network.limit(null)
-  await expect.poll(width, { timeout: 90_000, interval: 100 }).toBeGreaterThan(SMALLEST)
-  await viewer.plays()
+  await sendsLayers(await broadcast('layers', IN_LAYERS))
+  await followsBandwidth(await viewerOf('layers', network.port), network)
 })

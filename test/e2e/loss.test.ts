@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
 import { ownPort } from '../support/ownPort.ts'
+import { followsBandwidth, IN_LAYERS, sendsLayers } from './bandwidth.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 import { segmentsListed } from './smoothness.ts'
@@ -9,17 +10,6 @@ import { whipPublisher } from './whipPublisher.ts'
 const SEED = 20
 const ENOUGH = 10
 const SOON = { timeout: 60_000, interval: 100 }
-
-/** The simulcast layers of a browser, as `sendEncodings` takes them. */
-const LAYERS = [
-  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
-  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
-  { rid: 'f', maxBitrate: 900_000 },
-]
-/** The width of the layer `q`: a quarter of 960 pixels. */
-const SMALLEST = 240
-/** Bits per second: enough for the smallest layer and audio, and for no other layer. */
-const NARROW = 220_000
 
 let stage: Stage
 let link: LossyLink
@@ -179,17 +169,9 @@ test('at low bandwidth a viewer gets the smallest layer, and a larger one again 
   link.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'layers', isRegex: false }] })
   const [publisher, viewer] = [await stage.peer(), await farPeer()]
-  const request = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
-  expect(await publisher.publish({ url: stage.whip('layers'), token, ...request })).toBe('ok')
-  // On a busy machine the browser disables its largest layer; two are enough.
-  await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
+  expect(await publisher.publish({ url: stage.whip('layers'), token, ...IN_LAYERS })).toBe('ok')
+  await sendsLayers(publisher)
   await viewer.watchSoon({ url: stage.whep('layers') })
-  const width = async (): Promise<number> => (await viewer.figures()).width
-  await expect.poll(width, SOON).toBeGreaterThan(SMALLEST)
-  link.limit(NARROW)
-  await expect.poll(width, SOON).toBe(SMALLEST)
-  link.limit(null)
-  await expect.poll(width, { timeout: 90_000, interval: 100 }).toBeGreaterThan(SMALLEST)
-  await viewer.plays()
+  await followsBandwidth(viewer, link)
   await Promise.all([publisher.close(), viewer.close()])
 }, 300_000)

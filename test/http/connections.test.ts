@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { connectionsWithin } from '../../src/config/openFiles.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { draining } from '../support/draining.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -106,12 +107,10 @@ describe('HTTP connections', () => {
 
   test('end with their answers when a node that drains has nothing left, and before that they stay', async () => {
     const { sessions } = sluice.app.ctx
-    const plan = { hlsUntilMs: 0, publishersAtMs: new Map<string, number>() }
-    const drain = { beganAtMs: 0, drainMs: 60_000, plan, nodeUrls: [], isEnding: false }
     const socket = await from('127.0.0.2')
-    sessions.drain = drain
+    sessions.drain = draining()
     expect(await ask(socket)).toContain('Connection: keep-alive')
-    sessions.drain = { ...drain, isEnding: true }
+    sessions.drain = draining({ isEnding: true })
     expect(await ask(socket)).toContain('Connection: close')
     await until(() => isClosed(socket))
     sessions.drain = null

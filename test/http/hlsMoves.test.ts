@@ -18,6 +18,7 @@ import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
 import type { ViewerRequest } from '../../src/edge/http/viewerRequest.ts'
 import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
+import { draining } from '../support/draining.ts'
 
 const TWO = 'https://two.example.com'
 const request = { socket: {}, headers: {} } as ViewerRequest
@@ -186,7 +187,7 @@ describe('where a player of a node that drains goes', () => {
   /** Asks at a moment of the drain for a playlist, or a piece. */
   function asks(at: { ms: number; isPlaylist: boolean; ticketId: string; hasSession?: boolean; isChannel?: boolean }) {
     const { ms, isPlaylist, ticketId, hasSession = false, isChannel = false } = at
-    const drain = { beganAtMs: 0, drainMs: 20_000, plan, nodeUrls: [TWO], isEnding: false }
+    const drain = draining({ drainMs: 20_000, plan, nodeUrls: [TWO] })
     const sessions = { drain, get: () => (hasSession ? { request: { credential: { kind: 'none' } } } : undefined) }
     const viewers = { find: () => ({ sessionId: ticketId }) }
     const parts = { ctx: { sessions, clock: new ManualClock(ms) }, viewers } as unknown as HlsParts

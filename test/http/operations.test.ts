@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { draining } from '../support/draining.ts'
 
 let sluice: RunningApp
 beforeAll(async () => {
@@ -21,13 +22,7 @@ describe('operations', () => {
 
   it('reports alive and not ready while it drains, with the reason', async () => {
     const { sessions } = sluice.app.ctx
-    sessions.drain = {
-      beganAtMs: 0,
-      drainMs: 1,
-      plan: { hlsUntilMs: 0, publishersAtMs: new Map() },
-      nodeUrls: [],
-      isEnding: false,
-    }
+    sessions.drain = draining()
     const answer = await bare('/readyz')
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await answer.text()).toBe('not ready: this node drains\n')

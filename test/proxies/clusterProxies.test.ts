@@ -11,7 +11,7 @@ import { type RunningApp, runApp } from '../support/app.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
-import { makeToken } from '../support/testNode.ts'
+import { makeToken, SEALING_KEY } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { findProgram, type Program } from './programs.ts'
 
@@ -84,7 +84,7 @@ function proxied(program: Program, command: (port: number, backs: readonly numbe
         await runApp({
           flags: {
             storage: { url: place.url },
-            secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') },
+            secrets: { sealingKey: SEALING_KEY },
             webrtc: { host: '127.0.0.1', port: 0, processes: 1 },
             server: { port: back, nodeUrl: `http://${NAMES[at]}:${port}`, trustedProxies: ['127.0.0.1'] },
           },

@@ -6,6 +6,7 @@ import type { Session } from '../../src/core/sessions/types.ts'
 import type { LentRoom, RoomShare } from '../../src/media/engine.ts'
 import { type RemoteFeedRef, SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import { Cascade, type CascadeParts, type NodeKey } from '../../src/services/cascade.ts'
+import { draining } from '../support/draining.ts'
 
 const stream = { accountId: 'a', streamName: 'show' }
 const key: NodeKey = {
@@ -263,13 +264,7 @@ test('what comes from the node of the feed itself is lent on, until this node dr
   const lendOn = (feed: string) => cascade.lendOn(stream, feed, share, () => undefined)
   expect((await lendOn('one'))?.addresses).toEqual([{ address: '192.0.2.2', port: 9 }])
   expect(await lendOn('two')).toBe(null)
-  sessions.drain = {
-    beganAtMs: 0,
-    drainMs: 1,
-    isEnding: false,
-    plan: { hlsUntilMs: 0, publishersAtMs: new Map() },
-    nodeUrls: [],
-  }
+  sessions.drain = draining()
   expect(await lendOn('one')).toBe(null)
 })
 

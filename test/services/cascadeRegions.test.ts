@@ -10,6 +10,7 @@ import type { EngineLinks, RoomShare } from '../../src/media/engine.ts'
 import { type ActiveFeed, type RemoteFeedRef, SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import { Cascade, type NodeKey } from '../../src/services/cascade.ts'
 import { LentRooms } from '../../src/services/lentRooms.ts'
+import { draining } from '../support/draining.ts'
 
 const STREAM = { accountId: 'a', streamName: 'show' }
 const REGIONS = ['north', 'south', 'south', 'south', 'south', 'west']
@@ -203,14 +204,7 @@ async function act(world: World, kind: string, at: number): Promise<void> {
     sessions.streams.change({ ...STREAM, action: 'view', protocol: 'whep' } as Session, 1)
     cascade.follow(null)
   }
-  if (kind === 'drain')
-    sessions.drain = {
-      beganAtMs: 0,
-      drainMs: 1,
-      isEnding: false,
-      plan: { hlsUntilMs: 0, publishersAtMs: new Map() },
-      nodeUrls: [],
-    }
+  if (kind === 'drain') sessions.drain = draining()
   if (kind === 'cut' || kind === 'heal') node.isCut = kind === 'cut'
   if (kind === 'tell') world.tell(at)
   if (kind === 'end') [...world.links][at % Math.max(1, world.links.size)]?.end()

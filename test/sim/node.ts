@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { PushedKeys } from '../../src/services/pushedKeys.ts'
 import type { TargetReport } from '../../src/services/restreams.ts'
 import type { Store } from '../../src/store/store.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
 import { NodeClock, type WorldTime } from './clock.ts'
 import type { Fate, Runner, Scheduler } from './scheduler.ts'
@@ -27,8 +28,7 @@ const nothing = (): void => undefined
 /** Nodes of a world are given up all the time, which is an error elsewhere. */
 const NO_LOG: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => NO_LOG }
 
-const LOAD = { cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [], links: null }
-const FACTS = { version: '0.0.0', cores: 2, region: '', rtmpPort: 0, rtmpsPort: 0, ...LOAD }
+const FACTS = { ...NODE_FACTS, version: '0.0.0', cores: 2, cpuPercent: 10, rtmpPort: 0 }
 
 export interface NodeOptions {
   readonly real: Store

@@ -19,6 +19,7 @@ import type { Cut, Session } from '../../src/media/sessionRegistry.ts'
 import { buildHttp } from '../../src/app/server.ts'
 import { startLeases } from '../../src/store/leases/leases.ts'
 import { unrenewed } from './leases.ts'
+import { NODE_FACTS } from './nodeFacts.ts'
 import { CHEAP_PASSWORDS } from './passwords.ts'
 
 /** A node without sockets, timers and deliveries: everything happens under the test's control. */
@@ -77,8 +78,7 @@ export interface NodeSettings {
 /** Of every test node, and of commands on its database. */
 export const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 
-const LOAD = { cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [], links: null }
-const FACTS = { version: '9.8.7', cores: 4, region: '', rtmpPort: 1935, rtmpsPort: 0, ...LOAD }
+const FACTS = { ...NODE_FACTS, version: '9.8.7', cores: 4, cpuPercent: 12 }
 
 export async function startTestNode(settings: NodeSettings = {}): Promise<TestNode> {
   const ownFolder = settings.url === undefined ? await mkdtemp(join(tmpdir(), 'sluice-database-')) : null

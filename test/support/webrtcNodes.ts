@@ -5,7 +5,7 @@ import { runApp, type RunningApp } from './app.ts'
 import { ownPort } from './ownPort.ts'
 import { newPlace, type Place } from './place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from './rtcPeer.ts'
-import { makeToken } from './testNode.ts'
+import { makeToken, SEALING_KEY } from './testNode.ts'
 import { until } from './until.ts'
 
 /** Nodes of one installation on PostgreSQL, with clients over WHIP and WHEP. */
@@ -24,7 +24,7 @@ export class WebRtcNodes {
       log: this.#log,
       flags: {
         storage: { url: this.#place.url },
-        secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') },
+        secrets: { sealingKey: SEALING_KEY },
         webrtc: { host: '127.0.0.1', port: 0, processes: 2 },
         ...over,
         server: { port, nodeUrl: `http://127.0.0.1:${port}`, ...over.server },

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { metricOf } from '../support/metrics.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 import { type TcpProxy, tcpProxy } from '../support/tcpProxy.ts'
-import { makeToken } from '../support/testNode.ts'
+import { makeToken, SEALING_KEY } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
+import { offerTo } from '../support/webrtcNodes.ts'
 import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
-const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 /** How long a node decides without the database. */
 const STALE_SECONDS = 1
 /** How long a node forwards secured streams of others without the database: longer than viewers need to connect. */
@@ -67,19 +68,11 @@ async function edge(settings: Record<string, string>): Promise<Edge> {
   return { server, database }
 }
 
-const post = (url: string, token: string, body: string) =>
-  fetch(url, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${token}` },
-    body,
-  })
-
 async function publish(streamName: string, subscribeRequiresAuth: boolean): Promise<void> {
   const { token } = await makeToken(home, 'publish', { streams: [{ streamName }], subscribeRequiresAuth })
   const publisher = new TestPublisher('vp8', LOOPBACK)
   open.push(publisher)
-  const answer = await post(`${home.base}/api/whip/${streamName}`, token, await publisher.offer())
+  const answer = await offerTo(`${home.base}/api/whip/${streamName}`, token, await publisher.offer())
   expect(answer.status).toBe(201)
   await publisher.accept(await answer.text())
   publisher.play()
@@ -94,7 +87,7 @@ async function watch(base: string, streamName: string, token = ''): Promise<Test
   open.push(viewer)
   const offer = await viewer.offer()
   const answer = await until(async () => {
-    const asked = await post(whep(base, streamName), token, offer)
+    const asked = await offerTo(whep(base, streamName), token, offer)
     return asked.status === 201 && asked.text()
   }, `a viewer at ${base}`)
   await viewer.accept(answer)
@@ -104,15 +97,9 @@ async function watch(base: string, streamName: string, token = ''): Promise<Test
 
 /** What a newcomer is answered, whose offer is read only after the admission. */
 const statusAt = async (base: string, streamName: string, token: string) =>
-  (await post(whep(base, streamName), token, 'no offer')).status
+  (await offerTo(whep(base, streamName), token, 'no offer')).status
 
-/** A figure of `/metrics`, by its name and labels. */
-async function metricOf({ server }: Edge, name: string): Promise<number> {
-  const lines = (await (await fetch(`${server.url}/metrics`)).text()).split('\n')
-  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length))
-}
-
-const borrowedAt = (edge: Edge): Promise<number> => metricOf(edge, 'sluice_links{direction="in"}')
+const borrowedAt = ({ server }: Edge): Promise<number> => metricOf(server.url, 'sluice_links{direction="in"}')
 
 test('a node cut from the database admits no one, keeps its viewers for a while, and then stops secured streams of others', async () => {
   const [kept, deleted] = [await makeToken(home, 'subscribe'), await makeToken(home, 'subscribe')]
@@ -132,7 +119,7 @@ test('a node cut from the database admits no one, keeps its viewers for a while,
   cut.database.cut('silent')
   await home.call('DELETE', `/api/subscribe_token/${deleted.id}`)
   // A request of before would wait for its answer.
-  await until(async () => (await metricOf(cut, 'sluice_store_silent_seconds')) > STALE_SECONDS)
+  await until(async () => (await metricOf(url, 'sluice_store_silent_seconds')) > STALE_SECONDS)
   expect(await statusAt(url, 'secured', kept.token)).toBe(503)
   await Promise.all([stays, goes, free].map((viewer) => viewer.gets()))
   expect(await borrowedAt(cut)).toBe(2)

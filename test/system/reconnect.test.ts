@@ -8,7 +8,7 @@ import { type EventReceiver, receiveEvents } from '../support/eventReceiver.ts'
 import { follow, mediaPlaylist } from '../support/hlsFollower.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
-import { makeToken } from '../support/testNode.ts'
+import { makeToken, SEALING_KEY } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 let place: Place
@@ -37,7 +37,7 @@ async function node(): Promise<ChannelsClient> {
   const [port, rtmpPort] = [await ownPort(), await ownPort()]
   const flags = {
     storage: { url: place.url },
-    secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') },
+    secrets: { sealingKey: SEALING_KEY },
     server: { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 30 },
     rtmp: { port: rtmpPort },
     webhooks: { allowPrivateTargets: true },

@@ -138,6 +138,6 @@ test('the audio tracks of an ingest are set on its page, and what the server ref
     .nth(1)
     .click()
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await expect.poll(tracks, { timeout: 60_000, interval: 100 }).toEqual([{ pid: 0, language: 'en', label: 'English' }])
+  await expect.poll(tracks).toEqual([{ pid: 0, language: 'en', label: 'English' }])
   await page.close()
 })

@@ -12,15 +12,14 @@ import { initName, segmentName } from '../../../src/core/hls/numbers.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { videoEncoderOf } from '../../../src/media/ffmpeg/videoEncoders.ts'
-import { FeedStream, type FeedStreamOptions } from '../../../src/media/hls/feedStream.ts'
-import { MemoryStore } from '../../../src/media/hls/store.ts'
-import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
+import type { FeedStream, FeedStreamOptions } from '../../../src/media/hls/feedStream.ts'
 import { EncodingLoad } from '../../../src/services/encodingLoad.ts'
 import { FastClock } from '../../support/fastClock.ts'
 import { ffmpegWithNvenc } from '../../support/hardwareFfmpeg.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
+import { playedFeed, segmentsOf } from '../../support/playedFeed.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
@@ -79,23 +78,7 @@ const READY_MS = 3_600_000
 const PATIENT = { timeout: 120_000, interval: 50 }
 
 function watch(recorded: Recorded, options: Partial<FeedStreamOptions> = {}) {
-  const player = new Player(recorded, 1, clock)
-  const warnings: string[] = []
-  const stream = new FeedStream({
-    ffmpeg,
-    clock,
-    log: { ...silentLog, warn: (fields, text) => void warnings.push(`${text}: ${String(fields['problem'])}`) },
-    name: 'test',
-    id: `feed-${Math.random()}`,
-    store: new MemoryStore(),
-    numbers: new StreamNumbers(clock),
-    source: player,
-    segments: { targetSeconds: 2, listed: 20, maxBytes: 64e6, parts: true },
-    renditions: LADDER,
-    load: freeLoad(),
-    stallMs: 4000,
-    ...options,
-  })
+  const { player, stream, warnings } = playedFeed(recorded, { ffmpeg, clock, renditions: LADDER, ...options })
   const looking = setInterval(() => stream.checkProgress(), 50)
   looking.unref()
   clock.crawlWhile(() => isBehind(stream))
@@ -113,9 +96,6 @@ const isBehind = (stream: FeedStream): boolean =>
     const most = segmentsOf(stream, 'v0').length - BEHIND_MAX
     return stream.hls.rendition(name) !== undefined && segmentsOf(stream, name).length < most
   })
-
-const segmentsOf = (stream: FeedStream, name: string): readonly SegmentFact[] =>
-  stream.hls.facts(name)?.segments.filter(({ closed }) => closed) ?? []
 
 /** Number, date, discontinuity and seconds of each segment. */
 const shown = (segments: readonly SegmentFact[]) =>

@@ -4,19 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { SegmentFact } from '../../../src/core/hls/facts.ts'
 import { initName, segmentName } from '../../../src/core/hls/numbers.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import type { Frame } from '../../../src/media/frame.ts'
-import { FeedStream } from '../../../src/media/hls/feedStream.ts'
-import { MemoryStore } from '../../../src/media/hls/store.ts'
-import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
+import type { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { FastClock } from '../../support/fastClock.ts'
-import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
-import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
+import { playedFeed, segmentsOf } from '../../support/playedFeed.ts'
+import { encoded, type Player, type Recorded } from '../ffmpeg/frames.ts'
 
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-layers-'))
@@ -62,29 +59,11 @@ async function twoSizes({ gop = 50, audio = 'aac' }: Sizes = {}): Promise<Record
 }
 
 function watch(recorded: Recorded, renditions: { height: number; bitrate: number }[]) {
-  const player = new Player(recorded, 1, clock)
-  const warnings: string[] = []
-  const stream = new FeedStream({
-    ffmpeg,
-    clock,
-    log: { ...silentLog, warn: (fields, text) => void warnings.push(`${text}: ${String(fields['problem'])}`) },
-    name: 'test',
-    id: `feed-${Math.random()}`,
-    store: new MemoryStore(),
-    numbers: new StreamNumbers(clock),
-    source: player,
-    segments: { targetSeconds: 2, listed: 20, maxBytes: 64e6, parts: true },
-    renditions,
-    load: freeLoad(),
-    stallMs: 4000,
-  })
+  const { player, stream, warnings } = playedFeed(recorded, { ffmpeg, clock, renditions })
   clock.crawlWhile(() => ffmpeg.running > 0 && ['v144', 'v96'].some((name) => isBehind(stream, name)))
   open.push({ player, stream })
   return { stream, warnings }
 }
-
-const segmentsOf = (stream: FeedStream, name: string): readonly SegmentFact[] =>
-  stream.hls.facts(name)?.segments.filter(({ closed }) => closed) ?? []
 
 /** An encoder that runs is behind. */
 const isBehind = (stream: FeedStream, name: string): boolean => {
