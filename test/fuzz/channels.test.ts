@@ -31,7 +31,8 @@ const READERS: Record<string, (body: unknown) => { ok: boolean }> = {
   'create channel': (body) => readCreateChannel(body, settings),
   'update channel': readUpdateChannel,
   'create ingest': (body) => readCreateIngest(body, settings),
-  'update ingest': (body) => readUpdateIngest(body, { type: 'srt-push', url: null, audio: [] }, settings),
+  'update ingest': (body) =>
+    readUpdateIngest(body, { type: 'srt-push', region: 'local', url: null, audio: [] }, settings),
   'create engine': (body) => readCreateEngine(body, settings),
   'update engine': (body) => readUpdateEngine(body, settings),
   'create distribution': (body) => readCreateDistribution(body, settings),

@@ -245,7 +245,9 @@ describe('an ingest', () => {
     const refused = await patch(pull)
     expect(refused).toMatchObject({ status: 409, json: { code: 'ingest_in_use' } })
     expect(refused.json.message).toContain(engineId)
-    expect(await patch({ name: 'still a name' })).toMatchObject({ status: 200, json: { data: { streamKey } } })
+    // Clients send fields back as they read them, which changes nothing.
+    const same = { name: 'still a name', type: 'rtmp-push', region: 'local' }
+    expect(await patch(same)).toMatchObject({ status: 200, json: { data: { streamKey } } })
     await store.transaction((tx) => tx.engines.setStatus(engineId, 'stopped', null))
     expect((await patch(pull)).json.data).toMatchObject(pull)
     expect((await patch({ url: 'srt://source.example.com:1' })).status).toBe(400)

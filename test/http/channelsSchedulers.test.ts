@@ -117,6 +117,50 @@ describe('a scheduler', () => {
     expect(await runsOf(engineIds[1])).toEqual(['10:00-12:00 scheduler scheduler'])
   })
 
+  test('goes on without a break in the next scheduler, which begins when the first one ends', async () => {
+    const { id, engineIds } = await channelWith()
+    const day = { startDate: '2030-05-03', channels: [{ channelId: id }] }
+    // Whichever comes first: by age and by id.
+    await made({ name: 'Noon', ...day, startTime: '12:00', endTime: '14:00' })
+    await made({ name: 'Morning', ...day, startTime: '10:00', endTime: '12:00' })
+    await made({ name: 'Afternoon', ...day, startTime: '14:00', endTime: '16:00' })
+    for (const time of ['10:00', '12:00', '14:00', '16:00']) await at(`2030-05-03T${time}:00Z`)
+    expect(await runsOf(engineIds[0])).toEqual(['10:00-16:00 scheduler scheduler'])
+  })
+
+  test('begins what is due although it is edited or started by hand in that moment', async () => {
+    const [edited, started] = [await channelWith(), await channelWith()]
+    const times = { startDate: '2030-05-10', startTime: '10:00', endTime: '11:00' }
+    const once = await made({ name: 'Once', channelIds: [edited.id], ...times })
+    const daily = await made({ name: 'Daily', channelIds: [started.id], recurrence: 'RRULE:FREQ=DAILY', ...times })
+    clock.advance(Date.parse('2030-05-10T10:00:00.400Z') - clock.now())
+    const path = `/schedulers/${daily.id}`
+    expect(await live.made('PATCH', `/schedulers/${once.id}`, { name: 'Named' })).toMatchObject({ status: 'active' })
+    expect(await refused('POST', `${path}/start`)).toMatchObject({ status: 409, code: 'scheduler_active' })
+    await at('2030-05-10T11:00:00Z')
+    expect(await runsOf(edited.engineIds[0])).toEqual(['10:00-11:00 scheduler scheduler'])
+    expect(await runsOf(started.engineIds[0])).toEqual(['10:00-11:00 scheduler scheduler'])
+    await live.v2('DELETE', path)
+  })
+
+  test('takes fields back as they were read, and reports that an edit leaves nothing to come', async () => {
+    const { id, engineIds } = await channelWith()
+    const recurrence = 'RRULE:FREQ=DAILY'
+    const times = { startDate: '2030-05-20', startTime: '10:00', endTime: '11:00', timeZone: 'UTC', recurrence }
+    const channels = [{ channelId: id, engineIds }]
+    const scheduler = await made({ name: 'Whole', channels, ...times })
+    const path = `/schedulers/${scheduler.id}`
+    await at('2030-05-20T10:00:00Z')
+    const { startDate, startTime, timeZone } = await read(scheduler.id)
+    const same = { startDate, startTime, timeZone, recurrence, channels: [{ engineIds, channelId: id }] }
+    expect(await live.made('PATCH', path, { name: 'Active', ...same })).toMatchObject({ status: 'active' })
+    await at('2030-05-20T11:00:00Z')
+    expect(await live.made('PATCH', path, { name: 'Idle', ...same })).toMatchObject({ status: 'idle' })
+    expect(await live.made('PATCH', path, { endDate: '2030-05-20' })).toMatchObject({ status: 'terminated' })
+    const events = (await live.v2('GET', '/logs?type=scheduler.terminated&limit=1')).json.data
+    expect(events[0].requestData.object.id).toBe(scheduler.id)
+  })
+
   test('leaves engines running that a user has started, and a user can stop it before its end', async () => {
     const { id, engineIds } = await channelWith()
     const times = { startDate: '2030-06-01', startTime: '10:00', endTime: '11:00' }

@@ -82,8 +82,8 @@ export async function updateIngest(
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
-      const { type, audio } = before
-      const source = { type, audio, url: isPush(type) ? null : openSecret(ctx, before) }
+      const { type, region, audio } = before
+      const source = { type, region, audio, url: isPush(type) ? null : openSecret(ctx, before) }
       const patch = checked(readUpdateIngest(body, source, ctx.channelSettings))
       if (!patch.ok) return patch
       const { url, ...rules } = patch.value

@@ -51,10 +51,12 @@ export function readIngestBody(body: BodyReader<CreateIngest>, settings: Channel
   }
 }
 
-/** Parses an update of `before`, whose source is `url`. A new type may need a new source. */
+/**
+ * Parses an update of `before`, whose source is `url`: the fields that it changes. A new type may need a new source.
+ */
 export function readUpdateIngest(
   body: unknown,
-  before: Pick<Ingest, 'type' | 'audio'> & { url: string | null },
+  before: Pick<Ingest, 'type' | 'region' | 'audio'> & { url: string | null },
   settings: ChannelSettings,
 ): Result<IngestPatch, FieldErrors> {
   const problems = new Problems()
@@ -72,9 +74,9 @@ export function readUpdateIngest(
   const region = reader.value('region') === undefined ? undefined : readRegion(reader, settings)
   return problems.settle({
     ...(name === undefined ? {} : { name }),
-    ...(type === undefined ? {} : { type }),
+    ...(type === undefined || type === before.type ? {} : { type }),
     ...(sent === undefined || sent === before.url ? {} : { url: sent }),
-    ...(region === undefined ? {} : { region }),
+    ...(region === undefined || region === before.region ? {} : { region }),
     ...(audio === undefined || areSame(audio, before.audio) ? {} : { audio }),
   })
 }

@@ -65,6 +65,8 @@ const due = statement((db, p: { nowMs: number; limit: number }) =>
     .where('next_at_ms', 'is not', null)
     .where('next_at_ms', '<=', p.nowMs)
     .orderBy('next_at_ms')
+    .orderBy(sql`status = 'active'`)
+    .orderBy('id')
     .limit(p.limit),
 )
 

@@ -109,7 +109,8 @@ test('other sources have one, also after a change of the type', () => {
     error: { tracks: ['rtsp-pull has one audio track; several are for rtmp-push, rtmp-pull, srt-push, srt-pull'] },
   })
   const audio: readonly IngestAudio[] = [ENGLISH, GERMAN]
-  const updated = (body: unknown) => readUpdateIngest(body, { type: 'srt-push', url: null, audio }, settings)
+  const updated = (body: unknown) =>
+    readUpdateIngest(body, { type: 'srt-push', region: 'local', url: null, audio }, settings)
   expect(updated({ type: 'rtmp-push' })).toMatchObject({
     ok: false,
     error: { 'tracks.audio[0].pid': [expect.any(String)], 'tracks.audio[1].pid': [expect.any(String)] },

@@ -19,20 +19,26 @@ const AT_ONCE = 50
 export async function runSchedulers(ctx: ChannelContext): Promise<void> {
   const due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
   for (const { accountId, id } of due) {
-    await ctx.store.transaction((tx) => runScheduler(ctx, tx, accountId, id))
+    await ctx.store.transaction(async (tx) => {
+      const scheduler = await tx.schedulers.lock(accountId, id)
+      if (scheduler) await caughtUp(ctx, tx, scheduler)
+    })
     ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
   }
 }
 
-async function runScheduler(ctx: ChannelContext, tx: Tx, accountId: string, id: string): Promise<void> {
+/** Begins and ends what is due of a scheduler, which is locked. @returns the scheduler after that */
+export async function caughtUp(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<Scheduler> {
+  const { id } = scheduler
   const nowMs = ctx.clock.now()
-  const scheduler = await tx.schedulers.lock(accountId, id)
-  if (!scheduler || scheduler.nextAtMs === null || scheduler.nextAtMs > nowMs) return
+  if (scheduler.nextAtMs === null || scheduler.nextAtMs > nowMs) return scheduler
   const plan = planOf(scheduler)
   if (!plan.ok) {
     // The scheduler was valid when it was written; the time zone may since be gone from the tz database.
     ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler is no longer valid and stays stopped')
-    return tx.schedulers.replace({ ...scheduler, nextAtMs: null })
+    const stopped = { ...scheduler, nextAtMs: null }
+    await tx.schedulers.replace(stopped)
+    return stopped
   }
   const { state, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
   const after = { ...scheduler, ...state, nextAtMs: nextMs }
@@ -47,6 +53,7 @@ async function runScheduler(ctx: ChannelContext, tx: Tx, accountId: string, id: 
     }
   }
   if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
+  return after
 }
 
 /** Why an active scheduler starts nothing. */

@@ -18,11 +18,12 @@ import {
   type ScheduleTarget,
 } from '../../../core/channels/schedules/requests.ts'
 import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts'
+import { startSame } from '../../../core/channels/schedules/targets.ts'
 import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
 import type { Actor, ChannelContext } from '../../context.ts'
 import type { KeysetPage } from '../../pages.ts'
 import { type ChannelResult, checked, isId, channelPage, newId, recordChanges } from '../channelCommand.ts'
-import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } from './occurrences.ts'
+import { beginOccurrence, caughtUp, endOccurrence, nothingToBegin, emitSchedulerEvent } from './occurrences.ts'
 
 const SCHEDULERS_MAX = 1000
 const SKIPS_SHOWN = 20
@@ -70,8 +71,10 @@ export async function readScheduler(
   return ok(schedulerRecord(scheduler, await ctx.store.read.schedulers.skips(id, SKIPS_SHOWN)))
 }
 
+/** Fields that say when a scheduler starts. */
+const STARTS = ['startDate', 'startTime', 'timeZone'] as const
 /** Fields that belong to the current occurrence. */
-const LOCKED = ['startDate', 'startTime', 'timeZone', 'channels'] as const
+const LOCKED = [...STARTS, 'channels'] as const
 
 /** Edits a scheduler. The current occurrence keeps its start and its channels; a finished one cannot be edited. */
 export async function updateScheduler(
@@ -84,7 +87,7 @@ export async function updateScheduler(
   if (!patch.ok) return patch
   const nowMs = ctx.clock.now()
   return ctx.store.transaction((tx) =>
-    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<SchedulerRecord> => {
+    withScheduler(ctx, tx, actor.accountId, id, async (before): ChannelResult<SchedulerRecord> => {
       const edited = edit(before, patch.value, nowMs)
       if (!edited.ok) return edited
       const targets = patch.value.channels ? await checkTargets(tx, actor.accountId, patch.value.channels) : ok(true)
@@ -92,6 +95,8 @@ export async function updateScheduler(
       await tx.schedulers.replace(edited.value)
       const states = { before: rulesOf(before), after: rulesOf(edited.value) }
       await recordChanges(tx, actor, nowMs, { object: objectOf(edited.value), verb: 'updated', ...states })
+      if (edited.value.status === 'terminated')
+        await emitSchedulerEvent(tx, edited.value, 'scheduler.terminated', nowMs)
       return ok(schedulerRecord(edited.value))
     }),
   )
@@ -101,13 +106,13 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
   if (before.status === 'terminated') return err(isOver(before))
   const after = { ...before, ...patch, updatedAtMs: nowMs }
   const active = before.status === 'active'
-  const locked = LOCKED.filter((field) => patch[field] !== undefined)
+  const changed = changedOf(before, patch)
   const otherKind = (after.recurrence === null) !== (before.recurrence === null)
-  if (active && (locked.length > 0 || otherKind)) {
-    const fields = [...locked, ...(otherKind ? ['recurrence'] : [])].join(', ')
+  if (active && (changed.length > 0 || otherKind)) {
+    const fields = [...changed, ...(otherKind ? ['recurrence'] : [])].join(', ')
     return err(refusal('scheduler_active', `The scheduler "${before.name}" is active; stop it to change ${fields}`))
   }
-  const moves = !active && (patch.startDate ?? patch.startTime ?? patch.timeZone) !== undefined
+  const moves = STARTS.some((field) => changed.includes(field))
   const plan = moves ? futurePlan(after, nowMs) : validPlan(after)
   if (!plan.ok) return err(validationFailed(plan.error))
   const occurrence = before.occurrence && sameOccurrence(plan.value, before.occurrence)
@@ -116,6 +121,13 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
     seenUntilMs: Math.max(nowMs, before.seenUntilMs),
   })
   return ok({ ...after, ...state, nextAtMs: nextMs })
+}
+
+/** Clients send fields back as they read them, which changes nothing. */
+function changedOf(before: Scheduler, patch: Partial<SchedulerRules>): (typeof LOCKED)[number][] {
+  const { channels } = patch
+  const times = STARTS.filter((field) => patch[field] !== undefined && patch[field] !== before[field])
+  return channels === undefined || startSame(channels, before.channels) ? times : [...times, 'channels']
 }
 
 /** The current occurrence with its present end. */
@@ -134,7 +146,7 @@ function sameOccurrence(
 export function deleteScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   return ctx.store.transaction((tx) =>
-    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
+    withScheduler(ctx, tx, actor.accountId, id, async (before): ChannelResult<true> => {
       if (before.status === 'active') return err(isActive(before, 'stop it first'))
       await tx.schedulers.delete(id)
       await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
@@ -147,7 +159,7 @@ export function deleteScheduler(ctx: ChannelContext, actor: Actor, id: string): 
 export async function startScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const done = await ctx.store.transaction((tx) =>
-    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
+    withScheduler(ctx, tx, actor.accountId, id, async (before): ChannelResult<true> => {
       if (before.status === 'active') return err(isActive(before, 'it was started already'))
       if (before.status === 'terminated') return err(isOver(before))
       const plan = validPlan(before)
@@ -170,7 +182,7 @@ export async function startScheduler(ctx: ChannelContext, actor: Actor, id: stri
 export async function stopScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const done = await ctx.store.transaction((tx) =>
-    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
+    withScheduler(ctx, tx, actor.accountId, id, async (before): ChannelResult<true> => {
       if (before.status !== 'active') {
         return err(refusal('scheduler_not_active', `The scheduler "${before.name}" is ${before.status}, not active`))
       }
@@ -219,14 +231,16 @@ export async function listSchedulers(
 
 const sortKey = (row: Scheduler, by: SchedulerSort): string | number => (by === 'createdAt' ? row.createdAtMs : row[by])
 
+/** What is due of the scheduler happens first: a change in the second of a start would leave that start out. */
 async function withScheduler<T>(
+  ctx: ChannelContext,
   tx: Tx,
   accountId: string,
   id: string,
   work: (scheduler: Scheduler) => ChannelResult<T>,
 ): ChannelResult<T> {
   const scheduler = isId(id) ? await tx.schedulers.lock(accountId, id) : undefined
-  return scheduler ? work(scheduler) : err(noSuch('scheduler', id))
+  return scheduler ? work(await caughtUp(ctx, tx, scheduler)) : err(noSuch('scheduler', id))
 }
 
 /** Checks that every target exists. */
