@@ -2,7 +2,13 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { type AttemptEvent, type DialAttempt, TargetDriver } from '../core/restream/driver.ts'
-import { TARGET_PAUSE_MAX_MS, type TargetEvent, type TargetNews, type TargetState } from '../core/restream/state.ts'
+import {
+  offTarget,
+  TARGET_PAUSE_MAX_MS,
+  type TargetEvent,
+  type TargetNews,
+  type TargetState,
+} from '../core/restream/state.ts'
 import { movedUrl } from '../core/restream/targets.ts'
 import { rateOf } from './feedMeter.ts'
 
@@ -153,7 +159,10 @@ export class Restreams<F extends Restreamed = RestreamedFeed> {
     running.targets = wanted.map(
       (target) => before.find((one) => one.goesTo(target)) ?? new RunningTarget(this.#options, running.feed, target),
     )
-    for (const gone of before) if (!running.targets.includes(gone)) gone.handle({ kind: 'stop' })
+    for (const target of before) {
+      if (!running.targets.includes(target)) target.handle({ kind: 'stop' })
+      else if (target.report().index >= wanted.length) target.leaveIndex()
+    }
     for (const [index, target] of wanted.entries()) running.targets[index]?.follow(target)
   }
 }
@@ -198,9 +207,16 @@ class RunningTarget<F extends Restreamed> {
     return at === null ? this.#target : { ...this.#target, url: movedUrl(this.#target.url, at) }
   }
 
+  /** Nothing has its index any more: it goes on with another one, and the list is shorter. */
+  leaveIndex(): void {
+    this.#options.changed(this.#feed, { ...this.report(), state: offTarget(this.#options.clock.now()) }, null)
+  }
+
   /** Takes over what has changed of it. */
   follow(target: OpenTarget): void {
+    const isMoved = target.index !== this.#target.index
     this.#target = target
+    if (isMoved) this.#options.changed(this.#feed, this.report(), null)
     this.handle({ kind: target.enabled ? 'start' : 'stop' })
   }
 

@@ -26,8 +26,10 @@ export interface RestreamEventReads {
 }
 
 export interface RestreamEventTx extends RestreamEventReads {
-  /** Adds one, and deletes the oldest of its feed that are more than `keep`. Returns its id. */
+  /** The latest of each target of these feeds, but of those that are off. */
+  unfinished(feedIds: readonly string[]): Promise<RestreamEvent[]>
+  /** Adds one, and deletes the oldest of its feed that are more than `keep`, but never the latest of a target. Returns its id. */
   add(event: Omit<RestreamEvent, 'id'>, keep: number): Promise<number>
-  /** Deletes at most `limit` earlier ones; returns how many. */
+  /** Deletes at most `limit` earlier ones, but never the latest of a target that is not off; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

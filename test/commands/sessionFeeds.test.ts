@@ -1,10 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { recordTarget } from '../../src/commands/restream/recordTarget.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { emitIdleStreams } from '../../src/commands/sessions/viewing.ts'
+import { offTarget, type TargetNews, type TargetStatus } from '../../src/core/restream/state.ts'
+import type { TargetReport } from '../../src/services/restreams.ts'
 import {
   admit,
   attemptOf,
@@ -23,6 +26,18 @@ import { ending } from '../conformance/store.samples.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const IDLE_MS = 60_000
+
+const targetReport = (index: number, status: TargetStatus, sinceMs: number): TargetReport => ({
+  index,
+  url: `rtmp://target${index}.example.com/app`,
+  label: '',
+  bytesIn: 0,
+  bytesOut: 0,
+  liveMs: 0,
+  state: { ...offTarget(sinceMs), status },
+  bitrateOut: null,
+  lastProblem: null,
+})
 
 describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
   const clock = new ManualClock()
@@ -88,6 +103,33 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     const ended = (await events()).find(({ name }) => name === 'feeds ended')
     expect(ended?.data['ended']).toBe(clock.now())
     expect((await at.ctx.store.read.sessions.get(session.id))?.endedAtMs).toBe(clock.now())
+  })
+
+  it('end with their targets, once each, when their node is gone, and nothing is recorded of a target after that', async () => {
+    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const { id: tokenId, token } = await makeToken(at, 'publish')
+    await publish(other, { presented: token, streamName: 'sent on' })
+    const { accountId } = at
+    const feedId = other.ctx.sessions.feedsOf(accountId, 'sent on')[0]?.feedId ?? ''
+    const sentOn = { feedId, accountId, streamName: 'sent on', tokenId }
+    const record = ({ ctx }: TestNode, index: number, status: TargetStatus, news: TargetNews) =>
+      recordTarget(ctx, sentOn, targetReport(index, status, clock.now()), news)
+    await record(other, 0, 'live', 'started')
+    await record(other, 1, 'waiting', 'error')
+    const { node } = other.ctx.sessions
+    await other.crash()
+    await at.ctx.store.transaction((tx) => tx.nodes.renew(node, -1))
+    await at.node.sweep()
+    await record(at, 0, 'live', 'started')
+    const told = (await events()).filter(({ name }) => name.startsWith('restream'))
+    expect(told.map(({ name, data }) => [name, data['index']])).toEqual([
+      ['restream started', 0],
+      ['restream error', 1],
+      ['restream ended', 0],
+    ])
+    expect({ ...told[2]?.data }).toEqual(told[0]?.data)
+    const kept = await at.ctx.store.read.restreamEvents.page({ accountId, streamName: 'sent on', limit: 9 })
+    expect(kept.map(({ index, status }) => `${index} ${status}`)).toEqual(['1 off', '0 off', '1 waiting', '0 live'])
   })
 
   it.each([

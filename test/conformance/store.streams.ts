@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { TargetStatus } from '../../src/core/restream/state.ts'
 import type { StoredFeed } from '../../src/store/store.ts'
 import { newRecording } from './store.recordings.ts'
 import { ending, insert, newAccount, openFeed } from './store.samples.ts'
@@ -274,7 +275,35 @@ export function streamsSuite(stores: Stores): void {
     expect(await ofFeeds(feedId, `b ${accountId}`, `theirs ${accountId}`)).toEqual([1600, 2000, 3000, 4000])
     expect(await ofFeeds()).toEqual([])
     while ((await write((tx) => tx.restreamEvents.prune(3000, 1))) > 0);
-    expect(await times()).toEqual([4000, 3000])
+    expect(await times()).toEqual([4000, 3000, 1500])
+  })
+
+  test('the latest of a target is kept until that is off, whatever comes of other targets', async () => {
+    const accountId = newAccount()
+    const [feedId, other] = [`feed of ${accountId}`, `other of ${accountId}`]
+    const add = (index: number, status: TargetStatus, atMs: number, of = feedId) =>
+      write((tx) =>
+        tx.restreamEvents.add(
+          { accountId, streamName: 'a', feedId: of, index, label: '', url: 'rtmp://a/b', status, problem: null, atMs },
+          2,
+        ),
+      )
+    const unfinished = (...ids: string[]) =>
+      write(async (tx) => (await tx.restreamEvents.unfinished(ids)).map(({ index, status }) => `${index} ${status}`))
+    await add(0, 'connecting', 1000)
+    await add(0, 'live', 1100)
+    await add(1, 'off', 1200)
+    for (const atMs of [1300, 1400, 1500]) await add(2, 'waiting', atMs)
+    await add(0, 'live', 1600, other)
+    expect(await unfinished(feedId)).toEqual(['0 live', '2 waiting'])
+    expect(await unfinished(feedId, other)).toEqual(['0 live', '2 waiting', '0 live'])
+    expect(await unfinished()).toEqual([])
+    while ((await write((tx) => tx.restreamEvents.prune(2000, 1))) > 0);
+    const left = await stores.other.read.restreamEvents.ofFeeds(accountId, [feedId])
+    expect(left.map(({ index, atMs }) => [index, atMs])).toEqual([
+      [0, 1100],
+      [2, 1500],
+    ])
   })
 
   test('feeds that are over are paged, the last to end first, with what was counted of them', async () => {

@@ -115,6 +115,17 @@ describe('the targets of a feed', () => {
     expect(attempts.every(({ isOver }) => isOver)).toBe(true)
   })
 
+  test('tell where they are in the list when others before them are taken away', async () => {
+    const { attempts, changes, news, store } = await begin(target(0), target(1), target(2))
+    for (const { report } of attempts) report({ kind: 'accepted' })
+    changes.length = 0
+    await store(target(0, { url: 'rtmp://target2.example.com/app', key: 'secret-key-2' }))
+    expect(changes.toSorted()).toEqual(['0 live', '0 off', '1 off', '2 off'])
+    expect(changes.at(-1)).toBe('0 live')
+    expect(attempts.map(({ isOver }) => isOver)).toEqual([true, true, false])
+    expect(news).toEqual(['started', 'started', 'started', 'ended', 'ended'])
+  })
+
   test('are read again after a look that failed, and go on meanwhile', async () => {
     const { stored, store, pass, statuses } = await begin(target(0))
     stored.isAway = true

@@ -1,13 +1,18 @@
 import type { TargetNews } from '../../core/restream/state.ts'
 import type { WebhookEvent } from '../../core/webhooks/events.ts'
+import { streamKey } from '../../media/sessionRegistry.ts'
 import type { RestreamedFeed, TargetReport } from '../../services/restreams.ts'
+import type { EndedFeed, Tx } from '../../store/store.ts'
 import type { CommandContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /** Changes of the targets of a feed that are kept. One that stays away makes four a minute. */
 const KEPT_OF_FEED = 200
 
-/** Writes that a target got another status, and tells webhooks of it if it is news, in one transaction. */
+/**
+ * Writes that a target got another status, and tells webhooks of it if it is news, in one transaction. When the end of the feed
+ * is on record, so is that of its targets: then nothing is written, whoever ended it.
+ */
 export function recordTarget(
   { store, clock }: Pick<CommandContext, 'store' | 'clock'>,
   feed: RestreamedFeed,
@@ -18,17 +23,37 @@ export function recordTarget(
   const { index, label, url, state } = target
   const change = { index, label, url, status: state.status, problem: state.message, atMs: state.sinceMs }
   return store.transaction(async (tx) => {
+    const open = await tx.feeds.lockOpen({ accountId, streamName })
+    if (!open.some((one) => one.feedId === feedId)) return
     await tx.restreamEvents.add({ feedId, accountId, streamName, ...change }, KEPT_OF_FEED)
     if (news === null) return
     await emitStreamEvent(tx, { accountId, atMs: clock.now() }, eventOf(feed, target, news))
   })
 }
 
+/** Ends what is on record of the targets of feeds that end, with their events, in the transaction that ends the feeds. */
+export async function endTargets(tx: Tx, feeds: readonly EndedFeed[]): Promise<void> {
+  const ended = new Map(feeds.map((feed) => [feed.feedId, feed]))
+  for (const { id: _id, ...latest } of await tx.restreamEvents.unfinished([...ended.keys()])) {
+    const feed = ended.get(latest.feedId)
+    if (feed === undefined) continue
+    const atMs = Math.max(feed.endedAtMs, latest.atMs)
+    await tx.restreamEvents.add({ ...latest, status: 'off', problem: null, atMs }, KEPT_OF_FEED)
+    const { accountId } = feed
+    if (latest.status === 'live')
+      await emitStreamEvent(tx, { accountId, atMs }, { type: 'restream', event: 'ended', data: dataOf(feed, latest) })
+  }
+}
+
 function eventOf(feed: RestreamedFeed, target: TargetReport, news: TargetNews): WebhookEvent {
-  const { feedId, accountId, streamName, tokenId } = feed
-  const { index, label, url, state } = target
-  const streamId = `${accountId}/${streamName}`
-  const data = { feedId, accountId, name: streamName, streamId, tokenId, index, label, url }
+  const data = dataOf(feed, target)
   if (news !== 'error') return { type: 'restream', event: news, data }
-  return { type: 'restream', event: 'error', data: { ...data, problem: state.message ?? '' } }
+  return { type: 'restream', event: 'error', data: { ...data, problem: target.state.message ?? '' } }
+}
+
+function dataOf(
+  { feedId, accountId, streamName, tokenId }: RestreamedFeed,
+  { index, label, url }: Pick<TargetReport, 'index' | 'label' | 'url'>,
+) {
+  return { feedId, accountId, name: streamName, streamId: streamKey(accountId, streamName), tokenId, index, label, url }
 }

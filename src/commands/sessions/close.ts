@@ -4,6 +4,7 @@ import { type ClosingSession, type ActiveSession, STREAMS_AT_ONCE, streamKey } f
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emit } from '../emit.ts'
+import { endTargets } from '../restream/recordTarget.ts'
 import { streamEventOf } from '../webhooks/emit.ts'
 import { sessionLine } from './sessionLine.ts'
 
@@ -149,14 +150,15 @@ const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): Ses
   reason,
 })
 
-/** Emits the events of feeds that end, in the transaction that ends them. */
-export function emitEnds(tx: Tx, ...feeds: readonly EndedFeed[]): Promise<void> {
+/** Ends the targets of feeds that end, and emits the events of both, in the transaction that ends the feeds. */
+export async function emitEnds(tx: Tx, ...feeds: readonly EndedFeed[]): Promise<void> {
+  await endTargets(tx, feeds)
   const events = feeds.map((feed) => {
     const { accountId, endedAtMs: atMs } = feed
     const data = { ...feedData(feed), active: false, ended: atMs }
     return { accountId, atMs, ...streamEventOf({ type: 'feeds', event: 'ended', data }) }
   })
-  return emit(tx, ...events)
+  await emit(tx, ...events)
 }
 
 /** Lets all nodes read the feeds of these streams again, or all feeds if there are many. */

@@ -1,28 +1,53 @@
+import { type ExpressionBuilder, sql } from 'kysely'
 import { inSlices, statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { columnsOf, type DB, namesOf, type RowOf } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
+type EventBuilder = ExpressionBuilder<DB & { event: DB['restream_events'] }, 'event'>
+
+/** Whether its target has another status since. */
+const isPast = (eb: EventBuilder) =>
+  eb.exists(
+    eb
+      .selectFrom('restream_events as later')
+      .select(sql`1`.as('one'))
+      .whereRef('later.feed_id', '=', 'event.feed_id')
+      .whereRef('later.ord', '=', 'event.ord')
+      .whereRef('later.id', '>', 'event.id'),
+  )
+
+const isOff = (eb: EventBuilder) => eb('event.status', '=', 'off')
+
+const EVENT_COLUMNS = namesOf('restream_events').map((column) => `event.${column}` as const)
+
 const trim = statement((db, p: { feedId: string; keep: number }) =>
-  db
-    .deleteFrom('restream_events')
-    .where('feed_id', '=', p.feedId)
-    .where('id', '<=', (eb) =>
-      eb
-        .selectFrom('restream_events as newer')
-        .select('newer.id')
-        .where('newer.feed_id', '=', p.feedId)
-        .orderBy('newer.id', 'desc')
-        .limit(1)
-        .offset(p.keep),
-    ),
+  db.deleteFrom('restream_events').where('id', 'in', (query) =>
+    query
+      .selectFrom('restream_events as event')
+      .select('event.id')
+      .where('event.feed_id', '=', p.feedId)
+      .where(isPast)
+      .where('event.id', '<=', (eb) =>
+        eb
+          .selectFrom('restream_events as newer')
+          .select('newer.id')
+          .where('newer.feed_id', '=', p.feedId)
+          .orderBy('newer.id', 'desc')
+          .limit(1)
+          .offset(p.keep),
+      ),
+  ),
 )
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('restream_events')
-    .where('id', 'in', (eb) =>
-      eb.selectFrom('restream_events as old').select('old.id').where('old.at_ms', '<', p.beforeMs).limit(p.limit),
-    ),
+  db.deleteFrom('restream_events').where('id', 'in', (query) =>
+    query
+      .selectFrom('restream_events as event')
+      .select('event.id')
+      .where('event.at_ms', '<', p.beforeMs)
+      .where((eb) => eb.or([isOff(eb), isPast(eb)]))
+      .limit(p.limit),
+  ),
 )
 
 /** The reads of restreamEvents. */
@@ -59,6 +84,22 @@ export class RestreamEventReadVerbs extends Verbs {
 
 /** The verbs of restreamEvents in a transaction. */
 export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
+  async unfinished(feedIds: readonly string[]): Promise<RestreamEvent[]> {
+    const rows: RowOf<'restream_events'>[] = []
+    await inSlices(feedIds, async (slice) => {
+      const found = await this.executor.ask((db) =>
+        db
+          .selectFrom('restream_events as event')
+          .select(EVENT_COLUMNS)
+          .where('event.feed_id', 'in', slice)
+          .where((eb) => eb.not(eb.or([isOff(eb), isPast(eb)])))
+          .orderBy('event.id'),
+      )
+      rows.push(...found)
+    })
+    return rows.map(fromRow)
+  }
+
   async add({ feedId, ...event }: Omit<RestreamEvent, 'id'>, keep: number): Promise<number> {
     const [row] = await this.executor.ask((db) =>
       db
