@@ -127,8 +127,11 @@ function pushOverRtmp(token: string): void {
 }
 
 /** What went wrong below HTTP is in the causes of an error. */
-const textOf = (error: unknown): string =>
-  error instanceof Error && error.cause !== undefined ? `${error.message}: ${textOf(error.cause)}` : String(error)
+function textOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined
+    ? `${error.message}: ${textOf(error.cause)}`
+    : String(error)
+}
 
 /** A player that asks for its playlist once a second, and for each new segment. Whatever is no success is an error. */
 async function play(master: string, counts: { answers: number; errors: string[] }): Promise<void> {

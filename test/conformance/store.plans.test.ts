@@ -132,6 +132,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
     ({ reads }) => reads.restreamEvents.page({ ...page, streamName: 'show-100' }),
   ],
   ['the events of the targets of feeds', ({ reads }) => reads.restreamEvents.ofFeeds(page.accountId, ['feed-1'])],
+  ['what has no end of targets', ({ tx }) => tx.restreamEvents.unfinished(['feed-1', 'feed-2'])],
   [
     'an event of a target',
     ({ tx }) =>

@@ -14,6 +14,7 @@ import { peopleSuite } from './store.people.ts'
 import { nodesSuite } from './store.nodes.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { feedHealthSuite } from './store.feedHealth.ts'
+import { restreamSuite } from './store.restream.ts'
 import { streamsSuite } from './store.streams.ts'
 import { usageSuite } from './store.usage.ts'
 import { pullsSuite } from './store.pulls.ts'
@@ -69,6 +70,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     cacheLogsSuite(opened)
     streamsSuite(opened)
     feedHealthSuite(opened)
+    restreamSuite(opened)
     usageSuite(opened)
     pullsSuite(opened)
     recordingsSuite(opened)

@@ -11,7 +11,7 @@ const KEPT_OF_FEED = 200
 
 /**
  * Writes that a target got another status, and tells webhooks of it if it is news, in one transaction. When the end of the feed
- * is on record, so is that of its targets: then nothing is written, whoever ended it.
+ * is on record, so is that of its targets, and nothing more is written.
  */
 export function recordTarget(
   { store, clock }: Pick<CommandContext, 'store' | 'clock'>,
