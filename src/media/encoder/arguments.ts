@@ -1,11 +1,13 @@
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import type { AbrLadder, Rendition } from '../../core/channels/types.ts'
 import { encoderRates } from '../../core/hls/bandwidth.ts'
-import { KEYFRAMES, MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
+import { fitInto, KEYFRAMES, MATROSKA_INPUT, scaledInto, words } from '../ffmpeg/arguments.ts'
 import { outputPipe } from '../ffmpeg/ffmpeg.ts'
 import type { VideoEncoder } from '../ffmpeg/videoEncoders.ts'
 
 const THUMBNAIL_EVERY_SECONDS = 5
+/** Pixels; of a picture that is more than twice as high as wide, the height is twice this. */
+const THUMBNAIL_WIDTH = 640
 
 /** The name of the thumbnail in the working folder. */
 export const THUMBNAIL_FILE = 'thumbnail.jpeg'
@@ -83,14 +85,9 @@ function filters(video: readonly Rendition[], encoder: VideoEncoder): string {
   return [
     `[0:v:0]split=${video.length + 1}${outputs}[s]`,
     ...rungs,
-    `[s]${often},scale=w=640:h=-2:out_range=full[thumb]`,
+    `[s]${often},${scaledInto(THUMBNAIL_WIDTH, 2 * THUMBNAIL_WIDTH)}:out_range=full,setsar=1[thumb]`,
   ].join(';')
 }
-
-/** Filters that give a picture exactly this size; one with another aspect ratio is letterboxed. */
-export const fitInto = (width: number, height: number): string =>
-  `scale=w=${width}:h=${height}:force_original_aspect_ratio=decrease:force_divisible_by=2,` +
-  `pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2,setsar=1`
 
 /** What follows the last filter of an output. */
 export const uploadTo = ({ upload }: VideoEncoder): string => (upload === '' ? '' : `,${upload}`)

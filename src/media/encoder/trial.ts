@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
-import { KEYFRAMES, words } from '../ffmpeg/arguments.ts'
+import { fitInto, KEYFRAMES, words } from '../ffmpeg/arguments.ts'
 import { exitReason, exitWithin } from '../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { VideoEncoder } from '../ffmpeg/videoEncoders.ts'
 import type { Frame, TrackInfo } from '../frame.ts'
-import { fitInto, OFFSET_US, rates, uploadTo, videoOutput } from './arguments.ts'
+import { OFFSET_US, rates, uploadTo, videoOutput } from './arguments.ts'
 import { FragmentReader } from './fragmentReader.ts'
 
 /** As many frames as a channel of 25 frames a second has in three seconds, with keyframes at 0 and 2 seconds. */

@@ -7,6 +7,17 @@ export function words(text: string): string[] {
 }
 
 /**
+ * Scales a picture as large as fits into this size, both even; options of `scale` may follow. `dar` is the shape that viewers
+ * see: broadcast equipment sends pixels that are not square. A side of an extreme shape would become 0 without `max`.
+ */
+export const scaledInto = (width: number, height: number): string =>
+  `scale=w='max(2,2*round(min(${width},${height}*dar)/2))':h='max(2,2*round(min(${height},${width}/dar)/2))'`
+
+/** Filters that give a picture exactly this size, with square pixels; one with another aspect ratio is letterboxed. */
+export const fitInto = (width: number, height: number): string =>
+  `${scaledInto(width, height)},pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2,setsar=1`
+
+/**
  * The input: Matroska on standard input. Its header describes the tracks, so ffmpeg analyses hardly anything before the
  * first output. (`-fflags nobuffer` would drop the analysed frames, and with them the first keyframe.)
  */

@@ -1,5 +1,5 @@
 import { CODECS } from '../codecs/codecs.ts'
-import { words } from '../ffmpeg/arguments.ts'
+import { fitInto, words } from '../ffmpeg/arguments.ts'
 import type { RecordingPart, PartTrack } from './recordingFiles.ts'
 
 const ENCODE_VIDEO = words('-c:v libx264 -preset veryfast -crf 21 -pix_fmt yuv420p')
@@ -70,8 +70,7 @@ const SILENCE = 'anullsrc=r=48000:cl=stereo:d=0.1,'
 const STEREO = 'aresample=48000:async=1,aformat=sample_fmts=fltp:channel_layouts=stereo'
 const black = ({ width, height }: Size): string => `color=c=black:s=${width}x${height}:r=30:d=0.1,`
 
-const fitted = ({ width, height }: Size): string =>
-  `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2,setsar=1,format=yuv420p`
+const fitted = ({ width, height }: Size): string => `${fitInto(width, height)},format=yuv420p`
 
 const kindsOf = (tracks: readonly PartTrack[]) => ({
   video: tracks.find((track) => track.kind === 'video'),

@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { type Frame, type FrameSource, isDescribed, type TrackInfo } from '../frame.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
-import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
+import { MATROSKA_INPUT, scaledInto, words } from '../ffmpeg/arguments.ts'
 import { exitWithin } from '../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { MatroskaWriter } from '../ffmpeg/matroska.ts'
@@ -22,8 +22,10 @@ const KEYFRAME_MAX_MS = 5000
 const DECODE_MAX_MS = 5000
 const MAX_BYTES = 512 * 1024
 const LOOK_MS = 250
-/** The first frame as a JPEG 320 pixels wide. */
-export const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg')
+/** The first frame as a JPEG 320 pixels wide; one that is more than twice as high as wide is 640 pixels high. */
+export const TO_JPEG = words(
+  `-an -frames:v 1 -vf ${scaledInto(320, 640)},setsar=1 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg`,
+)
 
 /** A feed that gets a thumbnail at `atMs`, monotonic; once, or then at each interval. */
 interface Due {

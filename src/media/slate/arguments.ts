@@ -1,8 +1,8 @@
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import { encoderRates } from '../../core/hls/bandwidth.ts'
 import type { SlateMedia, SlateMediaType } from '../../core/channels/slate.ts'
-import { fitInto, toPipe, videoOutput } from '../encoder/arguments.ts'
-import { KEYFRAMES, words } from '../ffmpeg/arguments.ts'
+import { toPipe, videoOutput } from '../encoder/arguments.ts'
+import { fitInto, KEYFRAMES, words } from '../ffmpeg/arguments.ts'
 import { X264 } from '../ffmpeg/videoEncoders.ts'
 
 /** ffmpeg's demuxer, and the decoders that may work: nothing else in a file is ever opened. */
