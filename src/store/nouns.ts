@@ -16,6 +16,15 @@ export function nounsOf<T extends object>(
   return (executor) => Object.create(prototype, { executor: { value: executor } }) as T
 }
 
-/** An object like `of`, but for its own properties. A spread would lose the verbs of a noun, which are in its class. */
+/**
+ * An object like `of`, but for its own properties. A spread would lose the verbs of a noun, which are in its class. Verbs run on
+ * `of` itself: an object that inherits from it would not have its private parts.
+ */
 export const overriding = <T extends object>(of: T, own: Partial<T>): T =>
-  Object.create(of, Object.getOwnPropertyDescriptors(own)) as T
+  new Proxy(of, {
+    get(target, name): unknown {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name)
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })

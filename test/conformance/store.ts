@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
+import { notifyingStore } from '../../src/store/notifying.ts'
 import type { Store } from '../../src/store/store.ts'
 import { acmeSuite } from './store.acme.ts'
 import { accessLogSuite } from './store.accessLog.ts'
@@ -46,7 +47,8 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     const stores: { store?: Store; other?: Store } = {}
     beforeAll(async () => {
       harness = await makeHarness()
-      stores.store = await harness.open()
+      // As the server has it.
+      stores.store = notifyingStore(await harness.open(), () => undefined)
       stores.other = await harness.open()
     })
     afterAll(() => harness.remove())
