@@ -18,6 +18,9 @@ const PARTS = [
   ['explain', 'Explanations'],
 ] as const
 
+/** Folders whose pages are read one after the other, as the first page lists them; of others people look for a title. */
+const READ_IN_ORDER: ReadonlySet<string> = new Set(['tutorials', 'explain'])
+
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8')
 const { version } = JSON.parse(read('package.json')) as { version: string }
 const sources = [
@@ -89,11 +92,14 @@ ${page.html}</main>
 `
 }
 
+const firstPage = read('docs/README.md')
+const positionOf = ({ path }: BuiltPage): number => firstPage.indexOf(path.replace('docs/', ''))
+
 function menuOf(current: BuiltPage): string {
   const parts = PARTS.map(([folder, name]) => {
     const members = pages
       .filter(({ path }) => path.startsWith(`docs/${folder}/`))
-      .toSorted((a, b) => (a.title < b.title ? -1 : 1))
+      .toSorted((a, b) => (READ_IN_ORDER.has(folder) ? positionOf(a) - positionOf(b) : a.title < b.title ? -1 : 1))
     return `<section>\n<h2>${name}</h2>\n<ul>\n${members.map((member) => menuItem(member, current)).join('')}</ul>\n</section>\n`
   })
   return `<nav class="menu" aria-label="Pages">\n<details open>\n<summary>Pages</summary>\n${parts.join('')}</details>\n</nav>`

@@ -22,8 +22,9 @@ const crowd = (atMs: number): number => (1 + Math.sin((2 * Math.PI * (atMs / HOU
 
 function writeMinutes(db: DatabaseSync, accountId: string, nowMs: number): void {
   const insert = db.prepare(
-    `insert or ignore into account_minutes (account_id, minute_ms, node, viewers, bytes_in, bytes_out)
-     values (?, ?, 'before', ?, ?, ?)`,
+    `insert into account_minutes (account_id, minute_ms, node, viewers, bytes_in, bytes_out)
+     values (?, ?, 'before', ?, ?, ?)
+     on conflict do nothing`,
   )
   const now = Math.floor(nowMs / MINUTE_MS)
   for (let minute = now - DAY_MINUTES; minute < now; minute++) {
@@ -38,9 +39,10 @@ const COUNTRIES = ['DE', 'AT', 'CH', 'NL', 'FR', 'PL'] as const
 
 function writeHours(db: DatabaseSync, accountId: string, nowMs: number): void {
   const insert = db.prepare(
-    `insert or ignore into usage_hourly
-       (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out)
-     values (?, ?, ?, ?, 0, ?, ?, ?, ?)`,
+    `insert into usage_hourly
+       (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out, cache_bytes)
+     values (?, ?, ?, ?, 0, ?, ?, ?, ?, 0)
+     on conflict do nothing`,
   )
   const now = Math.floor(nowMs / HOUR_MS)
   for (let hour = now - 28 * 24; hour < now; hour++)

@@ -75,6 +75,11 @@ test('a backup is made at a click and downloaded, and what fills the disks is th
   const { latest } = (await dashboard.api('GET', '/api/server/backup')).data as { latest: { bytes: number } }
   expect(size).toBe(latest.bytes)
   await card('Storage').getByText('audit', { exact: true }).waitFor()
+  await page.setViewportSize({ width: 390, height: 900 })
+  const widths = await card('Storage')
+    .locator('dd')
+    .evaluateAll((values) => values.map(({ clientWidth }) => clientWidth))
+  expect(Math.min(...widths), 'pixels for a value beside the path of a folder').toBeGreaterThan(100)
   await card('Version and ages').getByText('Sluice speaks no TLS.').waitFor()
   const changes = await card('Version and ages').getByRole('link', { name: 'What changed' }).getAttribute('href')
   expect(await (await fetch(new URL(changes ?? '', dashboard.home))).text()).toContain('Unreleased')

@@ -24,7 +24,8 @@ it('asks for days of the reader, by the hour for one day', () => {
     resolution: 'Hour',
   })
   expect(of('from=2026-01-05&to=2026-01-07', 'own')).toMatchObject({ startDate: '2026-01-05', stopDate: '2026-01-08' })
-  expect(of('from=2026-01-09&to=2026-01-07', 'own')).toMatchObject({ startDate: '2026-01-07', resolution: 'Hour' })
+  expect(of('from=2026-01-09&to=2026-01-07', 'own')).toMatchObject({ startDate: '2026-01-07', stopDate: '2026-01-10' })
+  expect(of('from=2026-13-01', 'own')).toMatchObject({ startDate: '2026-01-31' })
   expect(of('from=tomorrow', 'own')).toMatchObject({ startDate: '2026-01-31', stopDate: '2026-02-01' })
 })
 
@@ -36,6 +37,8 @@ it('takes a stream and one other filter, and divides by what the report has besi
   expect(of('streamName=show&by=browser').by).toBe('browser')
   expect(of('streamName=show&by=streamName').by).toBe('country')
   expect(of('country=AT&by=device').by).toBe('streamName')
+  expect(of('streamName=show&country=AT&by=device').by).toBeUndefined()
+  expect(of('country=AT&from=2025-12-01&to=2026-01-31', 'own').by).toBeUndefined()
   expect(filtersOf(new URLSearchParams('protocol=ftp&device='))).toEqual([])
   expect(divisionsBeside([['country', 'AT']])).toEqual(['streamName'])
 })

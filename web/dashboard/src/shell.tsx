@@ -82,8 +82,10 @@ function Account({ isShort = false }: { readonly isShort?: boolean }) {
     { icon: 'settings' as IconName, text: text.settings, onSelect: () => go('/settings/security') },
     { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void signOut() },
   ]
-  const face = <span class="face">{email.slice(0, 2).toUpperCase()}</span>
-  if (isShort) return <Menu label={text.account(email)} items={items} face={face} />
+  const initials = email.slice(0, 2).toUpperCase()
+  const face = <span class="face">{initials}</span>
+  // What is written on a button is part of its name: people who speak to their computer say it.
+  if (isShort) return <Menu label={`${initials}, ${text.account(email)}`} items={items} face={face} />
   return (
     <div class="who">
       {face}

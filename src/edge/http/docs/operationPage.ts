@@ -8,7 +8,7 @@ import { samplesOf } from './samples.ts'
 /** What an operation takes and answers, its samples, and a form that sends it. */
 export function operationText(operation: Operation, document: ApiDocument, hasDashboard: boolean): Html {
   const { method, path, summary, isDeprecated } = operation
-  return html`<h1>${summary}</h1>
+  return html`<h1>${described(summary)}</h1>
 <p class="address">${methodBadge(method)} <code>${path}</code></p>
 ${isDeprecated ? html`<p class="note">Deprecated: it works as before, and something else replaces it.</p>` : null}
 <div class="sides">

@@ -1,5 +1,5 @@
 import { byTag } from './document.ts'
-import { html, type Html } from './html.ts'
+import { described, html, type Html } from './html.ts'
 import { capital, methodBadge, type Part } from './page.ts'
 
 const HOW_TO = {
@@ -19,7 +19,7 @@ export function overviewText({ document }: Part, up: string): Html {
 <tbody>
 ${members.map(
   ({ id, method, path, summary }) =>
-    html`<tr><td><a href="${up}${id}">${summary}</a></td><td>${methodBadge(method)} <code>${path}</code></td></tr>\n`,
+    html`<tr><td><a href="${up}${id}">${described(summary)}</a></td><td>${methodBadge(method)} <code>${path}</code></td></tr>\n`,
 )}</tbody>
 </table>
 `,

@@ -1,5 +1,5 @@
 import { type ApiDocument, byTag, type Operation } from './document.ts'
-import { html, Html } from './html.ts'
+import { described, html, Html } from './html.ts'
 
 /** A document with the address of its overview, relative to `/api/docs/`. */
 export interface Part {
@@ -77,7 +77,7 @@ ${groups}</details>
 }
 
 const menuItem = ({ id, method, summary }: Operation, up: string, isCurrent: boolean): Html =>
-  html`<li><a href="${up}${id}"${isCurrent ? CURRENT : null}>${methodBadge(method)} ${shortened(summary)}</a></li>\n`
+  html`<li><a href="${up}${id}"${isCurrent ? CURRENT : null}>${methodBadge(method)} ${described(shortened(summary))}</a></li>\n`
 
 export const methodBadge = (method: string): Html =>
   html`<span class="${method === 'DELETE' ? 'method delete' : 'method'}">${method}</span>`

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { helpAt } from '../navigation.ts'
 import { route } from '../router.ts'
 import { words } from '../words/words.ts'
@@ -79,8 +79,14 @@ export function Tabs({
   readonly tabs: readonly { readonly text: ComponentChildren; readonly href: string }[]
   readonly current: string
 }) {
+  const nav = useRef<HTMLElement>(null)
+  // On a phone the tabs may be wider than the page.
+  useEffect(() => {
+    const [shown, chosen] = [nav.current, nav.current?.querySelector<HTMLElement>('[aria-current]')]
+    if (shown && chosen) shown.scrollLeft = chosen.offsetLeft + chosen.offsetWidth - shown.clientWidth
+  }, [current])
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={nav}>
       {tabs.map(({ text, href }) => (
         <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
           {text}

@@ -1,3 +1,4 @@
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { shownTheme } from '../theme.ts'
 import { Bones } from './notice.tsx'
@@ -25,6 +26,8 @@ interface PlotProps {
 const DAY_SECONDS = 86_400
 /** Between two times of the axis, where each value is that of a day: there is nothing to see at noon. */
 const DAYS = [1, 2, 7, 14, 28].map((days) => days * DAY_SECONDS)
+/** Shown before and after a value that is the only one. */
+const AROUND_SECONDS = 300
 const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3], [3, 3], [10, 4]]
 
 /** Lines over time. The library is loaded when the first plot is shown; a table of the same values stands behind it. */
@@ -34,12 +37,17 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
   const data = [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
   const latest = useRef(data)
   latest.current = data
+  const pointed = useSignal<number | null>(null)
   const isOfDays = (times[1] ?? 0) - (times[0] ?? 0) >= DAY_SECONDS
   useEffect(() => {
     let isGone = false
     void loadPlots().then((Plots) => {
       if (!isGone && root.current)
-        plot.current = new Plots(optionsOf(root.current, lines, format, isOfDays), latest.current, root.current)
+        plot.current = new Plots(
+          optionsOf(root.current, { lines, format, isOfDays, pointed }),
+          latest.current,
+          root.current,
+        )
     })
     const fit = new ResizeObserver(() => {
       if (root.current && plot.current) plot.current.setSize(sizeOf(root.current))
@@ -55,16 +63,37 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
   useEffect(() => plot.current?.setData(latest.current), [data])
   return (
     <>
-      <div class="plot-canvas" ref={root} role="img" aria-label={sentence} />
+      <div class="plot-box">
+        <div class="plot-canvas" ref={root} role="img" aria-label={sentence} />
+        <Pointed pointed={pointed} times={times} lines={lines} format={format} isOfDays={isOfDays} />
+      </div>
       <details class="as-table">
         <summary>{words.parts.asTable}</summary>
-        <ValuesTable times={times} lines={lines} format={format} />
+        <ValuesTable times={times} lines={lines} format={format} isOfDays={isOfDays} />
       </details>
     </>
   )
 }
 
-function ValuesTable({ times, lines, format }: Omit<PlotProps, 'sentence'>) {
+type Shown = Omit<PlotProps, 'sentence'> & { readonly isOfDays: boolean }
+
+/** The values at the pointer. The table has them for others. */
+function Pointed({ pointed, times, lines, format, isOfDays }: Shown & { readonly pointed: Signal<number | null> }) {
+  const at = pointed.value
+  const time = at === null ? undefined : times[at]
+  if (at === null || time === undefined) return null
+  const values = lines.map(({ label, values }) => `${label}: ${textOf(values[at], format)}`)
+  return (
+    <p class="plot-pointed" aria-hidden="true">
+      <b>{wholeTimeOf(time, isOfDays)}</b> {values.join(' · ')}
+    </p>
+  )
+}
+
+const textOf = (value: number | null | undefined, format: PlotProps['format']): string =>
+  typeof value === 'number' ? format(value) : '–'
+
+function ValuesTable({ times, lines, format, isOfDays }: Shown) {
   if (times.length === 0) return <Bones rows={1} />
   return (
     <div class="table">
@@ -82,10 +111,10 @@ function ValuesTable({ times, lines, format }: Omit<PlotProps, 'sentence'>) {
         <tbody>
           {times.map((time, row) => (
             <tr key={time}>
-              <td>{new Date(time * 1000).toLocaleString(words.locale)}</td>
+              <td>{wholeTimeOf(time, isOfDays)}</td>
               {lines.map(({ label, values }) => (
                 <td key={label} class="n">
-                  {typeof values[row] === 'number' ? format(values[row]) : ''}
+                  {textOf(values[row], format)}
                 </td>
               ))}
             </tr>
@@ -98,6 +127,12 @@ function ValuesTable({ times, lines, format }: Omit<PlotProps, 'sentence'>) {
 
 const clock = new Intl.DateTimeFormat(words.locale, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
+
+const wholeDay = new Intl.DateTimeFormat(words.locale, { weekday: 'short', day: 'numeric', month: 'short' })
+const wholeTime = new Intl.DateTimeFormat(words.locale, { dateStyle: 'medium', timeStyle: 'short' })
+
+const wholeTimeOf = (seconds: number, isOfDays: boolean): string =>
+  (isOfDays ? wholeDay : wholeTime).format(new Date(seconds * 1000))
 
 /** Times of the axis: the clock, and at midnight the day. */
 const timeOf = (seconds: number): string => {
@@ -121,9 +156,7 @@ const alone: uPlot.Series.Points.Filter = ({ data }, line) => {
 
 function optionsOf(
   root: HTMLElement,
-  lines: readonly Line[],
-  format: (value: number) => string,
-  isOfDays: boolean,
+  { lines, format, isOfDays, pointed }: Omit<Shown, 'times'> & { readonly pointed: Signal<number | null> },
 ): uPlot.Options {
   const style = getComputedStyle(root)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
@@ -136,9 +169,17 @@ function optionsOf(
     ...sizeOf(root),
     legend: { show: false },
     cursor: { y: false },
-    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    hooks: { setCursor: [({ cursor }) => (pointed.value = cursor.idx ?? null)] },
+    scales: {
+      // Around a single value uPlot would show years.
+      x: {
+        range: ({ data: [at] }, min, max) =>
+          at.length === 1 ? [min - AROUND_SECONDS, min + AROUND_SECONDS] : [min, max],
+      },
+      y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+    },
     axes: [
-      { ...axis, ...(isOfDays && { incrs: DAYS }), values: (_, splits) => splits.map(timeOf) },
+      { ...axis, size: 28, ...(isOfDays && { incrs: DAYS }), values: (_, splits) => splits.map(timeOf) },
       { ...axis, size: 72, values: (_, splits) => splits.map((value) => format(value)) },
     ],
     series: [

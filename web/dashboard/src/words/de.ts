@@ -45,7 +45,7 @@ export const de: Sentences = {
 
   // Parts that every page uses
   parts: {
-    optional: 'freiwillig',
+    optional: 'optional',
     remove: (what) => `${what} entfernen`,
     copy: 'Kopieren',
     copied: 'Kopiert',
@@ -239,8 +239,8 @@ export const de: Sentences = {
     bandwidth: 'Bandbreite',
     out: 'hinaus',
     into: (rate) => `${rate} herein`,
-    outLine: 'Hinaus zu Zuschauern',
-    inLine: 'Herein von Sendern',
+    outLine: 'An Zuschauer',
+    inLine: 'Von Sendern',
     watchedBy: 'Angesehen über',
     whep: 'WHEP, unter einer Sekunde',
     hls: 'HLS',
@@ -633,7 +633,7 @@ export const de: Sentences = {
     tooLoud: 'Das Audio ist zu laut.',
     quality: 'Qualität',
     qualityIs: (resolution, frames, codec, megabits) =>
-      `Qualität: ${resolution}, ${frames} Bilder/s, ${codec}, ${megabits} Mbit/s`,
+      `Qualität: ${resolution}, ${frames} Bilder/s, ${codec}, ${megabits.replace('.', ',')} Mbit/s`,
     resolution: 'Auflösung',
     frames: 'Bilder/s',
     codec: 'Codec',
@@ -784,7 +784,7 @@ export const de: Sentences = {
     choice: {
       search: 'Token suchen',
       none: 'Token auswählen',
-      usable: (all) => (all === 1 ? '1 Token ist jetzt nutzbar.' : `${all} Token sind jetzt nutzbar.`),
+      usable: (all) => (all === 1 ? '1 Token ist jetzt nutzbar.' : `${all} Tokens sind jetzt nutzbar.`),
       newest: (shown, all) => `Die neuesten ${shown} von ${all}, die jetzt nutzbar sind.`,
       found: (all) => (all === 1 ? '1 Token passt.' : `${all} Token passen.`),
       foundMany: (shown, all) => `Die neuesten ${shown} von ${all}, die passen.`,
@@ -1539,18 +1539,21 @@ export const de: Sentences = {
   // Analytics
   analytics: {
     title: 'Statistik',
-    sub: 'Das Publikum in Ihren Tagen, und Bytes von Medien in Tagen nach UTC, die einer Sendung nach etwa einer Minute folgen.',
+    sub: (zone) =>
+      `Wer zugesehen hat, wie gut es lief, und die Bytes der Medien, die nach etwa einer Minute folgen. Tage sind die von ${zone}.`,
+    ofAllStreams: 'Bytes sind die aller Streams und Zuschauer: die Filter oben gelten für das Publikum.',
+    daysOfUtc: 'Tage sind hier die von UTC, weil der Zeitraum länger als 31 Tage ist.',
     span: 'Zeitraum',
     spans: { today: 'Heute', week: '7 Tage', month: '28 Tage', own: 'Von bis' },
     from: 'Von',
     to: 'Bis',
     none: 'Kein Verkehr in dieser Zeit',
     noneText: 'Das Zählen beginnt mit der ersten Sendung.',
-    out: 'Hinaus zu Zuschauern',
-    in: 'Herein von Sendern',
+    out: 'An Zuschauer',
+    in: 'Von Sendern',
     byHour: 'Verkehr nach Stunde',
     byDay: 'Verkehr nach Tag',
-    byCountry: 'Hinaus zu Zuschauern, nach Land',
+    byCountry: 'An Zuschauer, nach Land',
     byProtocol: 'Nach Protokoll',
     protocolWay: {
       out: (protocol) => `${protocol}, gesendet`,
@@ -1561,7 +1564,7 @@ export const de: Sentences = {
     noToken: 'Ohne Token',
     byTrackingId: 'Nach Tracking-Id',
     trackingId: 'Tracking-Id',
-    searchTracking: 'Anfang einer Id, dann Eingabetaste',
+    searchTracking: 'Anfang einer Id',
     noTrackingId: 'Keine Tracking-Id hatte in dieser Zeit Verkehr. Tokens und signierte Tokens tragen sie.',
     unknown: 'Nicht bekannt',
     csv: 'CSV',
@@ -1589,8 +1592,7 @@ export const de: Sentences = {
       otherSites: 'Andere Websites',
       only: (by, value) => `${by}: ${value}`,
       none: 'In dieser Zeit gab es keinen Aufruf.',
-      note: (zone) =>
-        `Ein Aufruf ist eine Sitzung mit Medien für 5 Sekunden. Zuschauer sind auf 2 Prozent genau geschätzt. Tage von ${zone}.`,
+      note: 'Ein Aufruf ist eine Sitzung mit Medien für 5 Sekunden. Zuschauer sind auf 2 Prozent genau geschätzt.',
     },
     quality: {
       title: 'Wie gut es lief',
@@ -1616,9 +1618,9 @@ export const de: Sentences = {
       stallsTitle: 'Stockungen',
       stallsFor: (stalls, length) => `${stalls}, ${length}`,
       stalls: (stalls, perHour) => `${stalls} Stockungen, ${perHour} je Stunde`,
-      behind: 'Hinter dem Live-Rand',
+      behind: 'Rückstand zum Live-Bild',
       overTime: { Hour: 'Nicht begonnen und Stockungen nach Stunden', Day: 'Nicht begonnen und Stockungen nach Tagen' },
-      behindOverTime: { Hour: 'Hinter dem Live-Rand nach Stunden', Day: 'Hinter dem Live-Rand nach Tagen' },
+      behindOverTime: { Hour: 'Rückstand zum Live-Bild nach Stunden', Day: 'Rückstand zum Live-Bild nach Tagen' },
       dropped: 'Ausgelassene Bilder',
       cmcd: 'Player, die mit CMCD berichten',
       starved: 'Puffer lief leer',
@@ -1652,7 +1654,7 @@ export const de: Sentences = {
     deleteTitle: (host) => `Den Webhook an ${host} löschen?`,
     deleteText: 'Seine Zustellungen werden mit ihm gelöscht. Das lässt sich nicht rückgängig machen.',
     deleted: (host) => `Webhook an ${host} gelöscht`,
-    filter: 'Nur Streams, auf die passt',
+    filter: 'Nur Streams, deren Name passt',
     filterHint: 'Ein Muster für den ganzen Namen, zum Beispiel studio-[0-9]+',
     receives: 'Bekommt',
     kinds: {

@@ -1515,7 +1515,10 @@ export const en = {
   // Analytics
   analytics: {
     title: 'Analytics',
-    sub: 'The audience in your days, and bytes of media in UTC days, which follow a broadcast within a minute.',
+    sub: (zone: string) =>
+      `Who watched, how well it played, and the bytes of media, which follow within a minute. Days are those of ${zone}.`,
+    ofAllStreams: 'Bytes are those of all streams and viewers: the filters above are for the audience.',
+    daysOfUtc: 'Days here are those of UTC, because the time is longer than 31 days.',
     span: 'Time shown',
     spans: { today: 'Today', week: '7 days', month: '28 days', own: 'Dates' },
     from: 'From',
@@ -1537,7 +1540,7 @@ export const en = {
     noToken: 'Without a token',
     byTrackingId: 'By tracking id',
     trackingId: 'Tracking id',
-    searchTracking: 'Beginning of an id, then Enter',
+    searchTracking: 'Beginning of an id',
     noTrackingId: 'No tracking id had traffic in this time. Tokens and signed tokens carry them.',
     unknown: 'Not known',
     csv: 'CSV',
@@ -1562,8 +1565,7 @@ export const en = {
       otherSites: 'Other sites',
       only: (by: string, value: string) => `${by}: ${value}`,
       none: 'There was no view in this time.',
-      note: (zone: string) =>
-        `A view is a session with media for 5 seconds. Viewers are estimated within 2 percent. Days of ${zone}.`,
+      note: 'A view is a session with media for 5 seconds. Viewers are estimated within 2 percent.',
     },
     quality: {
       title: 'How well it played',

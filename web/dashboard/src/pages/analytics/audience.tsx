@@ -12,14 +12,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { count, duration } from '../../parts/values.tsx'
 import { linkTo, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
-import {
-  type AudienceQuery,
-  audienceQueryOf,
-  changeOf,
-  type Division,
-  divisionsBeside,
-  filtersOf,
-} from './audienceQuery.ts'
+import { audienceQueryOf, changeOf, type Division, divisionsBeside, filtersOf } from './audienceQuery.ts'
 import { CsvButton } from './csvButton.tsx'
 import { Quality } from './quality.tsx'
 import type { Span } from './range.ts'
@@ -32,32 +25,43 @@ type Figures = Omit<Report['before'], 'from' | 'until' | 'quality'>
 type Row = NonNullable<Report['by']['country']>[number]
 
 /** Who watched, how long, and how many at once, in the reader's days. */
-export function Audience({ span, query }: { readonly span: Span; readonly query: URLSearchParams }) {
-  const asked = audienceQueryOf(span, query, new Date(), Intl.DateTimeFormat().resolvedOptions().timeZone)
+export function Audience({
+  span,
+  query,
+  zone,
+}: {
+  readonly span: Span
+  readonly query: URLSearchParams
+  readonly zone: string
+}) {
+  const asked = audienceQueryOf(span, query, new Date(), zone)
   const load = useLoad((signal) => call(readAudience, { query: asked }, { signal }), [JSON.stringify(asked)])
   const { data, reload } = load
   useEffect(() => {
     const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
     return () => clearInterval(timer)
   }, [reload])
-  const rows = data?.by[asked.by] ?? []
+  const { by } = asked
+  const rows = (by && data?.by[by]) ?? []
+  const series = (data?.series ?? []).filter(({ time }) => Date.parse(time) <= Date.now())
   return (
     <>
       <Card title={text.title} aside={<Filters query={query} />}>
         {load.error && <LoadError error={load.error} onRetry={reload} />}
         {!data && !load.error && <Bones rows={4} />}
         {data && <Four total={data.total} before={data.before} />}
-        {data && <OverTime series={data.series ?? []} resolution={asked.resolution} />}
-        {data && <Divided rows={rows.filter(({ watchSeconds }) => watchSeconds > 0)} asked={asked} query={query} />}
-        <p class="note">{text.note(asked.timeZone)}</p>
+        {data && <OverTime series={series} resolution={asked.resolution} />}
+        {data && by && <Divided rows={rows.filter(({ watchSeconds }) => watchSeconds > 0)} by={by} query={query} />}
+        <p class="note">{text.note}</p>
       </Card>
       {data && (
         <Quality
           total={data.total.quality}
-          series={data.series ?? []}
+          series={series}
           rows={rows}
-          asked={asked}
-          shown={(value) => shownValue(asked.by, value)}
+          by={by}
+          resolution={asked.resolution}
+          shown={shownValue}
         />
       )}
     </>
@@ -128,11 +132,11 @@ function OverTime({
 
 interface DividedProps {
   readonly rows: readonly Row[]
-  readonly asked: AudienceQuery
+  readonly by: Division
   readonly query: URLSearchParams
 }
 
-function Divided({ rows, asked: { by }, query }: DividedProps) {
+function Divided({ rows, by, query }: DividedProps) {
   const choices = divisionsBeside(filtersOf(query)).map((one) => [one, text.by[one]] as const)
   const csv = rows.map(({ value, views, viewers, watchSeconds, mostAtOnce }) => [
     value,
@@ -147,7 +151,12 @@ function Divided({ rows, asked: { by }, query }: DividedProps) {
         {choices.length > 1 && (
           <Segment label={text.divide} choices={choices} value={by} onChange={(chosen) => setQuery({ by: chosen })} />
         )}
-        <CsvButton name="sluice-audience.csv" rows={[[by, 'views', 'viewers', 'watchSeconds', 'mostAtOnce'], ...csv]} />
+        <span class="end">
+          <CsvButton
+            name="sluice-audience.csv"
+            rows={[[by, 'views', 'viewers', 'watchSeconds', 'mostAtOnce'], ...csv]}
+          />
+        </span>
       </div>
       {rows.length === 0 ? (
         <p class="note">{text.none}</p>

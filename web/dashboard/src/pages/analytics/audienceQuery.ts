@@ -1,4 +1,4 @@
-import type { Span } from './range.ts'
+import { daysOf, plus, type Span } from './range.ts'
 
 /** What the figures can be divided and filtered by, in the order of the choices. */
 const DIVISIONS = ['streamName', 'country', 'site', 'protocol', 'device', 'browser'] as const
@@ -12,11 +12,13 @@ export interface AudienceQuery extends Partial<Record<Exclude<Division, 'protoco
   readonly stopDate: string
   readonly timeZone: string
   readonly resolution: 'Hour' | 'Day'
-  readonly by: Division
+  /** Absent: the report has no division beside these filters, or not for so many days. */
+  readonly by?: Division
 }
 
-const DAYS: Readonly<Record<Exclude<Span, 'own'>, number>> = { today: 1, week: 7, month: 28 }
-const DATE = /^\d{4}-\d{2}-\d{2}$/
+/** As the report has it: what is divided beside a filter is read by the hour. */
+const FILTERED_DAYS_MAX = 31
+const DAY_MS = 86_400_000
 
 /** The filters that an address names: a stream, and one of the others. */
 export function filtersOf(query: URLSearchParams): readonly (readonly [Division, string])[] {
@@ -29,32 +31,27 @@ export function filtersOf(query: URLSearchParams): readonly (readonly [Division,
   return given.filter((filter) => filter[0] === 'streamName' || filter === other)
 }
 
+type Filters = ReturnType<typeof filtersOf>
+
+const isOfStream = (filters: Filters): boolean => filters.some(([one]) => one === 'streamName')
+const isOther = (filters: Filters): boolean => filters.some(([one]) => one !== 'streamName')
+
 /** The divisions that the report has beside these filters. */
-export function divisionsBeside(filters: readonly (readonly [Division, string])[]): readonly Division[] {
-  const isOfStream = filters.some(([one]) => one === 'streamName')
-  const isOther = filters.some(([one]) => one !== 'streamName')
-  return DIVISIONS.filter((one) => (one === 'streamName' ? !isOfStream : !isOther))
-}
+export const divisionsBeside = (filters: Filters): readonly Division[] =>
+  DIVISIONS.filter((one) => (one === 'streamName' ? !isOfStream(filters) : !isOther(filters)))
 
 /** The question that an address means on a day of the reader's calendar. */
 export function audienceQueryOf(span: Span, query: URLSearchParams, now: Date, timeZone: string): AudienceQuery {
-  const today = dayOf(now, timeZone)
-  const own = (name: string): string => (DATE.test(query.get(name) ?? '') ? (query.get(name) ?? today) : today)
-  const last = span === 'own' ? own('to') : today
-  const first = span === 'own' ? own('from') : plus(today, 1 - DAYS[span])
-  const startDate = first < last ? first : last
+  const { first, last } = daysOf(span, query, now, timeZone)
+  const stopDate = plus(last, 1)
   const filters = filtersOf(query)
-  const divisions = divisionsBeside(filters)
-  const by = divisions.find((one) => one === query.get('by')) ?? divisions[0] ?? 'country'
-  const resolution = startDate === last ? 'Hour' : 'Day'
-  return { startDate, stopDate: plus(last, 1), timeZone, resolution, by, ...Object.fromEntries(filters) }
+  const days = (Date.parse(stopDate) - Date.parse(first)) / DAY_MS
+  const divisions = isOther(filters) && days > FILTERED_DAYS_MAX ? [] : divisionsBeside(filters)
+  const by = divisions.find((one) => one === query.get('by')) ?? divisions[0]
+  const resolution = first === last ? 'Hour' : 'Day'
+  const asked = { startDate: first, stopDate, timeZone, resolution, ...Object.fromEntries(filters) } as const
+  return by === undefined ? asked : { ...asked, by }
 }
-
-/** As `2026-01-31`, which is how Sweden writes a day. */
-const dayOf = (now: Date, timeZone: string): string => new Intl.DateTimeFormat('sv-SE', { timeZone }).format(now)
-
-const plus = (day: string, days: number): string =>
-  new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** How much a figure has changed, such as `+12 %`; empty without a figure before. */
 export function changeOf(now: number, before: number, locale: string): string {

@@ -1,7 +1,9 @@
+import type { ComponentChildren } from 'preact'
 import { readAccountUsage, readAccountUsageByCountry, readAccountUsageSeries } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Segment, TextField } from '../../parts/form.tsx'
+import { Legends } from '../../parts/legend.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { Plot } from '../../parts/plot.tsx'
@@ -9,16 +11,16 @@ import { bytes } from '../../parts/values.tsx'
 import { type PageArgs, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { Audience } from './audience.tsx'
+import { filtersOf } from './audienceQuery.ts'
 import { BytesBars } from './bytesBars.tsx'
 import { CsvButton } from './csvButton.tsx'
 import { Protocols } from './protocols.tsx'
-import { type Range, rangeOf, type Span, stepsOf } from './range.ts'
+import { byStep, daysOf, type Range, rangeOf, type Span, type Traffic } from './range.ts'
 import { Tokens } from './tokens.tsx'
 import { TrackingIds } from './trackingIds.tsx'
 import '../../parts/figures.css'
 
 const text = words.analytics
-const MINUTE_MS = 60_000
 
 const spanOf = (query: URLSearchParams): Span => {
   const asked = query.get('span')
@@ -29,8 +31,8 @@ const spanOf = (query: URLSearchParams): Span => {
 export function AnalyticsPage({ query }: PageArgs) {
   const span = spanOf(query)
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
-  // To the minute, so that drawing the page again asks for nothing new.
-  const range = rangeOf(span, from, to, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS)
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const range = rangeOf(daysOf(span, query, new Date(), zone), Date.now())
   const { startDate, stopDate, resolution } = range
   const load = useLoad(
     async (signal) => {
@@ -42,18 +44,19 @@ export function AnalyticsPage({ query }: PageArgs) {
       ])
       return { total, series: series.bandwidth, geo: geo.geo, range }
     },
-    [startDate, stopDate, resolution],
+    [startDate, stopDate, resolution, range.steps.length],
   )
   const { data } = load
   const isQuiet = data !== undefined && data.total.bytesIn + data.total.bytesOut === 0
   return (
-    <Page title={text.title} sub={text.sub} actions={<Ranges span={span} from={from} to={to} />}>
+    <Page title={text.title} sub={text.sub(zone)} actions={<Ranges span={span} from={from} to={to} />}>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       {!data && !load.error && <Bones rows={5} />}
-      {data && <Figures bytesOut={data.total.bytesOut} bytesIn={data.total.bytesIn} />}
-      {data && !isQuiet && <Audience span={span} query={query} />}
+      {data && !isQuiet && <Audience span={span} query={query} zone={zone} />}
       {isQuiet && <Empty title={text.none}>{text.noneText}</Empty>}
-      {data && !isQuiet && <Traffic series={data.series} range={data.range} />}
+      {data && !isQuiet && (
+        <TrafficCard {...data}>{filtersOf(query).length > 0 && <p class="note">{text.ofAllStreams}</p>}</TrafficCard>
+      )}
       {data && !isQuiet && (
         <div class="cols half">
           <Protocols range={data.range} />
@@ -87,7 +90,7 @@ function Ranges({ span, from, to }: { readonly span: Span; readonly from: string
   )
 }
 
-function Figures({ bytesOut, bytesIn }: { readonly bytesOut: number; readonly bytesIn: number }) {
+function Figures({ bytesOut, bytesIn }: Traffic) {
   return (
     <dl class="figs">
       <div>
@@ -102,29 +105,34 @@ function Figures({ bytesOut, bytesIn }: { readonly bytesOut: number; readonly by
   )
 }
 
-type Traffic = Record<string, { readonly bytesOut: number; readonly bytesIn: number }>
+interface TrafficProps {
+  readonly total: Traffic
+  readonly series: Readonly<Record<string, Traffic>>
+  readonly range: Range
+  /** A note. */
+  readonly children: ComponentChildren
+}
 
-function Traffic({ series, range }: { readonly series: Traffic; readonly range: Range }) {
-  const byTime = new Map(Object.entries(series).map(([at, traffic]) => [Date.parse(at) / 1000, traffic]))
-  const times = stepsOf(range)
-  const out = times.map((time) => byTime.get(time)?.bytesOut ?? 0)
-  const into = times.map((time) => byTime.get(time)?.bytesIn ?? 0)
+function TrafficCard({ total, series, range, children }: TrafficProps) {
+  const sums = byStep(series, range)
+  const [out, into] = [sums.map(({ bytesOut }) => bytesOut), sums.map(({ bytesIn }) => bytesIn)]
+  const times = range.steps
   const rows = times.map((time, row) => [new Date(time * 1000).toISOString(), out[row] ?? 0, into[row] ?? 0])
-  const title = range.resolution === 'Hour' ? text.byHour : text.byDay
+  const lines = [
+    { label: text.out, colour: 1, values: out },
+    { label: text.in, colour: 2, values: into },
+  ] as const
+  const title = range.shownBy === 'Hour' ? text.byHour : text.byDay
   return (
     <Card
       title={title}
       aside={<CsvButton name="sluice-traffic.csv" rows={[['time', 'bytesOut', 'bytesIn'], ...rows]} />}
     >
-      <Plot
-        sentence={title}
-        times={times}
-        format={bytes}
-        lines={[
-          { label: text.out, colour: 1, values: out },
-          { label: text.in, colour: 2, values: into },
-        ]}
-      />
+      {children}
+      <Figures {...total} />
+      <Legends lines={lines} />
+      <Plot sentence={title} times={times} format={bytes} lines={lines} />
+      {range.resolution === 'Day' && <p class="note">{text.daysOfUtc}</p>}
     </Card>
   )
 }
@@ -133,7 +141,7 @@ const regions = new Intl.DisplayNames([words.locale], { type: 'region' })
 /** The most countries that are shown. */
 const COUNTRIES = 12
 
-function Countries({ geo }: { readonly geo: Traffic }) {
+function Countries({ geo }: { readonly geo: Readonly<Record<string, Traffic>> }) {
   const rows = Object.entries(geo)
     .filter(([, { bytesOut }]) => bytesOut > 0)
     .toSorted(([, one], [, other]) => other.bytesOut - one.bytesOut)

@@ -5,7 +5,7 @@ import { type Line, Plot } from '../../parts/plot.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, seconds } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
-import type { AudienceQuery } from './audienceQuery.ts'
+import type { AudienceQuery, Division } from './audienceQuery.ts'
 import { CsvButton } from './csvButton.tsx'
 import { failuresOf, stalledShare, stallsOf, stallsPerHour } from './qualityFigures.ts'
 
@@ -27,16 +27,18 @@ interface Props {
   readonly total: Quality | undefined
   readonly series: Series
   readonly rows: readonly Row[]
-  readonly asked: AudienceQuery
-  /** How a value of the division is written. */
-  readonly shown: (value: string) => string
+  /** What the rows are divided by; absent: there are none. */
+  readonly by: Division | undefined
+  readonly resolution: AudienceQuery['resolution']
+  /** How a value of a division is written. */
+  readonly shown: (by: Division, value: string) => string
 }
 
 /** How well it played, as players report it. */
-export function Quality({ total, series, rows, asked: { by, resolution }, shown }: Props) {
+export function Quality({ total, series, rows, by, resolution, shown }: Props) {
   const reported = rows.flatMap(({ value, quality }) => (quality === undefined ? [] : [{ value, quality }]))
   return (
-    <Card title={text.title} aside={total && <CsvButton name="sluice-quality.csv" rows={csvOf(by, reported)} />}>
+    <Card title={text.title} aside={by && total && <CsvButton name="sluice-quality.csv" rows={csvOf(by, reported)} />}>
       {total === undefined ? (
         <p class="note">{text.none}</p>
       ) : (
@@ -44,7 +46,7 @@ export function Quality({ total, series, rows, asked: { by, resolution }, shown 
           {total.players > 0 && <Figures quality={total} />}
           {total.cmcd.players > 0 && <Cmcd cmcd={total.cmcd} />}
           <OverTime series={series} resolution={resolution} />
-          {reported.length > 0 && (
+          {by && reported.length > 0 && (
             <Table
               caption={text.by(words.analytics.audience.by[by])}
               rows={reported}
@@ -127,8 +129,8 @@ const reasonsOf = (failures: Quality['failures']): string =>
     .map(([reason, n]) => `${text.reasons[reason as keyof typeof text.reasons] ?? reason} ${count(n)}`)
     .join(' · ')
 
-const columnsOf = (by: AudienceQuery['by'], shown: Props['shown']): readonly Column<Reported>[] => [
-  { id: 'value', title: words.analytics.audience.by[by], cell: ({ value }) => shown(value) },
+const columnsOf = (by: Division, shown: Props['shown']): readonly Column<Reported>[] => [
+  { id: 'value', title: words.analytics.audience.by[by], cell: ({ value }) => shown(by, value) },
   {
     id: 'players',
     title: text.players,
@@ -163,7 +165,7 @@ const CSV_COLUMNS = [
   'stalledSeconds',
 ] as const
 
-const csvOf = (by: AudienceQuery['by'], rows: readonly Reported[]) => [
+const csvOf = (by: Division, rows: readonly Reported[]) => [
   [by, ...CSV_COLUMNS, 'startFailures'],
   ...rows.map(({ value, quality }) => [
     value,

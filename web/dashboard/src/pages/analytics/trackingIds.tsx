@@ -4,7 +4,7 @@ import { callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
-import { SearchForm } from '../../parts/search.tsx'
+import { SearchField } from '../../parts/search.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { bytes } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
@@ -32,7 +32,12 @@ export function TrackingIds({ range: { startDate, stopDate } }: { readonly range
       title={text.byTrackingId}
       isFlush
       aside={
-        <SearchForm label={text.searchTracking} placeholder={text.searchTracking} value={prefix} onSearch={setPrefix} />
+        <SearchField
+          label={text.searchTracking}
+          placeholder={text.searchTracking}
+          value={prefix}
+          onSearch={setPrefix}
+        />
       }
       foot={
         list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />

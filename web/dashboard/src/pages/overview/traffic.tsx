@@ -108,8 +108,9 @@ export function ViewersPlot({
   )
 }
 
-/** Bits a second of each slot. */
-const rates = (bytes: readonly number[] = [], slotSeconds = 60): number[] => bytes.map((one) => (one * 8) / slotSeconds)
+/** Bits a second of each slot but the last, which is in progress. */
+const rates = (bytes: readonly number[] = [], slotSeconds = 60): number[] =>
+  bytes.slice(0, -1).map((one) => (one * 8) / slotSeconds)
 
 /** Bandwidth over time. */
 export function BandwidthPlot({ series }: { readonly series: ReturnType<typeof useSeries> }) {

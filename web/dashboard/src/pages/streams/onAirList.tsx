@@ -117,7 +117,12 @@ const COLUMNS: readonly Column<StreamOnAir>[] = [
     cell: ({ viewers }) => count(viewers),
   },
   { id: 'protocol', title: text.columns.protocol, priority: 3, cell: ({ protocol }) => protocol.toUpperCase() },
-  { id: 'format', title: text.columns.format, priority: 3, cell: (stream) => formatOf(stream) },
+  {
+    id: 'format',
+    title: text.columns.format,
+    priority: 3,
+    cell: (stream) => <span class="nowrap">{formatOf(stream)}</span>,
+  },
   {
     id: 'bitrate',
     title: text.columns.bitrate,
