@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Dashboard, openDashboard } from './dashboard.ts'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -97,6 +97,9 @@ async function broken(page: Page, href: string): Promise<string[]> {
 /** Ids of decisions differ without end; one link of each form is enough. */
 const formOf = (href: string): string => href.replace(/(decision=)[\w-]+/, '$1ID')
 
+/** The pages that links led to, without what they show of them. */
+const pages = new Set<string>()
+
 test('every link of a page to another leads there, with the filter that it names', async () => {
   await fill()
   const page = await dashboard.open('/')
@@ -106,6 +109,7 @@ test('every link of a page to another leads there, with the filter that it names
   const seen = new Map([['#/', '']])
   const problems: string[] = []
   for (const [href, from] of seen) {
+    pages.add(href.split('?')[0] ?? '')
     problems.push(...(await broken(page, href)).map((problem) => `${href} of ${from}: ${problem}`))
     const known = new Set([...seen.keys()].map(formOf))
     for (const link of await page.evaluate<string[]>(LINKS)) {
@@ -126,5 +130,26 @@ test('every link of a page to another leads there, with the filter that it names
     'stream=talk',
   ])
     expect(visited).toContain(part)
+  await page.close()
+})
+
+test('no page has a finding of axe or scrolls sideways, on a phone or beside its navigation, in light or in dark', async () => {
+  expect(pages.size).toBeGreaterThan(20)
+  const page = await dashboard.open('/')
+  await page.addInitScript(WATCH_CALLS)
+  await page.reload()
+  const problems: string[] = []
+  for (const href of pages) {
+    await page.goto(`${dashboard.home}${href}`)
+    await page.locator('main :is(h1, h2)').first().waitFor()
+    await expect.poll(() => page.evaluate(IS_SETTLED), SOON).toBe(true)
+    for (const width of [390, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      problems.push(...(await axe(page)).map((finding) => `${href}, ${width} wide: ${finding}`))
+      const shown = await page.evaluate('document.documentElement.scrollWidth')
+      if (shown !== width) problems.push(`${href}, ${width} wide: has ${String(shown)} pixels`)
+    }
+  }
+  expect(problems).toEqual([])
   await page.close()
 })

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { needsSignIn } from './api/expiry.ts'
 import { isPaletteOpen, Palette } from './palette.tsx'
 import { loadAddresses } from './addresses.ts'
@@ -68,10 +68,25 @@ function Current({ path, query }: Route) {
       isGone = true
     }
   }, [entry])
+  useFocus(path, entry === undefined || shown?.path === entry.path)
   if (!entry) return <NotFound />
   if (failed === entry.path) return <NotLoaded />
   if (shown?.path !== entry.path) return <Bones />
   return <shown.component key={path} values={match(entry.path, path) ?? {}} query={query} />
+}
+
+/**
+ * Begins at the top of another page, as a browser does, for those who use the keyboard or listen: else the focus would be where a
+ * link was. A page may have put it into a field.
+ */
+function useFocus(path: string, isShown: boolean): void {
+  const before = useRef(path)
+  useEffect(() => {
+    if (!isShown || before.current === path) return
+    before.current = path
+    const main = document.getElementById('main')
+    if (main && !main.contains(document.activeElement)) main.focus({ preventScroll: true })
+  }, [path, isShown])
 }
 
 /** The names of scripts change with each version, so an open page may ask for one that is gone. */

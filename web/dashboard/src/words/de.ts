@@ -235,7 +235,8 @@ export const de: Sentences = {
     now: 'jetzt',
     range: 'Zeitraum',
     ranges: { hour: 'Stunde', day: 'Tag' },
-    most: (count, range) => `Höchstens ${count} in: ${range}`,
+    most: (count, range) =>
+      `Höchstens ${count} in ${range === 'hour' ? 'der letzten Stunde' : 'den letzten 24 Stunden'}`,
     bandwidth: 'Bandbreite',
     out: 'hinaus',
     into: (rate) => `${rate} herein`,

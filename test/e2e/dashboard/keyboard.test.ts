@@ -1,0 +1,100 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN, type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+const SOON = { timeout: 60_000, interval: 100 }
+
+/** As a screen reader says it, without what is only shown. */
+const FOCUSED = `(() => {
+  const { activeElement: one } = document
+  const label = one.closest('label') ?? one.labels?.[0]
+  return (one.getAttribute('aria-label') ?? label?.textContent ?? one.textContent ?? '').trim()
+})()`
+
+/** More than any page has in a row. */
+const STEPS_MAX = 80
+
+/** Presses Tab until the focus is on what has this name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = []
+  for (let step = 0; step < STEPS_MAX; step++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate<string>(FOCUSED)
+    if (focused === name) return
+    passed.push(focused)
+  }
+  throw new Error(`${name} is not reached; passed: ${passed.join(', ')}`)
+}
+
+async function press(page: Page, name: string, key = 'Enter'): Promise<void> {
+  await tabTo(page, name)
+  await page.keyboard.press(key)
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+const tokens = async () => (await dashboard.api('GET', '/api/publish_token/list')).data as { isActive: boolean }[]
+const onTheAir = async () => ((await dashboard.api('GET', '/api/streams/live')).data as unknown[]).length
+
+test('with the keyboard alone one signs in, makes a token, goes live with it and takes it away', async () => {
+  const context = await dashboard.newContext()
+  const page = await context.newPage()
+  await page.goto(dashboard.home)
+  await heading(page, 'Sign in')
+  await tabTo(page, 'E-mail')
+  await page.keyboard.type(ADMIN.email)
+  await tabTo(page, 'Password')
+  await page.keyboard.type(ADMIN.password)
+  await page.keyboard.press('Enter')
+  await heading(page, 'Overview')
+
+  await press(page, 'Tokens')
+  await heading(page, 'Tokens')
+  // Another page begins at its top, not where the link was.
+  await expect.poll(() => page.evaluate('document.activeElement.id'), SOON).toBe('main')
+  await press(page, 'New publish token')
+  await heading(page, 'New publish token')
+  await tabTo(page, 'Label')
+  await page.keyboard.type('By keyboard')
+  await tabTo(page, 'Streams')
+  await page.keyboard.type('typed')
+  await page.keyboard.press('Enter')
+  await press(page, 'Create token')
+  await expect.poll(async () => (await tokens()).length, SOON).toBe(1)
+  await heading(page, 'By keyboard')
+
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('Go live')
+  await page.keyboard.press('Enter')
+  await heading(page, 'Go live')
+  await page.getByRole('button', { name: 'Go live as typed' }).waitFor()
+  await tabTo(page, 'Test')
+  await page.keyboard.press('Space')
+  await expect.poll(() => page.getByRole('button', { name: 'Go live as typed' }).isEnabled(), SOON).toBe(true)
+  await page.keyboard.press('Shift+Tab')
+  await page.keyboard.press('Shift+Tab')
+  await press(page, 'Go live as typed')
+  await expect.poll(onTheAir, SOON).toBe(1)
+
+  await page.goto(`${dashboard.home}#/tokens/publish`)
+  await heading(page, 'Tokens')
+  await press(page, 'By keyboard')
+  await heading(page, 'By keyboard')
+  await press(page, 'Switch off')
+  await expect.poll(async () => (await tokens())[0]?.isActive, SOON).toBe(false)
+  await press(page, 'More for By keyboard')
+  await page.getByRole('menuitem', { name: 'Delete' }).waitFor()
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await press(page, 'Delete')
+  await expect.poll(tokens, SOON).toEqual([])
+  await expect.poll(onTheAir, SOON).toBe(0)
+  await heading(page, 'Tokens')
+  await context.close()
+})
