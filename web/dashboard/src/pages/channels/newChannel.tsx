@@ -148,7 +148,7 @@ function Ladder({ draft, change }: PartProps) {
       {(attributes) => (
         <select
           {...attributes}
-          class="input"
+          class="select"
           value={draft.ladderId}
           onChange={(event) => change({ ladderId: event.currentTarget.value })}
         >

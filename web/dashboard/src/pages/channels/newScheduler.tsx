@@ -72,7 +72,7 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
           {(attributes) => (
             <select
               {...attributes}
-              class="input"
+              class="select"
               value={repeats}
               onChange={(event) => setRepeats(event.currentTarget.value as Repeats)}
             >

@@ -8,7 +8,7 @@ import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/values.tsx'
-import { type PageArgs, setQuery } from '../../router.ts'
+import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { saveFile } from '../analytics/csv.ts'
 import { SettingsFrame } from './tabs.tsx'
@@ -92,6 +92,19 @@ function Filter({ label, name, placeholder, value }: FilterProps) {
 const nameOf = ({ actor }: Entry): string =>
   actor.name ?? (actor.id === undefined ? actor.kind : `${actor.kind} ${actor.id}`)
 
+/** The page of what was changed, by the first part of the action; others have none. */
+const PAGE_OF: Readonly<Record<string, string>> = {
+  publish_token: '/tokens/publish',
+  subscribe_token: '/tokens/subscribe',
+  channel: '/channels',
+}
+
+function Subject({ action, subject }: Entry) {
+  const page = /\.deleted?$/.test(action) ? undefined : PAGE_OF[action.split('.')[0] ?? '']
+  const shown = <code>{subject}</code>
+  return page === undefined ? shown : <a href={linkTo(`${page}/${encodeURIComponent(subject)}`)}>{shown}</a>
+}
+
 const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
   { id: 'at', title: words.parts.time, cell: ({ at }) => <Time at={at} /> },
   {
@@ -103,7 +116,7 @@ const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
       </button>
     ),
   },
-  { id: 'subject', title: text.subject, priority: 2, cell: ({ subject }) => <code>{subject}</code> },
+  { id: 'subject', title: text.subject, priority: 2, cell: Subject },
   { id: 'actor', title: text.actor, cell: nameOf },
   { id: 'address', title: text.address, priority: 3, cell: ({ address }) => address ?? '' },
 ]

@@ -39,7 +39,7 @@ export function TestDialog({ webhook, onSent, onClose }: TestDialogProps) {
         {(attributes) => (
           <select
             {...attributes}
-            class="input"
+            class="select"
             value={type}
             onChange={({ currentTarget: { value } }) => setType(names.find((name) => name === value))}
           >
