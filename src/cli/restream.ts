@@ -57,7 +57,7 @@ const add = command({
   },
   examples: [
     'sluice restream add 7 rtmps://live.example.com/app < key.txt',
-    'sluice restream add 7 srt://studio.example.com:9000?latency=500 --label Studio < secrets.txt',
+    "sluice restream add 7 'srt://studio.example.com:9000?latency=500' --label Studio < secrets.txt",
   ],
   run: async (call) => {
     const input = await call.host.readStdin(RESTREAM_LIMITS.urlMax)
