@@ -28,6 +28,8 @@ const DAY_SECONDS = 86_400
 const DAYS = [1, 2, 7, 14, 28].map((days) => days * DAY_SECONDS)
 /** Shown before and after a value that is the only one. */
 const AROUND_SECONDS = 300
+/** Between two values of the axis, where all are whole numbers. */
+const WHOLE = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3], [3, 3], [10, 4]]
 
 /** Lines over time. The library is loaded when the first plot is shown; a table of the same values stands behind it. */
@@ -154,6 +156,8 @@ const alone: uPlot.Series.Points.Filter = ({ data }, line) => {
   return Array.from(values, (_, at) => at).filter((at) => !isMissing(at) && isMissing(at - 1) && isMissing(at + 1))
 }
 
+const isWhole = ({ values }: Line): boolean => values.every((value) => value === null || Number.isInteger(value))
+
 function optionsOf(
   root: HTMLElement,
   { lines, format, isOfDays, pointed }: Omit<Shown, 'times'> & { readonly pointed: Signal<number | null> },
@@ -180,7 +184,12 @@ function optionsOf(
     },
     axes: [
       { ...axis, size: 28, ...(isOfDays && { incrs: DAYS }), values: (_, splits) => splits.map(timeOf) },
-      { ...axis, size: 72, values: (_, splits) => splits.map((value) => format(value)) },
+      {
+        ...axis,
+        size: 72,
+        ...(lines.every(isWhole) && { incrs: WHOLE }),
+        values: (_, splits) => splits.map((value) => format(value)),
+      },
     ],
     series: [
       {},

@@ -1493,7 +1493,7 @@ export const de: Sentences = {
     showAll: 'Alle Entscheidungen zeigen',
     emptyTitle: 'Noch ist keine Entscheidung aufgezeichnet',
     emptyText:
-      'Hier sehen Sie jede Abweisung mit ihrem Grund. Bis dahin fragen Sie neben dieser Liste, ob ein Client zugelassen würde.',
+      'Hier sehen Sie jede Abweisung mit ihrem Grund. Bis dahin fragen Sie auf dieser Seite, ob ein Client zugelassen würde.',
     whyTitle: 'Warum',
     yes: 'Ja: zugelassen',
     no: (reason) => `Nein: ${reason}`,

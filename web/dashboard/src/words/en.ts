@@ -1468,7 +1468,7 @@ export const en = {
     showAll: 'Show all decisions',
     emptyTitle: 'No decision is on record yet',
     emptyText:
-      'Here you see each refusal with its reason. Until then, ask beside this list whether a client would be admitted.',
+      'Here you see each refusal with its reason. Until then, ask on this page whether a client would be admitted.',
     whyTitle: 'Why',
     yes: 'Yes: admitted',
     no: (reason: string) => `No: ${reason}`,

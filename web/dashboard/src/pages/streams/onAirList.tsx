@@ -5,6 +5,7 @@ import { SearchField } from '../../parts/search.tsx'
 import { type Column, Pager, Table } from '../../parts/table.tsx'
 import { bitrate, count, Time } from '../../parts/values.tsx'
 import { linkTo, setQuery } from '../../router.ts'
+import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { formatOf, HealthState } from '../stream/format.tsx'
 import { chosenOf, HEALTHS, orderOf, type Wanted, wantedOf } from './choose.ts'
@@ -32,7 +33,12 @@ export function OnAirList({ query }: { readonly query: URLSearchParams }) {
       {all === null ? (
         <Bones rows={6} />
       ) : all.length === 0 ? (
-        <Empty title={words.overview.empty}>{words.overview.emptyText}</Empty>
+        <Empty
+          title={words.overview.empty}
+          action={canChange() && <LinkButton href={linkTo('/live')}>{words.overview.goLive}</LinkButton>}
+        >
+          {words.overview.emptyText}
+        </Empty>
       ) : rows.length === 0 ? (
         <Empty title={text.noMatch} action={<LinkButton href={linkTo('/streams')}>{text.showAll}</LinkButton>}>
           {text.noMatchText}
