@@ -79,3 +79,6 @@ export const distributionAddress = ({ http }: Pick<ServerAddresses, 'http'>, id:
 /** A viewer's page. `token`: the subscribe token, for streams that need one. */
 export const watchAddress = ({ http }: ServerAddresses, accountId: string, streamName: string, token = ''): string =>
   `${http}/watch/${part(accountId)}/${part(streamName)}${token === '' ? '' : `?token=${part(token)}`}`
+
+/** What the page of the server says at another node, which has a sign-in of its own. @param url of the node */
+export const serverPageAt = (url: string): string => `${url.replace(/\/$/, '')}/dashboard/#/settings/server`

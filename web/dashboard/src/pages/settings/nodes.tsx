@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { type Answer, listNodes } from '#api/tokens.ts'
+import { serverPageAt } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
@@ -7,6 +8,7 @@ import { Card, Pairs } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { bitrate, count, Since, Time } from '../../parts/values.tsx'
+import { linkTo } from '../../router.ts'
 import { settingsWords } from '../../words/settingsWords.ts'
 import { SettingsFrame } from './tabs.tsx'
 
@@ -108,6 +110,13 @@ function OnlyNode({ node, database }: { readonly node: Node; readonly database: 
   )
 }
 
+/** Leads to the findings, the storage and the configuration of a node that can be reached. */
+function Name({ id, url, isThis, state }: Node) {
+  if (url === undefined) return <code>{id}</code>
+  if (isThis) return <a href={linkTo('/settings/server')}>{url}</a>
+  return state === 'silent' ? <>{url}</> : <a href={serverPageAt(url)}>{url}</a>
+}
+
 const Running = ({ node: { startedOn } }: { readonly node: Node }) => (
   <>
     <Time at={startedOn} isWhole /> · <Since since={startedOn} />
@@ -120,8 +129,10 @@ const COLUMNS: readonly Column<Node>[] = [
     title: text.node,
     cell: (node) => (
       <>
-        <b>{node.url ?? <code>{node.id}</code>}</b> {node.isThis && <span class="tag">{text.thisOne}</span>}{' '}
-        {node.region && <span class="tag">{node.region}</span>}
+        <b>
+          <Name {...node} />
+        </b>{' '}
+        {node.isThis && <span class="tag">{text.thisOne}</span>} {node.region && <span class="tag">{node.region}</span>}
         <span class="sub">
           {node.version} · <Since since={node.startedOn} />
         </span>

@@ -1,4 +1,5 @@
 import { type Answer, listNodes, readConfiguration } from '#api/tokens.ts'
+import { serverPageAt } from '../../../addresses.ts'
 import { call } from '../../../api/call.ts'
 import { useLoad } from '../../../api/load.ts'
 import { Bones, LoadError } from '../../../parts/notice.tsx'
@@ -65,7 +66,7 @@ function OtherNodes() {
       {addresses.length > 0 && text.otherNodes}{' '}
       {addresses.map((url) => (
         <span key={url}>
-          <a href={`${url.replace(/\/$/, '')}/dashboard/${location.hash}`}>{url}</a>{' '}
+          <a href={serverPageAt(url)}>{url}</a>{' '}
         </span>
       ))}
       {rest > 0 && text.withoutAddress(rest)}
