@@ -133,6 +133,8 @@ test('traffic is shown by range, and saved as CSV', async () => {
   const [head, ...days] = await savedCsv(csv)
   expect(head).toBe('time,bytesOut,bytesIn')
   expect(days).toHaveLength(7)
+  await page.locator('section.card', { hasText: 'Traffic by' }).locator('.plot-canvas .u-over').hover()
+  await page.locator('.plot-pointed', { hasText: /Out to viewers: .* In from publishers: / }).waitFor()
   await page.locator('.bars li', { hasText: 'WHIP, received' }).waitFor()
   // Nothing was watched. What a publisher is told about its media went to no viewer.
   expect(await page.locator('.figs div', { hasText: 'Out to viewers' }).locator('dd').textContent()).toBe('0 B')

@@ -235,8 +235,10 @@ export const de: Sentences = {
     now: 'jetzt',
     range: 'Zeitraum',
     ranges: { hour: 'Stunde', day: 'Tag' },
-    most: (count, range) =>
-      `Höchstens ${count} in ${range === 'hour' ? 'der letzten Stunde' : 'den letzten 24 Stunden'}`,
+    most: {
+      hour: (count) => `Höchstens ${count} in der letzten Stunde`,
+      day: (count) => `Höchstens ${count} in den letzten 24 Stunden`,
+    },
     bandwidth: 'Bandbreite',
     out: 'hinaus',
     into: (rate) => `${rate} herein`,

@@ -230,7 +230,10 @@ export const en = {
     now: 'now',
     range: 'Time shown',
     ranges: { hour: 'Hour', day: 'Day' },
-    most: (count: string, range: string) => `At most ${count} in the last ${range}`,
+    most: {
+      hour: (count: string) => `At most ${count} in the last hour`,
+      day: (count: string) => `At most ${count} in the last day`,
+    },
     bandwidth: 'Bandwidth',
     out: 'out',
     into: (rate: string) => `${rate} in`,

@@ -90,7 +90,7 @@ export function ViewersPlot({
           {count(totals.value.viewers)} <small>{text.now}</small>
         </>
       }
-      note={text.most(count(most), range)}
+      note={text.most[range](count(most))}
       aside={
         <Segment<Range>
           label={text.range}
