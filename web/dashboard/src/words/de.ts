@@ -205,6 +205,7 @@ export const de: Sentences = {
     watching: 'Schauen zu',
     viewers: 'Zuschauer',
     noViewerYet: 'Noch kein Zuschauer',
+    noThumbnail: 'Kein Vorschaubild',
     watchedBy: (viewers, protocols) => `${viewers} Zuschauer, ${protocols.join(' und ')}`,
     keepOpen: 'Die Sendung läuft, solange dieser Tab offen ist, auch auf den anderen Seiten des Dashboards.',
     nextSteps: {
@@ -244,6 +245,7 @@ export const de: Sentences = {
     into: (rate) => `${rate} herein`,
     outLine: 'An Zuschauer',
     inLine: 'Von Sendern',
+    noThumbnail: 'Kein Vorschaubild',
     watchedBy: 'Angesehen über',
     whep: 'WHEP, unter einer Sekunde',
     hls: 'HLS',

@@ -197,6 +197,7 @@ export const en = {
     watching: 'Watching',
     viewers: 'viewers',
     noViewerYet: 'No viewer yet',
+    noThumbnail: 'No thumbnail',
     watchedBy: (viewers: number, protocols: readonly string[]) =>
       `${viewers === 1 ? '1 viewer' : `${viewers} viewers`}, ${protocols.join(' and ')}`,
     keepOpen: 'The broadcast goes on while this tab is open, also on the other pages of the dashboard.',
@@ -239,6 +240,7 @@ export const en = {
     into: (rate: string) => `${rate} in`,
     outLine: 'Out to viewers',
     inLine: 'In from publishers',
+    noThumbnail: 'No thumbnail',
     watchedBy: 'Watched by',
     whep: 'WHEP, under a second',
     hls: 'HLS',

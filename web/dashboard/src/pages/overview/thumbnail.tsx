@@ -1,21 +1,29 @@
 import { useEffect, useState } from 'preact/hooks'
 import { readThumbnail } from '#api/tokens.ts'
 import { addressOf } from '../../api/call.ts'
+import { words } from '../../words/words.ts'
 
 const AGAIN_MS = 10_000
 
-/** The latest thumbnail of a stream, if its token makes them. */
+/** The latest thumbnail of a stream. Where its token makes none, it says so. */
 export function Thumbnail({ streamName }: { readonly streamName: string }) {
   const [turn, setTurn] = useState(0)
   const [isMissing, setMissing] = useState(false)
   useEffect(() => {
-    const timer = setInterval(() => {
-      setMissing(false)
-      setTurn((before) => before + 1)
-    }, AGAIN_MS)
+    const timer = setInterval(() => setTurn((before) => before + 1), AGAIN_MS)
     return () => clearInterval(timer)
   }, [])
-  if (isMissing) return null
   const address = addressOf(readThumbnail, { path: { streamName } })
-  return <img src={`${address}?turn=${turn}`} alt="" onError={() => setMissing(true)} />
+  return (
+    <>
+      {isMissing && <span class="no-thumbnail">{words.overview.noThumbnail}</span>}
+      <img
+        src={`${address}?turn=${turn}`}
+        alt=""
+        hidden={isMissing}
+        onLoad={() => setMissing(false)}
+        onError={() => setMissing(true)}
+      />
+    </>
+  )
 }
