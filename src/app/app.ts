@@ -42,6 +42,7 @@ import { notifyingStore } from '../store/notifying.ts'
 import { AccessCache } from '../store/cached.ts'
 import { DueLook } from '../store/dueLook.ts'
 import { openStore, type StoreOptions } from '../store/open.ts'
+import { StopTimeout } from '../store/stopTimeout.ts'
 import type { Store } from '../store/store.ts'
 import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
@@ -82,6 +83,8 @@ export interface App {
   readonly channelStreams: ChannelStreams
   /** Where the HLS streams of this node begin to count. */
   readonly streamNumbers: StreamNumbers
+  /** How long it waits for the database server when it stops. */
+  readonly stopTimeout: StopTimeout
   /** Flushes pending writes and closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -119,7 +122,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   const sealer = new Sealer(keys, random)
   const countries = countriesOf(config, log)
   const bus = new Bus<ProcessEvents>()
-  const store = await storeOf(options, bus)
+  const stopTimeout = stopTimeoutOf(log)
+  const store = await storeOf(options, bus, stopTimeout)
   const time = await timeOf(store, options)
   const clock = options.clock ?? time.clock
   const cache = new AccessCache({ store, clock, log, ...cacheOptions(now, sealer) })
@@ -155,15 +159,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const unfollow = followChanges(ctx, settleSpares)
   await readStaleFeeds(ctx, settleSpares)
   const jobs = startJobs(ctx, [...serviceJobs(ctx, jobSettings(now)), ...followingJobs(time, countries)])
-  const close = (): Promise<void> =>
-    allInTurn([
-      () => Promise.all([jobs.stop(), due.stop()]),
-      unfollow,
-      () => cache.stop(),
-      () => recorder.flush(),
-      () => ctx.lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost')),
-      () => store.close(),
-    ])
+  const running = [() => Promise.all([jobs.stop(), due.stop()]), unfollow]
   return {
     get config() {
       return holder.current
@@ -174,10 +170,26 @@ export async function openApp(options: AppOptions): Promise<App> {
     key,
     bus,
     due,
+    stopTimeout,
     ...streamsOf(clock),
     sign: ctx.sign,
-    close: once(close),
+    close: once(() => closeAll(ctx, stopTimeout, running)),
   }
+}
+
+function closeAll(
+  { cache, recorder, lastUses, store, log }: Context,
+  stopTimeout: StopTimeout,
+  running: readonly (() => unknown)[],
+): Promise<void> {
+  stopTimeout.begin()
+  return allInTurn([
+    ...running,
+    () => cache.stop(),
+    () => recorder.flush(),
+    () => lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost')),
+    () => store.close(),
+  ])
 }
 
 const followingJobs = (time: DatabaseTime, countries: CountryLookup): PeriodicJob[] => [
@@ -309,8 +321,21 @@ async function timeOf(store: Store, { machineClock = systemClock, log }: AppOpti
 }
 
 /** Reports each commit with something to deliver. */
-async function storeOf({ config, log, store }: AppOptions, bus: Bus<ProcessEvents>): Promise<Store> {
-  return notifyingStore(store ?? (await openStore(storeOptions(config, log))), () => bus.emit('toDeliver', undefined))
+async function storeOf(
+  { config, log, store }: AppOptions,
+  bus: Bus<ProcessEvents>,
+  stopTimeout: StopTimeout,
+): Promise<Store> {
+  const opened = store ?? (await openStore({ ...storeOptions(config, log), stopTimeout }))
+  return notifyingStore(opened, () => bus.emit('toDeliver', undefined))
+}
+
+function stopTimeoutOf(log: Logger): StopTimeout {
+  const stopTimeout = new StopTimeout()
+  const what =
+    'the database server gives no answer: this process ends without it, and what is not written is lost as in a crash'
+  stopTimeout.givenUp.addEventListener('abort', () => log.error({}, what))
+  return stopTimeout
 }
 
 const storeOptions = (config: Config, log: Logger): StoreOptions => ({

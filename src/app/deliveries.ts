@@ -10,8 +10,15 @@ import { createRunner } from '../delivery/runner.ts'
 import { headerProfile } from '../delivery/signature.ts'
 import type { Leases } from '../store/store.ts'
 
-/** Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one. */
-export async function runDeliveries(app: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+/**
+ * Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one.
+ * @param drainMs how long the stop waits for deliveries in progress
+ */
+export async function runDeliveries(
+  app: App,
+  leases: Leases,
+  drainMs: () => number,
+): Promise<{ stop(): Promise<void> }> {
   const { config, ctx, bus, due } = app
   const egress = openEgress(config)
   const runner = createRunner({
@@ -26,7 +33,7 @@ export async function runDeliveries(app: App, leases: Leases): Promise<{ stop():
     nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
     leases,
     limits: liveView(() => limitsOf(app.config)),
-    drainMs: () => app.config.server.shutdownGraceSeconds * 1000,
+    drainMs,
   })
   const unfollow = bus.on('toDeliver', () => runner.wake())
   await runner.start()

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
-import { allInTurn } from '../base/allEnded.ts'
 import { addonProblem } from '../base/addon.ts'
 import { liveAddressList } from '../base/addressList.ts'
+import { inTime } from '../base/clock.ts'
 import { ok } from '../base/result.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
@@ -31,6 +31,7 @@ import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { firstNumbers } from '../core/hls/numbers.ts'
 import { resourceBase } from '../core/streams/addresses.ts'
+import { HttpConnections } from '../edge/http/connections.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
 import type { MediaEngine } from '../media/engine.ts'
@@ -45,6 +46,7 @@ import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
 import { ingestParts } from './ingest.ts'
+import { Parts } from './parts.ts'
 import { mediaDialling } from './mediaDialling.ts'
 import { startPulls } from './pulls.ts'
 import { startEngineRestreams } from './engineRestream.ts'
@@ -72,10 +74,19 @@ export interface ServingOptions {
   readonly engine?: MediaEngine
   /** How to read the configuration again. */
   readonly reloading: Reloading
+  /** How often a client has to ask for the stop to wait until it has left, milliseconds. */
+  readonly oftenMs?: number
 }
+
+const OFTEN_MS = 1_000
+/** Deliveries come late in the stop. Most take less than this. */
+const DELIVERY_GRACE_MS = 2_000
+
+type Http = Awaited<ReturnType<typeof buildServer>>
 
 /** The parts that serve media. Routes of a missing part are not registered. */
 interface Media {
+  readonly connections?: HttpConnections
   readonly engine?: MediaEngine | undefined
   readonly packager?: Packager
   readonly playback?: Playback
@@ -92,61 +103,19 @@ interface LocalChannels {
 }
 
 /**
- * The order in which the parts stop. Sessions first, while their edges are open, so that long answers to viewers end with
- * them. Deliveries late, because all other parts may cause some. Leases last, because the other parts still hold some.
- */
-const STOP_ORDER = [
-  'reloads',
-  'drain',
-  'cascade',
-  ...([
-    'pulls',
-    'sessions',
-    'restreams',
-    'rtmp',
-    'srt',
-    'channels',
-    'engineRestreams',
-    'viewerEncoding',
-    'packager',
-    'http',
-    'redirect',
-    'playback',
-    'engine',
-    'deliveries',
-  ] as const),
-  'tls',
-  'leases',
-] as const
-
-class Parts {
-  readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
-
-  add(name: (typeof STOP_ORDER)[number], stop: () => Promise<unknown>): void {
-    this.#stops.set(name, stop)
-  }
-
-  /** Adds a part that runs. */
-  started<T extends { stop(): Promise<unknown> }>(name: (typeof STOP_ORDER)[number], part: T): T {
-    this.add(name, () => part.stop())
-    return part
-  }
-
-  /** Stops all, even if one fails, for example because the database is gone. Then it rejects as the first that failed. */
-  stop(): Promise<void> {
-    return allInTurn(STOP_ORDER.map((name) => () => this.#stops.get(name)?.()))
-  }
-}
-
-/**
  * Serves requests, publishers and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
  * @throws CannotStart when the machine or the configuration prevents it; nothing runs then
  */
 export async function startServing(
   app: App,
-  { engine = relayEngine(app), reloading }: ServingOptions,
+  { engine = relayEngine(app), ...options }: ServingOptions,
 ): Promise<ServingPorts> {
-  const parts = new Parts()
+  const { ctx, stopTimeout } = app
+  const parts = new Parts({
+    clock: ctx.clock,
+    graceMs: () => app.config.server.shutdownGraceSeconds * 1000,
+    stopTimeout,
+  })
   warnOfMachine(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
@@ -155,16 +124,16 @@ export async function startServing(
   await useSplice(app)
   try {
     const tls = await openTls(app)
-    const leases = startLeases(storageUrl(app.config), app.ctx.log)
+    const leases = startLeases(storageUrl(app.config), app.ctx.log, app.stopTimeout.givenUp)
     parts.add('leases', () => leases.close())
-    parts.started('deliveries', await runDeliveries(app, leases))
+    parts.started('deliveries', await runDeliveries(app, leases, () => Math.max(parts.graceMs, DELIVERY_GRACE_MS)))
     parts.started('sessions', await startSessions(app, leases))
     parts.add('engine', followed(app, engine))
     parts.started('cascade', startCascade(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)
     const packager = startPackager(app, ffmpeg, encoders)
-    parts.add('packager', () => packager.stop(graceMsOf(app)))
+    parts.add('packager', () => packager.stop(parts.graceMs))
     const viewerEncoding = parts.started('viewerEncoding', startViewerEncoding(app, { engine, ffmpeg, ...encoders }))
     const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
     const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
@@ -181,11 +150,12 @@ export async function startServing(
     parts.started('pulls', startPulls(app, { ingest, dial }))
     const playback = parts.started('playback', await startPlayback(app, channels))
     await leases.ready
-    const port = await listen(app, { engine, packager, playback, channels, tls, viewerEncoding }, reloading, parts)
+    const media = { engine, packager, playback, channels, tls, viewerEncoding }
+    const port = await startHttp(app, media, options, parts)
     ownPorts.tcp.push(port)
     const prepared: Prepare[] = [(next) => app.countries.prepare(next)]
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
-    const reload = createReload(app, reloading, prepared)
+    const reload = createReload(app, options.reloading, prepared)
     parts.add('reloads', reloadOnRequest(app, reload))
     const drain = parts.started('drain', startDrain(app, channels.pushed))
     return {
@@ -241,7 +211,6 @@ export function buildHttp(
   const { config, ctx, sign, key } = app
   const { server } = config
   const { engine, packager, playback, channels, tls, viewerEncoding } = media
-  const openFiles = openFilesLimit()
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
   const storage = new LocalStorage(app)
@@ -282,10 +251,7 @@ export function buildHttp(
     countryFile: () => app.countries.file,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
-    connections: liveView(() => ({
-      max: connectionsWithin(app.config, openFiles).http,
-      maxPerAddress: app.config.server.maxConnectionsPerAddress,
-    })),
+    connections: media.connections ?? openConnections(app),
     metricsSecret: () => app.config.metrics.secret,
     doctorKey: doctorKey(key),
     limits: liveView(() => app.config.management),
@@ -294,8 +260,6 @@ export function buildHttp(
     dashboard: server.dashboard,
   })
 }
-
-const graceMsOf = ({ config }: App): number => config.server.shutdownGraceSeconds * 1000
 
 const webRtcLimits = ({ webrtc }: Config) => ({ iceServers: webrtc.iceServers, maxPending: webrtc.pendingOffers })
 
@@ -315,21 +279,44 @@ const hlsOptions = (app: App): Omit<HlsRouteOptions, 'hls' | 'handover'> => ({
 const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
   Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
-async function listen(app: App, media: Media, { readConfig }: Reloading, parts: Parts): Promise<number> {
-  const { host, port } = app.config.server
-  const http = await buildHttp(app, media, readConfig)
+function openConnections(app: App): HttpConnections {
+  const openFiles = openFilesLimit()
+  const limits = liveView(() => ({
+    max: connectionsWithin(app.config, openFiles).http,
+    maxPerAddress: app.config.server.maxConnectionsPerAddress,
+  }))
+  return new HttpConnections(limits, app.ctx.isProxy)
+}
+
+/** Returns its port. */
+async function startHttp(
+  app: App,
+  media: Media,
+  { reloading, oftenMs = OFTEN_MS }: ServingOptions,
+  parts: Parts,
+): Promise<number> {
+  const connections = openConnections(app)
+  parts.add('connections', () => connections.end())
+  const http = await buildHttp(app, { ...media, connections }, reloading.readConfig)
   parts.add('http', async () => {
-    const closed = http.close()
-    const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMsOf(app)).then(() => false)])
-    if (!drained) http.server.closeAllConnections()
-    await closed
+    await connections.settled(oftenMs)
+    await endHttp(app, http, parts.graceMs)
   })
+  const { host, port } = app.config.server
   try {
     await http.listen({ host, port })
   } catch (error) {
     throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
   return (http.server.address() as AddressInfo).port
+}
+
+/** Gives requests in progress the rest of the grace. */
+async function endHttp({ ctx }: App, http: Http, graceMs: number): Promise<void> {
+  const closed = http.close()
+  const isClosed = closed.then(() => true)
+  if ((await inTime(ctx.clock, graceMs, isClosed)) === null) http.server.closeAllConnections()
+  await closed
 }
 
 /** Follows the certificate, once an authority that is asked for one can look here. Returns what a reload prepares. */

@@ -96,9 +96,9 @@ async function nodeHere({ ctx, config }: Opened): Promise<Result<string, Failure
   return here ? ok(here.id) : err(failure('unavailable', `no server runs on ${config.data.dir}`))
 }
 
-/** A stop waits up to the grace for each of recordings, requests and deliveries, and briefly for the rest. */
+/** A stop gives requests, recordings and deliveries the grace, and waits briefly for the rest. */
 const waitMsOf = ({ server: { drainSeconds, shutdownGraceSeconds } }: Config): number =>
-  (drainSeconds + 3 * shutdownGraceSeconds + 30) * 1000
+  (drainSeconds + shutdownGraceSeconds + 30) * 1000
 
 const LOOK_MS = 500
 

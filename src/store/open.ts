@@ -1,6 +1,8 @@
 import { isPostgresUrl } from '../base/postgresUrl.ts'
 import type { MigrationCopies } from './backup/migrationCopy.ts'
 import type { StoreLog } from './log.ts'
+import { StopTimeout } from './stopTimeout.ts'
+import type { PostgresOptions } from './postgres/pool.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -9,6 +11,8 @@ export interface StoreOptions {
   log: StoreLog
   /** Connections to PostgreSQL. */
   poolSize?: number
+  /** Of the process, if it stops some day. */
+  stopTimeout?: StopTimeout
   /** The backups of a SQLite file from before its migrations; absent: it makes none. */
   copies?: MigrationCopies
 }
@@ -19,17 +23,18 @@ export interface StoreOptions {
  * @throws UnusableDatabase when a newer version wrote it, or sources from before the first release
  * @throws NoMigrationCopy when no backup could be made before a migration
  */
-export async function openStore({ url, log, poolSize = 10, copies }: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { url, log, poolSize = 10, stopTimeout = new StopTimeout(), copies } = options
   const isServer = isPostgresUrl(url)
-  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, copies)
+  const store = isServer ? await postgres(url, { poolSize, stopTimeout, log }) : await sqlite(url, copies)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store
 }
 
 // Loads only the driver in use, which saves the memory of the other.
-async function postgres(url: string, poolSize: number, log: StoreLog): Promise<Store> {
+async function postgres(url: string, options: PostgresOptions): Promise<Store> {
   const { openPostgres } = await import('./postgres/store.ts')
-  return openPostgres(url, poolSize, log)
+  return openPostgres(url, options)
 }
 
 async function sqlite(path: string, copies?: MigrationCopies): Promise<Store> {

@@ -1,13 +1,16 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { connectionsWithin } from '../../src/config/openFiles.ts'
+import { HttpConnections } from '../../src/edge/http/connections.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { draining } from '../support/draining.ts'
 import { makeToken } from '../support/testNode.ts'
-import { until } from '../support/until.ts'
+import { pace, until } from '../support/until.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const MAX = 20
@@ -116,6 +119,23 @@ describe('HTTP connections', () => {
     sessions.drain = null
   })
 
+  test('of clients that ask often end with their next answers when the server stops, which waits for them', async () => {
+    const stopping = await runApp({ oftenMs: 60_000 })
+    const socket = connect(Number(new URL(stopping.base).port), '127.0.0.1')
+    expect(await ask(socket)).toContain('Connection: keep-alive')
+    const stopped = stopping.close()
+    let answer: string
+    do {
+      await pace(300)
+      answer = await ask(socket, '/readyz')
+    } while (answer.includes('Connection: keep-alive'))
+    expect(answer).toContain('503 Service Unavailable')
+    expect(answer).toContain('Connection: close')
+    expect(answer).toContain('this server stops')
+    await until(() => isClosed(socket))
+    await stopped
+  })
+
   test('leave publishers their own share, however many there are', async () => {
     await times(3 * MAX, (at) => from(`127.0.1.${at}`))
     const { token } = await makeToken(closing, 'publish')
@@ -123,6 +143,56 @@ describe('HTTP connections', () => {
     await publisher.publish('v2/pub', `show?token=${token}`)
     publisher.socket.destroy()
   })
+})
+
+test('the end of connections waits for clients that ask often, for a bounded time, and for no others', async () => {
+  const clock = new ManualClock()
+  const connections = new HttpConnections({ max: 10, maxPerAddress: 0 }, () => false, clock)
+  const server = createServer((request, response) =>
+    connections.enter(request, response, () => {
+      response.shouldKeepAlive = !connections.areEnding
+      response.end('x')
+    }),
+  )
+  connections.attach(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const client = async () => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    await ask(socket)
+    return socket
+  }
+  await client()
+  clock.advance(1_000)
+  // It has asked long ago.
+  await connections.settled(1_000)
+  const [one, other] = [await client(), await client()]
+  connections.end()
+  const settled: string[] = []
+  const settle = (name: string) => void connections.settled(1_000).then(() => settled.push(name))
+  settle('soon')
+  expect(await ask(one)).toContain('Connection: close')
+  expect(settled).toEqual([])
+  expect(await ask(other)).toContain('Connection: close')
+  await until(() => connections.size === 1)
+  clock.advance(50)
+  await until(() => settled.includes('soon'))
+  // Some that have not asked yet.
+  const opened = async (size: number) => {
+    connect((server.address() as AddressInfo).port, '127.0.0.1')
+    await until(() => connections.size === size)
+  }
+  await opened(2)
+  clock.advance(949)
+  settle('late')
+  await opened(3)
+  expect(settled).toEqual(['soon'])
+  clock.advance(50)
+  await until(() => settled.includes('late'))
 })
 
 test('with few descriptors HTTP gets half and RTMP at most a quarter; with many both get their configured limits', () => {

@@ -56,13 +56,15 @@ export interface AppSettings {
   /** By default errors alone. */
   log?: Logger
   setLogLevel?: (level: LogLevel) => void
+  /** By default no client asks often, so that stops wait for none. */
+  oftenMs?: number
   /** By default passwords are cheap. */
   passwordCost?: PasswordCost
 }
 
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
 export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
-  const { flags = {}, clock, dataDir, engine, log = silentLog, passwordCost = CHEAP_PASSWORDS } = settings
+  const { flags = {}, clock, dataDir, engine, log = silentLog, passwordCost = CHEAP_PASSWORDS, oftenMs = 0 } = settings
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const load = (over: PartialConfig) =>
     loadConfig({
@@ -89,7 +91,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
     clock instanceof FastClock
       ? repeat({ clock, log, name: 'look as often as seconds pass', everyMs: 1000 }, () => app.due.look())
       : null
-  const server = await startServing(app, { ...(engine ? { engine } : {}), reloading })
+  const server = await startServing(app, { ...(engine ? { engine } : {}), reloading, oftenMs })
   const scheme = speaksTls(config.value) ? 'https' : 'http'
   const base = `${scheme}://127.0.0.1:${server.port}`
   return {

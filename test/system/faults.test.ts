@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { authorize } from '../../src/commands/access/authorize.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { endServers, newDirectory, serve } from './cliProcess.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
+import { tcpProxy } from '../support/tcpProxy.ts'
 
 const STALE_SECONDS = 30
 
@@ -94,4 +95,21 @@ describe('a database outage', () => {
       expect(node.errors()).toMatch(/^sluice: the database server cannot be reached/m)
     },
   )
+
+  it('that says nothing keeps no server from ending: it gives the database up, and waits for it in no part again', async () => {
+    const binaries = findBinaries()
+    if (!binaries) throw new Error('there is no PostgreSQL server in this run')
+    const database = (server = await startPostgres(binaries))
+    const url = new URL(database.url)
+    const proxy = await tcpProxy(Number(url.port))
+    onTestFinished(() => proxy.close())
+    url.port = `${proxy.port}`
+    const node = await serve(['--data', newDirectory()], { SLUICE_STORAGE_URL: url.href })
+    proxy.cut('silent')
+    node.signal('SIGTERM')
+    expect(await node.ended).toBe(1)
+    expect(node.errors()).toMatch(/^sluice: the database server/m)
+    const lines = node.log().trim().split('\n')
+    expect(lines.filter((line) => line.includes('the database server gives no answer'))).toHaveLength(1)
+  })
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { Hosts } from '../../src/store/postgres/hosts.ts'
+import { StopTimeout } from '../../src/store/stopTimeout.ts'
 import { createPool } from '../../src/store/postgres/pool.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { runApp } from '../support/app.ts'
@@ -117,7 +118,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 async function limitsOf(url: string): Promise<unknown> {
-  const pool = createPool(new Hosts(url), 1, quiet)
+  const pool = createPool(new Hosts(url), { poolSize: 1, stopTimeout: new StopTimeout(), log: quiet })
   const client = await pool.lend()
   const { rows } = await client.query(
     `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,

@@ -42,7 +42,7 @@ const RETIRED_WORDS: ReadonlyMap<string, string> = new Map(
     lanes: 'slots',
     life: 'state',
     lives: 'states',
-    patience: 'timeout',
+    stopTimeout: 'timeout',
     picture: 'video, frame, or thumbnail',
     pictures: 'video, frames, or thumbnails',
     place: 'location, endpoint, origin, node, or what it is',

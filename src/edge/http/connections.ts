@@ -2,6 +2,7 @@ import { type IncomingMessage, type RequestListener, type Server, ServerResponse
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
 import { handleOf } from './socketHandle.ts'
@@ -21,6 +22,8 @@ const WAITING_MAX = 16
 /** Of all connections: each takes a few kilobytes. */
 const ALL_WAITING_MAX = 8192
 
+const SETTLED_LOOK_MS = 50
+
 /**
  * Bounds the connections of an HTTP server, so that descriptors are left for everything else. A new connection closes
  * the one that was idle longest, never one with a request under way. A client retries on a new connection when the
@@ -30,19 +33,50 @@ export class HttpConnections {
   readonly counts = { gaveWay: 0, refused: 0, flooded: 0, stalled: 0, unsent: 0 }
   readonly #limits: ConnectionLimits
   readonly #isProxy: (address: Address) => boolean
+  readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>
   readonly #all = new ConnectionGroup()
   readonly #byAddress = new Map<string, ConnectionGroup>()
   readonly #held = new Map<Duplex, HeldConnection>()
   #waiting = 0
+  /** Monotonic milliseconds; null: they stay open after answers. */
+  #endedAtMs: number | null = null
   readonly handshakes = new PendingHandshakes<HeldConnection>()
 
-  constructor(limits: ConnectionLimits, isProxy: (address: Address) => boolean) {
+  constructor(
+    limits: ConnectionLimits,
+    isProxy: (address: Address) => boolean,
+    clock: Pick<Clock, 'monotonic' | 'sleep'> = systemClock,
+  ) {
     this.#limits = limits
     this.#isProxy = isProxy
+    this.#clock = clock
   }
 
   get size(): number {
     return this.#held.size
+  }
+
+  /** True once each answer has to close its connection, because the server stops. */
+  get areEnding(): boolean {
+    return this.#endedAtMs !== null
+  }
+
+  end(): void {
+    this.#endedAtMs ??= this.#clock.monotonic()
+  }
+
+  /**
+   * Resolves when each client that asks at least every `oftenMs` has had its last answer, and so long after `end` in any case;
+   * at once if there is no such client. A request that is on its way when its connection is closed fails (RFC 9112 section 9.6).
+   */
+  async settled(oftenMs: number): Promise<void> {
+    const endedAtMs = this.#endedAtMs ?? this.#clock.monotonic()
+    const asksOften = ({ restedAtMs }: HeldConnection): boolean => restedAtMs > endedAtMs - oftenMs
+    for (;;) {
+      const latest = this.#all.latestIdle
+      if (latest === null || !asksOften(latest) || this.#clock.monotonic() >= endedAtMs + oftenMs) return
+      await this.#clock.sleep(SETTLED_LOOK_MS)
+    }
   }
 
   attach(server: Server): void {
@@ -207,6 +241,7 @@ export class HttpConnections {
   }
 
   #rest(held: HeldConnection): void {
+    held.restedAtMs = this.#clock.monotonic()
     this.#all.enter(held.amongAll)
     held.peers?.enter(held.amongPeers)
   }

@@ -20,6 +20,8 @@ export class HeldConnection {
   readonly amongAll = new RingLink(this)
   readonly amongPeers = new RingLink(this)
   readonly progress = new ClientProgress()
+  /** When it was opened, or its last answer had left; monotonic milliseconds. */
+  restedAtMs = 0
   /** The answer under way. */
   answer: ServerResponse | ViewerAnswer | null = null
   /** Null: no request waits. */
@@ -41,6 +43,10 @@ class RingLink {
 
   constructor(held: HeldConnection | null) {
     this.held = held
+  }
+
+  get before(): RingLink {
+    return this.#before
   }
 
   get after(): RingLink {
@@ -75,6 +81,10 @@ export class ConnectionGroup {
 
   get longestIdle(): HeldConnection | null {
     return this.#idle.after.held
+  }
+
+  get latestIdle(): HeldConnection | null {
+    return this.#idle.before.held
   }
 
   enter(link: RingLink): void {

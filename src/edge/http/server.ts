@@ -24,7 +24,7 @@ import { usageRoutes } from './usage/routes.ts'
 import { requireSecret } from './auth.ts'
 import { checkFastPath } from './access/checkFastPath.ts'
 import { discardRefusedBodies, readJsonBodies, refuseUndescribed } from './body.ts'
-import { type ConnectionLimits, HttpConnections } from './connections.ts'
+import type { HttpConnections } from './connections.ts'
 import { refuseEncodedBodies } from './contentEncoding.ts'
 import { dashboardApi } from './dashboard/api.ts'
 import { dashboardFiles } from './dashboard/files.ts'
@@ -67,7 +67,7 @@ export interface ServerOptions {
   version: string
   bodyLimitBytes: number
   requestTimeoutMs: number
-  connections: ConnectionLimits
+  connections: HttpConnections
   /** The secret for scrapers on other machines; empty: only this machine may scrape. */
   metricsSecret: () => string
   /** Shows that a request is from `sluice doctor` of this installation. */
@@ -106,7 +106,7 @@ export interface ServerOptions {
  * The HTTP edge, ready to listen. It translates requests into commands and results into answers. It decides nothing.
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
-  const connections = new HttpConnections(options.connections, ctx.isProxy)
+  const { connections } = options
   const metrics = createMetrics(ctx, connections, { channels: options.gauges, https: options.https })
   const requestId = requestIds()
   const log = answerLog(ctx)
@@ -128,7 +128,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     for (const fastPath of fastPaths) if (fastPath(request, response)) return true
     return false
   }
-  const isEnding = (): boolean => ctx.sessions.drain?.isEnding === true
+  const isEnding = (): boolean => connections.areEnding || ctx.sessions.drain?.isEnding === true
   const app = fastify({
     logger: false,
     serverFactory: (handler) => listenerOf(options, { connections, isTaken, isEnding, handler, protocolErrors }),

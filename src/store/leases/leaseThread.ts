@@ -16,6 +16,7 @@ const RESOURCES = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
 export class LeaseThread implements RenewerLink {
   readonly #url: string
   readonly #log: StoreLog
+  readonly #givenUp: AbortSignal
   readonly #onMessage: (message: FromRenewer) => void
   readonly #ticks = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   readonly #ticking: NodeJS.Timeout
@@ -25,9 +26,10 @@ export class LeaseThread implements RenewerLink {
   #restart: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(url: string, log: StoreLog, onMessage: (message: FromRenewer) => void) {
+  constructor(url: string, log: StoreLog, givenUp: AbortSignal, onMessage: (message: FromRenewer) => void) {
     this.#url = url
     this.#log = log
+    this.#givenUp = givenUp
     this.#onMessage = onMessage
     const ticks = new Int32Array(this.#ticks)
     this.#ticking = setInterval(() => Atomics.add(ticks, 0, 1), TICK_MS).unref()
@@ -48,7 +50,7 @@ export class LeaseThread implements RenewerLink {
     this.#isClosed = true
     clearInterval(this.#ticking)
     clearTimeout(this.#restart)
-    const timeout = setTimeout(() => void this.#worker.terminate(), CLOSE_MS)
+    const timeout = setTimeout(() => void this.#worker.terminate(), this.#givenUp.aborted ? 0 : CLOSE_MS)
     this.post({ do: 'close' })
     await this.#ended
     clearTimeout(timeout)

@@ -1,4 +1,6 @@
-import { Client, type ClientConfig } from 'pg'
+import { addAbortListener } from 'node:events'
+import { Client, type ClientConfig, type Connection } from 'pg'
+import type { StopTimeout } from '../stopTimeout.ts'
 import { ReadOnlyServer } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 
@@ -9,6 +11,8 @@ export type ServerLimits = Partial<
 
 export interface ClientSettings extends Omit<ClientConfig, keyof ServerLimits | 'connectionString'> {
   readonly hosts: Hosts
+  /** Closes the connection when it gives the server up. Absent: nothing does. */
+  readonly stopTimeout?: StopTimeout
   readonly limits?: ServerLimits
 }
 
@@ -25,12 +29,15 @@ export class StoreClient extends Client {
   readonly #hosts: Hosts
   readonly #url: string
   readonly #opening: string
+  readonly #stopTimeout: StopTimeout | undefined
   /** The server process behind this connection when it was opened. */
   serverPid = 0
 
-  constructor({ hosts, limits = {}, ...config }: ClientSettings) {
+  constructor({ hosts, stopTimeout, limits = {}, ...config }: ClientSettings) {
     const url = hosts.current
     super({ ...config, connectionString: url, keepAlive: true })
+    this.#stopTimeout = stopTimeout
+    if (stopTimeout) this.#destroyOn(stopTimeout.givenUp)
     this.#hosts = hosts
     this.#url = url
     this.#opening = openingOf(limits)
@@ -54,14 +61,24 @@ export class StoreClient extends Client {
   }
 
   async #open(): Promise<this> {
+    const over = this.#stopTimeout?.wait()
     try {
       await super.connect()
       await this.#begin()
+      over?.(true)
       return this
     } catch (error) {
+      over?.(false)
       this.#hosts.failed(this.#url)
       throw error
     }
+  }
+
+  /** What waits for an answer on it fails. `end` would wait for the server. */
+  #destroyOn(signal: AbortSignal): void {
+    const { connection } = this as unknown as { readonly connection: Connection }
+    const listening = addAbortListener(signal, () => void connection.stream.destroy())
+    this.once('end', () => listening[Symbol.dispose]())
   }
 
   async #begin(): Promise<void> {

@@ -4,6 +4,9 @@ import { StoreUnavailable } from '../store.ts'
 
 const SHARED = 'PgBouncer in transaction mode? Sluice needs sessions: set pool_mode = session, or connect directly'
 
+/** The server gave no answer. It may have done what it was asked for. */
+export class Unreachable extends StoreUnavailable {}
+
 /** The server aborted this transaction because of another one; a retry may succeed at once. */
 export class Retry extends StoreUnavailable {}
 
@@ -76,9 +79,7 @@ export function translatePostgresError(error: unknown, pool?: PoolUse): unknown 
     return new StoreUnavailable(whyNoneIsFree(pool), { cause: error })
   }
   if (!(error instanceof DatabaseError)) {
-    return isAboutReaching(error)
-      ? new StoreUnavailable('the database server cannot be reached', { cause: error })
-      : error
+    return isAboutReaching(error) ? new Unreachable('the database server cannot be reached', { cause: error }) : error
   }
   const code = error.code ?? ''
   if (code === UNIQUE_VIOLATION) return conflict({ constraint: error.constraint ?? '' }, error)

@@ -1,9 +1,10 @@
 import type { StoreLog } from '../log.ts'
+import type { StopTimeout } from '../stopTimeout.ts'
 import type { Executor } from '../executor.ts'
 import { CHANNEL } from '../tables/changes.ts'
 import { StoreClient } from './client.ts'
 import type { Hosts } from './hosts.ts'
-import { types } from './pool.ts'
+import { type PostgresOptions, types } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
 const FIRST_RETRY_MS = 250
@@ -18,6 +19,7 @@ const ANSWER_MS = 5_000
  */
 export class Listener {
   readonly #hosts: Hosts
+  readonly #stopTimeout: StopTimeout
   readonly #ring: () => void
   readonly #log: StoreLog
   #client: StoreClient | undefined
@@ -27,8 +29,9 @@ export class Listener {
   #retryMs = FIRST_RETRY_MS
   #closed = false
 
-  constructor(hosts: Hosts, ring: () => void, log: StoreLog) {
+  constructor(hosts: Hosts, { stopTimeout, log }: Pick<PostgresOptions, 'stopTimeout' | 'log'>, ring: () => void) {
     this.#hosts = hosts
+    this.#stopTimeout = stopTimeout
     this.#ring = ring
     this.#log = log
   }
@@ -37,6 +40,7 @@ export class Listener {
   async start(): Promise<void> {
     const client = new StoreClient({
       hosts: this.#hosts,
+      stopTimeout: this.#stopTimeout,
       connectionTimeoutMillis: 5_000,
       query_timeout: ANSWER_MS,
       types: types(),
@@ -71,7 +75,9 @@ export class Listener {
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
+    const over = this.#stopTimeout.wait()
     await this.#client?.end().catch(() => undefined)
+    over(true)
   }
 
   #lost(client: StoreClient): void {

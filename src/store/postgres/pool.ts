@@ -1,8 +1,16 @@
 import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, TypeOverrides } from 'pg'
 import type { StoreLog } from '../log.ts'
+import type { StopTimeout } from '../stopTimeout.ts'
 import { type ClientSettings, type ServerLimits, StoreClient } from './client.ts'
-import { StaleConnections, translatePostgresError } from './errors.ts'
+import { StaleConnections, translatePostgresError, Unreachable } from './errors.ts'
 import type { Hosts } from './hosts.ts'
+
+export interface PostgresOptions {
+  readonly poolSize: number
+  /** Of the process: when it stops, connections end with it. */
+  readonly stopTimeout: StopTimeout
+  readonly log: StoreLog
+}
 
 /** Object identifiers of the types for which Sluice replaces the parser of `pg`. */
 const INT8 = 20
@@ -29,17 +37,23 @@ const LIMITS: ServerLimits = {
 /** A pool that knows how many of its connections are in use, and that replaces all of them after a failover. */
 export class StorePool extends Pool {
   readonly #hosts: Hosts
-  readonly #lent = new Set<PoolClient>()
+  readonly #stopTimeout: StopTimeout
+  /** With what notes the end of the wait for each. */
+  readonly #lent = new Map<PoolClient, (isAnswered: boolean) => void>()
   /** Connections that may be lent; one that is open but not here is closed instead. */
   readonly #current = new Set<PoolClient>()
 
-  constructor(hosts: Hosts, config: PoolConfig) {
+  constructor(hosts: Hosts, config: PoolConfig, stopTimeout: StopTimeout) {
     super(config)
     this.#hosts = hosts
+    this.#stopTimeout = stopTimeout
     this.on('connect', (client) => this.#current.add(client))
     this.on('remove', (client) => this.#current.delete(client))
-    this.on('acquire', (client) => this.#lent.add(client))
-    this.on('release', (_, client) => this.#lent.delete(client))
+    this.on('acquire', (client) => this.#lent.set(client, stopTimeout.wait()))
+    this.on('release', (failed: unknown, client) => {
+      this.#lent.get(client)?.(!failed)
+      this.#lent.delete(client)
+    })
   }
 
   /** Open connections that run a query or a transaction. One that is still being opened, or being closed, is not in use. */
@@ -53,6 +67,7 @@ export class StorePool extends Pool {
 
   /** Lends a connection. `giveBack` returns it. @throws StoreUnavailable */
   async lend(): Promise<PoolClient> {
+    if (this.#stopTimeout.givenUp.aborted) throw new Unreachable('the database server gave no answer, and was given up')
     try {
       return await this.#hosts.each(() => this.#lendCurrent())
     } catch (error) {
@@ -64,6 +79,14 @@ export class StorePool extends Pool {
   giveBack(client: PoolClient, error?: unknown, isBroken = false): void {
     if (error instanceof StaleConnections && this.#current.has(client)) this.#replaceAll()
     client.release(isBroken || !this.#current.has(client))
+  }
+
+  /** Resolves when all connections are closed. An open one would keep the process. */
+  async close(): Promise<void> {
+    const over = this.#stopTimeout.wait()
+    await this.end()
+    while (this.#current.size > 0) await new Promise<void>((resolve) => this.once('remove', () => resolve()))
+    over(true)
   }
 
   async #lendCurrent(): Promise<PoolClient> {
@@ -81,14 +104,12 @@ export class StorePool extends Pool {
   }
 }
 
-export function createPool(hosts: Hosts, size: number, log: StoreLog): StorePool {
-  const settings = { hosts, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS }
-  const pool = new StorePool(hosts, {
-    Client: clientOf({ ...settings, limits: LIMITS, types: types() }),
-    max: size,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-  })
+export function createPool(hosts: Hosts, { stopTimeout, poolSize: max, log }: PostgresOptions): StorePool {
+  const connectionTimeoutMillis = CONNECTION_TIMEOUT_MS
+  const settings = { hosts, stopTimeout, connectionTimeoutMillis, query_timeout: QUERY_TIMEOUT_MS }
+  const Client = clientOf({ ...settings, limits: LIMITS, types: types() })
+  const config = { Client, max, connectionTimeoutMillis, idleTimeoutMillis: IDLE_TIMEOUT_MS }
+  const pool = new StorePool(hosts, config, stopTimeout)
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
   return pool
 }

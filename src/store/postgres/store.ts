@@ -1,4 +1,3 @@
-import type { StoreLog } from '../log.ts'
 import { readsOf } from '../reads.ts'
 import {
   type DueKinds,
@@ -21,15 +20,15 @@ import { readConnections } from './connections.ts'
 import { Hosts } from './hosts.ts'
 import { Listener } from './listener.ts'
 import { migrateDatabase } from './migrator.ts'
-import { createPool, type StorePool } from './pool.ts'
+import { createPool, type PostgresOptions, type StorePool } from './pool.ts'
 import { PgExecutor } from './session.ts'
 import { Transactions } from './transactions.ts'
 
 /** Connects, and migrates the database to the current schema. @throws StoreUnavailable, UnusableDatabase */
-export async function openPostgres(url: string, poolSize: number, log: StoreLog): Promise<PostgresStore> {
+export async function openPostgres(url: string, options: PostgresOptions): Promise<PostgresStore> {
   const hosts = new Hosts(url)
   await migrateDatabase(hosts)
-  return new PostgresStore(hosts, poolSize, log)
+  return new PostgresStore(hosts, options)
 }
 
 /** A pool of connections; any number of nodes share the database. */
@@ -43,11 +42,11 @@ class PostgresStore implements Store {
   #listening = false
   #closing: Promise<void> | undefined
 
-  constructor(hosts: Hosts, poolSize: number, log: StoreLog) {
-    this.#pool = createPool(hosts, poolSize, log)
+  constructor(hosts: Hosts, options: PostgresOptions) {
+    this.#pool = createPool(hosts, options)
     this.#session = new PgExecutor(this.#pool)
     this.#transactions = new Transactions(this.#pool)
-    this.#listener = new Listener(hosts, () => this.#watchers.call('changed'), log)
+    this.#listener = new Listener(hosts, options, () => this.#watchers.call('changed'))
     this.read = readsOf(this.#session)
   }
 
@@ -111,6 +110,6 @@ class PostgresStore implements Store {
   async #close(): Promise<void> {
     this.#watchers.stop()
     await this.#listener.close()
-    await this.#pool.end()
+    await this.#pool.close()
   }
 }

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import { ScopedExecutor } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
-import { OutdatedPlan, Retry, translatePostgresError } from './errors.ts'
+import { OutdatedPlan, Retry, translatePostgresError, Unreachable } from './errors.ts'
 import type { StorePool } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
@@ -38,7 +38,8 @@ export class Transactions {
       this.#pool.giveBack(client)
       return value
     } catch (error) {
-      const isBroken = !(await rollback(client))
+      // A server that gave no answer would give this one none either.
+      const isBroken = error instanceof Unreachable || !(await rollback(client))
       this.#pool.giveBack(client, error, isBroken)
       throw error
     }

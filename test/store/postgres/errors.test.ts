@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { StopTimeout } from '../../../src/store/stopTimeout.ts'
 import { translatePostgresError } from '../../../src/store/postgres/errors.ts'
 import { Hosts } from '../../../src/store/postgres/hosts.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
@@ -25,7 +26,7 @@ test('a pool that is full does not hide that the server refuses or cuts connecti
 })
 
 test('a connection that is thrown away is not in use while it is being closed', () => {
-  const pool = new StorePool(new Hosts('postgres://db.example.com/sluice'), { max: 2 })
+  const pool = new StorePool(new Hosts('postgres://db.example.com/sluice'), { max: 2 }, new StopTimeout())
   const [one, other] = [{}, {}]
   pool.emit('acquire', one)
   pool.emit('acquire', other)

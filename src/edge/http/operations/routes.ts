@@ -5,6 +5,7 @@ import { isLoopback } from '../../../base/loopback.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
+import type { HttpConnections } from '../connections.ts'
 import type { PeerOf } from '../peer.ts'
 import { healthReport, isFromDoctor } from './doctorRequests.ts'
 import type { Metrics } from './metrics.ts'
@@ -17,6 +18,7 @@ export interface OperationOptions {
   readonly metricsSecret: () => string
   readonly doctorKey: KeyObject
   readonly peerOf: PeerOf
+  readonly connections: Pick<HttpConnections, 'areEnding'>
 }
 
 /** For operators: liveness, readiness, metrics and capabilities. */
@@ -24,7 +26,7 @@ export function operationRoutes(
   app: FastifyInstance,
   ctx: Context,
   metrics: Metrics,
-  { metricsSecret, doctorKey, peerOf }: OperationOptions,
+  { metricsSecret, doctorKey, peerOf, connections }: OperationOptions,
 ): void {
   app.get('/healthz', (request, reply) =>
     isFromDoctor(doctorKey, ctx.clock, request.raw)
@@ -33,6 +35,7 @@ export function operationRoutes(
   )
 
   app.get('/readyz', async (_request, reply) => {
+    if (connections.areEnding) return notReady(reply, 'this server stops')
     try {
       await Promise.race([ctx.store.ping(), giveUp(ctx)])
       if (ctx.sessions.drain !== null) return await notReady(reply, 'this node drains')
