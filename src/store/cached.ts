@@ -83,7 +83,9 @@ export class AccessCache {
   #generation = 0
   #heardAtMs: number
   #lookedAtMs = Number.NEGATIVE_INFINITY
+  /** A read of changes that is under way, and the one that follows it. */
   #catchingUp: Promise<void> | null = null
+  #catchingUpNext: Promise<void> | null = null
   /** Until the changes of another process that were noticed last have been read. */
   #behind: Promise<void> | null = null
   #stopWatching: () => void = () => {}
@@ -117,10 +119,13 @@ export class AccessCache {
     return this.#cursor
   }
 
-  /** Call it with what the store says once a second: whether there are changes after `position`. */
-  async heard(hasChanges: boolean): Promise<void> {
+  /**
+   * Call it with what the store says once a second: whether there are changes after `position`.
+   * @param askedAtMs when it was asked, monotonic milliseconds: its answer says nothing of later changes
+   */
+  async heard(hasChanges: boolean, askedAtMs: number): Promise<void> {
     if (hasChanges) await this.#catchUp()
-    else this.#heardAtMs = this.#clock.monotonic()
+    else this.#noteHeard(askedAtMs)
   }
 
   /** Call it with the error instead, if the store does not answer. @throws what is not StoreUnavailable */
@@ -132,7 +137,7 @@ export class AccessCache {
   /** Waits for a read of changes that is under way, so that closing the store causes no false warning. */
   async stop(): Promise<void> {
     this.#stopWatching()
-    await (this.#behind ?? this.#catchingUp)?.catch(() => undefined)
+    await (this.#catchingUpNext ?? this.#catchingUp)?.catch(() => undefined)
   }
 
   /** Calls `listener` after a change may have happened on any node; it must not throw. Returns the function that unsubscribes. */
@@ -205,9 +210,13 @@ export class AccessCache {
     this.#secrets.clear()
   }
 
-  /** Milliseconds since the last contact with the store; for metrics and `/readyz`. */
+  /** Milliseconds since the last question that the store answered; for metrics and `/readyz`. */
   silentMs(): number {
     return this.#clock.monotonic() - this.#heardAtMs
+  }
+
+  #noteHeard(askedAtMs: number): void {
+    this.#heardAtMs = Math.max(this.#heardAtMs, askedAtMs)
   }
 
   #cachedByValue(value: string): CachedToken | undefined {
@@ -248,12 +257,9 @@ export class AccessCache {
   #look(nowMs: number): void {
     this.#lookedAtMs = nowMs
     if (this.#behind !== null || !this.#store.changedRemotely()) return
-    // A read that is under way may have begun before the change.
-    const behind = Promise.resolve(this.#catchingUp)
-      .then(() => this.#catchUp())
-      .finally(() => {
-        this.#behind = null
-      })
+    const behind = this.#catchUp().finally(() => {
+      this.#behind = null
+    })
     // A failure is for the look-ups that wait; there may be none.
     behind.catch(() => undefined)
     this.#behind = behind
@@ -267,14 +273,27 @@ export class AccessCache {
     }
   }
 
+  /** Reads changes. A read that is under way may have begun before the change of this call, so another one follows it. */
   #catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#readChanges().finally(() => {
+    if (this.#catchingUp === null) return this.#beginCatchUp()
+    this.#catchingUpNext ??= this.#catchingUp
+      .catch(() => undefined)
+      .then(() => {
+        this.#catchingUpNext = null
+        return this.#beginCatchUp()
+      })
+    return this.#catchingUpNext
+  }
+
+  #beginCatchUp(): Promise<void> {
+    this.#catchingUp = this.#readChanges().finally(() => {
       this.#catchingUp = null
     })
     return this.#catchingUp
   }
 
   async #readChanges(): Promise<void> {
+    const askedAtMs = this.#clock.monotonic()
     try {
       const { changes, cursor, reset } = await this.#store.changesSince(this.#cursor)
       if (reset) this.#forgetAll()
@@ -287,7 +306,7 @@ export class AccessCache {
           this.#notify({ kind: change.kind, stream: streamOf(change) })
       }
       this.#cursor = cursor
-      this.#heardAtMs = this.#clock.monotonic()
+      this.#noteHeard(askedAtMs)
     } catch (error) {
       this.unheard(error)
     }

@@ -7,8 +7,8 @@ import type { DueKinds, DueWork, Store } from './store.ts'
 interface Follower {
   /** The cursor of `changesSince`. */
   readonly position: string | null
-  /** The store has said whether there are changes after `position`. */
-  heard(hasChanges: boolean): Promise<void>
+  /** The store has said whether there are changes after `position`. @param askedAtMs when it was asked, monotonic */
+  heard(hasChanges: boolean, askedAtMs: number): Promise<void>
   /** It has not. @throws what is not StoreUnavailable */
   unheard(error: unknown): void
 }
@@ -68,6 +68,7 @@ export class DueLook implements DueWork {
 
   async #look(): Promise<void> {
     const { store, changes, clock, node } = this.#options
+    const askedAtMs = clock.monotonic()
     let due: DueKinds
     try {
       due = await store.due({ nowMs: clock.now(), cursor: changes.position, node: node() })
@@ -75,7 +76,7 @@ export class DueLook implements DueWork {
       return changes.unheard(error)
     }
     for (const part of this.#parts) part.tell(due[part.kind])
-    await changes.heard(due.changes)
+    await changes.heard(due.changes, askedAtMs)
   }
 }
 

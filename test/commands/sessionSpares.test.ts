@@ -280,8 +280,11 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     const { token } = await makeToken(at, 'publish')
     const [main, spare] = [await begin({ presented: token }, 2), await begin({ presented: token }, 1)]
     const first = (await eventsOf(at)).length
-    const { store } = at.ctx
-    const ended = vi.spyOn(at.ctx.sessions, 'endsAreWritten').mockImplementation(() => undefined)
+    const { store, sessions } = at.ctx
+    // The node looks by itself when it reads changes, and when an end is written.
+    await sessions.readingFeeds.add('feeds', async () => undefined)
+    const reading = vi.spyOn(sessions.readingFeeds, 'add').mockResolvedValue()
+    const ended = vi.spyOn(sessions, 'endsAreWritten').mockImplementation(() => undefined)
     await close(main)
     ended.mockRestore()
     const written = vi.spyOn(store, 'transaction').mockImplementationOnce(async (work) => {
@@ -291,6 +294,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     })
     await expect(settleSpares(at.ctx)).rejects.toThrow('the answer was lost')
     expect(onAir()).toEqual([])
+    reading.mockRestore()
     await settleSpares(at.ctx)
     expect(onAir()).toEqual([spare.session.id])
     const events = (await eventsOf(at)).slice(first).map(({ name }) => name)

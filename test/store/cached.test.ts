@@ -138,21 +138,52 @@ test('a change of another process that a peek notices is not lost for the look-u
   expect(after === 'unknown' ? after : after.snapshot.isActive).toBe(false)
 })
 
-test('a read of the changes that began before a change does not count as having read it', async () => {
-  expect(await isActive()).toBe(true)
-  let release = (): void => undefined
-  held = new Promise((resolve) => {
-    release = resolve
-  })
+/** A read of the changes that has its answer, and waits until it is let go. */
+async function readUnderWay(): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  held = promise
   const before = reads
   ring()
   await vi.waitUntil(() => reads > before, 30_000)
+  return () => {
+    held = null
+    resolve()
+  }
+}
+
+test('a read of the changes that began before a change does not count as having read it', async () => {
+  expect(await isActive()).toBe(true)
+  const release = await readUnderWay()
   await disable(other)
   clock.advance(10)
   const found = isActive()
-  held = null
   release()
   expect(await found).toBe(false)
+})
+
+test('a notification that comes during a read of the changes causes another read, one for any number of them', async () => {
+  const changed: unknown[] = []
+  cache.onChange((what) => changed.push(what))
+  const release = await readUnderWay()
+  const before = reads
+  await disable(other)
+  for (let n = 0; n < 5; n++) ring()
+  release()
+  await cache.stop()
+  expect(changed).toMatchObject([{ kind: 'token', id: token.id }])
+  expect(reads - before).toBe(1)
+})
+
+test('the store is silent from its last question on that it answered, however late the answer came', async () => {
+  const release = await readUnderWay()
+  clock.advance(5000)
+  release()
+  await cache.stop()
+  expect(cache.silentMs()).toBe(5000)
+  await cache.heard(false, clock.monotonic() - 1000)
+  expect(cache.silentMs()).toBe(1000)
+  await cache.heard(false, clock.monotonic() - 2000)
+  expect(cache.silentMs()).toBe(1000)
 })
 
 test('when the store has been silent for too long, nothing is answered from memory', async () => {

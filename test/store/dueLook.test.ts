@@ -7,7 +7,8 @@ import { NOTHING_DUE as NOTHING, quiet } from '../conformance/store.samples.ts'
 
 /** A look at a store that answers what the test says. */
 function looking() {
-  const answer = { due: NOTHING, error: null as Error | null }
+  const clock = new ManualClock(5)
+  const answer = { due: NOTHING, error: null as Error | null, after: (): void => undefined }
   const queries: DueQuery[] = []
   const listeners = new Set<WatchListener>()
   const store: Pick<Store, 'watch' | 'due'> = {
@@ -18,17 +19,18 @@ function looking() {
     async due(query) {
       queries.push(query)
       if (answer.error) throw answer.error
+      answer.after()
       return answer.due
     },
   }
   const changes = { position: '7', heard: vi.fn(async () => undefined), unheard: vi.fn() }
   const warnings: object[] = []
   const log = { ...quiet, warn: (fields: object) => void warnings.push(fields) }
-  const look = new DueLook({ store, changes, clock: new ManualClock(5), log, node: () => 'node 1' })
+  const look = new DueLook({ store, changes, clock, log, node: () => 'node 1' })
   const call: WatchListener = (what) => {
     for (const listener of listeners) listener(what)
   }
-  return { look, answer, queries, changes, warnings, call, listeners }
+  return { look, answer, queries, changes, clock, warnings, call, listeners }
 }
 
 test('one read a second says what is due, and only those parts run', async () => {
@@ -98,11 +100,15 @@ test('a part that fails is logged once, and runs again', async () => {
 })
 
 test('the cache hears whether there are changes, or that the store is silent', async () => {
-  const { look, answer, changes } = looking()
+  const { look, answer, changes, clock } = looking()
   await look.look()
   answer.due = { ...NOTHING, changes: true }
+  answer.after = () => clock.advance(1000)
   await look.look()
-  expect(changes.heard.mock.calls).toEqual([[false], [true]])
+  expect(changes.heard.mock.calls).toEqual([
+    [false, 5],
+    [true, 5],
+  ])
   answer.error = new StoreUnavailable('away')
   await look.look()
   expect(changes.unheard.mock.calls).toEqual([[answer.error]])
