@@ -17,6 +17,7 @@ import type { LinkProblem, SharedStream } from '../core/nodes/nodeLinks.ts'
 import type { BorrowedRoom, EngineLinks, LentRoom, RoomShare } from '../media/engine.ts'
 import type { RemoteFeedRef, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { Stream } from '../store/store.ts'
+import { LinkPauses } from './linkPauses.ts'
 import { NO_FIGURES } from './lentRooms.ts'
 
 /** Signs what this node sends to others, and derives keys that it shares with one of them. */
@@ -51,17 +52,10 @@ export interface CascadeParts {
 
 /** How long a viewer waits for a link. Then it is redirected. */
 const WAIT_MS = 2000
-/**
- * A node that did not answer, or whose media ports do not, is not tried again before the first of these times, and twice as
- * long after each further failure up to the second: one moment in which it was busy costs its viewers little.
- */
-const UNREACHABLE_MS = { first: 2000, most: 30_000 }
 /** A stream that its node does not have is not asked for again before this time, however many viewers come. Shorter than a tick. */
 const ABSENT_MS = 500
 /** The same for a stream without media at a node that can be reached, such as one in a codec that no viewer takes. */
 const EMPTY_MS = 5000
-/** How long it reports why a stream did not come, unless one of that node has come since. */
-const PROBLEM_MS = 600_000
 /** How long a node of the own region may take. Then the node of the feed lends the stream itself. */
 const PARENT_MS = 1000
 /** How long a node of the own region waits to learn whether this one may lend a stream on. */
@@ -92,11 +86,17 @@ interface Share {
 /** A node that may lend a stream. */
 type Lender = LinkReferral
 
+/** The feeds of a stream at one node. */
+interface SharedFeed extends Stream, Lender {
+  /** Viewers need tokens for one of them. */
+  readonly isSecured: boolean
+}
+
 /** A share that begins. */
 interface Opening extends Pick<Borrowed, 'share' | 'sinceMs'> {
   readonly links: EngineLinks
   /** The stream, and the node of its feed. */
-  readonly feed: Stream & Lender
+  readonly feed: SharedFeed
   /** Aborted when the share is over, and to end it. */
   readonly ending: AbortController
   /** See `Borrowed.direct`. */
@@ -107,14 +107,6 @@ interface Opening extends Pick<Borrowed, 'share' | 'sinceMs'> {
 interface Offered {
   readonly share: RoomShare
   readonly addresses: Parameters<EngineLinks['borrow']>[1]
-}
-
-/** Why streams of a node do not come. */
-interface Failure {
-  readonly problem: LinkProblem
-  readonly atMs: number
-  /** How long the node is not tried again. */
-  readonly pauseMs: number
 }
 
 const WHY: Readonly<Record<LinkProblem, string>> = {
@@ -134,16 +126,14 @@ export class Cascade {
   #parts: CascadeParts | null = null
   /** By stream, then by node. */
   readonly #borrowed = new Map<string, Map<string, Borrowed>>()
-  /** By node. */
-  readonly #failures = new Map<string, Failure>()
-  /** Streams of one node that are not asked for before a time, monotonic milliseconds; see `streamAt`. */
-  readonly #absentUntilMs = new Map<string, number>()
+  readonly #pauses: LinkPauses
   /** The database was silent for too long, and not all sessions have been checked since: nothing secured comes from other nodes. */
   #isStale = false
   #isChecking = false
 
   constructor(options: CascadeOptions) {
     this.#options = options
+    this.#pauses = new LinkPauses(options.clock)
   }
 
   start(parts: CascadeParts): void {
@@ -169,7 +159,7 @@ export class Cascade {
 
   /** Why streams of other nodes do not come, by node. */
   get problems(): ReadonlyMap<string, LinkProblem> {
-    return new Map([...this.#failures].map(([node, { problem }]) => [node, problem]))
+    return this.#pauses.problems
   }
 
   /** Brings a stream here from the node that has this feed of it. False: it does not come in time, or may not. Never rejects. */
@@ -206,9 +196,7 @@ export class Cascade {
       one.isSecured = this.#options.sessions.onAir(accountId, streamName)?.secured ?? one.isSecured
       if (this.#isStale && one.isSecured) one.end()
     }
-    const nowMs = this.#options.clock.monotonic()
-    for (const [node, { atMs }] of this.#failures) if (nowMs - atMs >= PROBLEM_MS) this.#failures.delete(node)
-    for (const [name, untilMs] of this.#absentUntilMs) if (untilMs <= nowMs) this.#absentUntilMs.delete(name)
+    this.#pauses.tick()
     if (this.#options.sessions.hasPeers) this.follow(null)
   }
 
@@ -246,27 +234,21 @@ export class Cascade {
       if (!remote.some((feed) => feed.node === node)) one.end()
   }
 
-  /** Whether it is too soon to ask a node for a stream again. */
-  #isPaused(node: string, stream: Stream): boolean {
-    const nowMs = this.#options.clock.monotonic()
-    const failed = this.#failures.get(node)
-    const absentUntilMs = this.#absentUntilMs.get(streamAt(node, stream)) ?? Number.NEGATIVE_INFINITY
-    return (failed !== undefined && nowMs - failed.atMs < failed.pauseMs) || nowMs < absentUntilMs
-  }
-
   #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
     const stream = { accountId, streamName }
     this.#hearsStore()
-    if (this.#parts === null || feed.url === null || this.#isPaused(feed.node, stream)) return null
-    if (feed.secured && this.#isStale) return null
+    if (this.#parts === null || feed.url === null || this.#pauses.has(feed.node, stream)) return null
+    const others = this.#options.sessions.remotesOf(accountId, streamName).filter(({ node }) => node === feed.node)
+    const isSecured = [feed, ...others].some(({ secured }) => secured)
+    if (isSecured && this.#isStale) return null
     const ending = new AbortController()
     const share: Share = { room: null, from: feed.node }
     const { promise: direct, resolve: granted } = Promise.withResolvers<BorrowedRoom | null>()
     const sinceMs = this.#options.clock.monotonic()
-    const about = { ...stream, node: feed.node, url: feed.url }
+    const about = { ...stream, node: feed.node, url: feed.url, isSecured }
     const { links } = this.#parts
     const open = this.#open({ links, feed: about, share, ending, granted, sinceMs })
-    const borrowed = { stream, isSecured: feed.secured, sinceMs, open, share, direct, end: () => ending.abort() }
+    const borrowed = { stream, isSecured, sinceMs, open, share, direct, end: () => ending.abort() }
     const room = roomOf(stream)
     const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
     this.#borrowed.set(room, nodes.set(feed.node, borrowed))
@@ -287,7 +269,7 @@ export class Cascade {
       ending.abort()
       return false
     }
-    this.#failures.delete(from.node)
+    this.#pauses.succeed(from.node)
     const ms = Math.round(clock.monotonic() - sinceMs)
     log.info({ ...feed, from: from.url, ms }, 'a stream comes from another node')
     return true
@@ -299,7 +281,7 @@ export class Cascade {
     const first = await this.#ask(feed, feed, this.#leftMs(opening))
     if (first === null) return null
     if ('share' in first) return this.#enter(opening, feed, first)
-    const offered = this.#isPaused(first.node, feed) ? null : await this.#ask(feed, first, PARENT_MS)
+    const offered = this.#pauses.has(first.node, feed) ? null : await this.#ask(feed, first, PARENT_MS)
     const parent = offered !== null && 'share' in offered ? await this.#enter(opening, first, offered) : null
     if (parent !== null || ending.signal.aborted) return parent
     const direct = await this.#ask(feed, feed, this.#leftMs(opening), true)
@@ -326,8 +308,8 @@ export class Cascade {
     if (isOpen && !isOver) return lender
     ending.signal.removeEventListener('abort', end)
     // A share that has ended, and a stream without media, say nothing of the other streams of the node.
-    if (isOver || ending.signal.aborted) this.#pause(lender.node, feed, ABSENT_MS)
-    else if (room.isReached()) this.#pause(lender.node, feed, EMPTY_MS)
+    if (isOver || ending.signal.aborted) this.#pauses.add(lender.node, feed, ABSENT_MS)
+    else if (room.isReached()) this.#pauses.add(lender.node, feed, EMPTY_MS)
     else this.#fail(lender, { ...feed }, 'media_port')
     room.end()
     return null
@@ -339,18 +321,18 @@ export class Cascade {
   }
 
   /** What a node offers, or the one that it names. Null: it does not lend the stream. */
-  async #ask(feed: Stream & Lender, lender: Lender, ms: number, isDirect = false): Promise<Offered | Lender | null> {
+  async #ask(feed: SharedFeed, lender: Lender, ms: number, isDirect = false): Promise<Offered | Lender | null> {
     const { clock, random, sessions, keys } = this.#options
-    const { accountId, streamName, node: feedAt } = feed
+    const { accountId, streamName, node: feedAt, isSecured } = feed
     const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url')
-    const about = { accountId, streamName, feedAt, isDirect }
+    const about = { accountId, streamName, feedAt, isDirect, isSecured }
     const request: LinkRequest = { from: sessions.node, to: lender.node, ...about, atMs: clock.now(), nonce }
     const code = keys[0].code(linkRequestText(request))
     const url = atNode(lender.url, '/api/links')
     const answered = await this.#parts?.ask(url, { version: LINK_VERSION, ...request, code }, ms)
     const offered = answered?.status === 200 ? this.#read(request, code, answered.body) : null
     if (offered !== null) return offered
-    if (answered?.status === 404) this.#pause(lender.node, feed, ABSENT_MS)
+    if (answered?.status === 404) this.#pauses.add(lender.node, feed, ABSENT_MS)
     else this.#fail(lender, { ...feed, status: answered?.status }, problemOf(answered?.status))
     return null
   }
@@ -369,16 +351,12 @@ export class Cascade {
     return { share: { room: roomOf(request), key, ssrc: answer.ssrc }, addresses: answer.addresses }
   }
 
-  #pause(node: string, stream: Stream, ms: number): void {
-    this.#absentUntilMs.set(streamAt(node, stream), this.#options.clock.monotonic() + ms)
-  }
-
   #fail({ node, url }: Lender, about: Fields, problem: LinkProblem): void {
-    const { clock, log } = this.#options
-    const before = this.#failures.get(node)
-    const pauseMs = before === undefined ? UNREACHABLE_MS.first : Math.min(UNREACHABLE_MS.most, 2 * before.pauseMs)
-    this.#failures.set(node, { problem, atMs: clock.monotonic(), pauseMs })
-    log.warn({ ...about, node, url }, `no stream comes from this node, so its viewers are redirected: ${WHY[problem]}`)
+    this.#pauses.fail(node, problem)
+    this.#options.log.warn(
+      { ...about, node, url },
+      `no stream comes from this node, so its viewers are redirected: ${WHY[problem]}`,
+    )
   }
 
   async #after(ms: number): Promise<false> {
@@ -388,9 +366,6 @@ export class Cascade {
 }
 
 const roomOf = ({ accountId, streamName }: Stream): string => `${accountId}/${streamName}`
-
-/** A stream as one node has it. */
-const streamAt = (node: string, stream: Stream): string => `${node} ${roomOf(stream)}`
 
 /** Of a node that lends nothing, by the status of its answer. 200: another one has signed it. */
 function problemOf(status: number | undefined): LinkProblem {

@@ -16,6 +16,8 @@ export interface Lent {
   readonly room: string
   /** The node of the feed: this one, or one from which it is lent on. */
   readonly feedAt: string
+  /** The node knows that its viewers need tokens. */
+  readonly isSecured: boolean
   /** Null: it has carried nothing yet. */
   readonly figures: () => ShareFigures | null
   readonly end: () => void

@@ -3,7 +3,7 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { FeedReadVerbs } from '../../src/store/tables/feeds.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { makeToken, publish, startTestNode, type TestNode } from '../support/testNode.ts'
+import { makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
@@ -70,6 +70,42 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     await expect(one.node.reconcile()).rejects.toBe(down)
     await one.node.reconcile()
     expect(knows('show')).toBe(1)
+  })
+
+  const secured = async () => (await makeToken(two, 'publish', { subscribeRequiresAuth: true })).token
+
+  it('whose viewers need tokens take away those who came to an open one without, and no others', async () => {
+    const { token: presented } = await makeToken(two, 'subscribe')
+    const { session } = await publish(one, { presented: token })
+    const [anonymous, known] = [await view(one), await view(one, { presented })]
+    await closeSession(one.ctx, session.id, 'left')
+    await publish(two, { presented: await secured() })
+    await until(() => anonymous.cuts.length === 1)
+    expect([anonymous.cuts, known.cuts]).toEqual([['source_gone'], []])
+  })
+
+  it('whose viewers need tokens admit none whose access was decided before they began', async () => {
+    await publish(two, { presented: token })
+    await until(() => knows('show') === 1)
+    const presented = await secured()
+    vi.spyOn(one.ctx.cascade, 'has').mockReturnValue(true)
+    vi.spyOn(one.ctx.cascade, 'take').mockImplementation(async () => {
+      await publish(two, { presented })
+      await until(() => one.ctx.sessions.onAir(one.accountId, 'show')?.secured === true)
+      return true
+    })
+    expect(await tryToView(one)).toMatchObject({ ok: false, status: 401 })
+  })
+
+  it('whose viewers need tokens are taken from nodes that had them as open', async () => {
+    const taken: boolean[] = []
+    const lent = { room: `${two.accountId}/show`, feedAt: two.ctx.sessions.node, figures: () => null }
+    for (const isSecured of [true, false])
+      two.ctx.lentRooms.add({ ...lent, to: `node ${isSecured}`, isSecured, end: () => taken.push(isSecured) })
+    await publish(two, { presented: token })
+    expect(taken).toEqual([])
+    await publish(two, { presented: await secured() })
+    expect(taken).toEqual([false])
   })
 
   it('that do not fit in memory are asked for one by one', () => {

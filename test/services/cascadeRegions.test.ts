@@ -37,6 +37,8 @@ class World {
   /** What each engine lends, by the key of the share. */
   readonly #lent = new Map<string, { readonly from: string; readonly before: Link | null; end: () => void }>()
   readonly nodes = REGIONS.map((region, at) => this.#node(`node${at}`, region))
+  /** Viewers of the feeds need tokens. Nodes that are told know that. */
+  isSecured = false
   #feeds: string[] = []
 
   #node(id: string, region: string) {
@@ -138,7 +140,7 @@ class World {
   publishAt(at: readonly number[], told: readonly number[]): void {
     this.#feeds = at.map((index) => this.nodes[index]?.id ?? '')
     for (const [index, { id, sessions }] of this.nodes.entries()) {
-      sessions.feedsOf = () => (this.#feeds.includes(id) ? [{} as ActiveFeed] : [])
+      sessions.feedsOf = () => (this.#feeds.includes(id) ? [{ secured: this.isSecured } as ActiveFeed] : [])
       if (told.includes(index)) this.tell(index)
     }
   }
@@ -146,7 +148,10 @@ class World {
   tell(index: number): void {
     const node = this.nodes[index]
     const others = this.#feeds.filter((id) => id !== node?.id)
-    node?.sessions.setRemote(others.map(feedAt), true)
+    node?.sessions.setRemote(
+      others.map((id) => feedAt(id, this.isSecured)),
+      true,
+    )
   }
 
   async settle(): Promise<void> {
@@ -154,11 +159,11 @@ class World {
   }
 }
 
-const feedAt = (node: string): RemoteFeedRef => ({
+const feedAt = (node: string, secured: boolean): RemoteFeedRef => ({
   ...STREAM,
   feedId: node,
   sourceId: node,
-  secured: false,
+  secured,
   tokenId: 1,
   priority: null,
   node,
@@ -227,6 +232,22 @@ function check({ links, nodes }: World): void {
     if (link.before !== null) expect(regionOf(link.from)).toBe(regionOf(link.to))
   }
 }
+
+test('feeds whose viewers need tokens are lent only to nodes that know that', async () => {
+  const world = new World()
+  world.publishAt([0], [...REGIONS.keys()])
+  world.isSecured = true
+  const receivers = async () => {
+    for (const at of [1, 2]) await act(world, 'tick', at)
+    return [...world.links].map(({ from, to }) => `${from}>${to}`)
+  }
+  for (const at of [1, 2]) await act(world, 'watch', at)
+  expect(await receivers()).toEqual([])
+  world.tell(1)
+  expect(await receivers()).toEqual(['node0>node1'])
+  world.tell(2)
+  expect(await receivers()).toEqual(['node0>node1', 'node1>node2'])
+})
 
 test('a region gets a stream once, its nodes go back to the feed when the one that lends it on is gone, and find another one', async () => {
   const world = new World()

@@ -186,6 +186,7 @@ test('who has no key of the installation, or no lease, gets no link, and a reque
       streamName: 'asked',
       feedAt: home.app.ctx.sessions.node,
       isDirect: false,
+      isSecured: true,
       atMs: home.app.ctx.clock.now(),
       nonce: Math.random().toString(36),
       ...over,

@@ -41,6 +41,8 @@ export async function lendStream(ctx: SessionContext, signed: Signed<LinkRequest
   const { links } = lentRooms
   if (links === null || lentRooms.isFull) return refuse(503, 'this node lends nothing now')
   const { accountId, streamName, feedAt, isDirect } = request
+  // A node that has not read for long what is on the air may have viewers without tokens.
+  if (needTokens(ctx, request) && !request.isSecured) return NOT_HERE
   if (feedAt !== sessions.node) {
     if (!areNear(request.from, sessions.node, nodes)) return NOT_HERE
     const { cascade } = ctx
@@ -51,6 +53,13 @@ export async function lendStream(ctx: SessionContext, signed: Signed<LinkRequest
   const parent = isDirect ? null : linkParent(request.from, feedAt, children, nodes)
   if (parent !== null) return ok({ ...parent, code: key.value.code(linkReferralText(code, parent)) })
   return lend(ctx, signed, key.value, (share, ended) => links.lend(share, ended))
+}
+
+/** Whether viewers of these feeds need tokens, as far as this node knows. */
+function needTokens({ sessions }: SessionContext, { accountId, streamName, feedAt }: LinkRequest): boolean {
+  const isHere = feedAt === sessions.node
+  const remote = () => sessions.remotesOf(accountId, streamName).filter(({ node }) => node === feedAt)
+  return (isHere ? sessions.feedsOf(accountId, streamName) : remote()).some(({ secured }) => secured)
 }
 
 /** Null: nothing of the stream is here. */
@@ -69,8 +78,8 @@ async function lend(
   const room = streamKey(request.accountId, request.streamName)
   const ending = new AbortController()
   let lentRoom: LentRoom | null = null
-  const { from: to, feedAt } = request
-  const lent = { to, room, feedAt, figures: () => lentRoom?.figures() ?? null, end: () => ending.abort() }
+  const { from: to, feedAt, isSecured } = request
+  const lent = { to, room, feedAt, isSecured, figures: () => lentRoom?.figures() ?? null, end: () => ending.abort() }
   ending.signal.addEventListener('abort', () => lentRooms.remove(lent))
   lentRooms.add(lent)
   const share = { room, ssrc: answer.ssrc, key: key.derive(linkKeyText(request, answer)) }

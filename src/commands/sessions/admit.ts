@@ -211,7 +211,7 @@ async function enter(
   // In memory first: a change of the token after our transaction then finds the session there. So does a change of a limit.
   ctx.sessions.add(entry)
   try {
-    if (!(await isOfAccount(ctx, entry))) {
+    if (!(await isOfAccount(ctx, entry)) || needsToken(ctx, entry)) {
       ctx.sessions.remove(session.id)
       return null
     }
@@ -245,6 +245,12 @@ async function isOfAccount({ cache }: SessionContext, { session, accountVersion 
   if (session.tokenId === null) return true
   return (await cache.accountDefaults(session.accountId)).version === accountVersion
 }
+
+/** A stream that was open when Sluice decided may have got a secured feed since. Later ones find the session in memory. */
+const needsToken = (ctx: SessionContext, { session }: ActiveSession): boolean =>
+  session.action === 'view' &&
+  session.tokenId === null &&
+  ctx.streamsOnAir(session.accountId, session.streamName)?.secured === true
 
 /** `changed`: the token has changed since the decision. A limit: it is reached. Then nothing is written. */
 async function insert(

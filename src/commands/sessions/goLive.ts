@@ -1,13 +1,13 @@
-import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { uuid } from '../../base/ids.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
 import type { FrameSource } from '../../media/frame.ts'
-import type { ActiveSession, ActiveFeed, PublisherStanding } from '../../media/sessionRegistry.ts'
+import { type ActiveSession, type ActiveFeed, type PublisherStanding, streamKey } from '../../media/sessionRegistry.ts'
 import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
-import { tokenOf } from './entry.ts'
 import { sessionDate, endedAtMs, endSession, feedData, emitEnds } from './close.ts'
+import { dropAnonymous } from './dropAnonymous.ts'
+import { tokenOf } from './entry.ts'
 import { holdEnd, isSameSource } from './heldEnd.ts'
 
 /**
@@ -72,19 +72,10 @@ function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): 
   ctx.sessions.spares.delete(entry)
   ctx.sessions.addFeed(feed)
   if (entry.standing) entry.standing.hide = entry.standing.show(feed)
-  if (feed.secured) dropAnonymous(ctx, feed)
-}
-
-/** Those who came without a token, to an open feed that this one follows. Players of HLS get the end of the stream. */
-function dropAnonymous(ctx: SessionContext, feed: ActiveFeed): void {
-  const isMain = ctx.sessions.feed(feed.accountId, feed.streamName, null) === feed
-  for (const entry of ctx.sessions.all()) {
-    const { action, protocol, tokenId, accountId, streamName, sourceId } = entry.session
-    if (action !== 'view' || tokenId !== null || !PROTOCOL_FACTS[protocol].connectsLater) continue
-    const watched = isMain ? (sourceId ?? feed.sourceId) : sourceId
-    const watches = isSameSource({ accountId, streamName, sourceId: watched }, feed)
-    if (watches) void endSession(ctx, entry, 'source_gone')
-  }
+  if (!feed.secured) return
+  dropAnonymous(ctx, [feed])
+  // Other nodes may not have read yet that its viewers need tokens; then they ask again.
+  ctx.lentRooms.endIf(({ room, isSecured }) => !isSecured && room === streamKey(feed.accountId, feed.streamName))
 }
 
 interface Begun {

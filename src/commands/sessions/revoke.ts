@@ -8,6 +8,7 @@ import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
+import { dropAnonymous } from './dropAnonymous.ts'
 import { takeLateSeats } from './lateSeats.ts'
 
 /** Feeds of other nodes in memory. Beyond this number, Sluice queries single streams. */
@@ -228,6 +229,7 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
     if (streams?.length === 0) return
     try {
       await refreshRemoteFeeds(ctx, streams)
+      dropAnonymous(ctx, streams)
       ctx.cascade.follow(streams)
       await feedsRead(ctx, streams)
     } catch (error) {

@@ -12,6 +12,8 @@ export interface LinkRequest {
   readonly feedAt: string
   /** True: the node of the feed is to lend it itself. */
   readonly isDirect: boolean
+  /** It knows that viewers of these feeds need tokens. Otherwise it gets only feeds that are open. */
+  readonly isSecured: boolean
   /** When it was asked, by the clock of the database, epoch milliseconds. */
   readonly atMs: number
   /** Random; used once. */
@@ -38,7 +40,7 @@ export interface LinkAnswer {
 export type Signed<T> = T & { readonly code: string }
 
 /** Both sides must mean the same. Raise it when what goes over a link changes. */
-export const LINK_VERSION = 2
+export const LINK_VERSION = 3
 /** How long a request may be under way, and how far the clocks of two nodes may differ. */
 export const LINK_REQUEST_MS = 30_000
 const MAX_TEXT = 300
@@ -46,8 +48,9 @@ const MAX_ADDRESSES = 16
 
 /** What the code of a request is of. */
 export const linkRequestText = (request: LinkRequest): string => {
-  const { from, to, accountId, streamName, feedAt, isDirect, atMs, nonce } = request
-  return JSON.stringify(['link', LINK_VERSION, from, to, accountId, streamName, feedAt, isDirect, atMs, nonce])
+  const { from, to, accountId, streamName, feedAt, isDirect, isSecured, atMs, nonce } = request
+  const about = [accountId, streamName, feedAt, isDirect, isSecured]
+  return JSON.stringify(['link', LINK_VERSION, from, to, ...about, atMs, nonce])
 }
 
 /** What the code of an answer is of. @param requestCode so that it answers this request and no other */
@@ -64,14 +67,15 @@ export const linkKeyText = (request: LinkRequest, { salt, ssrc }: Pick<LinkAnswe
 
 /** The error says what is wrong. */
 export function parseLinkRequest(body: unknown): Result<Signed<LinkRequest>, string> {
-  const { version, from, to, accountId, streamName, feedAt, isDirect, atMs, nonce, code } = fieldsOf(body)
+  const { version, from, to, accountId, streamName, feedAt, isDirect, isSecured, atMs, nonce, code } = fieldsOf(body)
   if (version !== LINK_VERSION) return err(`version must be ${LINK_VERSION}`)
   const texts = { from, to, accountId, streamName, feedAt, nonce, code }
   const wrong = Object.entries(texts).find(([, value]) => !isText(value))
   if (wrong !== undefined) return err(`${wrong[0]} must be text`)
   if (!Number.isSafeInteger(atMs)) return err('atMs must be a time')
   if (typeof isDirect !== 'boolean') return err('isDirect must be true or false')
-  return ok({ ...(texts as Record<keyof typeof texts, string>), isDirect, atMs: atMs as number })
+  if (typeof isSecured !== 'boolean') return err('isSecured must be true or false')
+  return ok({ ...(texts as Record<keyof typeof texts, string>), isDirect, isSecured, atMs: atMs as number })
 }
 
 /** Null: it is no answer. */
