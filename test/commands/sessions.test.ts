@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { timeOrderedId } from '../../src/base/ids.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
-import { closeSession } from '../../src/commands/sessions/close.ts'
+import { closeSession, endSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
@@ -144,23 +145,40 @@ describe.each(testedStores())('sessions on %s', (engine) => {
     }
   })
 
+  /** Written as by another node whose notification has not arrived. */
+  const setActiveRemotely = (id: number, isActive: boolean) =>
+    at.ctx.store.transaction(async (tx) => {
+      const stored = await tx.tokens.lock(at.accountId, 'publish', id)
+      if (stored) await tx.tokens.replace({ ...stored, isActive }, stored)
+    })
+
   it('are decided again if the token in memory is outdated', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const enter = () => admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())
     expect(await enter()).toMatchObject({ ok: true })
-    // Written as by another node whose notification has not arrived.
-    const behindOurBack = (isActive: boolean) =>
-      at.ctx.store.transaction(async (tx) => {
-        const stored = await tx.tokens.lock(at.accountId, 'publish', id)
-        if (stored) await tx.tokens.replace({ ...stored, isActive }, stored)
-      })
-    await behindOurBack(false)
+    await setActiveRemotely(id, false)
     expect(await enter()).toMatchObject({ ok: false, code: 'token_disabled' })
-    await behindOurBack(true)
+    await setActiveRemotely(id, true)
     at.ctx.cache.forgetToken(id)
     expect(await enter()).toMatchObject({ ok: true })
     await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
     expect(await enter()).toMatchObject({ ok: false, code: 'invalid_token' })
+  })
+
+  it('do not begin when their edge, which chose the id, was told to cut it before Sluice decided again', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const { store, sessions, clock, random } = at.ctx
+    const sessionId = timeOrderedId(clock.now(), random)
+    const written = vi.spyOn(store, 'transaction').mockImplementationOnce(async (work) => {
+      written.mockRestore()
+      await setActiveRemotely(id, true)
+      const entry = sessions.get(sessionId)
+      if (entry) await endSession(at.ctx, entry, 'lost')
+      return store.transaction(work)
+    })
+    const request = { ...anyRequest(), sessionId }
+    expect(await admitPublisher(at.ctx, attemptOf({ presented: token }), request)).toMatchObject({ ok: false })
+    expect(sessions.has(sessionId)).toBe(false)
   })
 
   it('are refused at the limit of this process', async () => {

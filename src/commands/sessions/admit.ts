@@ -213,7 +213,7 @@ async function enter(
   try {
     if (!(await isOfAccount(ctx, entry)) || needsToken(ctx, entry)) {
       ctx.sessions.remove(session.id)
-      return null
+      return again(ctx, entry, sessionRequest)
     }
     const limits = await viewerLimits(ctx, evaluation)
     for (const { holder } of limits) entry.holders.add(holder)
@@ -222,7 +222,8 @@ async function enter(
       ctx.sessions.remove(session.id)
       // A limit that is new may have counted it meanwhile.
       if (entry.holders.size > 0) await ctx.store.transaction((tx) => tx.viewerSeats.free([session.id]))
-      return typeof inserted === 'object' ? refuseReached(ctx, evaluation, reachedBy(inserted)) : null
+      if (typeof inserted === 'object') return refuseReached(ctx, evaluation, reachedBy(inserted))
+      return again(ctx, entry, sessionRequest)
     }
   } catch (error) {
     ctx.sessions.remove(session.id)
@@ -236,9 +237,16 @@ async function enter(
   // It was cut meanwhile. Its end could not be written before its row.
   ctx.sessions.leaving.set(session.id, { entry, reason: entry.ending?.reason ?? 'lost', atMs: session.startedAtMs })
   await closeSession(ctx, session.id, 'lost')
-  // An id that the edge has chosen is used up with its row.
-  return sessionRequest.sessionId === undefined ? null : refuseAdmission(ctx, 401, 'invalid_token')
+  return again(ctx, entry, sessionRequest)
 }
+
+/** Null: decide again. An id that the edge has chosen is used up when the edge was told to cut it. */
+const again = (
+  ctx: SessionContext,
+  { ending }: ActiveSession,
+  { sessionId }: Pick<SessionRequest, 'sessionId'>,
+): PublisherRefusal | null =>
+  ending === null || sessionId === undefined ? null : refuseAdmission(ctx, 401, 'invalid_token')
 
 /** False: what the account says for its tokens has changed since the decision. Later changes find the session in memory. */
 async function isOfAccount({ cache }: SessionContext, { session, accountVersion }: ActiveSession): Promise<boolean> {
