@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { SessionQuality } from '../../src/core/quality/sessionQuality.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
 import { Conflict, type SessionEnd, type StoredFeed } from '../../src/store/store.ts'
 import { ending, insert, newAccount, newSession, openFeed } from './store.samples.ts'
@@ -119,6 +120,30 @@ export function sessionsSuite(stores: Stores): void {
         { id: fresh.id },
         { id: open.id },
       ])
+    })
+  })
+
+  describe('reports of players', () => {
+    test('of 250 sessions through two stores at once replace those before, and are of no session that was forgotten', async () => {
+      const mine = newAccount()
+      const made: Session[] = []
+      for (let n = 0; n < 250; n++) made.push(await admitted({ accountId: mine, address: `192.0.2.${n}` }))
+      await write((tx) => tx.sessions.end(made.slice(0, 2).map(({ id }) => ending(id, 2000, 'left'))))
+      await write((tx) => tx.viewerTraces.forgetSessions({ accountId: mine, by: 'address', value: '192.0.2.0' }, 10))
+      const report = (store: typeof stores.store, seconds: number) => {
+        const quality = new SessionQuality()
+        quality.report(
+          { n: 1, played: seconds * 1000, stalls: 0, stalled: 0, frames: 0, dropped: 0, switches: 0 },
+          { nowMs: 0, ageMs: 1e6 },
+        )
+        const rows = made.map(({ id }) => ({ id, quality: quality.toText() }))
+        return store.transaction((tx) => tx.sessions.report(seconds % 2 ? rows : rows.toReversed()))
+      }
+      await Promise.all([1, 2, 3, 4].map((seconds) => report(seconds % 2 ? stores.store : stores.other, seconds)))
+      await report(stores.store, 7)
+      const [forgotten, ended, last] = await Promise.all([made[0], made[1], made[249]].map((one) => get(one?.id ?? '')))
+      expect(forgotten).toMatchObject({ quality: null })
+      expect([ended, last]).toMatchObject([{ quality: { playedSeconds: 7 } }, { quality: { playedSeconds: 7 } }])
     })
   })
 

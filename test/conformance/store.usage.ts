@@ -45,6 +45,21 @@ export function usageSuite(stores: Stores): void {
       expect(await bytesOf(accountId)).toEqual([7, 70])
     })
 
+    test('of any stream is written as it is, 250 rows in one call and again with more', async () => {
+      const [accountId, node] = [newAccount(), await newNode()]
+      const names = [`it's "a",{b}\\`, 'NULL', '{}', '[1,2]', ' ', 'Füße ☃'] as const
+      const facts = { accountId, trackingId: `a"b'`, tokenId: 2 ** 40, bytesIn: 1 }
+      const usage = Array.from({ length: 250 }, (_, ord) => ({ ...facts, ord, streamName: names[ord % 6] ?? '' }))
+      await put(node, ...usage)
+      await put(node, ...usage.map((one) => ({ ...one, bytesOut: 2 ** 45 })))
+      const query = { accountId, fromMs: 0, untilMs: HOUR_MS, slot: 'hour', limit: 10 } as const
+      const sums = await stores.other.read.usage.sum({ ...query, groupBy: ['streamName', 'trackingId', 'tokenId'] })
+      expect(new Map(sums.map(({ streamName, bytesOut }) => [streamName, bytesOut]))).toEqual(
+        new Map(names.map((name, at) => [name, (at < 4 ? 42 : 41) * 2 ** 45])),
+      )
+      expect(sums).toMatchObject(sums.map(() => ({ trackingId: `a"b'`, tokenId: 2 ** 40 })))
+    })
+
     test('is added once, whichever nodes try at the same time', async () => {
       const [accountId, node] = [newAccount(), await newNode()]
       await put(

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { NodeUsage } from '../../core/sessions/types.ts'
-import { type Executor, inSlices } from '../executor.ts'
-import type { NewRowOf, RowOf } from '../schema.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
+import type { RowOf } from '../schema.ts'
 import { addToHours } from './usage.ts'
 
 const HOUR_COLUMNS = [
@@ -16,29 +17,38 @@ const HOUR_COLUMNS = [
   'bytes_out',
 ] as const
 
+const USAGE = new RowTable('usage', {
+  ord: 'bigint',
+  account_id: 'text',
+  hour_ms: 'bigint',
+  stream_name: 'text',
+  protocol: 'text',
+  token_id: 'bigint',
+  tracking_id: 'text',
+  country: 'text',
+  bytes_in: 'bigint',
+  bytes_out: 'bigint',
+})
+
 /**
  * Writes totals of a node. No other node writes to its rows, so no order is needed against deadlocks. Totals only rise: a
  * write whose answer was lost may reach the database after a later one.
  */
 export const putNodeUsage = (executor: Executor, node: string, usage: readonly NodeUsage[]): Promise<void> =>
-  inSlices(usage, (slice) =>
-    executor.change((db) =>
-      db
-        .insertInto('node_usage')
-        .values(slice.map((one) => toRow(node, one)))
-        .onConflict((c) =>
-          c.columns(['node_id', 'ord']).doUpdateSet({
-            bytes_in: risen('bytes_in'),
-            bytes_out: risen('bytes_out'),
-          }),
-        ),
-    ),
-  )
+  inSlices(usage, (slice) => executor.run(put, { node, ...USAGE.params(executor, slice.map(toRow)) }))
 
 const risen = (column: 'bytes_in' | 'bytes_out') => {
   const [before, now] = [sql.ref(`node_usage.${column}`), sql.ref(`excluded.${column}`)]
-  return sql<number>`case when ${now} > ${before} then ${now} else ${before} end`
+  return sql`${sql.ref(column)} = case when ${now} > ${before} then ${now} else ${before} end`
 }
+
+/** Without its condition, SQLite would take `on conflict` for that of a join. */
+const put = statement((db, p: { node: string } & ReturnType<typeof USAGE.params>, dialect) => ({
+  compile: () =>
+    sql`insert into node_usage (node_id, ${USAGE.names}) select cast(${p.node} as text), ${USAGE.names}
+      from ${USAGE.from(p, dialect)} where true
+      on conflict (node_id, ord) do update set ${risen('bytes_in')}, ${risen('bytes_out')}`.compile(db),
+}))
 
 /** Adds rows of a node to the sums of all nodes, and deletes them. One that is gone adds nothing, so a call may be repeated. */
 export async function foldNodeUsage(executor: Executor, node: string, ords: readonly number[]): Promise<void> {
@@ -66,8 +76,7 @@ export async function foldSomeOfNode(executor: Executor, node: string, limit: nu
 }
 
 /** Unknown values are empty or 0, as in the hourly sums. */
-const toRow = (node: string, usage: NodeUsage): NewRowOf<'node_usage'> => ({
-  node_id: node,
+const toRow = (usage: NodeUsage) => ({
   ord: usage.ord,
   account_id: usage.accountId,
   hour_ms: usage.hourMs,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
-import { type DialectName, type Executor, inSlices, statement } from '../executor.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
 import type { SessionEnd, SessionReport } from '../store.ts'
-import { lockRows } from './lockRows.ts'
 import { NO_ADDRESS } from './viewerTraces.ts'
 
 export type Total = Bytes & { readonly id: string }
@@ -11,7 +11,7 @@ export type Total = Bytes & { readonly id: string }
 export async function writeTotals(executor: Executor, totals: readonly Total[]): Promise<string[]> {
   const gone: string[] = []
   await inOrder(totals, async (slice) => {
-    const active = new Set((await executor.all(rise, columnsOf(executor, slice))).map(({ id }) => id))
+    const active = new Set((await executor.all(rise, TOTALS.params(executor, slice.map(toRow)))).map(({ id }) => id))
     gone.push(...slice.flatMap(({ id }) => (active.has(id) ? [] : [id])))
   })
   return gone
@@ -19,62 +19,35 @@ export async function writeTotals(executor: Executor, totals: readonly Total[]):
 
 /** Ends active sessions with their last totals. */
 export function endSessions(executor: Executor, ends: readonly SessionEnd[]): Promise<void> {
-  return inOrder(ends, (slice) => executor.run(end, columnsOf(executor, slice)))
+  return inOrder(ends, (slice) => executor.run(end, TOTALS.params(executor, slice.map(toRow))))
 }
 
 /** Replaces what players reported, also of sessions that are over. */
-export async function writeQuality(executor: Executor, reports: readonly SessionReport[]): Promise<void> {
-  await inOrder(reports, async (slice) => {
-    const ids = slice.map(({ id }) => id)
-    await executor.ask((db, engine) =>
-      lockRows(engine, db.selectFrom('sessions').select('id').where('id', 'in', ids).orderBy('id'), 'update'),
-    )
-    const values = slice.map(({ id, quality }) => sql`(${id}, ${quality})`)
-    await executor.execute(
-      sql`update sessions set quality = report.column2 from (values ${sql.join(values)}) as report
-        where sessions.id = report.column1 and sessions.address <> ${NO_ADDRESS}`.compile(executor.engine.db),
-    )
+export function writeQuality(executor: Executor, reports: readonly SessionReport[]): Promise<void> {
+  return inOrder(reports, (slice) => {
+    const rows = slice.map(({ id, quality }) => ({ report_id: id, reported: quality }))
+    return executor.run(report, REPORTS.params(executor, rows))
   })
 }
 
-/** What is written of sessions, a row each. `atMs` and `reason` are of ends. */
-type Row = Total & Partial<Pick<SessionEnd, 'atMs' | 'reason'>>
+/** What is written of sessions, a row each. The last two are of ends. */
+const TOTALS = new RowTable('total', {
+  total_id: 'text',
+  total_in: 'bigint',
+  total_out: 'bigint',
+  at_ms: 'bigint',
+  reason: 'text',
+})
 
-/**
- * Rows as parameters of a statement whose text is always the same. PostgreSQL would spend most of its time parsing one with a
- * parameter for each value.
- */
-interface Columns {
-  /** PostgreSQL takes an array for each column. */
-  readonly id?: readonly string[]
-  readonly bytesIn?: readonly number[]
-  readonly bytesOut?: readonly number[]
-  readonly atMs?: readonly (number | undefined)[]
-  readonly reason?: readonly (string | undefined)[]
-  /** SQLite takes all of them as JSON. */
-  readonly json?: string
-}
+const REPORTS = new RowTable('report', { report_id: 'text', reported: 'text' })
 
-function columnsOf({ engine }: Executor, rows: readonly Row[]): Columns {
-  if (engine.name === 'sqlite') {
-    const lists = rows.map(({ id, bytesIn, bytesOut, atMs, reason }) => [id, bytesIn, bytesOut, atMs, reason])
-    return { json: JSON.stringify(lists) }
-  }
-  return {
-    id: rows.map(({ id }) => id),
-    bytesIn: rows.map(({ bytesIn }) => bytesIn),
-    bytesOut: rows.map(({ bytesOut }) => bytesOut),
-    atMs: rows.map(({ atMs }) => atMs),
-    reason: rows.map(({ reason }) => reason),
-  }
-}
-
-const tableOf = (p: Columns, dialect: DialectName) =>
-  dialect === 'sqlite'
-    ? sql`(select value ->> 0 as total_id, value ->> 1 as total_in, value ->> 2 as total_out, value ->> 3 as at_ms,
-        value ->> 4 as reason from json_each(${p.json})) as total`
-    : sql`unnest(cast(${p.id} as text[]), cast(${p.bytesIn} as bigint[]), cast(${p.bytesOut} as bigint[]),
-        cast(${p.atMs} as bigint[]), cast(${p.reason} as text[])) as total(total_id, total_in, total_out, at_ms, reason)`
+const toRow = ({ id, bytesIn, bytesOut, atMs, reason }: Total & Partial<Pick<SessionEnd, 'atMs' | 'reason'>>) => ({
+  total_id: id,
+  total_in: bytesIn,
+  total_out: bytesOut,
+  at_ms: atMs,
+  reason,
+})
 
 /** Totals only rise: a write whose answer was lost may reach the database after a later one. */
 const risen = (column: string, total: string) =>
@@ -82,16 +55,24 @@ const risen = (column: string, total: string) =>
 
 const RISEN = sql.join([risen('bytes_in', 'total_in'), risen('bytes_out', 'total_out')])
 
-const rise = statement<Columns, { id: string }>((db, p, dialect) => ({
+type Totals = ReturnType<typeof TOTALS.params>
+
+const rise = statement<Totals, { id: string }>((db, p, dialect) => ({
   compile: () =>
-    sql<{ id: string }>`update sessions set ${RISEN} from ${tableOf(p, dialect)}
+    sql<{ id: string }>`update sessions set ${RISEN} from ${TOTALS.from(p, dialect)}
       where id = total_id and ended_at_ms is null returning id`.compile(db),
 }))
 
-const end = statement((db, p: Columns, dialect) => ({
+const end = statement((db, p: Totals, dialect) => ({
   compile: () =>
-    sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason from ${tableOf(p, dialect)}
+    sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason from ${TOTALS.from(p, dialect)}
       where id = total_id and ended_at_ms is null`.compile(db),
+}))
+
+const report = statement((db, p: ReturnType<typeof REPORTS.params>, dialect) => ({
+  compile: () =>
+    sql`update sessions set quality = reported from ${REPORTS.from(p, dialect)}
+      where id = report_id and address <> ${NO_ADDRESS}`.compile(db),
 }))
 
 /**
