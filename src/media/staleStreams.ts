@@ -9,6 +9,12 @@ export const STREAMS_AT_ONCE = 100
 export class StaleStreams {
   /** By account and name; null: all streams. */
   #streams: Map<string, StreamRef> | null = null
+  #reads = 0
+
+  /** How many reads of them have begun. */
+  get reads(): number {
+    return this.#reads
+  }
 
   add({ accountId, streamName }: StreamRef): void {
     this.#streams?.set(`${accountId}/${streamName}`, { accountId, streamName })
@@ -22,6 +28,7 @@ export class StaleStreams {
   /** Empties it. Null: all streams. */
   take(): StreamRef[] | null {
     const streams = this.#streams
+    if (streams?.size !== 0) this.#reads += 1
     this.#streams = new Map()
     return streams && [...streams.values()]
   }

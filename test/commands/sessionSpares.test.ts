@@ -5,7 +5,7 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { reprioritize } from '../../src/commands/sessions/sessions.ts'
 import { settleSpares, SpareWatch } from '../../src/commands/sessions/spares.ts'
-import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
+import { readStaleFeeds, refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import type { Session } from '../../src/media/sessionRegistry.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
@@ -348,5 +348,42 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await settleSpares(at.ctx)
     expect([onAir(at), second.cuts, third.cuts]).toEqual([[], ['replaced'], []])
     await other.close()
+  })
+
+  it('at two nodes: one that is outranked before its node knows that it is on the air is a spare in the end', async () => {
+    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const { token } = await makeToken(at, 'publish')
+    await at.ctx.cache.stop()
+    const { store, sessions } = at.ctx
+    const low = await enter({ presented: token }, 1)
+    const written = vi.spyOn(store, 'transaction').mockImplementationOnce(async (work) => {
+      written.mockRestore()
+      const begun = await store.transaction(work)
+      await begin({ presented: token }, 2, other)
+      sessions.staleStreams.add(low.session)
+      await readStaleFeeds(at.ctx, settleSpares)
+      return begun
+    })
+    await goLive(at.ctx, low.session.id, silentMedia)
+    await readStaleFeeds(at.ctx, settleSpares)
+    expect([onAir(at), onAir(other).length, low.cuts, sessions.spares.size]).toEqual([[], 1, [], 1])
+    await other.close()
+  })
+
+  it('at two nodes: one that was outranked for a moment, of which its node has read nothing, is on the air again with the next check', async () => {
+    const [one, other] = [
+      await startTestNode({ url: place.url, clock }),
+      await startTestNode({ url: place.url, clock }),
+    ]
+    const { token } = await makeToken(one, 'publish')
+    await one.ctx.cache.stop()
+    await one.app.due.stop()
+    const low = await begin({ presented: token }, 1, one)
+    await close(await begin({ presented: token }, 2, other), other)
+    await until(() => other.ctx.sessions.leaving.size === 0)
+    await one.node.check()
+    expect([one.ctx.sessions.hasPeers, low.air, low.cuts]).toEqual([false, ['show', 'hide', 'show'], []])
+    await close(low, one)
+    await Promise.all([one.close(), other.close()])
   })
 })

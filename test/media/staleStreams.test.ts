@@ -11,6 +11,16 @@ it('has all streams at first, then those that changed, each once', () => {
   expect([stale.take(), stale.take()]).toEqual([[stream('one'), stream('two')], []])
 })
 
+it('counts the reads of streams, and not those of none', () => {
+  const stale = new StaleStreams()
+  stale.take()
+  stale.take()
+  expect(stale.reads).toBe(1)
+  stale.add(stream('one'))
+  stale.take()
+  expect(stale.reads).toBe(2)
+})
+
 it('has all of them when many have changed, or after a reset', () => {
   const stale = new StaleStreams()
   stale.take()

@@ -29,6 +29,8 @@ export async function goLive(
   if (current) return current
   entry.standing.media = media
   const takesOver = ctx.sessions.spares.has(entry)
+  const { staleStreams } = ctx.sessions
+  const { reads } = staleStreams
   const begun = await ctx.store.transaction((tx) =>
     begin(ctx, tx, entry, entry.standing as PublisherStanding, takesOver),
   )
@@ -43,7 +45,11 @@ export async function goLive(
   const feed = activeFeed(entry, begun.feed, holdEnd(ctx, entry, media))
   // Cut or replaced between the commit and this line. Then its end in the store is written already, or will be.
   const isHere = !isOver(ctx, sessionId)
-  if (isHere) putOnAir(ctx, entry, feed)
+  if (isHere) {
+    putOnAir(ctx, entry, feed)
+    // Another node may have outranked it since the commit. A read of that change did not find it here.
+    if (staleStreams.reads !== reads) staleStreams.add(feed)
+  }
   for (const outranked of begun.outranked) makeSpare(ctx, outranked)
   return isHere ? feed : undefined
 }

@@ -31,7 +31,8 @@ async function take(ctx: SessionContext, { session, standing }: ActiveSession): 
 async function dropOutranked(ctx: SessionContext, streams: readonly Stream[] | null): Promise<void> {
   const { sessions } = ctx
   const those = streams?.flatMap(({ accountId, streamName }) => sessions.feedsOf(accountId, streamName))
-  const feeds = sessions.hasPeers ? (those ?? sessions.feeds()) : []
+  // A publisher at another node may have come and gone between two reads. The check of each minute finds what it outranked.
+  const feeds = sessions.hasPeers || streams === null ? (those ?? sessions.feeds()) : []
   if (feeds.length === 0) return
   const open = new Set(await ctx.store.read.feeds.openIds(ctx.sessions.node))
   for (const { feedId, sessionId } of feeds) {
