@@ -36,7 +36,7 @@ export function startEngineRestreams(
   const { ctx } = app
   const how = mediaDialling(app, parts.ownPorts)
   const running = new Map<string, Running>()
-  const records = inOrder(ctx.log)
+  const records = inOrder(ctx)
   const restreams = new Restreams<RestreamedEngine>({
     ...ctx,
     async targetsOf({ accountId, engineId }) {
@@ -53,7 +53,9 @@ export function startEngineRestreams(
       const { status, message: problem } = target.state
       const facts = { engine: feed.engineId, target: target.index, host: new URL(target.url).host, status }
       ctx.log.info(problem === null ? facts : { ...facts, problem }, 'a target of an engine')
-      if (news !== null) records.write(() => recordEngineTarget(ctx, feed, target, news), { engine: feed.engineId })
+      if (news === null) return
+      const work = (isAgain: boolean) => recordEngineTarget(ctx, feed, target, { news, isAgain })
+      records.write(work, { engine: feed.engineId })
     },
   })
   outputs.watch((output, what) => {
@@ -83,7 +85,7 @@ export function startEngineRestreams(
     async stop() {
       await ticking.stop()
       restreams.stopAll()
-      await records.done()
+      await records.stop()
       await ctx.restreamUsage.write(ctx.store)
     },
   }

@@ -1,29 +1,55 @@
-import type { Logger } from '../base/log.ts'
+import { Failures, type RepeatOptions } from '../base/repeat.ts'
+import { StoreUnavailable } from '../store/store.ts'
 
 /** Changes that may wait while the store is unavailable. */
 const WAITING_MAX = 1000
-const LOST = 'an event of a target is lost'
+const AGAIN_MS = 1000
+const LOST = 'a change of a target is lost'
 
-/** Writes what became of targets, one after the other: an end must not come before its start. */
+/** @param isAgain it was tried before. That may have been written, and the answer lost. */
+type Work = (isAgain: boolean) => Promise<void>
+
+/**
+ * Writes what became of targets, one after the other: an end must not come before its start. What cannot be written because the
+ * store is unavailable is tried again, and the rest waits.
+ */
 export interface InOrder {
   /** @param facts for the log, if it cannot be written */
-  write(work: () => Promise<void>, facts: Readonly<Record<string, string>>): void
-  /** Resolves when all is written. */
-  done(): Promise<void>
+  write(work: Work, facts: Readonly<Record<string, string>>): void
+  /** Tries what waits once more. Resolves when nothing waits. */
+  stop(): Promise<void>
 }
 
-export function inOrder(log: Logger): InOrder {
+export function inOrder({ clock, log }: Pick<RepeatOptions, 'clock' | 'log'>): InOrder {
+  const failures = new Failures({ log, name: 'write what became of targets' })
+  const stopping = new AbortController()
+  const { signal } = stopping
   let written: Promise<void> = Promise.resolve()
   let waiting = 0
+  const untilDone = async (work: Work): Promise<void> => {
+    for (let isAgain = false; ; isAgain = true) {
+      try {
+        await work(isAgain)
+        return failures.none()
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || signal.aborted) throw error
+        failures.add(error)
+      }
+      await clock.sleep(AGAIN_MS, signal).catch(() => undefined)
+    }
+  }
   return {
     write(work, facts) {
       if (waiting >= WAITING_MAX) return log.warn(facts, LOST)
       waiting += 1
       written = written
-        .then(work)
+        .then(() => untilDone(work))
         .catch((error: unknown) => log.warn({ err: error, ...facts }, LOST))
         .finally(() => (waiting -= 1))
     },
-    done: () => written,
+    stop() {
+      stopping.abort()
+      return written
+    },
   }
 }

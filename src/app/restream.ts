@@ -58,7 +58,7 @@ export function dialledTargets(app: App, { ffmpeg, ownPorts }: RestreamParts): T
 /** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
 export function startRestreams(app: App, dialling: TargetDialling): { restreams: Restreams; stop(): Promise<void> } {
   const { ctx } = app
-  const records = inOrder(ctx.log)
+  const records = inOrder(ctx)
   const restreams = new Restreams({
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),
@@ -99,7 +99,7 @@ export function startRestreams(app: App, dialling: TargetDialling): { restreams:
       unfollow()
       await ticking.stop()
       restreams.stopAll()
-      await records.done()
+      await records.stop()
     },
   }
 }

@@ -6,8 +6,7 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { emitIdleStreams } from '../../src/commands/sessions/viewing.ts'
-import { offTarget, type TargetNews, type TargetStatus } from '../../src/core/restream/state.ts'
-import type { TargetReport } from '../../src/services/restreams.ts'
+import type { TargetNews, TargetStatus } from '../../src/core/restream/state.ts'
 import {
   admit,
   attemptOf,
@@ -21,23 +20,12 @@ import {
   tryToView,
   view,
 } from '../support/testNode.ts'
+import { targetReport } from '../support/targetReport.ts'
 import { until } from '../support/until.ts'
 import { ending } from '../conformance/store.samples.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const IDLE_MS = 60_000
-
-const targetReport = (index: number, status: TargetStatus, sinceMs: number): TargetReport => ({
-  index,
-  url: `rtmp://target${index}.example.com/app`,
-  label: '',
-  bytesIn: 0,
-  bytesOut: 0,
-  liveMs: 0,
-  state: { ...offTarget(sinceMs), status },
-  bitrateOut: null,
-  lastProblem: null,
-})
 
 describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
   const clock = new ManualClock()

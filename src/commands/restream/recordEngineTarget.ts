@@ -3,6 +3,7 @@ import type { TargetReport } from '../../services/restreams.ts'
 import { partObject } from '../channels/channelCommand.ts'
 import { emitChannelEvents } from '../channels/webhooks/emit.ts'
 import type { CommandContext } from '../context.ts'
+import { engineTargetEvents } from './engineTargetEvents.ts'
 
 interface OfEngine {
   readonly accountId: string
@@ -10,13 +11,24 @@ interface OfEngine {
   readonly engineId: string
 }
 
+interface EngineNews {
+  readonly news: TargetNews
+  /** It was tried before. That may have been written, and the answer lost. */
+  readonly isAgain: boolean
+}
+
+/** The latest news of all targets of an engine, of which each may have some since. */
+const LOOKED_BACK = 100
+
 /** Tells webhooks and logs of the channels interface what became of a target of an engine, as an entry of the engine's log. */
-export function recordEngineTarget(
-  { store, clock }: Pick<CommandContext, 'store' | 'clock'>,
-  { accountId, channelId, engineId }: OfEngine,
+export async function recordEngineTarget(
+  { store }: Pick<CommandContext, 'store'>,
+  of: OfEngine,
   target: TargetReport,
-  news: TargetNews,
+  { news, isAgain }: EngineNews,
 ): Promise<void> {
+  if (isAgain && (await isOnRecord(store, of, target))) return
+  const { accountId, channelId, engineId } = of
   return store.transaction(async (tx) => {
     const channel = await tx.channels.get(accountId, channelId)
     const engine = await tx.engines.get(accountId, engineId)
@@ -24,7 +36,7 @@ export function recordEngineTarget(
     const { label, url, index, state } = target
     await emitChannelEvents(
       tx,
-      { accountId, atMs: clock.now() },
+      { accountId, atMs: state.sinceMs },
       {
         name: news === 'error' ? 'engine.log.warn' : 'engine.log.info',
         object: partObject('engine', engine, channel),
@@ -36,6 +48,16 @@ export function recordEngineTarget(
       },
     )
   })
+}
+
+async function isOnRecord(
+  store: CommandContext['store'],
+  { accountId, engineId }: OfEngine,
+  { url, state }: TargetReport,
+): Promise<boolean> {
+  const latest = await engineTargetEvents({ store }, accountId, engineId, LOOKED_BACK)
+  const at = new Date(state.sinceMs).toISOString()
+  return latest.some((event) => event.url === url && event.status === state.status && event.at === at)
 }
 
 function sentenceOf({ label, url, state }: TargetReport, news: TargetNews): string {
