@@ -25,6 +25,8 @@ export interface SignOptions {
   tracking?: { trackingId: string }
   /** The most concurrent viewers with this tracking id, 1 to 1,000,000. It needs `tracking`. */
   maxViewers?: number
+  /** The session ends when the token expires, or its parent. Without it the parent decides. */
+  endAtExpiry?: boolean
   /** At most 1024 characters. */
   customViewerData?: string
   /** A name of 1 to 128 characters by which this one token can be revoked. */
@@ -41,6 +43,7 @@ export interface SignOptions {
 const MAX_LENGTH = 8192
 const MAX_SECONDS = 2_147_483_647
 const MAX_VIEWERS = 1_000_000
+const NAME_RULE = 'must have 1 to 128 characters and no control characters'
 
 /**
  * Makes a self-signed subscribe token: a JWT that a viewer presents wherever a subscribe token goes.
@@ -67,7 +70,7 @@ export function signSubscribeToken(options: SignOptions): string {
 function payloadOf(options: SignOptions): object {
   const { expiresInSeconds = 60, jti, notBefore, now = new Date() } = options
   demand(isWhole(expiresInSeconds, MAX_SECONDS), 'expiresInSeconds', `must be a whole number from 1 to ${MAX_SECONDS}`)
-  demand(jti === undefined || isText(jti, 1, 128), 'jti', 'must have 1 to 128 characters')
+  demand(jti === undefined || isName(jti), 'jti', NAME_RULE)
   demand(isDate(now), 'now', 'must be a valid Date')
   demand(notBefore === undefined || isDate(notBefore), 'notBefore', 'must be a valid Date')
   const issuedAt = toSeconds(now)
@@ -80,23 +83,20 @@ function payloadOf(options: SignOptions): object {
   }
 }
 
-function streamingOf({ tokenId, streamName, tracking, maxViewers, customViewerData, ...lists }: SignOptions): object {
-  const { allowedOrigins, allowedIpAddresses } = lists
+function streamingOf(options: SignOptions): object {
+  const { tokenId, streamName, allowedOrigins, allowedIpAddresses, tracking, maxViewers, endAtExpiry } = options
   demand(isWhole(tokenId, Number.MAX_SAFE_INTEGER), 'tokenId', 'must be the whole number that is the id of the parent')
-  demand(isName(streamName), 'streamName', 'must have 1 to 128 characters and no control characters')
+  demand(isName(streamName), 'streamName', NAME_RULE)
   demand(isListOfText(allowedOrigins), 'allowedOrigins', 'must be a list of texts')
   demand(isListOfText(allowedIpAddresses), 'allowedIpAddresses', 'must be a list of texts')
-  demand(
-    tracking === undefined || isText(tracking.trackingId, 1, 128),
-    'tracking.trackingId',
-    'must have 1 to 128 characters',
-  )
+  demand(tracking === undefined || isName(tracking.trackingId), 'tracking.trackingId', NAME_RULE)
   demand(
     maxViewers === undefined || (tracking !== undefined && isWhole(maxViewers, MAX_VIEWERS)),
     'maxViewers',
     `must be a whole number from 1 to ${MAX_VIEWERS}, beside tracking`,
   )
-  const data = customViewerData
+  demand(endAtExpiry === undefined || typeof endAtExpiry === 'boolean', 'endAtExpiry', 'must be true or false')
+  const data = options.customViewerData
   demand(data === undefined || isText(data, 0, 1024), 'customViewerData', 'must have at most 1024 characters')
   return {
     tokenId,
@@ -106,6 +106,7 @@ function streamingOf({ tokenId, streamName, tracking, maxViewers, customViewerDa
     ...(allowedIpAddresses === undefined ? {} : { allowedIpAddresses }),
     ...(tracking === undefined ? {} : { tracking: { trackingId: tracking.trackingId } }),
     ...(maxViewers === undefined ? {} : { maxViewers }),
+    ...(endAtExpiry === undefined ? {} : { endAtExpiry }),
     ...(data === undefined ? {} : { customViewerData: data }),
   }
 }

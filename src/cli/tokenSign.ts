@@ -3,7 +3,7 @@ import { readToken } from '../commands/tokens/readTokens.ts'
 import { failure } from '../core/errors.ts'
 import { ALGORITHMS, signSubscribeToken } from '../sign.ts'
 import { type Call, command } from './command.ts'
-import { choiceFlag, id, required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
+import { choiceFlag, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
@@ -23,6 +23,7 @@ export const signCommand = command({
     ip: texts('ADDRESS', 'An allowed IPv4 address or CIDR block, in addition to the rules of the parent.'),
     'tracking-id': textFlag('ID', 'Count the bytes of the viewer under this id.'),
     'max-viewers': wholeFlag('N', 'The most concurrent viewers with that tracking id.', { min: 1, max: 1_000_000 }),
+    'end-at-expiry': toggleFlag('The session ends when the signed token expires; by default the parent decides.'),
     jti: textFlag('JTI', 'An id by which `sluice token revoke` can refuse it.'),
     alg: choiceFlag(ALGORITHMS, 'HS256', 'The algorithm.'),
     key: textFlag('VALUE', "The parent's value, instead of reading it from the store; - reads standard input."),
@@ -46,6 +47,7 @@ export const signCommand = command({
         ...(ip.length === 0 ? {} : { allowedIpAddresses: ip }),
         ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
         ...(maxViewers === undefined ? {} : { maxViewers }),
+        ...(call.flags['end-at-expiry'] ? { endAtExpiry: true } : {}),
         ...(jti === undefined ? {} : { jti }),
       }),
     )

@@ -259,6 +259,7 @@ export interface SealedTx {
 /** Reads return undefined for what does not exist; they do not throw for it. */
 export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounReads {
   secrets: {
+    get(accountId: string, id: number): Promise<ApiSecret | undefined>
     findByHash(hash: Uint8Array): Promise<ApiSecret | undefined>
     list(accountId: string): Promise<ApiSecret[]>
   }

@@ -100,13 +100,20 @@ describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (eng
     const parent = await expiring('subscribe')
     const plain = await makeToken(at, 'subscribe')
     await publish(at, { presented: broadcast.token })
-    const child = ({ id: tokenId, token }: { id: number; token: string }, expiresInSeconds: number) => {
-      const now = new Date(clock.now())
-      return view(at, { presented: signSubscribeToken({ token, tokenId, streamName: 'show', expiresInSeconds, now }) })
+    const child = ({ id: tokenId, token }: { id: number; token: string }, expiresInSeconds: number, claims = {}) => {
+      const options = { token, tokenId, streamName: 'show', expiresInSeconds, now: new Date(clock.now()), ...claims }
+      return view(at, { presented: signSubscribeToken(options) })
     }
     const [own, early, capped] = [await child(forever, 30), await child(parent, 30), await child(parent, 3600)]
     const [unlimited, ignored] = [await view(at, { presented: forever.token }), await child(plain, 30)]
+    // A child ends at its own exp if it says so. It cannot take that back from a parent that does.
+    const [claimed, wider] = [
+      await child(plain, 30, { endAtExpiry: true }),
+      await child(forever, 30, { endAtExpiry: false }),
+    ]
     pass(30)
+    await until(() => claimed.cuts.length + wider.cuts.length === 2)
+    expect([...claimed.cuts, ...wider.cuts]).toEqual(['token_expired', 'token_expired'])
     await until(() => own.cuts.length + early.cuts.length === 2)
     expect([own, early, capped, unlimited, ignored].map(({ cuts }) => cuts)).toEqual([
       ['token_expired'],

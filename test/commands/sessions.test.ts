@@ -207,6 +207,16 @@ describe.each(testedStores())('sessions on %s', (engine) => {
     expect(await tryToView(at, { presented: viewer.token })).toMatchObject({ ok: true, feed: { secured: true } })
   })
 
+  it('bind no address of a viewer whose stream is not on the air', async () => {
+    const { id, token: presented } = await makeToken(at, 'subscribe', { bindIpsOnUsage: 1 })
+    const bound = async () => (await at.call('GET', `/api/subscribe_token/${id}/bound_ips`)).json.data as unknown[]
+    expect(await tryToView(at, { presented })).toMatchObject({ status: 409, code: 'stream_not_published' })
+    expect(await bound()).toEqual([])
+    await publish(at, { presented: (await makeToken(at, 'publish')).token })
+    expect(await tryToView(at, { presented })).toMatchObject({ ok: true })
+    expect(await bound()).toHaveLength(1)
+  })
+
   it('are live for the access check while they are on the air', async () => {
     const { token } = await makeToken(at, 'publish')
     const question = { action: 'view', protocol: 'whep', streamName: 'show', ip: '192.0.2.1' }

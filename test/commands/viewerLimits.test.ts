@@ -17,7 +17,7 @@ import {
 } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
-const REACHED = { ok: false, status: 429, code: 'viewers_reached', retryAfterSeconds: 5 }
+const REACHED = { ok: false, status: 429, code: 'viewer_limit', retryAfterSeconds: 10 }
 
 describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => {
   let place: Place
@@ -61,7 +61,7 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
     await start(1)
     const { token } = await makeToken(first(), 'subscribe', { maxViewers: 2 })
     const [one, two] = [await view(first(), { presented: token }), await view(first(), { presented: token })]
-    expect(await watch(0, { presented: token })).toMatchObject({ ...REACHED, message: /limit of viewers/ })
+    expect(await watch(0, { presented: token })).toMatchObject({ ...REACHED, message: 'Too many viewers' })
     expect(await watch(0)).toMatchObject({ ok: true })
     await leave(0, one.session)
     expect(await watch(0, { presented: token })).toMatchObject({ ok: true })
@@ -167,11 +167,11 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
     expect(free.trace.at(-1)).toEqual(step('pass', 0))
     await view(first(), { presented: token })
     const full = await ask()
-    expect(full).toMatchObject({ allowed: false, code: 'viewers_reached', message: /limit of viewers/ })
+    expect(full).toMatchObject({ allowed: false, code: 'viewer_limit', message: 'Too many viewers' })
     expect(full.trace.at(-1)).toEqual(step('fail', 1))
     await watch(0, { presented: token })
     const logged = await until(async () => {
-      const { json } = await first().call('GET', `/api/access/log?tokenId=${id}&code=viewers_reached`)
+      const { json } = await first().call('GET', `/api/access/log?tokenId=${id}&code=viewer_limit`)
       return json.data.find(({ source }: { source: string }) => source === 'admission')
     })
     const { json } = await first().call('GET', `/api/access/log/${logged.id}`)

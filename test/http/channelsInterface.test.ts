@@ -89,7 +89,7 @@ describe('the interface', () => {
     expect(await codes('POST', '/channels')).toEqual([400, 'validation_failed'])
     expect(await codes('POST', '/channels', '[]')).toEqual([400, 'validation_failed'])
     expect(await codes('GET', `/channels/${'x'.repeat(4097)}`)).toEqual([414, 'uri_too_long'])
-    expect(await codes('GET', '/channels/%00')).toEqual([404, 'not_found'])
+    expect(await codes('GET', '/channels/%00')).toEqual([400, 'invalid_request'])
     expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
     for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])

@@ -266,6 +266,7 @@ describe('oEmbed', () => {
     ['a path out of /watch', () => linkTo('../../api/docs'), 404],
     ['no encoding', () => linkTo('%zz'), 404],
     ['a control character', () => linkTo('a%00b'), 404],
+    ['a control character in the account', () => `${sluice.base}/watch/%00/show`, 404],
     ['no address', () => 'show', 404],
     ['a long address', () => linkTo('x'.repeat(3000)), 404],
   ])('of %s is refused', async (_name, url, status) => {

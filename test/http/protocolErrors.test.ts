@@ -92,7 +92,12 @@ describe("a request that the HTTP parser refuses gets the interface's own error,
     '/hls/a1b2c3/%c3%28/index.m3u8',
     '/dashboard/%fe',
     '/nothing/%ff',
-  ])('bytes in an address that are not UTF-8 are a 400: %s', async (path) => {
+    // A NUL, which PostgreSQL takes in no text.
+    '/hls/%00/show/index.m3u8?auth=x',
+    '/api/whep/a1b2c3/%00',
+    '/api/webhooks/list?x=%00',
+    '/v2/channels?cursor=%00',
+  ])('bytes in an address that are no text are a 400: %s', async (path) => {
     expect((await sluice.call('GET', path, undefined, path.startsWith('/v2/') ? { authorization } : {})).status).toBe(
       400,
     )

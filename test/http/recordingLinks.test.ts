@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { macWith } from '../../src/app/derivedKeys.ts'
 import { recordingsHostKey } from '../../src/app/packager.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
-import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
+import { deleteUser } from '../../src/commands/users/users.ts'
 import { RecordingLinks } from '../../src/edge/http/recordings/links.ts'
 import type { StoredRecording } from '../../src/store/store.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
@@ -148,6 +149,8 @@ describe('a signed link to a recording', () => {
       changed((copy) => (copy.pathname = `/recordings/${sluice.accountId}/..%2f${id}.mp4`)),
       changed((copy) => copy.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 1))),
       changed((copy) => copy.searchParams.set('expires', `0${url.searchParams.get('expires')}`)),
+      changed((copy) => copy.searchParams.set('by', (url.searchParams.get('by') ?? '').replace('s', 'u'))),
+      changed((copy) => copy.searchParams.delete('by')),
       changed((copy) => copy.searchParams.set('signature', flipped)),
       changed((copy) => copy.searchParams.set('signature', signature.slice(0, -1))),
       changed((copy) => copy.searchParams.append('signature', signature)),
@@ -158,7 +161,8 @@ describe('a signed link to a recording', () => {
     // The links of an installation with another sealing key.
     const foreign = new RecordingLinks(macWith(Buffer.alloc(32, 9), 'sluice recording links'), sluice.app.ctx.clock)
     const linked = { accountId: sluice.accountId, recordingId: id }
-    expect(await refusal(sluice.base + foreign.make(linked, Date.now() + 60_000))).toEqual(FORBIDDEN)
+    const terms = { expiresAtMs: Date.now() + 60_000, maker: { kind: 'secret', id: 1, sinceMs: 0 } } as const
+    expect(await refusal(sluice.base + foreign.make(linked, terms))).toEqual(FORBIDDEN)
     expect((await get(url)).status).toBe(200)
   })
 
@@ -168,6 +172,32 @@ describe('a signed link to a recording', () => {
     expect((await get(url)).status).toBe(200)
     await sluice.call('DELETE', `/api/recordings/${id}`)
     expect(await refusal(url)).toEqual([404, 'Not found: this recording was deleted'])
+  })
+
+  test('ends with the secret or the user that made it', async () => {
+    const id = await recorded()
+    const { ctx } = sluice.app
+    const actor = cliActor(sluice.accountId)
+    const makers = await Promise.all(
+      ['refreshed', 'deleted', 'kept'].map(async (name) => {
+        const made = await createSecret(ctx, actor, name)
+        if (!made.ok) throw new Error('no secret')
+        const { json } = await sign(id, {}, { authorization: `Bearer ${made.value.value}` })
+        return { id: made.value.secret.id, url: json.data.url as string }
+      }),
+    )
+    const [refreshed, deleted, kept] = makers as [(typeof makers)[0], (typeof makers)[0], (typeof makers)[0]]
+    await refreshSecret(ctx, actor, refreshed.id)
+    await deleteSecret(ctx, actor, deleted.id)
+    for (const { url } of [refreshed, deleted])
+      expect(await refusal(url)).toEqual([410, expect.stringContaining('API secret or the user that made this link')])
+    expect((await get(kept.url)).status).toBe(200)
+    const [admin] = [await browserOf(sluice), await browserOf(sluice)]
+    const signed = await admin.call('POST', `/recordings/${id}/sign`, {})
+    const url = signed.json.data.url as string
+    expect((await get(url)).status).toBe(200)
+    await deleteUser(ctx, actor, admin.id)
+    expect((await refusal(url))[0]).toBe(410)
   })
 
   test('is in no line of the log', async () => {
@@ -220,6 +250,17 @@ describe('signing', () => {
     expect([away.status, away.json.data.message]).toEqual([409, expect.stringContaining('on tape')])
     const viewer = await browserOf(sluice, 'viewer')
     expect((await viewer.call('POST', `/recordings/${id}/sign`, {})).status).toBe(403)
+    expect((await viewer.call('GET', `/recordings/${id}/link`)).status).toBe(403)
+  })
+
+  test('is a GET too, with the seconds in its query', async () => {
+    const path = `/api/recordings/${await recorded()}/link`
+    const { json } = await sluice.call('GET', `${path}?seconds=60`)
+    expect((await get(json.data.url as string)).status).toBe(200)
+    expect(Date.parse(json.data.expiresOn as string) - Date.now()).toBeLessThanOrEqual(60_000)
+    expect((await sluice.call('GET', path)).status).toBe(200)
+    for (const seconds of ['59', '604801', '1e3', ''])
+      expect((await sluice.call('GET', `${path}?seconds=${seconds}`)).json.data.errors).toHaveProperty('seconds')
   })
 
   test('leaves an audit row without the link', async () => {

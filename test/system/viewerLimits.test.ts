@@ -42,7 +42,7 @@ const watch = async (n: number) => {
     { presented: token, ip: `198.51.${n}.1` },
     { sourceId, cut: async () => undefined },
   )
-  if (!answer.ok) expect(answer).toMatchObject({ status: 429, code: 'viewers_reached' })
+  if (!answer.ok) expect(answer).toMatchObject({ status: 429, code: 'viewer_limit' })
   return answer.ok ? { at, id: answer.session.id } : null
 }
 const crowd = async () => {
@@ -104,7 +104,7 @@ describe('over HLS at two servers', () => {
     for (const base of [other.url, owner.base]) {
       const refused = await master(base, presented)
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
-      expect(await refused.text()).toBe('The limit of viewers is reached: try again later')
+      expect(await refused.text()).toBe('Too many viewers')
     }
   })
 

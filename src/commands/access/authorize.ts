@@ -43,9 +43,11 @@ export interface Evaluation {
 }
 
 /** A decision that was carried out. */
-interface Authorized extends Evaluation {
+interface Authorized<D> extends Evaluation {
   /** The limit that refuses the client, although it has access. */
   limit: ReachedLimit | null
+  /** What the caller answers, although the client has access; null: it is admitted, or refused by the decision. */
+  declined: D | null
 }
 
 /** What a client would get now. */
@@ -55,9 +57,11 @@ export interface DryRun extends Evaluation {
 }
 
 /** What the caller of `authorize` does itself. */
-interface AuthorizeOptions {
+interface AuthorizeOptions<D> {
   /** Null: a slot was reserved for the session, and no other limit is reached. */
   readonly reserve?: (evaluation: Evaluation) => Promise<ReachedLimit | null>
+  /** Null: the client gets what it wants, such as a stream that is on the air. */
+  readonly decline?: (evaluation: Evaluation) => Promise<D | null>
   /** Finds what an earlier token proves. Called again if the token changes during the decision. */
   readonly prove?: () => Promise<Credential>
 }
@@ -66,28 +70,31 @@ const BIND_ATTEMPTS = 3
 
 /**
  * Decides an attempt and applies the decision: reserves a slot, writes the effects (a bound address) before the client
- * gets its answer, and records the decision. If a limit is reached, it binds no address.
+ * gets its answer, and records the decision. If a limit is reached or the caller declines, it binds no address.
  * @throws StoreUnavailable if it cannot decide or cannot write the effects: then it admits no client
  */
-export async function authorize(
+export async function authorize<D = never>(
   ctx: AccessContext,
   attempt: AccessAttempt,
-  { reserve, prove }: AuthorizeOptions = {},
-): Promise<Authorized> {
+  { reserve, decline, prove }: AuthorizeOptions<D> = {},
+): Promise<Authorized<D>> {
   for (let tries = 1; ; tries++) {
     const evaluation = await evaluate(ctx, attempt, ctx.clock.now(), prove)
-    const reached = evaluation.decision.allowed && reserve ? await reserve(evaluation) : null
+    const { allowed: hasAccess } = evaluation.decision
+    const reached = hasAccess && reserve ? await reserve(evaluation) : null
     if (reached !== null) {
       recordReached(ctx, evaluation, reached)
-      return { ...evaluation, limit: reached }
+      return { ...evaluation, limit: reached, declined: null }
     }
+    const declined = hasAccess && decline ? await decline(evaluation) : null
+    if (declined !== null) return { ...evaluation, limit: null, declined }
     const settled = await carryOut(ctx, evaluation)
     if (!settled && tries < BIND_ATTEMPTS) continue
     const final = settled ?? { ...evaluation, decision: refuseBinding(evaluation.decision) }
     const { allowed, tokenId } = final.decision
     if (allowed && tokenId !== null) ctx.lastUses.noteToken(tokenId, ctx.clock.now())
     record(ctx, 'admission', final)
-    return { ...final, limit: null }
+    return { ...final, limit: null, declined: null }
   }
 }
 
@@ -163,7 +170,7 @@ export async function dryRun(
   const load = atMs === null ? loadOf(ctx, evaluated) : null
   if (load !== null) return checkedReached(ctx, evaluated, load)
   const step = await countViewers(ctx, evaluated)
-  if (step?.outcome === 'fail') return checkedReached(ctx, evaluated, { code: 'viewers_reached', step })
+  if (step?.outcome === 'fail') return checkedReached(ctx, evaluated, { code: 'viewer_limit', step })
   const evaluation = step === null ? evaluated : withStep(evaluated, step)
   record(ctx, 'check', evaluation)
   return { ...evaluation, reached: null }

@@ -64,7 +64,7 @@ export async function reachedLimit(
 
 /** The refusal of a viewer by a limit. */
 export const reachedBy = (limit: ViewerLimit): ReachedLimit => ({
-  code: 'viewers_reached',
+  code: 'viewer_limit',
   step: viewersStep([{ limit, viewers: limit.most }]),
 })
 

@@ -1,6 +1,6 @@
 import { ok } from '../../base/result.ts'
 import { readers, readPageQuery } from '../../core/channels/listQuery.ts'
-import { moment } from '../../core/channels/moments.ts'
+import { moment } from '../../core/validation/moments.ts'
 import {
   eventIdOf,
   CHANNEL_EVENTS,

@@ -15,7 +15,7 @@ import {
 } from '../../core/channels/analytics.ts'
 import { type ChannelFailure, noSuch, validationFailed } from '../../core/channels/errors.ts'
 import { readPageQuery } from '../../core/channels/listQuery.ts'
-import { instant } from '../../core/channels/moments.ts'
+import { instant } from '../../core/validation/moments.ts'
 import { Problems } from '../../core/validation/problems.ts'
 import type { ServedQuery, ServedSum } from '../../store/store.ts'
 import type { ChannelContext } from '../context.ts'

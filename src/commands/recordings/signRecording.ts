@@ -1,28 +1,36 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { type Failure, invalid } from '../../core/errors.ts'
-import { readSignRecording } from '../../core/recordings/rules.ts'
+import { failure, type FieldErrors, type Failure, invalid } from '../../core/errors.ts'
 import { type Actor, audit, type CommandContext } from '../context.ts'
+import { type LinkMaker, linkMakerOf } from './linkMaker.ts'
 import { finishedRecording, noFile } from './recordings.ts'
 
+/** What a link to a recording says beside the recording. */
+export interface LinkTerms {
+  /** When it ends, epoch milliseconds, in whole seconds. */
+  readonly expiresAtMs: number
+  readonly maker: LinkMaker
+}
+
 /**
- * When a link to a recording of this host ends, epoch milliseconds, in whole seconds. The audit row has everything but the
- * link.
+ * The terms of a new link to a recording of this host. The audit row has everything but the link.
  *
  * @param hostKey of the files of this node: a link leads to the node that made it
+ * @param seconds how long it is valid, as the request says
  */
 export async function signRecording(
   ctx: CommandContext,
   actor: Actor,
-  { id, hostKey, body }: { readonly id: string; readonly hostKey: string; readonly body: unknown },
-): Promise<Result<number, Failure>> {
-  const read = readSignRecording(body)
-  if (!read.ok) return err(invalid(read.error))
+  { id, hostKey, seconds }: { id: string; hostKey: string; seconds: Result<number, FieldErrors> },
+): Promise<Result<LinkTerms, Failure>> {
+  if (!seconds.ok) return err(invalid(seconds.error))
   const found = await finishedRecording(ctx, actor.accountId, id)
   if (!found.ok) return found
   if (found.value.hostKey !== hostKey) return err(noFile(found.value, hostKey))
+  const maker = await linkMakerOf(ctx, actor)
+  if (maker === null) return err(failure('unauthorized', 'Unauthorized: no link can be made with this any more.'))
   const nowMs = ctx.clock.now()
-  const expiresAtMs = (Math.floor(nowMs / 1000) + read.value) * 1000
+  const expiresAtMs = (Math.floor(nowMs / 1000) + seconds.value) * 1000
   const after = { expiresOn: new Date(expiresAtMs).toISOString() }
   await ctx.store.transaction((tx) => audit(tx, actor, nowMs, { action: 'recording.sign', subject: id, after }))
-  return ok(expiresAtMs)
+  return ok({ expiresAtMs, maker })
 }

@@ -58,9 +58,7 @@ export async function admitPublisher(
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
 ): Promise<PublisherAdmission> {
-  const admitted = await admit<never>(ctx, attempt, sessionRequest, (evaluation, reservation) =>
-    enter(ctx, evaluation, sessionRequest, reservation),
-  )
+  const admitted = await admit<never>(ctx, attempt, sessionRequest, () => Promise.resolve(null))
   return 'entry' in admitted
     ? { ok: true, session: admitted.entry.session, token: tokenOf(admitted.entry.request.credential) }
     : admitted
@@ -112,15 +110,10 @@ const admitToFeed = (
   const { whileWaiting = (wait) => wait() } = sessionRequest
   // The viewer keeps its slot meanwhile, so the limits of slots hold for those who wait.
   const wait = once((stream) => whileWaiting(() => awaitSource(ctx, stream)))
-  return admit<AdmissionRefusal<409 | 503> | Redirected>(
-    ctx,
-    attempt,
-    sessionRequest,
-    async (evaluation, reservation) => {
-      const found = await feedFor(ctx, evaluation, sessionRequest, wait)
-      return found !== 'waited' && found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
-    },
-  )
+  return admit<AdmissionRefusal<409 | 503> | Redirected>(ctx, attempt, sessionRequest, async (evaluation) => {
+    const found = await feedFor(ctx, evaluation, sessionRequest, wait)
+    return found !== 'waited' && found.ok ? null : found
+  })
 }
 
 /**
@@ -164,23 +157,25 @@ async function mayViewNow(
   return reached === null ? { ...found, tokenId: decision.tokenId } : refuseReached(ctx, evaluation, reached)
 }
 
-/** Null: the token changed during the decision, which must be made again; `waited`: so it must, after a wait for a source. */
-type Entering<R> = (evaluation: Evaluation, reservation: SlotReservation) => Promise<Entered | R | 'waited'>
+/** Why a client with access is not admitted. Null: it is; `waited`: decide again, after a wait for a source. */
+type Declining<R> = (evaluation: Evaluation) => Promise<R | 'waited' | null>
 
+/** Null: the token changed during the decision, which must be made again. */
 type Entered = { entry: ActiveSession } | PublisherRefusal | null
 
 async function admit<R>(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<SessionRequest, 'viewer' | 'followsRedirects'>,
-  entering: Entering<R>,
+  sessionRequest: SessionRequest,
+  decline: Declining<R>,
 ): Promise<{ entry: ActiveSession } | R | PublisherRefusal> {
   for (let tries = 1; tries <= ATTEMPTS; tries++) {
     const closed = await notNow(ctx, attempt, sessionRequest)
     if (closed) return closed
     const reservation = new SlotReservation(ctx)
     try {
-      const { limit, ...evaluated } = await authorize(ctx, attempt, {
+      const { limit, declined, ...evaluated } = await authorize(ctx, attempt, {
+        decline,
         async reserve(asking) {
           const reached = await reservation.reserve(asking, sessionRequest.viewer ?? null)
           return reached && withFreeNode(ctx, attempt, sessionRequest, reached)
@@ -189,8 +184,9 @@ async function admit<R>(
       const { decision } = evaluated
       if (limit !== null) return refuseOverLimit(ctx, limit)
       if (!decision.allowed) return refuseAdmission(ctx, 401, decision.code, decision.message)
-      const entered = await entering(evaluated, reservation)
-      if (entered === 'waited') continue
+      if (declined === 'waited') continue
+      if (declined !== null) return declined
+      const entered = await enter(ctx, evaluated, sessionRequest, reservation)
       if (entered !== null) return entered
       if (decision.tokenId !== null) ctx.cache.forgetToken(decision.tokenId)
     } finally {

@@ -1,6 +1,8 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { parseAddress, type Address } from './address.ts'
+import { instant } from '../validation/moments.ts'
+import { plainTextProblem } from '../validation/text.ts'
 import { parseCountry } from './country.ts'
 import { type Protocol, PROTOCOLS, PROTOCOLS_OF } from './protocols.ts'
 import { checkStreamName } from './streamName.ts'
@@ -56,7 +58,7 @@ export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS_OF[action] : PROTOCOLS, notes)
   const streamName = readStreamName(given.streamName, notes)
   const address = readAddress(given.ip, notes)
-  const accountId = optional('accountId', given.accountId, notes) ?? null
+  const accountId = readAccountId(given.accountId, notes)
   const token = optional('token', given.token, notes) ?? null
   const tokenId = given.tokenId === undefined ? undefined : readTokenId(given.tokenId, token, notes)
   const origin = optional('origin', given.origin, notes) ?? null
@@ -73,7 +75,9 @@ class Notes {
 
   wrong(name: string, what: string): void {
     this.none = false
-    ;(this.errors[name] ??= []).push(what)
+    // `constructor` is the name of a field here, and not that of an object.
+    const before = Object.hasOwn(this.errors, name) ? this.errors[name] : undefined
+    this.errors[name] = [...(before ?? []), what]
   }
 }
 
@@ -99,6 +103,13 @@ function readAddress(value: unknown, notes: Notes): Address | null {
   return address
 }
 
+function readAccountId(value: unknown, notes: Notes): string | null {
+  const text = optional('accountId', value, notes) ?? null
+  const problem = text === null ? null : plainTextProblem(text)
+  if (problem !== null) notes.wrong('accountId', problem)
+  return text
+}
+
 function readTokenId(value: unknown, token: string | null, notes: Notes): number | undefined {
   if (value === null) return undefined
   if (token !== null) notes.wrong('tokenId', 'must not be sent beside token: they name two tokens, or one twice')
@@ -119,9 +130,9 @@ function readCountry(value: unknown, notes: Notes): string | undefined {
 function readAt(value: unknown, notes: Notes): number | undefined {
   const text = optional('at', value, notes)
   if (text === undefined) return undefined
-  const ms = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(ms)) return ms
-  notes.wrong('at', 'must be an ISO 8601 time like 2026-01-31T12:00:00Z')
+  const at = instant(text)
+  if (at.ok) return at.value
+  notes.wrong('at', at.error)
   return undefined
 }
 

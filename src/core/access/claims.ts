@@ -3,6 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type AddressRule, parseAddressRule } from './address.ts'
 import { type OriginRule, parseOriginRule } from './origin.ts'
 import { type JsonObject } from '../validation/strictJson.ts'
+import { nameProblem } from '../validation/text.ts'
 import { checkStreamName } from './streamName.ts'
 import type { SelfSignedClaims } from './types.ts'
 
@@ -10,7 +11,6 @@ import type { SelfSignedClaims } from './types.ts'
 export const RULE_LIMITS = { originsMax: 256, addressesMax: 1000, trackingIdMax: 128, viewersMax: 1_000_000 } as const
 
 const CUSTOM_VIEWER_DATA_MAX = 1_024
-const JTI_MAX = 128
 
 /**
  * The largest number of seconds that a date can hold (ECMA-262 section 21.4.1.1). Beyond it milliseconds lose their
@@ -27,6 +27,7 @@ const STREAMING_KEYS: ReadonlySet<string> = new Set([
   'allowedIpAddresses',
   'tracking',
   'maxViewers',
+  'endAtExpiry',
   'customViewerData',
   'originCluster',
 ])
@@ -84,17 +85,21 @@ function readRules<T>(
   return ok(rules)
 }
 
-function readViewer(streaming: JsonObject): Part<'trackingId' | 'maxViewers' | 'customViewerData'> {
-  const { tracking, maxViewers, customViewerData } = streaming
+type Viewer = 'trackingId' | 'maxViewers' | 'endAtExpiry' | 'customViewerData'
+
+function readViewer(streaming: JsonObject): Part<Viewer> {
+  const { tracking, maxViewers, endAtExpiry, customViewerData } = streaming
   const trackingId = readTracking(tracking ?? null)
   if (!trackingId.ok) return trackingId
   const most = readMaxViewers(maxViewers ?? null, trackingId.value)
   if (!most.ok) return most
+  const ends = endAtExpiry ?? false
+  if (typeof ends !== 'boolean') return err('streaming.endAtExpiry must be true or false')
   const data = customViewerData ?? null
-  if (data !== null && !isText(data, 0, CUSTOM_VIEWER_DATA_MAX)) {
+  if (data !== null && !isText(data, CUSTOM_VIEWER_DATA_MAX)) {
     return err(`streaming.customViewerData must be a string of at most ${CUSTOM_VIEWER_DATA_MAX} characters`)
   }
-  return ok({ trackingId: trackingId.value, maxViewers: most.value, customViewerData: data })
+  return ok({ trackingId: trackingId.value, maxViewers: most.value, endAtExpiry: ends, customViewerData: data })
 }
 
 function readTracking(tracking: unknown): Result<string | null, string> {
@@ -103,17 +108,18 @@ function readTracking(tracking: unknown): Result<string | null, string> {
     return err('streaming.tracking must be an object with nothing but trackingId')
   }
   const { trackingId } = tracking
-  if (isText(trackingId, 1, RULE_LIMITS.trackingIdMax)) return ok(trackingId)
-  return err(`streaming.tracking.trackingId must have 1 to ${RULE_LIMITS.trackingIdMax} characters`)
+  if (typeof trackingId !== 'string') return err('streaming.tracking.trackingId must be a string')
+  const problem = nameProblem(trackingId)
+  return problem === null ? ok(trackingId) : err(`streaming.tracking.trackingId ${problem}`)
 }
 
 /** 0: no limit. Without a tracking id of its own there would be nothing that it limits. */
 function readMaxViewers(most: unknown, trackingId: string | null): Result<number, string> {
-  if (most === null) return ok(0)
+  if (most === null || most === 0) return ok(0)
   if (trackingId === null) return err('streaming.maxViewers needs streaming.tracking.trackingId')
   const isInRange =
     typeof most === 'number' && Number.isSafeInteger(most) && most >= 1 && most <= RULE_LIMITS.viewersMax
-  return isInRange ? ok(most) : err(`streaming.maxViewers must be an integer from 1 to ${RULE_LIMITS.viewersMax}`)
+  return isInRange ? ok(most) : err(`streaming.maxViewers must be an integer from 0 to ${RULE_LIMITS.viewersMax}`)
 }
 
 type Registered = 'expiresAtMs' | 'issuedAtMs' | 'notBeforeMs' | 'jti'
@@ -126,7 +132,10 @@ function readRegistered({ exp, iat, nbf, jti }: JsonObject): Part<Registered> {
   if (!isNumericDate(exp)) return err('exp is required, in seconds since 1970')
   if (iat !== undefined && !isNumericDate(iat)) return err('iat must be a number of seconds since 1970')
   if (nbf !== undefined && !isNumericDate(nbf)) return err('nbf must be a number of seconds since 1970')
-  if (jti !== undefined && !isText(jti, 1, JTI_MAX)) return err(`jti must have 1 to ${JTI_MAX} characters`)
+  if (jti !== undefined && typeof jti !== 'string') return err('jti must be a string')
+  // One that a revocation cannot name could not be taken back.
+  const problem = jti === undefined ? null : nameProblem(jti)
+  if (problem !== null) return err(`jti ${problem}`)
   return ok({
     expiresAtMs: toMs(exp),
     issuedAtMs: iat === undefined ? null : toMs(iat),
@@ -141,5 +150,5 @@ const toMs = (seconds: number): number => Math.floor(seconds * 1000)
 const isNumericDate = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= SECONDS_MAX
 
-const isText = (value: unknown, min: number, max: number): value is string =>
-  typeof value === 'string' && value.length >= min && value.length <= max && value.isWellFormed()
+const isText = (value: unknown, max: number): value is string =>
+  typeof value === 'string' && value.length <= max && value.isWellFormed()

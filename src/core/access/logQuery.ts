@@ -2,6 +2,8 @@ import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { readFlag, wordOf } from '../pages/parameters.ts'
+import { instant } from '../validation/moments.ts'
+import { plainTextProblem } from '../validation/text.ts'
 import { parseAddress } from './address.ts'
 import { LIMIT_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
 
@@ -33,7 +35,11 @@ export const LOGGED_CODES: readonly string[] = [
 export const CONNECTION_FILTERS = {
   tokenId: (text) =>
     /^\d{1,15}$/.test(text) ? ok({ tokenId: Number(text) }) : err('must be a token id, a whole number'),
-  streamName: (text) => (text.length <= 256 ? ok({ streamName: text }) : err('must have at most 128 characters')),
+  streamName: (text) => {
+    // Refused names are longer than those that streams can have.
+    const problem = text.length <= 256 ? plainTextProblem(text) : 'must have at most 256 characters'
+    return problem === null ? ok({ streamName: text }) : err(problem)
+  },
   address: (text) => {
     const address = parseAddress(text)
     return address ? ok({ address: address.text }) : err('must be an IPv4 or IPv6 address')
@@ -95,11 +101,8 @@ export function readAccessSummaryQuery(
   return ok({ fromMs, untilMs, ...(source ? { source } : {}) })
 }
 
-/** Parses a date, or a time with a zone, to epoch milliseconds. */
+/** As `instant`, for a field of a query. */
 export function parseInstant<T>(text: string, make: (ms: number) => T): Result<T, string> {
-  const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
-  const ms = wellFormed ? Date.parse(text) : Number.NaN
-  return Number.isNaN(ms)
-    ? err('must be a date or an ISO 8601 time with a zone, like 2026-01-31T12:00:00Z')
-    : ok(make(ms))
+  const read = instant(text)
+  return read.ok ? ok(make(read.value)) : read
 }

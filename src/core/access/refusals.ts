@@ -49,7 +49,7 @@ export const SESSION_LIMITS = {
     text: 'Too many viewers without a token: try again later',
     retryAfterSeconds: 5,
   },
-  viewers_reached: { status: 429, text: 'The limit of viewers is reached: try again later', retryAfterSeconds: 5 },
+  viewer_limit: { status: 429, text: 'Too many viewers', retryAfterSeconds: 10 },
 } as const
 
 export type SessionLimitCode = keyof typeof SESSION_LIMITS

@@ -1,5 +1,6 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js'
 import { err, ok, type Result } from '../../base/result.ts'
+import { codePoints, nameProblem } from '../validation/text.ts'
 
 /** One element of a token's `streams`: an exact name, or an RE2 pattern that must match the whole name. */
 export interface StreamEntry {
@@ -23,8 +24,6 @@ export interface CompiledStreams {
   readonly patterns: readonly Pattern[]
 }
 
-const STREAM_NAME_MAX = 128
-
 /**
  * The most instructions of a compiled pattern. At 500 the first use takes about 50 ms at most; at 1,900 it took 220
  * ms.
@@ -47,7 +46,7 @@ let lastValid = ''
 /** What is wrong with a stream name; null when it is valid. Characters are code points. */
 export function checkStreamName(name: string): string | null {
   if (name === lastValid && name !== '') return null
-  const problem = problemOf(name) ?? (isDots(name) ? 'must not be . or .., which no URL can have in its path' : null)
+  const problem = nameProblem(name) ?? (isDots(name) ? 'must not be . or .., which no URL can have in its path' : null)
   if (problem === null) lastValid = name
   return problem
 }
@@ -55,18 +54,11 @@ export function checkStreamName(name: string): string | null {
 /** Clients resolve these segments of a path before they send it (RFC 3986, section 5.2.4). */
 const isDots = (name: string): boolean => name === '.' || name === '..'
 
-function problemOf(name: string): string | null {
-  const tooLong = name.length > STREAM_NAME_MAX && codePoints(name) > STREAM_NAME_MAX
-  if (name.length === 0 || tooLong) return `must have 1 to ${STREAM_NAME_MAX} characters`
-  if (/\p{Cc}/u.test(name)) return 'must not contain control characters'
-  return name.isWellFormed() ? null : 'must be well-formed Unicode (it has half of a surrogate pair)'
-}
-
 /** Compiles an RE2 pattern. Pure, so results are cached. The error says what is wrong and where. */
 export function compilePattern(text: string): Result<Pattern, string> {
   const cached = compiled.get(text)
   if (cached !== undefined) return ok(remember(text, cached))
-  const invalid = problemOf(text)
+  const invalid = nameProblem(text)
   if (invalid !== null) return err(invalid)
   const fresh = compileFresh(text)
   return fresh.ok ? ok(remember(text, fresh.value)) : fresh
@@ -95,7 +87,7 @@ export function covers(streams: CompiledStreams, name: string): boolean {
 
 function addName(exact: Set<string>, name: string): string | null {
   // Tokens from before the rule on dots may have such a name, which `covers` refuses.
-  const message = problemOf(name)
+  const message = nameProblem(name)
   if (message === null) exact.add(name)
   return message
 }
@@ -170,11 +162,4 @@ function unopened(text: string): number {
     if (item === ')' && --depth < 0) return index
   }
   return Math.max(0, text.lastIndexOf(')'))
-}
-
-/** Counts without building an array of the characters. */
-function codePoints(text: string): number {
-  let count = 0
-  for (const _ of text) count++
-  return count
 }

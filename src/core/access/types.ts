@@ -82,6 +82,8 @@ export interface SelfSignedClaims {
   readonly trackingId: string | null
   /** Concurrent viewers with its tracking id. 0: no limit. */
   readonly maxViewers: number
+  /** Its sessions end at its `exp`, also if those of the parent go on. */
+  readonly endAtExpiry: boolean
   readonly customViewerData: string | null
   readonly jti: string | null
   readonly issuedAtMs: number | null

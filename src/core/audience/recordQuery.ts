@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { instant } from '../channels/moments.ts'
+import { instant } from '../validation/moments.ts'
 import type { FieldErrors } from '../errors.ts'
 import { wordOf } from '../pages/parameters.ts'
 import { shown } from '../validation/problems.ts'

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { Problems } from '../validation/problems.ts'
 import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
 import { type ValueReader, readers, readParameters } from './listQuery.ts'
-import { instant } from './moments.ts'
+import { instant } from '../validation/moments.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -4,7 +4,7 @@ import type { FieldErrors } from '../errors.ts'
 import { Problems } from '../validation/problems.ts'
 import type { Span } from './analytics.ts'
 import { readParameters } from './listQuery.ts'
-import { instant } from './moments.ts'
+import { instant } from '../validation/moments.ts'
 
 const MINUTE_MS = 60_000
 /** A tolerance for clocks that differ and for the time that a request takes. */

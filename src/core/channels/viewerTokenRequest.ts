@@ -6,7 +6,7 @@ import { checkPlainText } from '../validation/text.ts'
 import { Problems } from '../validation/problems.ts'
 import type { Device } from './device.ts'
 import { SignViewerToken, VIEWER_TOKEN_SECONDS } from './distributionSchema.ts'
-import { instant } from './moments.ts'
+import { instant } from '../validation/moments.ts'
 import { readEach } from './readEach.ts'
 
 /** A viewer token to sign. Null: no such restriction. */

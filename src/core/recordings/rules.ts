@@ -5,7 +5,8 @@ import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
 import { readSearch } from '../pages/search.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
-import { RECORDING_LINK_SECONDS, SignRecording } from './signSchema.ts'
+import { readQuery } from '../tokens/listQuery.ts'
+import { RECORDING_LINK_SECONDS, RecordingLinkQuery, SignRecording } from './signSchema.ts'
 import type { Recording } from './types.ts'
 
 export interface RecordingFilter {
@@ -26,6 +27,13 @@ export function readSignRecording(body: unknown): Result<number, FieldErrors> {
   const problems = new Problems()
   const reader = readShape(SignRecording, body ?? {}, problems)
   return problems.settle(reader.value('expiresInSeconds') ?? RECORDING_LINK_SECONDS.default)
+}
+
+/** The same of a query. */
+export function readRecordingLink(query: Record<string, unknown>): Result<number, FieldErrors> {
+  const problems = new Problems()
+  const reader = readQuery(RecordingLinkQuery, query, problems)
+  return problems.settle(reader.value('seconds') ?? RECORDING_LINK_SECONDS.default)
 }
 
 const DAY_MS = 86_400_000

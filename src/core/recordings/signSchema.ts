@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** From a minute to a week: a link cannot be revoked without deleting the recording. */
+/** From a minute to a week: anyone with a link can play the recording. */
 export const RECORDING_LINK_SECONDS = { min: 60, max: 604_800, default: 3600 } as const
 
 const { min, max, default: usual } = RECORDING_LINK_SECONDS
@@ -18,6 +18,20 @@ export const SignRecording = Type.Object(
     description: 'How long the link to a recording is valid.',
     examples: [{ expiresInSeconds: 86_400 }],
   },
+)
+
+export const RecordingLinkQuery = Type.Object(
+  {
+    seconds: Type.Optional(
+      Type.Integer({
+        minimum: min,
+        maximum: max,
+        default: usual,
+        description: 'How long the link is valid, from now.',
+      }),
+    ),
+  },
+  { $id: 'RecordingLinkQuery', ...closed },
 )
 
 export const SignedRecording = Type.Object(

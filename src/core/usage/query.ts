@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
+import { nameProblem } from '../validation/text.ts'
 import { parametersOf, readFlag, wordOf } from '../pages/parameters.ts'
 
 export type UsageResolution = 'Hour' | 'Day' | 'Month'
@@ -81,8 +82,7 @@ function readNames(value: unknown, parameter: string): Result<string[], string> 
   })
   const names = [...new Set(texts)]
   if (names.length < 1 || names.length > NAMES_MAX) return err(`must name 1 to ${NAMES_MAX}`)
-  // Tracking ids have the same limits as stream names.
-  const problem = names.map(checkStreamName).find((one) => one !== null)
+  const problem = names.map(parameter === 'trackingIds' ? nameProblem : checkStreamName).find((one) => one !== null)
   return problem === undefined ? ok(names) : err(`each ${problem}`)
 }
 

@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type ParameterReader, type QueryPart, readListQuery } from '../pages/listQuery.ts'
 import { parametersOf } from '../pages/parameters.ts'
+import { nameProblem } from '../validation/text.ts'
 import { readUsageQuery } from './query.ts'
 
 /** Which tracking ids a list shows. */
@@ -11,13 +12,11 @@ export interface TrackedFilter {
   readonly prefix: string
 }
 
-const PREFIX_MAX = 128
-
 const READERS: Readonly<Record<string, ParameterReader<{ prefix: string }>>> = {
-  prefix: (text) =>
-    text.length <= PREFIX_MAX && text.isWellFormed()
-      ? ok({ prefix: text })
-      : err(`must have at most ${PREFIX_MAX} characters, and be well-formed Unicode`),
+  prefix: (text) => {
+    const problem = text === '' ? null : nameProblem(text)
+    return problem === null ? ok({ prefix: text }) : err(problem)
+  },
 }
 
 /** Parses the query of the list of tracking ids. All errors at once. */

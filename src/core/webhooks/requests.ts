@@ -4,6 +4,7 @@ import { wordOf } from '../pages/parameters.ts'
 import { readQuery } from '../tokens/listQuery.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { readShape } from '../validation/bodyReader.ts'
+import { checkPlainText } from '../validation/text.ts'
 import { TEST_TYPES, type TestType } from './examples.ts'
 
 /** Requests about webhooks other than create and update. */
@@ -59,6 +60,8 @@ export function readWebhookTest(body: unknown): Result<WebhookTestRequest, Field
   const problems = new Problems()
   const reader = readShape(WebhookTest, body ?? {}, problems)
   const [streamName, transcoderName] = [reader.value('streamName'), reader.value('transcoderName')]
+  checkPlainText('streamName', streamName, problems)
+  checkPlainText('transcoderName', transcoderName, problems)
   return problems.settle({
     ...(streamName === undefined ? {} : { streamName }),
     ...(transcoderName === undefined ? {} : { transcoderName }),

@@ -22,6 +22,8 @@ const MALFORMED: ProtocolError = {
 const NO_HOST: ProtocolError = { ...MALFORMED, message: 'A request of HTTP/1.1 needs a Host header' }
 const TWO_HOSTS: ProtocolError = { ...MALFORMED, message: 'A request has one Host header' }
 const NOT_UTF8: ProtocolError = { ...MALFORMED, message: 'The percent-encoded bytes of the address are not UTF-8' }
+/** No name has one, and PostgreSQL cannot even be asked for it. */
+const HAS_NUL: ProtocolError = { ...MALFORMED, message: 'The address has a NUL (%00)' }
 const EXPECTATION: ProtocolError = {
   code: 'expectation_failed',
   channelCode: 'expectation_failed',
@@ -95,6 +97,8 @@ function errorOf({ url = '', rawHeaders, httpVersion }: IncomingMessage): Protoc
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return TWO_HOSTS
   if (hosts === 0 && httpVersion === '1.1') return NO_HOST
+  if (!url.includes('%')) return null
+  if (url.includes('%00')) return HAS_NUL
   return isUtf8(url) ? null : NOT_UTF8
 }
 
@@ -109,7 +113,6 @@ function countHosts(rawHeaders: readonly string[]): number {
 
 /** Whether the percent-encoded bytes of an address are UTF-8 (RFC 3986 section 2.5). A sign that encodes nothing may stay. */
 function isUtf8(url: string): boolean {
-  if (!url.includes('%')) return true
   try {
     for (const [bytes] of url.matchAll(/(?:%[\da-f]{2})+/gi)) decodeURIComponent(bytes)
     return true
@@ -160,7 +163,7 @@ function answerTo(error: ProtocolError, request: IncomingMessage | null, options
 /** A person who opens a damaged link to a stream reads a page; null: a program asks, or it is another address. */
 function pageFor(error: ProtocolError, request: IncomingMessage) {
   const { url = '' } = request
-  if (error !== NOT_UTF8 || !url.startsWith('/watch/') || !wantsPage(request)) return null
+  if ((error !== NOT_UTF8 && error !== HAS_NUL) || !url.startsWith('/watch/') || !wantsPage(request)) return null
   return damagedPage(url.split('?', 1)[0] ?? '')
 }
 

@@ -48,6 +48,11 @@ const remove = statement((db, p: { id: number }) => db.deleteFrom('secrets').whe
 
 /** The reads of secrets. */
 export class SecretReadVerbs extends Verbs {
+  async get(accountId: string, id: number): Promise<ApiSecret | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
+
   async findByHash(hash: Uint8Array): Promise<ApiSecret | undefined> {
     const row = await this.executor.first(byHash, { hash })
     return row && fromRow(row)
@@ -64,11 +69,6 @@ export class SecretTxVerbs extends SecretReadVerbs {
     const [row] = await this.executor.all(insert, secret)
     if (!row) throw new Error('insert returned no row')
     return fromRow(row)
-  }
-
-  async get(accountId: string, id: number): Promise<ApiSecret | undefined> {
-    const row = await this.executor.first(byId, { accountId, id })
-    return row && fromRow(row)
   }
 
   async replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void> {

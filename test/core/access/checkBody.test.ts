@@ -48,13 +48,17 @@ test('every error of every field is named at once', () => {
     accountId: [TOO_LONG],
     token: [TOO_LONG],
     country: [expect.any(String)],
-    at: ['must be an ISO 8601 time like 2026-01-31T12:00:00Z'],
+    at: [expect.stringContaining('ISO 8601')],
   })
 })
 
 test('two unknown fields that begin alike are both named', () => {
   const alike = 'y'.repeat(64)
   expect(errorsOf({ ...least, [`${alike}1`]: 1, [`${alike}2`]: 1 })[alike]).toHaveLength(2)
+})
+
+test.each(['constructor', 'toString', 'hasOwnProperty'])('an unknown field may be called %s', (name) => {
+  expect(errorsOf({ ...least, [name]: 1 })[name]).toEqual([expect.stringMatching(/^is not a field/)])
 })
 
 test('a protocol of the other action is named with those that fit', () => {
@@ -69,6 +73,10 @@ test.each([
   ['at', '2026-13-31T12:00:00Z'],
   ['at', '2026'],
   ['at', 'x 2026-01-31T12:00:00Z'],
+  // Without a zone it would mean another time at each server.
+  ['at', '2026-01-31T12:00:00'],
+  ['at', '2026-02-30T12:00:00Z'],
+  ['accountId', 'a\0b'],
   ['country', 'DEU'],
 ])('%s cannot be %j', (field, value) => {
   expect(Object.keys(errorsOf({ ...least, [field]: value }))).toEqual([field])

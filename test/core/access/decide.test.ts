@@ -23,6 +23,7 @@ const claims: SelfSignedClaims = {
   addresses: [],
   trackingId: null,
   maxViewers: 0,
+  endAtExpiry: false,
   customViewerData: null,
   jti: null,
   issuedAtMs: null,

@@ -30,6 +30,8 @@ test.each([
   ['allowed', 'perhaps'],
   ['from', '2026-01-31T12:00:00'],
   ['from', '2026-13-31'],
+  ['from', '2026-02-30T00:00:00Z'],
+  ['streamName', 'a\0b'],
   ['until', 'x2026-01-31'],
   ['until', '2026-01-31x'],
 ])('%s cannot be %s', (name, text) => {

@@ -111,7 +111,8 @@ describe('parseSelfSigned', () => {
     [jwt('{"exp":1e999,"streaming":{"tokenId":7,"tokenType":"Subscribe","streamName":"lobby"}}'), /exp is required/],
     [jwt({ ...GOOD, iat: null }), /iat/],
     [jwt({ ...GOOD, nbf: 'x' }), /nbf/],
-    [jwt({ ...GOOD, jti: '' }), /jti/],
+    [jwt({ ...GOOD, jti: '' }), /jti must have 1 to 128/],
+    [jwt({ ...GOOD, jti: 'a\0b' }), /jti must not contain control/],
   ])('refuses %s and says why', (text, why) => expect(errorOf(text)).toMatch(why))
 
   it('accepts its own JWT, and no text that differs in a single character of the signature', () => {

@@ -10,7 +10,7 @@ import {
   SLOTS_MAX,
   toSeries,
 } from '../../../src/core/channels/analytics.ts'
-import { instant, moment } from '../../../src/core/channels/moments.ts'
+import { instant, moment } from '../../../src/core/validation/moments.ts'
 
 const MINUTE_MS = 60_000
 const TIME = { start: '2026-01-31T00:00:00Z', end: '2026-03-01T00:00:00Z' }

@@ -150,6 +150,7 @@ const SESSIONS: readonly Call[] = [
   refused('downloadRecording', { recordingId: '$recording' }),
   refused('readRecordingThumbnail', { recordingId: '$recording' }),
   refused('signRecording', { recordingId: '$recording', body: { expiresInSeconds: 60 } }),
+  refused('readRecordingLink', { recordingId: '$recording', seconds: 60 }),
   call('deleteRecording', { recordingId: '$recording' }),
 ]
 

@@ -1,7 +1,7 @@
 import { err, ok } from '../../../base/result.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
 import { readers, readPageQuery } from '../../../core/channels/listQuery.ts'
-import { instant } from '../../../core/channels/moments.ts'
+import { instant } from '../../../core/validation/moments.ts'
 import { toRunRecord, type RunRecord } from '../../../core/channels/runs/runRecord.ts'
 import type { Run, RunQuery } from '../../../store/store.ts'
 import type { ChannelContext } from '../../context.ts'

@@ -1,7 +1,7 @@
 import { err, ok } from '../../../base/result.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
 import { readPageQuery } from '../../../core/channels/listQuery.ts'
-import { moment } from '../../../core/channels/moments.ts'
+import { moment } from '../../../core/validation/moments.ts'
 import { eventIdOf, channelEventBody, type StoredChannelEvent } from '../../../core/channels/webhooks/events.ts'
 import type { LogEntry } from '../../../core/channels/webhooks/schema.ts'
 import type { LoggedAttempt } from '../../../store/store.ts'

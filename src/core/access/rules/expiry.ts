@@ -17,8 +17,10 @@ export function checkExpiry({ token, claims, nowMs }: Question): Verdict {
  * When a session ends because what it was admitted with expires, epoch milliseconds; null: never.
  * @param token the current version of the token, or of the parent of a self-signed one
  */
-export const sessionEndOf = (token: TokenSnapshot, credential: Credential): number | null =>
-  token.endAtExpiry ? expiryOf(token, credential.kind === 'selfSigned' ? credential.claims : null) : null
+export function sessionEndOf(token: TokenSnapshot, credential: Credential): number | null {
+  const claims = credential.kind === 'selfSigned' ? credential.claims : null
+  return token.endAtExpiry || claims?.endAtExpiry === true ? expiryOf(token, claims) : null
+}
 
 /** A self-signed token expires with its parent at the latest. Null: never. */
 function expiryOf(token: TokenSnapshot, claims: SelfSignedClaims | null): number | null {

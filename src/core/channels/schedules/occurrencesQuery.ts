@@ -5,7 +5,7 @@ import { Problems } from '../../validation/problems.ts'
 import type { Span } from '../analytics.ts'
 import { date, optional } from '../fields.ts'
 import { readParameters } from '../listQuery.ts'
-import { instant } from '../moments.ts'
+import { instant } from '../../validation/moments.ts'
 
 const DAY_MS = 86_400_000
 const DAYS_DEFAULT = 31

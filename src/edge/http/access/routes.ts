@@ -58,7 +58,7 @@ export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
   )
 }
 
-const CODES = ['allowed', ...Object.keys(REFUSALS), 'viewers_reached', 'node_full']
+const CODES = ['allowed', ...Object.keys(REFUSALS), 'viewer_limit', 'node_full']
 
 const CheckBody = Type.Object(
   {

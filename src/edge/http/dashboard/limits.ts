@@ -14,7 +14,7 @@ const FAILED_OF_ADDRESS_PER_MINUTE = 30
  * There is no limit for a user over all addresses, because strangers could use it up. What bounds their guesses is that one
  * password is checked at a time.
  */
-const FAILED_OF_USER_PER_MINUTE = 10
+const FAILED_OF_USER_PER_MINUTE = 5
 
 /** Each takes about 100 bytes. */
 const KEYS_MAX = 20_000

@@ -1,6 +1,7 @@
 import type { ImageSize } from '../../../base/jpegSize.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
+import { plainTextProblem } from '../../../core/validation/text.ts'
 import { html } from '../docs/html.ts'
 import { type WatchLink, watchUrl } from './watchPage.ts'
 
@@ -64,7 +65,8 @@ function streamAt(url: string, base: string): Pick<OembedQuery, 'accountId' | 's
   const parts = address.startsWith(prefix) ? address.slice(prefix.length).split('/') : []
   try {
     const [accountId, streamName, ...more] = parts.map(decodeURIComponent)
-    if (!accountId || streamName === undefined || more.length > 0 || checkStreamName(streamName) !== null) return null
+    if (!accountId || streamName === undefined || more.length > 0) return null
+    if (plainTextProblem(accountId) !== null || checkStreamName(streamName) !== null) return null
     return { accountId, streamName }
   } catch {
     return null

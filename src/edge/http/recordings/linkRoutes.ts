@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fileSize } from '../../../base/files.ts'
 import type { Context } from '../../../commands/context.ts'
+import { isStillMaker } from '../../../commands/recordings/linkMaker.ts'
 import { finishedRecording } from '../../../commands/recordings/recordings.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { type HttpRefusal, plainErrorHandler, sendRefusal } from '../media/refusal.ts'
@@ -10,7 +11,7 @@ import type { RecordingRouteOptions } from './routes.ts'
 
 type LinkRequest = {
   Params: { accountId: string; file: string }
-  Querystring: { expires?: unknown; signature?: unknown; download?: unknown }
+  Querystring: { expires?: unknown; by?: unknown; signature?: unknown; download?: unknown }
 }
 
 const LINK = '/recordings/:accountId/:file'
@@ -19,6 +20,10 @@ const LINK = '/recordings/:accountId/:file'
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, X-Request-Id'
 
 const DELETED: HttpRefusal = { status: 404, text: 'Not found: this recording was deleted' }
+const NO_MAKER: HttpRefusal = {
+  status: 410,
+  text: 'Gone: the API secret or the user that made this link is no longer valid',
+}
 const AT_ANOTHER_NODE: HttpRefusal = { status: 404, text: 'Not found: the file of this recording is at another node' }
 
 /** Recordings for pages: a signed link needs no secret. */
@@ -42,7 +47,8 @@ async function sendLinked(
 ): Promise<FastifyReply> {
   const linked = links.read(request.params, request.query)
   if (!linked.ok) return refuse(reply, linked.error)
-  const { accountId, recordingId } = linked.value
+  const { accountId, recordingId, maker } = linked.value
+  if (!(await isStillMaker(ctx, accountId, maker))) return refuse(reply, NO_MAKER)
   const found = await finishedRecording(ctx, accountId, recordingId)
   if (!found.ok) return refuse(reply, DELETED)
   const path = pathOf(recordingId)

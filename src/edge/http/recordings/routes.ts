@@ -14,13 +14,15 @@ import {
 import { fileSize } from '../../../base/files.ts'
 import { signRecording } from '../../../commands/recordings/signRecording.ts'
 import { switchRecording } from '../../../commands/recordings/switchRecording.ts'
-import { err, ok } from '../../../base/result.ts'
+import { err, ok, type Result } from '../../../base/result.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
-import { SignedRecording, SignRecording } from '../../../core/recordings/signSchema.ts'
+import { type FieldErrors, failure } from '../../../core/errors.ts'
+import { readRecordingLink, readSignRecording } from '../../../core/recordings/rules.ts'
+import { RecordingLinkQuery, SignedRecording, SignRecording } from '../../../core/recordings/signSchema.ts'
 import { SwitchRecording } from '../../../core/recordings/switchSchema.ts'
 import { nodeBase } from '../../../core/streams/addresses.ts'
 import { requestedAt, type ServerFacts } from '../about/server.ts'
-import { accountOf, actorOf } from '../auth.ts'
+import { accountOf, actorOf, seesSecrets } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
@@ -101,16 +103,7 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
     }),
     (request, reply) => download(parts, request, reply),
   )
-  const links = new RecordingLinks(parts.signLink, ctx.clock)
-  app.post<ById>(
-    `${path}/sign`,
-    document(TAG, 'Sign a link to a completed recording, which a page can play until it ends', {
-      operationId: 'signRecording',
-      body: SignRecording,
-      data: SignedRecording,
-    }),
-    (request, reply) => sign(parts, links, request, reply),
-  )
+  signRoutes(app, parts)
   app.get<ById>(
     `${path}/thumbnail`,
     document(TAG, 'A frame of a completed recording, a JPEG', {
@@ -130,6 +123,33 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
       const { params, body } = request
       return sendResult(reply, await switchRecording(ctx, actorOf(request, parts.peerOf), params.streamName, body))
     },
+  )
+}
+
+/** Two ways to the same link. */
+function signRoutes(app: FastifyInstance, parts: Parts): void {
+  const links = new RecordingLinks(parts.signLink, parts.ctx.clock)
+  const path = '/api/recordings/:recordingId'
+  app.post<ById>(
+    `${path}/sign`,
+    document(TAG, 'Sign a link to a completed recording, which a page can play until it ends', {
+      operationId: 'signRecording',
+      body: SignRecording,
+      data: SignedRecording,
+    }),
+    (request, reply) => sign(parts, links, request, reply, readSignRecording(request.body)),
+  )
+  app.get<ById & { Querystring: Record<string, unknown> }>(
+    `${path}/link`,
+    document(TAG, 'As `sign`, for programs that only read', {
+      operationId: 'readRecordingLink',
+      querystring: RecordingLinkQuery,
+      data: SignedRecording,
+    }),
+    (request, reply) =>
+      seesSecrets(request)
+        ? sign(parts, links, request, reply, readRecordingLink(request.query))
+        : sendFailure(reply, failure('forbidden', 'Forbidden: your role is viewer, which may make no links')),
   )
 }
 
@@ -162,15 +182,16 @@ async function sign(
   links: RecordingLinks,
   request: FastifyRequest<ById>,
   reply: FastifyReply,
+  seconds: Result<number, FieldErrors>,
 ): Promise<FastifyReply> {
   const { ctx, peerOf, facts, hostKey } = parts
   const { recordingId } = request.params
   const actor = actorOf(request, peerOf)
-  const signed = await signRecording(ctx, actor, { id: recordingId, hostKey, body: request.body })
+  const signed = await signRecording(ctx, actor, { id: recordingId, hostKey, seconds })
   if (!signed.ok) return sendFailure(reply, signed.error)
   const url =
     nodeBase({ ...facts(), ...requestedAt(ctx, request) }) + links.make({ ...actor, recordingId }, signed.value)
-  return sendResult(reply, ok({ url, expiresOn: new Date(signed.value).toISOString() }))
+  return sendResult(reply, ok({ url, expiresOn: new Date(signed.value.expiresAtMs).toISOString() }))
 }
 
 async function sendThumbnail(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {

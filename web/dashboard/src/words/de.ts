@@ -1462,7 +1462,7 @@ export const de: Sentences = {
       too_many_connecting: 'Zu viele, die verbinden',
       too_many_with_token: 'Zu viele mit diesem Token',
       too_many_without_token: 'Zu viele ohne Token',
-      viewers_reached: 'Grenze der Zuschauer erreicht',
+      viewer_limit: 'Grenze der Zuschauer erreicht',
       node_full: 'Knoten voll',
       redirected: 'An einen freien Knoten verwiesen',
       ticket_shared: 'Von mehreren Playern benutzt',

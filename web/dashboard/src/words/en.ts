@@ -1438,7 +1438,7 @@ export const en = {
       too_many_connecting: 'Too many connecting',
       too_many_with_token: 'Too many with this token',
       too_many_without_token: 'Too many without a token',
-      viewers_reached: 'Limit of viewers reached',
+      viewer_limit: 'Limit of viewers reached',
       node_full: 'Node full',
       redirected: 'Redirected to a free node',
       ticket_shared: 'Used by several players',
