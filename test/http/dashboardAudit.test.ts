@@ -65,7 +65,7 @@ test('wrong filters are named with what is allowed', async () => {
 })
 
 test('with Accept: text/csv it is a file that no spreadsheet runs, within the same filters', async () => {
-  await changed(Date.parse('2026-04-01T00:00:00Z'), '=cmd()')
+  await changed(Date.parse('2026-04-01T00:00:00Z'), '＝cmd()')
   const path = '/audit?from=2026-04-01&until=2026-04-02'
   const { headers, text } = await admin.call('GET', path, undefined, { accept: 'text/csv' })
   expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -73,7 +73,7 @@ test('with Accept: text/csv it is a file that no spreadsheet runs, within the sa
   const [head, row, ...more] = text.split('\r\n')
   expect(head).toBe('id,at,actor,name,address,requestId,action,subject,before,after')
   const cells = `"{""label"":""=1+1""}","{""label"":""two, \\""three\\""\\n""}"`
-  expect(row).toMatch(/^\d+,2026-04-01T00:00:00\.000Z,cli,,,,thing\.change,'=cmd\(\),/)
+  expect(row).toMatch(/^\d+,2026-04-01T00:00:00\.000Z,cli,,,,thing\.change,'＝cmd\(\),/)
   expect(row?.endsWith(cells)).toBe(true)
   expect(more).toEqual([''])
 })

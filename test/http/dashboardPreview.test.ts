@@ -79,8 +79,10 @@ test('only a page of the dashboard with a session gets a pass, and the pass does
     await ask(cookie, { 'x-sluice-dashboard': '' }),
     await ask(cookie, { 'sec-fetch-site': 'cross-site' }),
     await browser.call('POST', '/preview', { streamName: '' }),
+    await browser.call('POST', '/preview', { streamName: 'show', sourceId: 'a' }),
+    await browser.call('POST', '/preview'),
   ]
-  expect(refused.map(({ status }) => status)).toEqual([401, 403, 403, 400])
+  expect(refused.map(({ status }) => status)).toEqual([401, 403, 403, 400, 400, 400])
   const { pass } = (await ask(cookie)).json.data
   const value = cookie.slice('sluice_session='.length)
   expect(Buffer.from(pass.slice('preview.'.length), 'base64url').toString('latin1')).not.toContain(value)

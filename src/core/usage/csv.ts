@@ -17,8 +17,7 @@ const BYTES = ['bytesOut', 'bytesIn', 'bytesFromCaches']
 
 /**
  * The rows of a report as CSV (RFC 4180), a line for each sum; times without traffic have none. The last column, bytes from
- * caches, is there only if there are any. A spreadsheet would take a
- * cell that begins with `=`, `+`, `-` or `@` for a formula, so such a cell begins with an apostrophe.
+ * caches, is there only if there are any.
  */
 export function usageCsv(
   rows: readonly UsageRow[],
@@ -47,9 +46,11 @@ function valueOf(row: UsageRow, name: UsageDimension, resolution: UsageQuestion[
 /** A line of CSV, without its end. */
 export const csvLine = (texts: readonly string[]): string => texts.map(cell).join()
 
+/** Spreadsheets run a cell that begins like a formula, some also with the wide forms of these signs; an apostrophe makes it text. */
+export const withoutFormula = (text: string): string => (/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text)
+
 /** Quoted, so that no name can end its cell. */
 function cell(text: string): string {
   if (/^[\w:.-]*$/.test(text) && !text.startsWith('-')) return text
-  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return `"${plain.replaceAll('"', '""')}"`
+  return `"${withoutFormula(text).replaceAll('"', '""')}"`
 }

@@ -192,7 +192,7 @@ export function allowed(schema: TSchema): string {
   if (bounds.format === 'date-time') return 'a date and time with an offset (RFC 3339), such as 2026-01-31T09:30:00Z'
   if (Type.IsString(node)) return `a string of ${range(bounds.minLength, bounds.maxLength)} characters`
   if (Type.IsArray(node)) return `a list of ${range(bounds.minItems, bounds.maxItems)} entries`
-  if (Type.IsInteger(node)) return `a whole number from ${bounds.minimum} to ${bounds.maximum}`
+  if (Type.IsInteger(node)) return `a whole number from ${bounds.minimum} ${upTo(bounds.maximum)}`
   return `one of ${(bounds.enum ?? []).join(', ')}`
 }
 
@@ -207,4 +207,7 @@ interface Bounds {
   enum?: unknown[]
 }
 
-const range = (from = 0, to?: number): string => (from === to ? `${from}` : `${from} to ${to}`)
+const upTo = (to: number | undefined): string => (to === undefined ? 'on' : `to ${to}`)
+
+const range = (from = 0, to?: number): string =>
+  from === to ? `${from}` : to === undefined ? `at least ${from}` : `${from} to ${to}`

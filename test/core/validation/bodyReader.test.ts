@@ -111,6 +111,8 @@ test.each([
   [Type.String({ minLength: 2, maxLength: 2 }), 'a string of 2 characters'],
   [Type.Array(Type.Null(), { minItems: 2, maxItems: 3 }), 'a list of 2 to 3 entries'],
   [Type.Integer({ minimum: 1, maximum: 9 }), 'a whole number from 1 to 9'],
+  [Type.Integer({ minimum: 1 }), 'a whole number from 1 on'],
+  [Type.String({ minLength: 1 }), 'a string of at least 1 characters'],
   [Type.Unsafe({ enum: ['a', 'b'] }), 'one of a, b'],
   [refTo(StreamEntryInput), 'an object with streamName and isRegex'],
   [Type.Unsafe({ $ref: 'nothing#', enum: [1] }), 'one of 1'],

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import { makePreviewPass } from '../../../commands/access/previewPass.ts'
 import { invalid } from '../../../core/errors.ts'
+import { parseBody } from '../../../core/validation/parseBody.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { userOf } from './auth.ts'
@@ -23,17 +24,18 @@ const PreviewPass = Type.Object({
 
 /** How the dashboard shows a stream to its users: without a token, and counted for no customer. */
 export function previewRoutes(app: FastifyInstance, { ctx }: DashboardApi): void {
-  app.post<{ Body: { streamName?: unknown } | null }>(
+  app.post(
     '/preview',
     operation('previewStream', 'overview', 'Get a pass to see a stream of the account in the dashboard', {
       body: PreviewBody,
       data: PreviewPass,
     }),
     async (request, reply) => {
-      const streamName = request.body?.streamName
-      const problem = typeof streamName === 'string' ? checkStreamName(streamName) : 'is required'
-      if (typeof streamName !== 'string' || problem !== null)
-        return sendFailure(reply, invalid({ streamName: [problem ?? ''] }))
+      const read = parseBody(PreviewBody, request.body)
+      if (!read.ok) return sendFailure(reply, invalid(read.error))
+      const { streamName } = read.value
+      const problem = checkStreamName(streamName)
+      if (problem !== null) return sendFailure(reply, invalid({ streamName: [problem] }))
       const { accountId } = userOf(request)
       const value = sessionValue(request) ?? ''
       return sendResult(reply, ok({ pass: makePreviewPass(ctx, { value, accountId, streamName }) }))
