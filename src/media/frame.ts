@@ -91,6 +91,10 @@ export interface FrameSink {
   end(): void
 }
 
+/** For a sink that passes everything on to another one: what it says that it takes. */
+export const takesAs = ({ takesLayers }: Pick<FrameSink, 'takesLayers'>): Pick<FrameSink, 'takesLayers'> =>
+  takesLayers === true ? { takesLayers } : {}
+
 /** Media with subscribers: each gets the tracks, then frames from a keyframe on. */
 export interface FrameSource {
   /** Returns the function that unsubscribes. A source that has ended calls `end` at once. */

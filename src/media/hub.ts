@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { withUserData } from './codecs/h264.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
-import { areSameTracks, isOfMain, mainLayerOf, withoutLayers } from './layers.ts'
+import { areSameTracks, isOfMain, mainLayerOf, withoutLayer, withoutLayers } from './layers.ts'
 
 export interface HubLimits {
   /** The most frames since the last keyframe to cache for late subscribers. */
@@ -61,10 +61,12 @@ export class Hub implements FrameSink, FrameSource {
     const isMain = isOfMain(frame, this.#mainLayer)
     const begins = isMain && frame.key && (frame.kind === 'video' || !this.#hasVideo)
     if (this.#hasVideo && isMain) this.#cache(frame, begins)
+    const alone = isMain ? withoutLayer(frame) : null
     for (const subscriber of this.#snapshot()) {
       if (begins) subscriber.isWaiting = false
-      if (subscriber.isWaiting || !(isMain || subscriber.sink.takesLayers === true)) continue
-      if (this.#subscribers.has(subscriber)) subscriber.sink.frame(frame)
+      const due = subscriber.sink.takesLayers === true ? frame : alone
+      if (subscriber.isWaiting || due === null) continue
+      if (this.#subscribers.has(subscriber)) subscriber.sink.frame(due)
     }
   }
 
@@ -86,7 +88,8 @@ export class Hub implements FrameSink, FrameSource {
     const group = [...this.#group]
     this.#subscribers.add(subscriber)
     if (this.#tracks !== null) sink.tracks(this.#tracksFor(sink))
-    for (const frame of group) if (this.#subscribers.has(subscriber)) sink.frame(frame)
+    for (const frame of sink.takesLayers === true ? group : group.map(withoutLayer))
+      if (this.#subscribers.has(subscriber)) sink.frame(frame)
     return () => this.#subscribers.delete(subscriber)
   }
 

@@ -19,6 +19,13 @@ export const mainLayerOf = (tracks: readonly TrackInfo[]): string | undefined =>
 export const isOfMain = ({ kind, layer }: Pick<Frame, 'kind' | 'layer'>, mainLayer: string | undefined): boolean =>
   kind === 'audio' || layer === mainLayer
 
+/** A frame as sinks get it that take a single layer. */
+export function withoutLayer(frame: Frame): Frame {
+  if (frame.layer === undefined) return frame
+  const { layer: _, ...alone } = frame
+  return alone
+}
+
 /** Passes only the main layer on, to a sink that takes a single one. */
 export class MainLayer implements FrameSink {
   readonly takesLayers = true
@@ -39,7 +46,7 @@ export class MainLayer implements FrameSink {
   }
 
   frame(frame: Frame): void {
-    if (isOfMain(frame, this.#layer)) this.#sink.frame(frame)
+    if (isOfMain(frame, this.#layer)) this.#sink.frame(withoutLayer(frame))
   }
 
   end(): void {

@@ -1,14 +1,14 @@
 import type { Logger } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
-import type { FrameSink } from './frame.ts'
+import { type FrameSink, takesAs } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 import type { PublishEnd } from './publishing.ts'
 import type { DialledSource, PulledSource, PullProblem } from './pulling.ts'
 
 /** What takes the media of one connection to a source. */
 export interface SourceReceiver {
-  readonly sink: Pick<FrameSink, 'tracks' | 'frame'>
+  readonly sink: Omit<FrameSink, 'end'>
   /** Called every second. @param bytes received so far */
   received(bytes: number, link: LinkTotals | undefined): void
   /** Called once, and nothing after it. @param bytes received in all */
@@ -85,6 +85,7 @@ export class SourceAttempt {
       name,
       signal,
       sink: {
+        ...takesAs(sink),
         tracks: (tracks) => {
           sink.tracks(tracks)
           if (!isAccepted) report({ kind: 'accepted' })

@@ -47,5 +47,5 @@ test('what holds the end of a feed passes on each layer to those who take them, 
   for (const name of ['0', '1']) hub.frame(key(name))
   hub.end()
   expect(all).toMatchObject({ layers: ['0', '1'], ends: 1 })
-  expect(main).toMatchObject({ layers: ['0'], ends: 1 })
+  expect(main).toMatchObject({ layers: [undefined], ends: 1 })
 })

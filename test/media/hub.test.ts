@@ -233,6 +233,10 @@ test('times are written into pictures of H.264 only', () => {
 describe('of video in layers', () => {
   const layer = (name: string, version: number): TrackInfo => ({ ...video(version), layer: name }) as TrackInfo
   const of = (name: string, one: Frame): Frame => ({ ...one, layer: name })
+  const withoutName = (one: Frame): Frame => {
+    const { layer: _, ...alone } = one
+    return alone
+  }
   const [large, small] = [layer('0', 1), layer('1', 2)]
 
   function listening(hub: Hub): { all: Listener; main: Listener } {
@@ -241,18 +245,19 @@ describe('of video in layers', () => {
     return { all, main: listen(hub) }
   }
 
-  test('a subscriber gets the main one alone, unless it takes all', () => {
+  test('a subscriber gets the main one alone, without its name, unless it takes all', () => {
     const hub = new Hub()
     const { all, main } = listening(hub)
     hub.tracks([large, small, audio])
     const frames = [of('0', key()), of('1', key()), audioFrame(), of('1', delta()), of('0', delta())]
     feed(hub, ...frames)
     expect(all.got).toEqual([[large, small, audio], ...frames])
-    expect(main.got).toEqual([[video(1), audio], ...frames.filter(({ layer: name }) => name !== '1')])
+    const ofMain = frames.filter(({ layer: name }) => name !== '1')
+    expect(main.got).toEqual([[video(1), audio], ...ofMain.map(withoutName)])
     // A keyframe of another layer is no place to begin.
     feed(hub, of('1', key()))
     expect(listen(hub).got).toEqual(main.got)
-    expect(listening(hub).all.got).toEqual([[large, small, audio], ...main.got.slice(1)])
+    expect(listening(hub).all.got).toEqual([[large, small, audio], ...ofMain])
   })
 
   test('one that comes, and the names that come with it, interrupt no subscriber', () => {
@@ -263,7 +268,7 @@ describe('of video in layers', () => {
     hub.tracks([large, small, audio])
     const rest = feed(hub, of('0', delta()), of('1', key()))
     expect(all.got.slice(2)).toEqual([[large, small, audio], ...rest])
-    expect(main.got.slice(2)).toEqual(rest.slice(0, 1))
+    expect(main.got.slice(2)).toEqual(rest.slice(0, 1).map(withoutName))
   })
 
   test('another main one begins for all with its keyframe', () => {
@@ -274,7 +279,7 @@ describe('of video in layers', () => {
     hub.tracks([small, large])
     feed(hub, of('0', delta()), of('1', delta()))
     const rest = feed(hub, of('1', key()), of('0', delta()))
-    expect(main.got.slice(2)).toEqual([[video(2)], ...rest.slice(0, 1)])
+    expect(main.got.slice(2)).toEqual([[video(2)], ...rest.slice(0, 1).map(withoutName)])
     expect(all.got.slice(2)).toEqual([[small, large], ...rest])
   })
 })

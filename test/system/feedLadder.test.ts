@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message } from '../../src/media/rtmp/messages.ts'
 import { recordingOf, type SourceName } from '../hls/sources.ts'
 import { validateHls, type ValidatorOptions } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
+import { layeredMessages } from '../media/rtmp/enhanced.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
 import { until } from '../support/until.ts'
@@ -54,8 +56,12 @@ async function node(): Promise<RunningApp> {
 const urlOf = (at: RunningApp, stream: string): string => `${at.base}/hls/${owner.accountId}/${stream}/index.m3u8`
 
 async function publish(source: SourceName, stream: string, token: string): Promise<void> {
+  await send(await recordingOf(source), stream, token)
+}
+
+async function send(recording: readonly Message[], stream: string, token: string): Promise<void> {
   const url = `rtmp://127.0.0.1:${owner.rtmpPort}/v2/pub/${stream}?token=${token}`
-  publishers.push(await RtmpPublisher.start(url, clock, await recordingOf(source)))
+  publishers.push(await RtmpPublisher.start(url, clock, recording))
 }
 
 /** Pushes a source over RTMP with a token that asks for renditions. Resolves when the stream is known at all nodes. */
@@ -138,4 +144,22 @@ test('a feed without viewers over HLS has no process, and neither has one withou
   expect((await fetch(urlOf(owner, 'idle'))).status).toBe(200)
   expect(encoders()).toHaveLength(1)
   await until(() => encoders().length === 0, 'the end of an idle encoder')
+})
+
+test('layers of the publisher in the sizes of renditions are these renditions, without a process, and every node counts them', async () => {
+  const layers = SIZES.map((size) => encoded({ video: 'h264', audio: 'aac', seconds: 4, size, gop: 50 }))
+  // What is encoded of a test picture needs more bits than viewers are promised above.
+  const wide = [144, 96].map((height) => ({ height, bitrate: 900_000 }))
+  const { token } = await makeToken(owner, 'publish', { hlsRenditions: wide })
+  await send(layeredMessages(await Promise.all(layers)), 'layers', token)
+  const live = async (at: RunningApp) => (await at.call('GET', '/api/streams/live?streamName=layers')).json.data[0]
+  await until(async () => (await live(other))?.source.layers === SIZES.length)
+  for (const at of [owner, other])
+    expect(await live(at)).toMatchObject({ width: 320, height: 180, source: { layers: SIZES.length } })
+  let mostEncoders = 0
+  const { sizes, broken } = await watched(urlOf(other, 'layers'), ({ seen }) => {
+    mostEncoders = Math.max(mostEncoders, encoders().length)
+    return seen.segments >= 12
+  })
+  expect({ sizes, broken, mostEncoders }).toEqual({ sizes: SIZES, broken: [], mostEncoders: 0 })
 })

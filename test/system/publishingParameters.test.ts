@@ -108,7 +108,10 @@ describe('a publisher over RTMP', () => {
   })
 
   test.each([
-    ['simulcastId=high', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
+    [
+      'simulcastId=high',
+      'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
+    ],
     ['audioOnly&noAudio', 'audioOnly and noAudio exclude each other'],
     ['priority=high', 'priority must be a whole number from -2147483648 to 2147483647'],
   ])('with %s reads why it is refused', async (parameters, why) => {

@@ -7,7 +7,7 @@ import type { Message } from '../../src/media/rtmp/messages.ts'
 import { StreamKeys } from '../../src/media/srt/keys.ts'
 import { issueAuthority } from '../../src/tls/issue.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
-import { enhancedMessages } from '../media/rtmp/enhanced.ts'
+import { enhancedMessages, layeredMessages } from '../media/rtmp/enhanced.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { codecsOnAir, feedNamed } from '../support/broadcast.ts'
 import { lasting, leafOf, trustedAuthority } from '../support/certificates.ts'
@@ -186,6 +186,27 @@ describe('a server over RTMP', () => {
     const source = await server({ answer: (name) => (name === 'play' ? refused : undefined) })
     const { id } = await pulled('closed', urlAt(source))
     expect(await until(async () => (await read(id)).problem)).toBe('The source says: •••• is closed')
+  })
+
+  test('sends sizes of one picture: they are layers, as those of a publisher', async () => {
+    const sizes = ['320x180', '160x90'].map((size) =>
+      encoded({ video: 'h264', audio: 'aac', seconds: 2, size, gop: 25 }),
+    )
+    await pulled('sizes', urlAt(await server({ tags: layeredMessages(await Promise.all(sizes)) })))
+    const { media } = await until(() => feedOf('sizes'))
+    const came = new Set<string | undefined>()
+    const leave = media.subscribe({
+      takesLayers: true,
+      tracks: () => undefined,
+      frame: ({ kind, layer }) => void (kind === 'video' && came.add(layer)),
+      end: () => undefined,
+    })
+    await until(() => came.size === 2)
+    leave()
+    expect(came).toEqual(new Set(['0', '1']))
+    const live = async () => (await app.call('GET', '/api/streams/live?streamName=sizes')).json.data[0]
+    await until(async () => (await live()).source.layers === 2)
+    expect(await live()).toMatchObject({ protocol: 'pull', videoCodec: 'h264', width: 320, height: 180 })
   })
 
   test('must prove its name over TLS', async () => {

@@ -1,4 +1,4 @@
-import type { FrameSource } from '../../media/frame.ts'
+import { type FrameSource, takesAs } from '../../media/frame.ts'
 import type { ActiveSession, Session } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -25,7 +25,7 @@ export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSour
       if (!isOver) sink.end()
     }
     const unsubscribe = media.subscribe({
-      ...(sink.takesLayers === true && { takesLayers: true }),
+      ...takesAs(sink),
       tracks: (tracks) => sink.tracks(tracks),
       frame: (frame) => sink.frame(frame),
       end: () => whenFollowed(ctx, of, end),

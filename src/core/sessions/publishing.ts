@@ -43,7 +43,7 @@ interface Parameter {
   readonly effect: Partial<PublishingParameters> | string
 }
 
-const NO_LAYERS = 'send the layers of a picture as simulcast over WHIP'
+const NO_LAYERS = 'send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP'
 
 /** Media over them comes as whole frames, which Sluice may change. */
 const FRAMES: readonly Protocol[] = ['rtmp', 'srt']

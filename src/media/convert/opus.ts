@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import {
+  type AudioTrack,
   type Frame,
   type FrameSink,
   type FrameSource,
@@ -206,8 +207,7 @@ class Converter implements FrameSink {
   #sentVideo: VideoTrack | null = null
   /** By their names. Viewers get them beside video that is copied. */
   #layers: ReadonlyMap<string | undefined, OtherLayer> = new Map()
-  #hasAudio = false
-  #isOpus = false
+  #sourceAudio: readonly AudioTrack[] = []
   #videoMode: VideoMode = 'unknown'
   readonly #reordering = new Reordering()
   /** The first frame of the video, until the second one shows whether there are B-frames. */
@@ -246,21 +246,25 @@ class Converter implements FrameSink {
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
-    const audio = tracks.find((track) => track.kind === 'audio')
     this.#sentVideo = null
     this.#videoMode = 'unknown'
     this.#first = null
     this.#reordering.tracks(tracks)
-    this.#hasAudio = audio !== undefined
-    this.#isOpus = audio?.codec === 'opus'
-    if (audio) this.#audio.track(audio)
+    this.#beginAudio(tracks.filter((track) => track.kind === 'audio'))
     if (this.#video === null) this.#notifyTracks()
+  }
+
+  /** Its conversion goes on while it stays the same, whatever becomes of the video. */
+  #beginAudio(tracks: readonly AudioTrack[]): void {
+    const [audio] = tracks
+    if (audio !== undefined && !areSameTracks(tracks, this.#sourceAudio)) this.#audio.track(audio)
+    this.#sourceAudio = tracks
   }
 
   frame(frame: Frame): void {
     if (!isOfMain(frame, this.#video?.layer)) this.#layerFrame(frame)
     else if (frame.kind === 'video') this.#videoFrame(frame)
-    else if (this.isLive && this.#isOpus) this.media.frame(frame)
+    else if (this.isLive && this.#sourceAudio[0]?.codec === 'opus') this.media.frame(frame)
     else if (this.isLive) this.#audio.frame(frame)
   }
 
@@ -315,7 +319,7 @@ class Converter implements FrameSink {
   }
 
   #notifyTracks(): void {
-    const audio = this.#hasAudio ? [OPUS] : []
+    const audio = this.#sourceAudio.length > 0 ? [OPUS] : []
     const isCopied = this.#videoMode === 'copied'
     const video = isCopied ? this.#video : this.#sentVideo
     const layers = isCopied ? [...this.#layers.values()].map(({ track }) => track) : []

@@ -45,8 +45,14 @@ describe('a parameter of a publisher', () => {
     ['audioOnly&videoOnly', 'audioOnly and videoOnly exclude each other'],
     ['audioOnly&noAudio', 'audioOnly and noAudio exclude each other'],
     ['seiKeyFrameOnly', 'seiKeyFrameOnly needs enableUTCInsertion'],
-    ['simulcastId', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
-    ['simulcastId=high', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
+    [
+      'simulcastId',
+      'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
+    ],
+    [
+      'simulcastId=high',
+      'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
+    ],
     ['priority=high', 'priority must be a whole number from -2147483648 to 2147483647'],
     ['priority=2147483648', 'priority must be a whole number from -2147483648 to 2147483647'],
     ['priority=1.5', 'priority must be a whole number from -2147483648 to 2147483647'],

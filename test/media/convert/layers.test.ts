@@ -30,11 +30,14 @@ const frame = (name: string, ms: number, { key = false, shownMs = ms } = {}): Fr
 /** Nothing here has to be encoded, but for what a test says. */
 const noFfmpeg = { run: () => ({ ok: false, error: { message: 'there is no process' } }) } as unknown as Ffmpeg
 
+const optionsWith = (ffmpeg: Ffmpeg) => {
+  return { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+}
+
 /** What a subscriber to each form of the media gets, and what is announced to it. */
 function shown(tracks: readonly TrackInfo[], frames: readonly Frame[]) {
   const hub = new Hub()
-  const options = { ffmpeg: noFfmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
-  const converted = webRtcMedia(hub, options)
+  const converted = webRtcMedia(hub, optionsWith(noFfmpeg))
   const forms = [converted.media, converted.original].map((media) => {
     const [announced, lists, got]: [string[][], string[][], string[]] = [[], [], []]
     const names = (all: readonly TrackInfo[]): string[] =>
@@ -82,4 +85,36 @@ test('a layer with B-frames is left out', () => {
     ['h264 0', 'opus'],
   ])
   expect(media?.got).toEqual(['0 0', '1 0', '0 40', '0 80'])
+})
+
+test('the audio is converted on while another layer becomes the main one', () => {
+  const aac: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 48_000, channels: 2, config: Uint8Array.of(0x11, 0x90) }
+  const audioFrame = (ms: number): Frame => {
+    const timeUs = ms * 1000
+    return { kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: Uint8Array.of(0) }
+  }
+  const events: string[] = []
+  const process = {
+    write: () => true,
+    exited: new Promise(() => undefined),
+    stop: async () => void events.push('stopped'),
+  }
+  const run = (): unknown => (events.push('started'), { ok: true, value: process })
+  const [hub, widths]: [Hub, number[]] = [new Hub(), []]
+  webRtcMedia(hub, optionsWith({ run } as unknown as Ffmpeg)).media.subscribe({
+    tracks: (all) => void widths.push(...all.flatMap((track) => (track.kind === 'video' ? [track.width] : []))),
+    frame: () => undefined,
+    end: () => undefined,
+  })
+  for (const [at, order] of [
+    [layer('0', 160), layer('1', 80)],
+    [layer('1', 80), layer('0', 160)],
+  ].entries()) {
+    hub.tracks([...order, aac])
+    for (const ms of [0, 40]) {
+      hub.frame(frame(String(at), at * 1000 + ms, { key: ms === 0 }))
+      hub.frame(audioFrame(at * 1000 + ms))
+    }
+  }
+  expect([widths, events]).toEqual([[160, 80], ['started']])
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { type Found, FindingWatch } from '../../../src/core/streams/findings.ts'
 import type { SourceReading } from '../../../src/core/streams/source.ts'
-import type { FrameSink } from '../../../src/media/frame.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { SourceMeter } from '../../../src/media/measure/sourceMeter.ts'
 import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
@@ -114,6 +114,37 @@ describe('of an encoder', () => {
     expect(codesOf([0, 20, 20, 20, 20, 20, 20, 20, 20, 2])).toEqual(['audio_clipped'])
     expect(meter.reading()).toMatchObject({ audioLevelDb: 0, clippedAudio: 0.2, silentMs: 0 })
     expect(codesOf([127])).toEqual(['audio_silent'])
+  })
+
+  it('of video in layers the main one is measured, and those are counted that come', () => {
+    const meter = new SourceMeter()
+    const layer = (name: string, height: number): TrackInfo => ({
+      kind: 'video',
+      codec: 'h264',
+      width: height,
+      height,
+      config: new Uint8Array(),
+      layer: name,
+    })
+    const frame = (name: string, ms: number): Frame => ({
+      kind: 'video',
+      layer: name,
+      timeUs: ms * 1000,
+      decodeTimeUs: ms * 1000,
+      key: ms % 1000 === 0,
+      data: new Uint8Array(1),
+    })
+    meter.tracks([layer('0', 720), layer('1', 360)])
+    const send = (names: readonly string[], fromMs: number): void => {
+      for (let ms = fromMs; ms < fromMs + 5000; ms += 40) for (const name of names) meter.frame(frame(name, ms), ms)
+    }
+    send(['0', '1'], 0)
+    expect(meter.reading()).toMatchObject({ layers: 2, sentFrameRate: 25, clockJumps: 0 })
+    send(['0'], 5000)
+    expect(meter.reading()).toMatchObject({ layers: 1, sentFrameRate: 25 })
+    meter.tracks([layer('1', 360), layer('0', 720)])
+    send(['1'], 10_000)
+    expect(meter.reading()).toMatchObject({ layers: 1, sentFrameRate: 25 })
   })
 
   it('the figures are those that ffmpeg was told', () => {
