@@ -122,6 +122,10 @@ describe('refusals', () => {
     [['token', 'create', '--body', '{}', '--ip', '192.0.2.1'], '--body is the whole body; leave out --ip'],
     [['token', 'create', '--body', '{}', '--bind', '0'], '--body is the whole body; leave out --bind'],
     [['token', 'revoke', '1'], '--jti or --issued-before is required'],
+    [
+      ['channel', 'create', '--name', 'A', '--audio', '257:en:English', '--audio', 'Deutsch'],
+      '--audio must be such as 257:en:English, not "Deutsch"',
+    ],
     [['user', 'create', '--email', 'a@example.com', '--password-stdin'], 'standard input is empty'],
   ])('%j is wrong usage: the store is not even opened', async (argv, message) => {
     const { status, stderr } = await run(argv)

@@ -138,3 +138,25 @@ it('errors are the same as over HTTP', async () => {
   expect(gone).toMatchObject({ status: 1, stderr: 'sluice: There is no channel with the id ch_nothing\n' })
   expect(parsed(cut.stderr)).toMatchObject({ code: 'not_found' })
 })
+
+it('a channel has the audio tracks of the flags, in their order', async () => {
+  const create = (...flags: string[]) => at('create', '--name', 'Stage', ...flags)
+  const ingestOf = async ({ stdout: id }: { stdout: string }) => {
+    const { stdout } = await at('show', id.trim(), '--json')
+    return (parsed(stdout) as { ingests: object[] }).ingests[0]
+  }
+  const both = await create('--push', 'srt', '--audio', '258:pt-BR:Ao vivo: 1', '--audio', '257:en:English')
+  const [portuguese, english] = [
+    { language: 'pt-BR', label: 'Ao vivo: 1' },
+    { language: 'en', label: 'English' },
+  ]
+  const inOrder = [
+    { pid: 258, ...portuguese },
+    { pid: 257, ...english },
+  ]
+  expect(await ingestOf(both)).toMatchObject({ type: 'srt-push', tracks: { audio: inOrder } })
+  const alone = await ingestOf(await create('--audio', 'en:English'))
+  expect(alone).toMatchObject({ type: 'rtmp-push', tracks: { audio: [english] } })
+  const refused = await create('--audio', '1:en:English', '--audio', '1:de:Deutsch')
+  expect(refused).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('is listed twice') })
+})
