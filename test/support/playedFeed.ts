@@ -31,3 +31,6 @@ export function playedFeed(recorded: Recorded, options: PlayedOptions) {
 /** The whole segments of a rendition that are listed. */
 export const segmentsOf = (stream: FeedStream, name: string): readonly SegmentFact[] =>
   stream.hls.facts(name)?.segments.filter(({ closed }) => closed) ?? []
+
+/** It has no track yet: it waits for what ffmpeg makes of its source. */
+export const isYetToBegin = (stream: FeedStream): boolean => stream.hls.rendition('v0')?.variant().codecs === ''

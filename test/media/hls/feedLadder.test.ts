@@ -19,7 +19,7 @@ import { ffmpegWithNvenc } from '../../support/hardwareFfmpeg.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
-import { playedFeed, segmentsOf } from '../../support/playedFeed.ts'
+import { isYetToBegin, playedFeed, segmentsOf } from '../../support/playedFeed.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
@@ -90,12 +90,12 @@ function watch(recorded: Recorded, options: Partial<FeedStreamOptions> = {}) {
 const BEHIND_MAX = 1
 
 /** An encoder that runs is behind. */
-const isBehind = (stream: FeedStream): boolean =>
-  ffmpeg.running > 0 &&
-  ['v144', 'v96'].some((name) => {
-    const most = segmentsOf(stream, 'v0').length - BEHIND_MAX
-    return stream.hls.rendition(name) !== undefined && segmentsOf(stream, name).length < most
-  })
+function isBehind(stream: FeedStream): boolean {
+  const most = segmentsOf(stream, 'v0').length - BEHIND_MAX
+  const isSlow = (name: string): boolean =>
+    stream.hls.rendition(name) !== undefined && segmentsOf(stream, name).length < most
+  return ffmpeg.running > 0 && (isYetToBegin(stream) || ['v144', 'v96'].some(isSlow))
+}
 
 /** Number, date, discontinuity and seconds of each segment. */
 const shown = (segments: readonly SegmentFact[]) =>

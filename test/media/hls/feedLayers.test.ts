@@ -12,7 +12,7 @@ import type { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { FastClock } from '../../support/fastClock.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
-import { playedFeed, segmentsOf } from '../../support/playedFeed.ts'
+import { isYetToBegin, playedFeed, segmentsOf } from '../../support/playedFeed.ts'
 import { encoded, type Player, type Recorded } from '../ffmpeg/frames.ts'
 
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
@@ -60,7 +60,8 @@ async function twoSizes({ gop = 50, audio = 'aac' }: Sizes = {}): Promise<Record
 
 function watch(recorded: Recorded, renditions: { height: number; bitrate: number }[]) {
   const { player, stream, warnings } = playedFeed(recorded, { ffmpeg, clock, renditions })
-  clock.crawlWhile(() => ffmpeg.running > 0 && ['v144', 'v96'].some((name) => isBehind(stream, name)))
+  const isSlow = (): boolean => isYetToBegin(stream) || ['v144', 'v96'].some((name) => isBehind(stream, name))
+  clock.crawlWhile(() => ffmpeg.running > 0 && isSlow())
   open.push({ player, stream })
   return { stream, warnings }
 }
