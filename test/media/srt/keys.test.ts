@@ -52,14 +52,16 @@ test.each([
   const keys = await SendingKeys.make(PASSPHRASE, 32, systemRandom)
   const reader = await StreamKeys.open(keys.message, PASSPHRASE)
   const plain = Buffer.from(Array.from({ length: bytes }, (_unused, at) => (at * 7) % 256))
-  // Memory that begins anywhere.
-  const run = Buffer.concat([Buffer.alloc(3), plain]).subarray(3)
-  keys.encrypt(run.subarray(16), first, { bodyBytes: 1316, everyBytes: 1332 })
-  for (let index = 0; index < packets; index++) {
-    const [was, is] = [plain, run].map((all) => all.subarray(index * 1332, (index + 1) * 1332)) as [Buffer, Buffer]
-    expect(is.subarray(0, 16)).toEqual(was.subarray(0, 16))
-    expect(is.subarray(16)).not.toEqual(was.subarray(16))
-    expect(decrypted(reader, is.subarray(16), 1, (first + index) & 0x7fff_ffff)).toEqual(was.subarray(16))
+  // In words, and in memory that begins anywhere.
+  for (const offset of [0, 3]) {
+    const run = Buffer.concat([Buffer.alloc(offset), plain]).subarray(offset)
+    keys.encrypt(run.subarray(16), first, { bodyBytes: 1316, everyBytes: 1332 })
+    for (let index = 0; index < packets; index++) {
+      const [was, is] = [plain, run].map((all) => all.subarray(index * 1332, (index + 1) * 1332)) as [Buffer, Buffer]
+      expect(is.subarray(0, 16)).toEqual(was.subarray(0, 16))
+      expect(is.subarray(16)).not.toEqual(was.subarray(16))
+      expect(decrypted(reader, is.subarray(16), 1, (first + index) & 0x7fff_ffff)).toEqual(was.subarray(16))
+    }
   }
 })
 
