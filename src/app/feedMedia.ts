@@ -1,3 +1,4 @@
+import { ENDLESS_ROOM } from '../media/convert/encodingRoom.ts'
 import { webRtcMedia, type WebRtcMediaOptions } from '../media/convert/opus.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
 import { type ConversionFailed, PlainMedia } from '../media/hls/plainMedia.ts'
@@ -13,7 +14,7 @@ export const PASSES = {
 /** `webRtc`: H.264 without B-frames, and Opus. */
 export type Fit = keyof typeof PASSES | 'webRtc'
 
-interface FeedMediaOptions extends Omit<WebRtcMediaOptions, 'transcodeBFrames'> {
+interface FeedMediaOptions extends Omit<WebRtcMediaOptions, 'encodingRoom'> {
   readonly source: FrameSource
 }
 
@@ -43,7 +44,7 @@ export class FeedMedia {
 
   #overWebRtc(): FrameSource {
     const { source } = this.#options
-    this.#webRtc ??= webRtcMedia(source, { ...this.#options, transcodeBFrames: true }).media
+    this.#webRtc ??= webRtcMedia(source, { ...this.#options, encodingRoom: ENDLESS_ROOM }).media
     return this.#webRtc
   }
 

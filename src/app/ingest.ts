@@ -1,4 +1,5 @@
 import type { App } from './app.ts'
+import type { ViewerEncoding } from './viewerEncoding.ts'
 import type { PushedKeys } from '../services/pushedKeys.ts'
 import type { IngestParts } from '../edge/ingest/broadcast.ts'
 import { admitStreamKeys } from '../edge/ingest/streamKeys.ts'
@@ -19,16 +20,26 @@ interface IngestMedia {
   readonly sources: PushSources
   readonly pushed: PushedKeys
   readonly measured: Measured
+  readonly viewerEncoding: Pick<ViewerEncoding, 'room' | 'watch'>
 }
 
 /** What every listener for publishers needs. Media is converted for WebRTC. */
-export function ingestParts(app: App, { ffmpeg, engine, sources, pushed, measured }: IngestMedia): IngestParts {
+export function ingestParts(app: App, media: IngestMedia): IngestParts {
   const { ctx } = app
+  const { ffmpeg, engine, sources, pushed, measured, viewerEncoding } = media
   const show = engineFeeds({
     ...ctx,
     engine,
-    convert: (media, name) =>
-      webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames: app.config.rtmp.transcodeBFrames }),
+    convert(source, { sessionId: feedId, room: name }) {
+      const encodingRoom = app.config.rtmp.transcodeBFrames ? viewerEncoding.room : null
+      const converted = webRtcMedia(source, { ...ctx, ffmpeg, name, encodingRoom })
+      const unwatch = viewerEncoding.watch(feedId, converted)
+      const stop = (): Promise<void> => {
+        unwatch()
+        return converted.stop()
+      }
+      return { media: converted.media, original: converted.original, stop }
+    },
   })
   return {
     ctx,

@@ -138,7 +138,7 @@ export async function startServing(
     const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
     const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
     const channels = parts.started('channels', await startChannels(app, { ffmpeg, leases, encoders, dial }))
-    const ingest = ingestParts(app, { ffmpeg, engine, ...channels })
+    const ingest = ingestParts(app, { ffmpeg, engine, viewerEncoding, ...channels })
     const rtmp = await openRtmp(app, ingest, tls)
     if (rtmp) parts.started('rtmp', rtmp)
     const srt = await openSrt(app, ingest)

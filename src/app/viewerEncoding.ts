@@ -3,19 +3,28 @@ import type { Encoders } from './encoders.ts'
 import { repeat } from '../base/repeat.ts'
 import { tokenOf } from '../commands/sessions/entry.ts'
 import { PROTOCOL_FACTS } from '../core/access/protocols.ts'
+import { ENDLESS_ROOM, type EncodingRoom } from '../media/convert/encodingRoom.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
 import { ViewerH264 } from '../media/convert/viewerH264.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import type { VideoTrack } from '../media/frame.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
 
 const LOOK_MS = 1000
 const NO_ROOM =
-  'Sluice encodes this stream as H.264 for such viewers, but this machine has no room for that now: try again later'
+  'Sluice encodes this stream as H.264 for viewers who cannot get it as it is, but this machine has no room for that now: try again later'
+
+/** A broadcast that may have to be encoded for viewers. */
+interface Encodable {
+  readonly lacksRoom: boolean
+}
 
 export interface ViewerEncoding {
-  /** Why a viewer who lacks the codec of a stream gets no H.264, as a sentence for it; null: the stream does not offer any. */
+  /** What this machine can encode for viewers. */
+  readonly room: EncodingRoom
+  /** `refusalOf` asks this about a feed, until the result is called. */
+  watch(feedId: string, media: Encodable): () => void
+  /** Why a viewer gets no H.264 of a stream, as a sentence for it; null: it is encoded, or need not be, or must not. */
   refusalOf(accountId: string, streamName: string, sourceId: string | null): string | null
   stop(): Promise<void>
 }
@@ -36,28 +45,38 @@ export function startViewerEncoding(
   const { ctx } = app
   /** By the session of the publisher. */
   const encoded = new Map<string, Encoded>()
-  const hasRoom = (video: VideoTrack): boolean =>
-    ffmpeg.running < app.config.ffmpeg.maxProcesses && load.hasRoomFor(video)
+  /** By the feed. */
+  const encodable = new Map<string, Encodable>()
+  const room: EncodingRoom = {
+    isFor: (video) => ffmpeg.running < app.config.ffmpeg.maxProcesses && load.hasRoomFor(video),
+    reserve: (video) => load.reserve(video),
+  }
+  const watch: ViewerEncoding['watch'] = (feedId, media) => {
+    encodable.set(feedId, media)
+    return () => void encodable.delete(feedId)
+  }
   const begin = (feed: ActiveFeed): void => {
     const { accountId, streamName, sourceId, feedId, sessionId: publisher } = feed
     const entry = ctx.sessions.get(publisher)
     if (!entry || !PROTOCOL_FACTS[entry.session.protocol].usesMediaProcess) return
     if (tokenOf(entry.request.credential)?.transcode !== true) return
-    const room = streamKey(accountId, streamName)
-    const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg, name: room, transcodeBFrames: true })
-    const reserve = (video: VideoTrack) => load.reserve(video)
-    const h264 = new ViewerH264({ converted: converted.media, hasRoom, reserve })
+    const name = streamKey(accountId, streamName)
+    const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg, name, encodingRoom: ENDLESS_ROOM })
+    const h264 = new ViewerH264({ converted: converted.media, room })
+    const unwatch = watch(feedId, h264)
     const sessionId = `h264-${feedId}`
     encoded.set(publisher, {
       h264,
       end() {
+        unwatch()
         void converted.stop()
         void engine.end(sessionId)
       },
     })
     h264.tracks(entry.media?.tracks ?? [])
-    engine.feed({ sessionId, room, sourceId, preferredTo: publisher, source: h264 }).catch((error: unknown) => {
-      ctx.log.warn({ err: error, room }, 'H.264 for viewers who lack the codec cannot be offered')
+    const form = { sessionId, room: name, sourceId, preferredTo: publisher, source: h264 }
+    engine.feed(form).catch((error: unknown) => {
+      ctx.log.warn({ err: error, room: name }, 'H.264 for viewers who lack the codec cannot be offered')
     })
   }
   const unwatchFeeds = ctx.sessions.watchFeeds((feed, what) => {
@@ -65,20 +84,22 @@ export function startViewerEncoding(
     encoded.delete(feed.sessionId)
     if (what === 'started') begin(feed)
   })
-  const unwatch = engine.watch((event) => {
+  const unwatchEngine = engine.watch((event) => {
     if (event.kind === 'tracks') encoded.get(event.sessionId)?.h264.tracks(event.tracks)
   })
   const looking = repeat({ ...ctx, name: 'look for room to encode for viewers', everyMs: LOOK_MS }, async () => {
     for (const { h264 } of encoded.values()) h264.look()
   })
   return {
+    room,
+    watch,
     refusalOf(accountId, streamName, sourceId) {
       const feed = ctx.sessions.feed(accountId, streamName, sourceId)
-      return feed !== undefined && encoded.get(feed.sessionId)?.h264.lacksRoom === true ? NO_ROOM : null
+      return feed !== undefined && encodable.get(feed.feedId)?.lacksRoom === true ? NO_ROOM : null
     },
     async stop() {
       unwatchFeeds()
-      unwatch()
+      unwatchEngine()
       await looking.stop()
       for (const one of encoded.values()) one.end()
     },

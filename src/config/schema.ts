@@ -140,7 +140,8 @@ const schema = {
       live: true,
       default: true,
       about:
-        'Re-encodes video for WebRTC: with B-frames for all, and of other codecs than H.264 for viewers without them.',
+        'Re-encodes video for WebRTC while this machine has room: with B-frames for all, and of other codecs than H.264 for ' +
+        'viewers without them.',
     }),
     ipFilters: choice(['refuse', 'enforce'], {
       live: true,

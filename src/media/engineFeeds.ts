@@ -17,7 +17,7 @@ export interface ForeignFeed {
 /** Converts media into codecs that WebRTC carries, while it has subscribers, until `stop`. */
 type ConvertForWebRtc = (
   media: FrameSource,
-  room: string,
+  feed: ForeignFeed,
 ) => { media: RestingSource; original: RestingSource; stop(): Promise<void> }
 
 export interface EngineFeedsOptions {
@@ -36,36 +36,34 @@ const RETRY_MS = 2000
  * converted media, so the converter rests while the engine has no viewers.
  */
 export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions) {
-  return (
-    { sessionId: publisher, room, sourceId, priority = null }: ForeignFeed,
-    source: FrameSource,
-  ): (() => void) => {
+  return (feed: ForeignFeed, source: FrameSource): (() => void) => {
+    const { sessionId: publisher, room, sourceId, priority = null } = feed
     const sessionId = `feed-${publisher}`
-    const converted = convert(source, room)
-    const feeds = [
+    const converted = convert(source, feed)
+    const forms = [
       { sessionId: `original-${publisher}`, preferredTo: sessionId, source: converted.original },
       { sessionId, preferredTo: null, source: converted.media },
     ]
     const over = new AbortController()
     const options = { clock, log: log.child({ room }), name: 'show a feed over WebRTC', everyMs: RETRY_MS }
-    const show = (feed: (typeof feeds)[number]): void => {
+    const show = (form: (typeof forms)[number]): void => {
       repeat({ ...options, signal: over.signal }, async () => {
-        await engine.feed({ room, sourceId, priority, ...feed })
+        await engine.feed({ room, sourceId, priority, ...form })
         return 'done'
       })
     }
     const unwatch = engine.watch((event) => {
       if (event.kind !== 'ended' || event.reason !== 'engine_died') return
-      for (const feed of feeds) if (feed.sessionId === event.sessionId) show(feed)
+      for (const form of forms) if (form.sessionId === event.sessionId) show(form)
     })
     const end = (): void => {
       if (over.signal.aborted) return
       over.abort()
       unwatch()
       void converted.stop()
-      for (const feed of feeds) void engine.end(feed.sessionId)
+      for (const form of forms) void engine.end(form.sessionId)
     }
-    for (const feed of feeds) show(feed)
+    for (const form of forms) show(form)
     const unsubscribe = source.subscribe({ tracks: () => undefined, frame: () => undefined, end })
     return () => {
       unsubscribe()

@@ -1,12 +1,19 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { EncodingLoad } from '../../src/services/encodingLoad.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { feedNamed } from '../support/broadcast.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 let sluice: RunningApp
 const engine = new ScriptedEngine()
 beforeAll(async () => {
-  sluice = await runApp({ engine, flags: { rtmp: { enabled: false }, srt: { enabled: false } } })
+  sluice = await runApp({ engine, flags: { srt: { enabled: false } } })
   const { token } = await makeToken(sluice, 'publish')
   await publish({ ctx: sluice.app.ctx }, { presented: token, streamName: 'show' })
 })
@@ -111,4 +118,28 @@ test('a viewer who lacks the codec is told so where it would get H.264, but the 
   expect(await refusedAt('hevc', 30_000)).toMatch(/^No codec\. Sluice encodes .* H\.264 .* try again later\.$/)
   expect([await refusedAt('hevc', 32), await refusedAt('h264', 30_000)]).toEqual(['No codec.', 'No codec.'])
   engine.negotiated = before
+})
+
+test('so is a viewer of video with B-frames over RTMP', async () => {
+  const hasRoom = vi.spyOn(EncodingLoad.prototype, 'hasRoomFor').mockReturnValue(false)
+  const { token } = await makeToken(sluice, 'publish')
+  const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 1, bframes: 2, gop: 5 })
+  const url = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/reordered?token=${token}`
+  const publisher = await RtmpPublisher.start(url, systemClock, enhancedMessages(recorded))
+  const { feedId } = await until(() => feedNamed(sluice, 'reordered'))
+  const { source } = await until(() => engine.feeds.find(({ sessionId }) => sessionId === `feed-${feedId}`))
+  const tracks: string[] = []
+  const leave = source.announce((all) => void tracks.push(all.map(({ codec }) => codec).join()))
+  await until(() => tracks.at(-1) === '')
+  const before = engine.negotiated
+  engine.negotiated = async () => ({ ok: false, status: 406, problem: 'No video.' })
+  const refusal = async () =>
+    (await send('POST', `/api/whep/${sluice.accountId}/reordered`, 'v=0\r\n', 'application/sdp')).text
+  expect(await refusal()).toMatch(/^No video\. Sluice encodes .* H\.264 .* try again later\.$/)
+  hasRoom.mockRestore()
+  await until(() => tracks.at(-1) === 'h264,opus')
+  expect(await refusal()).toBe('No video.')
+  engine.negotiated = before
+  leave()
+  publisher.end()
 })

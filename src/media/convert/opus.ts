@@ -1,22 +1,15 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import {
-  type AudioTrack,
-  type Frame,
-  type FrameSink,
-  type FrameSource,
-  type RestingSource,
-  rtpAudioTrack,
-  type TrackInfo,
-  type VideoTrack,
-} from '../frame.ts'
-import { isInWebRtc } from '../codecs/inWebRtc.ts'
+import type { AudioTrack, Frame, FrameSink, FrameSource, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
 import { Hub } from '../hub.ts'
 import { areSameTracks, isOfMain, withoutLayers } from '../layers.ts'
 import { Reordering } from '../reordering.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { Announcement } from './announcement.ts'
 import { Conversion } from './conversion.ts'
+import { type EncodingRoom, EncodingSeat, ENDLESS_ROOM } from './encodingRoom.ts'
+import { type Carried, type Form, forEveryone, OPUS, ORIGINAL } from './form.ts'
 import { FlvReader } from '../rtmp/flvTags.ts'
 import { RtmpIngest } from '../rtmp/ingest.ts'
 import { InStep } from './inStep.ts'
@@ -29,8 +22,8 @@ export interface WebRtcMediaOptions {
   readonly log: Logger
   /** For the log: `accountId/streamName`. */
   readonly name: string
-  /** False: drop video that is not H.264 without B-frames, with a warning, instead of encoding it again. */
-  readonly transcodeBFrames: boolean
+  /** For video that is not H.264 without B-frames. Null: it is dropped, with a warning, instead of being encoded. */
+  readonly encodingRoom: EncodingRoom | null
 }
 
 /** Its sources convert while they have subscribers. They end with the source, or when they are stopped. */
@@ -39,11 +32,11 @@ export interface WebRtcMedia {
   readonly media: RestingSource
   /** Video of another codec as it is, and Opus. Without any tracks where there is no such video, or WebRTC cannot carry it. */
   readonly original: RestingSource
+  /** True: `media` has no tracks, because this machine has no room to encode the video. */
+  readonly lacksRoom: boolean
   /** Ends the conversion and its processes. Idempotent. */
   readonly stop: () => Promise<void>
 }
-
-export const OPUS = rtpAudioTrack('opus', 48_000)
 
 /** Keeps the timestamps of the source, which audio and video share. */
 const INPUT = ['-copyts', ...MATROSKA_INPUT]
@@ -68,115 +61,84 @@ const TO_H264 = [
   ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
 ]
 
-const isH264 = ({ codec }: VideoTrack): boolean => codec === 'h264'
-
-/** A form in which viewers get a source. */
-interface Form {
-  /** Whether video passes as it is, if it has no B-frames. */
-  readonly passes: (video: VideoTrack) => boolean
-  /** What becomes of other video: it is encoded, left out, or takes the audio with it. */
-  readonly otherwise: 'transcoded' | 'dropped' | 'nothing'
-}
-
-const ORIGINAL: Form = { passes: (video) => !isH264(video) && isInWebRtc(video), otherwise: 'nothing' }
-
 /** Converts media into what WebRTC carries. Opus passes as it is; other audio becomes Opus. */
 export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
-  const forEveryone: Form = { passes: isH264, otherwise: options.transcodeBFrames ? 'transcoded' : 'dropped' }
-  const media = restingMedia(source, options, forEveryone)
-  const original = restingMedia(source, options, ORIGINAL)
+  const media = new RestingMedia(source, options, forEveryone(options.encodingRoom))
+  const original = new RestingMedia(source, options, ORIGINAL)
   return {
-    media: media.media,
-    original: original.media,
+    media,
+    original,
+    get lacksRoom() {
+      return media.lacksRoom
+    },
     stop: async () => {
       await Promise.all([media.stop(), original.stop()])
     },
   }
 }
 
-function restingMedia(
-  source: FrameSource,
-  options: WebRtcMediaOptions,
-  form: Form,
-): { readonly media: RestingSource; readonly stop: () => Promise<void> } {
-  const listeners = new Set<FrameSink>()
-  let running: { converter: Converter; unsubscribe: () => void } | null = null
-  let stopped = false
+class RestingMedia implements RestingSource {
+  readonly #source: FrameSource
+  readonly #options: ConverterOptions
+  #listeners = 0
+  #running: { readonly converter: Converter; readonly unsubscribe: () => void } | null = null
+  #announcement: Announcement | null = null
+  #isStopped = false
 
-  const start = (): Converter => {
-    const converter = new Converter(options, form)
-    running = { converter, unsubscribe: source.subscribe(converter) }
+  constructor(source: FrameSource, options: WebRtcMediaOptions, form: Form) {
+    this.#source = source
+    this.#options = { ...options, form, seat: new EncodingSeat(options.encodingRoom ?? ENDLESS_ROOM) }
+  }
+
+  get lacksRoom(): boolean {
+    return this.#announcement?.lacksRoom === true
+  }
+
+  announce(listener: (tracks: readonly TrackInfo[]) => void): () => void {
+    this.#announcement = new Announcement(this.#options, listener)
+    return this.#source.subscribe(this.#announcement)
+  }
+
+  subscribe(sink: FrameSink): () => void {
+    if (this.#isStopped) sink.end()
+    if (this.#isStopped) return () => undefined
+    this.#listeners += 1
+    const leave = (this.#running?.converter ?? this.#start()).media.subscribe(sink)
+    let isIn = true
+    return () => {
+      leave()
+      if (isIn) this.#listeners -= 1
+      isIn = false
+      if (this.#listeners === 0) void this.#rest()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#rest()
+  }
+
+  #start(): Converter {
+    const converter = new Converter(this.#options)
+    this.#running = { converter, unsubscribe: this.#source.subscribe(converter) }
     converter.isLive = true
     return converter
   }
-  const stop = async (): Promise<void> => {
-    const ending = running
-    running = null
+
+  async #rest(): Promise<void> {
+    const ending = this.#running
+    this.#running = null
     ending?.unsubscribe()
+    // What subscribers heard came with the media.
+    this.#announcement?.again()
     await ending?.converter.stop()
   }
-  const subscribe = (sink: FrameSink): (() => void) => {
-    if (stopped) sink.end()
-    if (stopped) return () => undefined
-    listeners.add(sink)
-    const unsubscribe = (running?.converter ?? start()).media.subscribe(sink)
-    return () => {
-      unsubscribe()
-      if (listeners.delete(sink) && listeners.size === 0) void stop()
-    }
-  }
-  return {
-    media: { subscribe, announce: (listener) => announce(source, form, listener) },
-    stop: async () => {
-      stopped = true
-      await stop()
-    },
-  }
 }
 
-/** Calls `listener` with the tracks that a subscriber would get, without converting anything. */
-function announce(source: FrameSource, form: Form, listener: (tracks: readonly TrackInfo[]) => void): () => void {
-  const reordering = new Reordering()
-  let all: readonly TrackInfo[] = []
-  let video: VideoTrack | undefined
-  let layers: readonly VideoTrack[] = []
-  let [mayPass, isShown] = [false, false]
-  // What viewers can do without is announced when frames have shown that it can be carried.
-  const look = (frame?: Frame): boolean => {
-    mayPass &&= frame === undefined || reordering.look(frame) !== 'yes'
-    return form.otherwise === 'nothing' ? mayPass && reordering.isDecided : mayPass
-  }
-  const notify = (): void => {
-    const shown = isShown || form.otherwise === 'transcoded' ? video : undefined
-    const audio = (shown !== undefined || form.otherwise !== 'nothing') && all.some(({ kind }) => kind === 'audio')
-    const sent = form.otherwise === 'transcoded' ? shown && asH264(shown) : shown
-    const beside = sent === undefined || sent !== video ? [] : layers
-    listener([...(sent === undefined ? [] : [sent]), ...beside, ...(audio ? [OPUS] : [])])
-  }
-  return source.subscribe({
-    takesLayers: true,
-    tracks: (tracks) => {
-      all = tracks
-      ;[video, ...layers] = tracks.filter((track) => track.kind === 'video')
-      layers = layers.filter((track) => form.passes(track))
-      mayPass = video !== undefined && form.passes(video)
-      reordering.tracks(tracks)
-      isShown = look()
-      notify()
-    },
-    frame: (frame) => {
-      if (form.otherwise === 'transcoded' || !mayPass || !isOfMain(frame, video?.layer)) return
-      const before = isShown
-      isShown = look(frame)
-      if (isShown !== before) notify()
-    },
-    end: () => undefined,
-  })
+interface ConverterOptions extends WebRtcMediaOptions {
+  readonly form: Form
+  readonly seat: EncodingSeat
 }
-
-/** What it is encoded as; the configuration comes with the conversion. */
-export const asH264 = (track: VideoTrack): VideoTrack =>
-  isH264(track) ? track : { ...track, codec: 'h264', config: new Uint8Array() }
 
 /** A layer beside the main one. */
 interface OtherLayer {
@@ -188,13 +150,10 @@ const B_FRAMES = 'a publisher sends B-frames, which WebRTC cannot carry; set the
 const B_FRAMES_OF_LAYER = 'a publisher sends B-frames in a layer, which viewers over WebRTC do not get; set them to 0'
 const OTHER_CODEC = 'a publisher sends video that becomes H.264 for viewers over WebRTC without its codec'
 
-type VideoMode = 'unknown' | 'copied' | Form['otherwise']
-
 class Converter implements FrameSink {
   readonly takesLayers = true
   readonly media = new Hub()
-  readonly #options: WebRtcMediaOptions
-  readonly #form: Form
+  readonly #options: ConverterOptions
   readonly #audio: Conversion
   readonly #videoFrames: Conversion
   readonly #step: InStep
@@ -208,15 +167,16 @@ class Converter implements FrameSink {
   /** By their names. Viewers get them beside video that is copied. */
   #layers: ReadonlyMap<string | undefined, OtherLayer> = new Map()
   #sourceAudio: readonly AudioTrack[] = []
-  #videoMode: VideoMode = 'unknown'
+  /** Null: it takes a frame to tell. */
+  #carried: Carried | null = null
+  #hasBFrames = false
   readonly #reordering = new Reordering()
   /** The first frame of the video, until the second one shows whether there are B-frames. */
   #first: Frame | null = null
   #stopped: Promise<void> | null = null
 
-  constructor(options: WebRtcMediaOptions, form: Form) {
+  constructor(options: ConverterOptions) {
     this.#options = options
-    this.#form = form
     const { name, clock } = options
     this.#step = new InStep(clock, (frame) => this.media.frame(frame))
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
@@ -234,9 +194,9 @@ class Converter implements FrameSink {
     const isMainNew = !areSameTracks(this.#main, main)
     this.#main = main
     this.#video = video
-    this.#layers = new Map(layers.filter(this.#form.passes).map((track) => [track.layer, this.#layerOf(track)]))
+    this.#layers = new Map(layers.filter(this.#options.form.passes).map((track) => [track.layer, this.#layerOf(track)]))
     if (isMainNew) this.#begin(tracks)
-    else if (this.#videoMode === 'copied') this.#notifyTracks()
+    else if (this.#carried === 'copied') this.#notifyTracks()
   }
 
   #layerOf(track: VideoTrack): OtherLayer {
@@ -246,8 +206,10 @@ class Converter implements FrameSink {
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
+    this.#options.seat.leave()
     this.#sentVideo = null
-    this.#videoMode = 'unknown'
+    this.#carried = null
+    this.#hasBFrames = false
     this.#first = null
     this.#reordering.tracks(tracks)
     this.#beginAudio(tracks.filter((track) => track.kind === 'audio'))
@@ -264,8 +226,9 @@ class Converter implements FrameSink {
   frame(frame: Frame): void {
     if (!isOfMain(frame, this.#video?.layer)) this.#layerFrame(frame)
     else if (frame.kind === 'video') this.#videoFrame(frame)
-    else if (this.isLive && this.#sourceAudio[0]?.codec === 'opus') this.media.frame(frame)
-    else if (this.isLive) this.#audio.frame(frame)
+    else if (!this.isLive || this.#carried === 'none') return
+    else if (this.#sourceAudio[0]?.codec === 'opus') this.media.frame(frame)
+    else this.#audio.frame(frame)
   }
 
   end(): void {
@@ -273,6 +236,7 @@ class Converter implements FrameSink {
   }
 
   stop(): Promise<void> {
+    this.#options.seat.leave()
     this.#step.flush()
     this.media.end()
     this.#stopped ??= Promise.all([this.#audio.stop(), this.#videoFrames.stop()]).then(() => undefined)
@@ -285,8 +249,8 @@ class Converter implements FrameSink {
       this.#first = frame
       return
     }
-    const reordered = found === 'yes'
-    if (this.#videoMode === 'unknown' || (reordered && this.#videoMode === 'copied')) this.#choose(reordered)
+    this.#hasBFrames ||= found === 'yes'
+    if (this.#mustChoose(frame)) this.#choose()
     if (this.#first !== null) this.#passVideo(this.#first)
     this.#first = null
     this.#passVideo(frame)
@@ -294,7 +258,7 @@ class Converter implements FrameSink {
 
   #layerFrame(frame: Frame): void {
     const layer = this.#layers.get(frame.layer)
-    if (layer === undefined || this.#videoMode !== 'copied') return
+    if (layer === undefined || this.#carried !== 'copied') return
     if (layer.reordering.look(frame) !== 'yes') return this.#step.video(frame)
     this.#options.log.warn({ name: this.#options.name, layer: frame.layer }, B_FRAMES_OF_LAYER)
     this.#layers = new Map([...this.#layers].filter(([name]) => name !== frame.layer))
@@ -302,25 +266,42 @@ class Converter implements FrameSink {
   }
 
   #passVideo(frame: Frame): void {
-    if (this.#videoMode === 'copied') this.#step.video(frame)
-    if (this.#videoMode === 'transcoded') this.#videoFrames.frame(frame)
+    if (this.#carried === 'copied') this.#step.video(frame)
+    if (this.#carried === 'encoded') this.#videoFrames.frame(frame)
   }
 
-  #choose(reordered: boolean): void {
-    const { log, name } = this.#options
-    const { passes, otherwise } = this.#form
-    const isCarried = this.#video !== null && passes(this.#video)
-    this.#videoMode = isCarried && !reordered ? 'copied' : otherwise
+  #mustChoose({ key }: Frame): boolean {
+    const mayGetRoom = this.#carried === 'none' && this.#options.form.otherwise === 'encoded'
+    return this.#carried === null || (this.#carried === 'copied' && this.#hasBFrames) || (mayGetRoom && key)
+  }
+
+  #choose(): void {
+    const carried = this.#choice()
+    if (carried === this.#carried) return
+    this.#carried = carried
     this.#sentVideo = null
-    const fields = { name, codec: this.#video?.codec, video: this.#videoMode }
-    if (this.#videoMode !== 'copied' && otherwise !== 'nothing') log.warn(fields, isCarried ? B_FRAMES : OTHER_CODEC)
-    if (this.#videoMode === 'transcoded' && this.#video) this.#videoFrames.track(this.#video)
+    this.#warn(carried)
+    if (carried === 'encoded' && this.#video) this.#videoFrames.track(this.#video)
     else this.#notifyTracks()
   }
 
+  #choice(): Carried {
+    const { form, seat } = this.#options
+    const video = this.#video
+    if (video !== null && form.passes(video) && !this.#hasBFrames) return 'copied'
+    if (form.otherwise !== 'encoded') return form.otherwise
+    return video !== null && seat.take(video) ? 'encoded' : 'none'
+  }
+
+  #warn(video: Carried): void {
+    const { log, name } = this.#options
+    if (video === 'copied' || video === 'none') return
+    log.warn({ name, codec: this.#video?.codec, video }, this.#hasBFrames ? B_FRAMES : OTHER_CODEC)
+  }
+
   #notifyTracks(): void {
-    const audio = this.#sourceAudio.length > 0 ? [OPUS] : []
-    const isCopied = this.#videoMode === 'copied'
+    const audio = this.#sourceAudio.length > 0 && this.#carried !== 'none' ? [OPUS] : []
+    const isCopied = this.#carried === 'copied'
     const video = isCopied ? this.#video : this.#sentVideo
     const layers = isCopied ? [...this.#layers.values()].map(({ track }) => track) : []
     this.#step.flush()

@@ -1,15 +1,13 @@
 import type { FrameSink, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
-import { asH264, OPUS } from './opus.ts'
+import { type EncodingRoom, EncodingSeat } from './encodingRoom.ts'
+import { asH264, OPUS } from './form.ts'
 
 type Listener = (tracks: readonly TrackInfo[]) => void
 
 export interface ViewerH264Options {
   /** The same media as H.264 and Opus. Converts while it has subscribers. */
   readonly converted: Pick<RestingSource, 'subscribe'>
-  /** Whether this machine has room to encode this video now. */
-  readonly hasRoom: (video: VideoTrack) => boolean
-  /** Takes that room, until the result is called. */
-  readonly reserve: (video: VideoTrack) => () => void
+  readonly room: EncodingRoom
 }
 
 /**
@@ -17,15 +15,16 @@ export interface ViewerH264Options {
  * room to encode it, so that viewers are refused where they would get nothing, and it encodes while it is subscribed to.
  */
 export class ViewerH264 implements RestingSource {
-  readonly #options: ViewerH264Options
+  readonly #converted: ViewerH264Options['converted']
+  readonly #seat: EncodingSeat
   #tracks: readonly TrackInfo[] = []
   #listener: Listener | null = null
   /** Whether the listener has heard of tracks; null: it has to hear again. */
   #isOffered: boolean | null = null
-  #isEncoding = false
 
-  constructor(options: ViewerH264Options) {
-    this.#options = options
+  constructor({ converted, room }: ViewerH264Options) {
+    this.#converted = converted
+    this.#seat = new EncodingSeat(room)
   }
 
   /** True: viewers who lack the codec get nothing, because this machine has no room. */
@@ -42,7 +41,7 @@ export class ViewerH264 implements RestingSource {
   /** Call it every second: the room of this machine changes. */
   look(): void {
     const video = this.#video
-    const isOffered = video !== undefined && (this.#isEncoding || this.#options.hasRoom(video))
+    const isOffered = video !== undefined && this.#seat.isFor(video)
     if (isOffered === this.#isOffered) return
     this.#isOffered = isOffered
     this.#listener?.(isOffered ? this.#tracks.map(converted) : [])
@@ -56,15 +55,12 @@ export class ViewerH264 implements RestingSource {
   }
 
   subscribe(sink: FrameSink): () => void {
-    const { hasRoom, reserve } = this.#options
     const video = this.#video
-    const release = video !== undefined && hasRoom(video) ? reserve(video) : null
-    const stop = release === null ? noMedia(sink) : this.#options.converted.subscribe(sink)
-    this.#isEncoding = release !== null
+    const mayEncode = video !== undefined && this.#seat.take(video)
+    const stop = mayEncode ? this.#converted.subscribe(sink) : noMedia(sink)
     return () => {
       stop()
-      release?.()
-      this.#isEncoding = false
+      this.#seat.leave()
       // What the subscriber heard came with the media.
       this.#isOffered = null
     }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import { webRtcMedia } from '../../../src/media/convert/opus.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { type Frame, rtpAudioTrack, type TrackInfo, type VideoTrack } from '../../../src/media/frame.ts'
@@ -31,7 +32,7 @@ const frame = (name: string, ms: number, { key = false, shownMs = ms } = {}): Fr
 const noFfmpeg = { run: () => ({ ok: false, error: { message: 'there is no process' } }) } as unknown as Ffmpeg
 
 const optionsWith = (ffmpeg: Ffmpeg) => {
-  return { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+  return { ffmpeg, clock: systemClock, log: silentLog, name: 'test', encodingRoom: ENDLESS_ROOM }
 }
 
 /** What a subscriber to each form of the media gets, and what is announced to it. */
@@ -88,7 +89,13 @@ test('a layer with B-frames is left out', () => {
 })
 
 test('the audio is converted on while another layer becomes the main one', () => {
-  const aac: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 48_000, channels: 2, config: Uint8Array.of(0x11, 0x90) }
+  const aac: TrackInfo = {
+    kind: 'audio',
+    codec: 'aac',
+    sampleRate: 48_000,
+    channels: 2,
+    config: Uint8Array.of(0x11, 0x90),
+  }
   const audioFrame = (ms: number): Frame => {
     const timeUs = ms * 1000
     return { kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: Uint8Array.of(0) }

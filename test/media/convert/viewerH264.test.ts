@@ -30,10 +30,12 @@ beforeEach(() => {
         return () => void (converting -= 1)
       },
     },
-    hasRoom: () => room,
-    reserve: ({ width }) => {
-      reserved.push(width)
-      return () => void reserved.splice(reserved.indexOf(width), 1)
+    room: {
+      isFor: () => room,
+      reserve: ({ width }) => {
+        reserved.push(width)
+        return () => void reserved.splice(reserved.indexOf(width), 1)
+      },
     },
   })
   h264.announce((tracks) => void said.push(tracks.map(({ codec }) => codec).join()))

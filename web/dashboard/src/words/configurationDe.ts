@@ -83,8 +83,8 @@ export const configurationDe: Readonly<Record<string, string>> = {
     'Sekunden.',
   'rtmp.idleSeconds': 'Wie lange ein Publisher weder Bild noch Ton senden darf, bevor Sluice ihn trennt, in Sekunden.',
   'rtmp.transcodeBFrames':
-    'Kodiert Video für WebRTC neu: mit B-Frames für alle, und andere Codecs als H.264 für Zuschauer, die sie ' +
-    'nicht haben.',
+    'Kodiert Video für WebRTC neu, solange diese Maschine Platz hat: mit B-Frames für alle, und andere Codecs als ' +
+    'H.264 für Zuschauer, die sie nicht haben.',
   'rtmp.ipFilters':
     'Wie RTMP einen Token mit Adressregeln behandelt: `refuse` weist ihn ab, `enforce` prüft die Adresse des ' +
     'Publishers.',
