@@ -5,19 +5,21 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Frame, TrackInfo } from '../../src/media/frame.ts'
-import { decodeAmf } from '../../src/media/rtmp/amf0.ts'
+import { amfObject, decodeAmf } from '../../src/media/rtmp/amf0.ts'
 import { ChunkReader } from '../../src/media/rtmp/chunkReader.ts'
 import { readCommand, readTarget } from '../../src/media/rtmp/commands.ts'
 import { RtmpIngest } from '../../src/media/rtmp/ingest.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from '../../src/media/rtmp/flv.ts'
 import { FlvReader } from '../../src/media/rtmp/flvTags.ts'
+import { readFourccs } from '../../src/media/rtmp/flvWriter.ts'
 import { RtmpHandshake } from '../../src/media/rtmp/handshake.ts'
 import { controlMessage, EVENT, MESSAGE, userControl, writeMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpPlayer } from '../../src/media/rtmp/player.ts'
+import { reconnectingUrl, remoteUrl } from '../../src/media/rtmp/reconnect.ts'
 import { connected, result } from '../../src/media/rtmp/replies.ts'
 import { OggOpusReader } from '../../src/media/convert/ogg.ts'
 import { readDestination } from '../../src/edge/rtmp/address.ts'
-import { opening } from '../media/rtmp/client.ts'
+import { connectMessage, opening } from '../media/rtmp/client.ts'
 import { enhancedAudio, enhancedVideo, FORM, ofTracks, OPUS_HEAD, PACKET } from '../media/rtmp/enhanced.ts'
 import {
   aacConfig,
@@ -141,6 +143,35 @@ describe('any bytes', () => {
       fc.property(fc.string(), fc.string(), fc.string(), (app, name, query) => {
         const destination = readDestination({ app, name, query: new URLSearchParams(query) })
         expect(['stream', 'key', 'none']).toContain(destination.kind)
+      }),
+      RUNS,
+    )
+  })
+
+  test('what clients and servers say of enhanced RTMP is read, or counts as not said', () => {
+    const hellos = [
+      connectMessage('app', { capsEx: 15, fourCcList: ['hvc1', '*'], videoFourCcInfoMap: amfObject({ av01: 5 }) }),
+      ...connected(1),
+    ].map(({ payload }) => payload)
+    const node = { url: 'https://a.example.com', rtmpPort: 1935, rtmpsPort: 443 }
+    const move = {
+      from: node,
+      to: [
+        { url: 'https://b.example.com', rtmpPort: 0, rtmpsPort: 1936 },
+        { ...node, rtmpPort: null },
+      ],
+    }
+    const address = Buffer.from('rtmps://user@a.example.com:443/app/x?y=z')
+    fc.assert(
+      fc.property(fc.oneof(bytes(), ...hellos.map(damaged)), damaged(address), (payload, url) => {
+        const command = readCommand({ type: MESSAGE.command, streamId: 0, timestamp: 0, payload })
+        if (!command.ok) return
+        const { object, parameters } = command.value
+        for (const name of readFourccs([object, ...parameters])) expect(name).toBeTypeOf('string')
+        for (const tcUrl of [reconnectingUrl(object), url.toString('latin1')]) {
+          const remote = tcUrl === null ? null : remoteUrl(tcUrl, move)
+          if (remote !== null) expect(URL.canParse(remote)).toBe(true)
+        }
       }),
       RUNS,
     )
