@@ -42,7 +42,7 @@ export const LANES = {
   // Streams that a validator watches, or ffmpeg encodes.
   streams: {
     files: [
-      'test/system/{channels,channelAudio,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
+      'test/system/{channels,channelAudio,channelFailover,channelHls,channelSlate,channelTrouble,publisherNodes,feedHls,feedLadder}.test.ts',
       'test/system/recordingSwitch.test.ts',
       'test/system/{hardwareEncoder,hlsRestart,overload,pullDemand,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
       'test/media/{hls/{feedLadder,feedLayers,feedStream},encoder/bitrates}.test.ts',

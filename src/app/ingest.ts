@@ -50,6 +50,7 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
       pushed,
       meter: measured,
       take: (ingestId, cut) => sources.publish(ingestId, cut),
+      refused: (ingestId, why) => sources.refused(ingestId, why),
     }),
     feed: (feed, media, priority) =>
       // Not the id of the session, which may have another feed before the engine has ended this one.

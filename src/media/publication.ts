@@ -24,11 +24,12 @@ export class Publication {
     this.#admitted.bytes(total, link)
   }
 
-  end(reason: PublishEnd, totalBytes: number): void {
+  /** @param why what was wrong with what came */
+  end(reason: PublishEnd, totalBytes: number, why?: string): void {
     if (this.#isOver) return
     this.reportBytes(totalBytes)
     this.#isOver = true
     this.#admitted.sink.end()
-    this.#admitted.ended(reason)
+    this.#admitted.ended(reason, why)
   }
 }

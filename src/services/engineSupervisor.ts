@@ -1,8 +1,8 @@
 import type { Logger } from '../base/log.ts'
 import type { EngineEffect, EngineEvent } from '../core/channels/runs/engine.ts'
-import type { TranscodeJob, TranscodeLog, Transcoder } from '../core/channels/runs/transcoder.ts'
+import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../core/channels/runs/transcoder.ts'
 import { type AbrLadder, ACTIVE_STATUSES, type ActiveStatus, type Engine, statusOf } from '../core/channels/types.ts'
-import type { Leases, StoredEngineState } from '../store/store.ts'
+import { type Leases, type StoredEngineState, StoreUnavailable } from '../store/store.ts'
 import type { EncodingLoad } from './encodingLoad.ts'
 
 /** What the store holds of engines, and what a supervisor writes about them. Each call is one transaction. */
@@ -56,6 +56,16 @@ export interface Census {
   readonly channels: ReadonlyMap<ActiveStatus, number>
 }
 
+/** What a process reported of its engine. */
+interface Report {
+  readonly engine: Engine
+  readonly launch: symbol
+  readonly event: TranscodeEvent | TranscodeLog
+}
+
+/** The most reports that wait for the store. */
+const REPORTS_MAX = 10_000
+
 const HANDED_OVER = 'The publisher is connected to another node, where the engine continues'
 
 /**
@@ -68,6 +78,8 @@ export class EngineSupervisor {
   readonly #records: EngineRecords
   /** The latest launch of each engine. */
   readonly #launches = new Map<string, symbol>()
+  /** What processes reported and is not written yet, the oldest first. */
+  readonly #reports: Report[] = []
   #queue: Promise<void> = Promise.resolve()
   #isQueued = false
   #isStopping = false
@@ -130,6 +142,7 @@ export class EngineSupervisor {
   }
 
   async #look(): Promise<void> {
+    await this.#writeReports()
     const supervised = await this.#records.busy()
     const mine = supervised.filter(({ state }) => state.node === this.#options.node)
     this.#census = censusOf(mine)
@@ -218,16 +231,32 @@ export class EngineSupervisor {
     const launch = Symbol(engine.id)
     this.#launches.set(engine.id, launch)
     this.#options.transcoder.launch(job, (event) => {
-      void this.#enqueue(async () => {
-        // An event of an earlier process does not apply to this one.
-        if (this.#launches.get(engine.id) !== launch) return
-        if (event.kind === 'died')
-          this.#options.log.warn({ engine: engine.id, problem: event.message }, 'an engine failed')
-        await (event.kind === 'log' ? this.#records.log(engine, event) : this.#records.apply(engine, event))
-        if (event.kind === 'log' && event.level === 'warn')
-          await this.#records.apply(engine, { ...event, kind: 'waits' })
-      })
+      if (this.#launches.get(engine.id) !== launch) return
+      if (event.kind === 'died')
+        this.#options.log.warn({ engine: engine.id, problem: event.message }, 'an engine failed')
+      this.#reports.push({ engine, launch, event })
+      // The first one may be being written.
+      if (this.#reports.length > REPORTS_MAX) this.#reports.splice(1, 1)
+      void this.#enqueue(() => this.#writeReports())
     })
+  }
+
+  /** While the store is away all reports wait: without them an engine would have a wrong status for as long as it runs. */
+  async #writeReports(): Promise<void> {
+    for (let [report] = this.#reports; report !== undefined; [report] = this.#reports) {
+      await this.#write(report).catch((error: unknown) => {
+        if (error instanceof StoreUnavailable) throw error
+        this.#warnOf(error, report?.engine.id)
+      })
+      this.#reports.shift()
+    }
+  }
+
+  async #write({ engine, launch, event }: Report): Promise<void> {
+    // An event of an earlier process does not apply to this one.
+    if (this.#launches.get(engine.id) !== launch) return
+    await (event.kind === 'log' ? this.#records.log(engine, event) : this.#records.apply(engine, event))
+    if (event.kind === 'log' && event.level === 'warn') await this.#records.apply(engine, { ...event, kind: 'waits' })
   }
 
   /** Warns if this machine will probably not keep up with the engine. */

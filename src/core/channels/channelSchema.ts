@@ -144,7 +144,7 @@ export const ChannelQuery = Type.Object({
 export const ChannelListQuery = Type.Object({
   ...pageQuery,
   name: optional(Type.String({ description: 'Exactly this name.' })),
-  search: optional(Type.String({ description: 'The id, or part of the name in any case.' })),
+  search: optional(Type.String({ description: 'The id, or part of the name in any case of ASCII letters.' })),
   status: optional(Type.String({ description: `Comma list of ${ACTIVE_STATUSES.join(', ')}.` })),
   id: optional(Type.String({ description: 'Comma list of ids.' })),
   externalId: optional(Type.String()),

@@ -14,6 +14,8 @@ export interface StreamKeyParts {
   readonly ctx: Context
   /** Takes the media of an ingest. The newest publisher wins; a previous one is cut. */
   readonly take: (ingestId: string, cut: (why: string) => Promise<void>) => FrameSink
+  /** Tells the engines of an ingest why its publisher was cut. */
+  readonly refused: (ingestId: string, why: string) => void
   readonly pushed: PushedKeys
   readonly meter: Pick<MeterReading, 'connected'>
 }
@@ -23,7 +25,7 @@ export interface StreamKeyParts {
  * second publisher with the same key replaces the first: after a lost connection a publisher reconnects before the server
  * notices that the old connection is dead.
  */
-export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
+export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKeyParts) {
   return async (key: string, protocol: Protocol, connection: PublisherConnection): Promise<PublishAnswer> => {
     const ingest = await findByStreamKey(ctx, key, protocol)
     if (!ingest) {
@@ -47,10 +49,11 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
       sink: take(id, (why) => connection.cut(why)),
       audioNumbers: ingest.audio.map(({ pid }) => pid),
       bytes: (bytesIn, link) => metered.received(bytesIn, link),
-      ended: (reason) => {
+      ended: (reason, why) => {
         forget()
         metered.ended()
-        ctx.log.info({ ingest: id, reason }, 'a publisher disconnected')
+        ctx.log.info({ ingest: id, reason, why }, 'a publisher disconnected')
+        if (why !== undefined) refused(id, why)
       },
     }
   }

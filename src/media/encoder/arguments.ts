@@ -129,5 +129,6 @@ export const toPipe = (output: number, muxing: readonly string[] = []): string[]
 /** `-color_range pc` replaces the deprecated `yuvj420p`, for which ffmpeg logs a warning in every run. */
 const THUMBNAIL = [
   ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuv420p -color_range pc -strict unofficial -fps_mode passthrough'),
-  ...words(`-f image2 -update 1 -atomic_writing 1 ${THUMBNAIL_FILE}`),
+  // On a full disk `image2` would end the whole process, and `tee` goes on with its other output.
+  ...words(`-f tee [f=null]-|[f=image2:update=1:atomic_writing=1:onfail=ignore]${THUMBNAIL_FILE}`),
 ]

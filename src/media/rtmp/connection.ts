@@ -76,6 +76,7 @@ export class RtmpConnection {
   #tcUrl: string | null = null
   #publication: RtmpPublication | null = null
   #reason: PublishEnd = 'left'
+  #why: string | undefined
   /** What was left out, and the latest of it. */
   readonly #problems = new Set<string>()
   #problem: string | null = null
@@ -359,6 +360,7 @@ export class RtmpConnection {
   /** Sends the reason, then closes. */
   #reject(code: string, description: string): void {
     this.#logRefusal(description)
+    this.#why ??= description
     this.#endWith('invalid')
     this.#send(replies.publishRefused(code, description))
     this.#linger()
@@ -386,7 +388,7 @@ export class RtmpConnection {
 
   /** The first of leaving, refusal and the end of the socket counts. */
   #reportEnd(): void {
-    this.#publication?.end(this.#reason, this.#bytesIn)
+    this.#publication?.end(this.#reason, this.#bytesIn, this.#why)
   }
 
   #send(messages: readonly Message[]): void {

@@ -138,11 +138,11 @@ export class SrtConnection {
   }
 
   /** Tells the caller, and reports the end. */
-  end(reason: PublishEnd): void {
+  end(reason: PublishEnd, why?: string): void {
     if (this.#state === 'publishing') this.#send({ type: CONTROL.shutdown, body: Buffer.alloc(4) })
     this.#state = 'over'
     this.#receiving?.end()
-    this.#publication?.end(reason, this.#bytesIn)
+    this.#publication?.end(reason, this.#bytesIn, why)
   }
 
   #left(): void {
@@ -192,15 +192,22 @@ export class SrtConnection {
 
   #cut(why: string): Promise<void> {
     if (this.#state === 'deciding') this.#cutWhy ??= why
-    else if (this.#state === 'publishing') this.#reject(why, 'cut')
+    else if (this.#state === 'publishing') {
+      this.#logEnd(why)
+      this.end('cut')
+    }
     return Promise.resolve()
   }
 
-  /** SRT has no words for the end of a connection: they go to the log. */
   #reject(description: string, reason: PublishEnd): void {
+    this.#logEnd(description)
+    this.end(reason, description)
+  }
+
+  /** SRT has no words for the end of a connection: they go to the log. */
+  #logEnd(description: string): void {
     const { peer, log } = this.#options
     log.info({ peer, description }, 'SRT connection ended')
-    this.end(reason)
   }
 
   #deliver(body: Buffer): void {

@@ -40,6 +40,8 @@ interface Run {
 }
 
 export const STOP_GRACE_MS = 2000
+/** Publishers that connect in turn and are cut cause one report in this time. */
+const CUTS_EVERY_MS = 1000
 
 /** The ffmpeg processes of one engine, one after another, and the HLS that is made of their output. */
 export class Encoding {
@@ -55,6 +57,10 @@ export class Encoding {
   readonly #load: LoadControl
   #process: FfmpegProcess | null = null
   #loggedRefusal: string | null = null
+  /** Something was reported of the source at hand. */
+  #isReported = false
+  /** The latest reason that was reported since there was media, and when, monotonic. */
+  #cut: { readonly why: string; readonly atMs: number } | null = null
 
   /** @param signal aborts when the engine stops; later events are not reported */
   constructor(
@@ -183,13 +189,35 @@ export class Encoding {
 
   /** Reports that the process at hand receives media. */
   sourceIsThere(): void {
+    this.#cut = null
+    this.#isReported = true
     this.#notify({ kind: 'source' })
     if (this.#load.notice !== null) this.#notify({ kind: 'notice', message: this.#load.notice })
   }
 
-  sourceIsLost(why = 'The source is gone'): void {
+  /** Reports that the source has nothing that the ladder makes. */
+  nothingToPlay(): void {
+    this.#isReported = true
+    this.#sourceIsLost(NOTHING_TO_PLAY)
+  }
+
+  /** Reports that the source has left, unless nothing was reported of it. */
+  sourceIsGone(): void {
+    if (this.#isReported) this.#sourceIsLost('The source is gone')
+    this.#isReported = false
+  }
+
+  #sourceIsLost(why: string): void {
     this.#notify({ kind: 'sourceLost' })
     this.log('warn', why)
+  }
+
+  /** Reports why a publisher was cut: a reason that repeats once until there is media, and others once a second at most. */
+  publisherCut(why: string): void {
+    const atMs = this.#tools.clock.monotonic()
+    if (why === this.#cut?.why || atMs - (this.#cut?.atMs ?? Number.NEGATIVE_INFINITY) < CUTS_EVERY_MS) return
+    this.#cut = { why, atMs }
+    this.log('warn', `A publisher was cut: ${why}`)
   }
 
   /** Reports that the processes can run. */
@@ -214,5 +242,5 @@ export class Encoding {
   }
 }
 
-export const NOTHING_TO_PLAY =
+const NOTHING_TO_PLAY =
   'The source has no video, and the ABR ladder of this engine has no audio, so there is nothing to play'

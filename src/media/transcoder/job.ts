@@ -67,9 +67,10 @@ export class RunningTranscode {
     const { source, audio } = this.#job
     const [encoding, pushed] = [this.#encoding, this.#pushed]
     const media = (one: FrameSource): void => pushed.take(one)
-    if (source.kind === 'push') return this.#tools.sources.watch(source.ingestId, media)
     // What was encoded is reported as lost first.
     const later = (tell: () => void): void => void pushed.done.then(tell)
+    const refused = (why: string): void => later(() => encoding.publisherCut(why))
+    if (source.kind === 'push') return this.#tools.sources.watch(source.ingestId, { media, refused })
     return this.#tools.pulled.watch(
       { ...source, audio },
       {

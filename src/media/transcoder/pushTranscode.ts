@@ -1,7 +1,7 @@
 import { type KeyframeVerdict, LONG_SECONDS, TOO_LONG_SECONDS } from '../../core/hls/keyframes.ts'
 import type { FrameSource, TrackInfo } from '../frame.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
-import { type Encoding, NOTHING_TO_PLAY, STOP_GRACE_MS } from './encoding.ts'
+import { type Encoding, STOP_GRACE_MS } from './encoding.ts'
 import type { Fed } from '../encoder/encoderWatch.ts'
 import { type FedEncoder, type Parting, PushedInput } from './pushed.ts'
 
@@ -74,7 +74,7 @@ export class PushTranscode {
       keyframes: (verdict) => {
         if (this.#judge(verdict) === 'restart') resolve('restart')
       },
-      nothingToPlay: () => this.#encoding.sourceIsLost(NOTHING_TO_PLAY),
+      nothingToPlay: () => this.#encoding.nothingToPlay(),
       part: resolve,
     })
     const unsubscribe = media.subscribe(pushed)
@@ -82,7 +82,7 @@ export class PushTranscode {
     unsubscribe()
     // A process that is too slow could not encode its backlog in time, so it gets less time to drain.
     const exit = await this.#encoding.stop(parting === 'restart' ? STOP_GRACE_MS : DRAIN_MS)
-    if (parting === 'over') this.#encoding.sourceIsLost()
+    if (parting === 'over') this.#encoding.sourceIsGone()
     if (parting === 'failed' && exit) this.#encoding.broken(exitReason(exit))
     return parting
   }

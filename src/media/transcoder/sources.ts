@@ -6,12 +6,19 @@ export const REPLACED = 'Another publisher has come with the same stream key; th
 
 /** Disconnects a publisher; `why` is for its operator. */
 type Cut = (why: string) => Promise<void>
-type Listener = (source: FrameSource) => void
 
-/** The media that publishers push to this node, by ingest. Notifies listeners when a publisher connects. */
+/** What an engine hears of the publishers of its ingest. */
+export interface PushListener {
+  /** One connects. */
+  readonly media: (source: FrameSource) => void
+  /** One was cut for what it sent, or did not send; a sentence for people. */
+  readonly refused: (why: string) => void
+}
+
+/** The media that publishers push to this node, by ingest. */
 export class PushSources {
   readonly #connected = new Map<string, { hub: Hub; cut: Cut }>()
-  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #listeners = new Map<string, Set<PushListener>>()
 
   /** Takes the media of a publisher. Cuts an earlier one that pushes to the same ingest. */
   publish(ingestId: string, cut: Cut): FrameSink {
@@ -19,7 +26,7 @@ export class PushSources {
     const hub = new Hub()
     const entry = { hub, cut }
     this.#connected.set(ingestId, entry)
-    this.#listeners.get(ingestId)?.forEach((listener) => listener(hub))
+    this.#listeners.get(ingestId)?.forEach(({ media }) => media(hub))
     return {
       tracks: (tracks) => hub.tracks(tracks),
       frame: (frame) => hub.frame(frame),
@@ -39,12 +46,17 @@ export class PushSources {
     await entry.cut(why)
   }
 
-  /** Calls `listener` with each source of the ingest, at once with a connected one. Returns the function that unsubscribes. */
-  watch(ingestId: string, listener: Listener): () => void {
+  /** The publisher of an ingest was cut. */
+  refused(ingestId: string, why: string): void {
+    this.#listeners.get(ingestId)?.forEach(({ refused }) => refused(why))
+  }
+
+  /** Tells `listener` of each publisher of the ingest, at once of a connected one. Returns the function that unsubscribes. */
+  watch(ingestId: string, listener: PushListener): () => void {
     const listeners = this.#listeners.get(ingestId) ?? new Set()
     this.#listeners.set(ingestId, listeners.add(listener))
     const connected = this.#connected.get(ingestId)
-    if (connected) listener(connected.hub)
+    if (connected) listener.media(connected.hub)
     return () => {
       listeners.delete(listener)
       if (listeners.size === 0) this.#listeners.delete(ingestId)
