@@ -118,7 +118,8 @@ test.concurrent.each([
 ] as const)('ffmpeg as listener reads each byte of %s', async (_, args, way: Way) => {
   const { isSame, dropped, resent } = await throughFfmpeg(readTs(clip(args, 'ts')), way)
   expect([isSame, dropped]).toEqual([true, 0])
-  expect(resent > 0).toBe(way.loss !== undefined)
+  // An acknowledgement that comes late has the latest packet sent again, also where none is lost.
+  expect(resent).toBeGreaterThanOrEqual(way.loss === undefined ? 0 : 1)
 })
 
 test('ffmpeg as listener with another passphrase is a target that refuses', async () => {
