@@ -1,4 +1,5 @@
-import type { RelayEngineOptions, RelayProcess } from '../../src/media/relay/processes/engine.ts'
+import type { RelayEngineOptions } from '../../src/media/relay/processes/engine.ts'
+import type { RelayProcess } from '../../src/media/relay/processes/processPool.ts'
 import { Worker } from '../../src/media/relay/processes/worker.ts'
 import { type LossyLink, lossyLink } from './lossyUdp.ts'
 

@@ -1,6 +1,3 @@
-import { availableParallelism } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from '../../../base/log.ts'
 import type {
   LayersAnswer,
   MediaEngine,
@@ -13,35 +10,15 @@ import type {
 } from '../../engine.ts'
 import type { FrameSource } from '../../frame.ts'
 import { FeedPipe } from './feedPipe.ts'
-import { MediaHosts, type HostsOptions } from './hosts.ts'
-import type { FromRelay, RelaySettings } from './messages.ts'
+import type { FromRelay } from './messages.ts'
 import { NodeLinks } from './nodeLinks.ts'
 import { Placement } from './placement.ts'
+import { ProcessPool, type ProcessPoolOptions, type RelayProcess } from './processPool.ts'
 import { Shares, type SharesOptions } from './shares.ts'
 import { Taps } from './taps.ts'
-import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
+import type { ProcessDeath } from './worker.ts'
 
-export interface RelayConfig extends Omit<RelaySettings, 'port'> {
-  /** Addresses and host names for our candidates; read again every few seconds. */
-  readonly publicAddresses: readonly string[]
-  /** UDP port of the first process; the others take those that follow. 0: any that are free. */
-  readonly udpPort: number
-  /** 0: one less than there are cores, and at least one. */
-  readonly processes: number
-}
-
-/** A relay process, as the engine uses it. */
-export type RelayProcess = Pick<Worker, 'ready' | 'call' | 'post' | 'stop' | 'linkPort'>
-
-export interface RelayEngineOptions {
-  readonly log: Logger
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number
-  readonly config: RelayConfig
-  /** Every address of a host name. Absent: names have none. */
-  readonly resolve?: HostsOptions['resolve']
-  /** Starts a process. Absent: forks `process.ts`. */
-  readonly startProcess?: (options: WorkerOptions) => RelayProcess
+export interface RelayEngineOptions extends Omit<ProcessPoolOptions, 'received' | 'died'> {
   /** See `PlacementOptions`. */
   readonly maxViewers?: number
   /** See `SharesOptions.waitMs`. */
@@ -60,23 +37,13 @@ const TOO_BUSY = {
   status: 503,
   problem: 'The media server is too busy to answer; come back in a moment.',
 } as const
-/** A process that died is not started again before this time. */
-const PAUSE_MS = 1000
-/** How often the addresses of this machine are looked at. */
-const LOOK_MS = 3000
 
-interface Slot {
-  readonly index: number
-  worker: RelayProcess | null
-  /** The sessions that this turn ends. */
-  ending: { readonly sessionIds: string[]; readonly done: Promise<unknown> } | null
-  notBeforeMs: number
-}
-
-interface Held {
+/** A session in its room. */
+interface Member {
   readonly room: string
   readonly part: PartInRoom
-  readonly slot: Slot
+  /** Index of its process. */
+  readonly process: number
   /** The frames that go to the process for this session. */
   readonly pipe?: FeedPipe
 }
@@ -91,51 +58,24 @@ export function createRelayEngine(options: RelayEngineOptions): MediaEngine {
 }
 
 class RelayEngine implements MediaEngine {
-  readonly #log: Logger
-  readonly #now: () => number
-  readonly #config: RelayConfig
-  readonly #startProcess: (options: WorkerOptions) => RelayProcess
-  readonly #slots: readonly Slot[]
+  readonly #pool: ProcessPool
   readonly #placement: Placement
   readonly #shares: Shares
   readonly links: NodeLinks
-  readonly #sessions = new Map<string, Held>()
-  readonly #taps = new Taps((sessionId) => this.#sessions.get(sessionId)?.slot.worker ?? null)
+  readonly #sessions = new Map<string, Member>()
+  readonly #taps = new Taps((sessionId) => this.#processOf(sessionId))
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
-  readonly #hosts: MediaHosts
-  #looking: NodeJS.Timeout | undefined
-  #looked: Promise<void> | null = null
-  #isStopped = false
 
-  constructor({
-    log,
-    now,
-    config,
-    resolve = async () => [],
-    startProcess = (options) => new Worker(options),
-    maxViewers,
-    linkWaitMs,
-  }: RelayEngineOptions) {
-    this.#log = log
-    this.#now = now
-    this.#config = config
-    this.#hosts = new MediaHosts({
-      host: config.host,
-      publicAddresses: () => config.publicAddresses,
-      resolve,
-      now,
-      log,
+  constructor({ maxViewers, linkWaitMs, ...options }: RelayEngineOptions) {
+    this.#pool = new ProcessPool({
+      ...options,
+      received: (process, message) => this.#received(process, message),
+      died: (process, death) => this.#died(process, death),
     })
-    this.#startProcess = startProcess
-    const count = config.processes > 0 ? config.processes : Math.max(1, availableParallelism() - 1)
-    this.#slots = Array.from({ length: count }, (_, index) => ({
-      index,
-      worker: null,
-      ending: null,
-      notBeforeMs: 0,
-    }))
-    this.#placement = new Placement({ processes: count, maxProcessesARoom: count, maxViewers })
-    const workerAt = (index: number): RelayProcess | null => this.#workerOf(this.#slotAt(index))
+    const { size } = this.#pool
+    this.#placement = new Placement({ processes: size, maxProcessesARoom: size, maxViewers })
+    const { now } = options
+    const workerAt = (process: number): RelayProcess | null => this.#pool.startAt(process)
     this.#shares = new Shares({ placement: this.#placement, workerAt, now, waitMs: linkWaitMs })
     const settle = (room: string): void => this.#shares.settle(room)
     this.links = new NodeLinks({ placement: this.#placement, workerAt, now, settle })
@@ -143,29 +83,14 @@ class RelayEngine implements MediaEngine {
 
   /** Processes are started when they are needed: an idle server has none. */
   async start(): Promise<void> {
-    this.#isStopped = false
+    this.#pool.open()
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
-    clearInterval(this.#looking)
-    this.#looking = undefined
-    this.#looked = null
+    this.#pool.close()
     this.links.stop()
     await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
-    await Promise.all(this.#slots.map(({ worker }) => worker?.stop() ?? Promise.resolve()))
-  }
-
-  /** Looks at the addresses from the first session on. Resolves when names have been resolved, or could not be. */
-  #follow(): Promise<void> {
-    this.#looking ??= setInterval(() => void this.#look(), LOOK_MS).unref()
-    return (this.#looked ??= this.#hosts.look())
-  }
-
-  /** Posts also what has not changed: an address may not have been ready when it was new. */
-  async #look(): Promise<void> {
-    await this.#hosts.look()
-    for (const { worker } of this.#slots) worker?.post(this.#hosts.current)
+    await this.#pool.stop()
   }
 
   publish(offer: PublishOffer): Promise<Negotiated> {
@@ -173,7 +98,7 @@ class RelayEngine implements MediaEngine {
   }
 
   get processes(): number {
-    return this.#slots.length
+    return this.#pool.size
   }
 
   processFor(room: string, part: PartInRoom): { readonly process: number; readonly hasRoom: boolean } {
@@ -190,51 +115,36 @@ class RelayEngine implements MediaEngine {
   }
 
   async patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
-    const worker = this.#sessions.get(sessionId)?.slot.worker
-    const answer = await worker?.call('patch', { sessionId, fragment, mayRestart })
+    const answer = await this.#processOf(sessionId)?.call('patch', { sessionId, fragment, mayRestart })
     // Clients whose session is over connect again: those of a process that is only busy would make it busier.
     return answer ?? (this.#sessions.has(sessionId) ? TOO_BUSY : NO_SESSION)
   }
 
   async layers(sessionId: string, choice?: string | null): Promise<LayersAnswer> {
-    const worker = this.#sessions.get(sessionId)?.slot.worker
     const takes = choice === undefined ? { sessionId } : { sessionId, choice }
-    return (await worker?.call('layers', takes)) ?? NO_VIEWER
+    return (await this.#processOf(sessionId)?.call('layers', takes)) ?? NO_VIEWER
   }
 
   async end(sessionId: string): Promise<void> {
-    const held = this.#sessions.get(sessionId)
-    held?.pipe?.stop()
-    if (held !== undefined) await this.#endAt(held.slot, sessionId)
-  }
-
-  /** The ends of a turn are one message: the process stops the media of all before it ends the first. */
-  async #endAt(slot: Slot, sessionId: string): Promise<void> {
-    const ending = (slot.ending ??= { sessionIds: [], done: Promise.resolve().then(() => this.#sendEnds(slot)) })
-    ending.sessionIds.push(sessionId)
-    await ending.done
-  }
-
-  async #sendEnds(slot: Slot): Promise<void> {
-    const { sessionIds = [] } = slot.ending ?? {}
-    slot.ending = null
-    await slot.worker?.call('end', { sessionIds })
+    const member = this.#sessions.get(sessionId)
+    member?.pipe?.stop()
+    if (member !== undefined) await this.#pool.end(member.process, sessionId)
   }
 
   async feed({ source, ...request }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
     const { sessionId, room } = request
-    const slot = this.#slotFor(room, 'source')
-    const worker = this.#workerOf(slot)
+    const process = this.#placement.processFor(room, 'source')
+    const worker = this.#pool.startAt(process)
     if (worker === null) throw new Error('the media process is not there')
     const pipe = new FeedPipe({ sessionId, source, post: (message, sent) => worker.post(message, sent) })
-    this.#hold(sessionId, { room, part: 'source', slot, pipe })
+    this.#join(sessionId, { room, part: 'source', process, pipe })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
     worker.post({ kind: 'feed', ...request })
     pipe.open()
   }
 
   setAside(sessionId: string, isAside: boolean): void {
-    this.#sessions.get(sessionId)?.slot.worker?.post({ kind: 'aside', sessionId, isAside })
+    this.#processOf(sessionId)?.post({ kind: 'aside', sessionId, isAside })
   }
 
   tap(sessionId: string): FrameSource {
@@ -251,96 +161,63 @@ class RelayEngine implements MediaEngine {
     part: PartInRoom,
     call: (worker: RelayProcess) => Promise<Negotiated | undefined>,
   ): Promise<Negotiated> {
-    if (!this.#isStopped) await this.#follow()
-    const slot = await this.#linkedSlotFor(room, part)
-    const worker = this.#workerOf(slot)
+    await this.#pool.follow()
+    const process = await this.#linkedProcessFor(room, part)
+    const worker = this.#pool.startAt(process)
     if (worker === null) return TRY_AGAIN
-    this.#hold(sessionId, { room, part, slot })
-    const answer = (await call(worker)) ?? (await this.#unanswered(sessionId, slot, worker))
+    this.#join(sessionId, { room, part, process })
+    const answer = (await call(worker)) ?? (await this.#unanswered(sessionId, process, worker))
     if (answer.ok) worker.post({ kind: 'answered', sessionId })
-    else this.#release(sessionId)
+    else this.#leave(sessionId)
     return answer
   }
 
   /** A process that is too busy still reads the offer later. It must end the session that it then makes. */
-  async #unanswered(sessionId: string, slot: Slot, worker: RelayProcess): Promise<Negotiated> {
-    if (slot.worker !== worker || !(await worker.ready)) return TRY_AGAIN
+  async #unanswered(sessionId: string, process: number, worker: RelayProcess): Promise<Negotiated> {
+    if (this.#pool.at(process) !== worker || !(await worker.ready)) return TRY_AGAIN
     void this.end(sessionId)
     return TOO_BUSY
   }
 
-  #slotFor(room: string, part: PartInRoom): Slot {
-    return this.#slotAt(this.#placement.processFor(room, part))
-  }
-
-  #slotAt(index: number): Slot {
-    const slot = this.#slots[index]
-    if (slot === undefined) throw new Error('an engine has one process at least')
-    return slot
-  }
-
   /** A viewer goes to another process than the home of the room when the media is there. */
-  async #linkedSlotFor(room: string, part: PartInRoom): Promise<Slot> {
-    const slot = this.#slotFor(room, part)
+  async #linkedProcessFor(room: string, part: PartInRoom): Promise<number> {
+    const process = this.#placement.processFor(room, part)
     // The viewers of a process that has died come back at once, and would all go to the home.
-    await this.#pause(slot)
-    if (await this.#shares.prepare(room, slot.index)) return slot
-    return this.#slotAt(this.#placement.homeOf(room) ?? slot.index)
+    await this.#pool.pause(process)
+    if (await this.#shares.prepare(room, process)) return process
+    return this.#placement.homeOf(room) ?? process
   }
 
-  /** A session that is there already keeps one place only. */
-  #hold(sessionId: string, held: Held): void {
-    this.#release(sessionId)
-    this.#sessions.set(sessionId, held)
-    this.#placement.enter(held.room, held.slot.index, held.part)
-    this.links.count(held.room, held.part, 1)
-    this.#shares.settle(held.room)
+  /** The process of a session, if it runs. */
+  #processOf(sessionId: string): RelayProcess | null {
+    const member = this.#sessions.get(sessionId)
+    return member === undefined ? null : this.#pool.at(member.process)
   }
 
-  #release(sessionId: string): void {
-    const held = this.#sessions.get(sessionId)
-    if (held === undefined) return
+  /** A session joins its room, and leaves the one that it was in. */
+  #join(sessionId: string, member: Member): void {
+    this.#leave(sessionId)
+    this.#sessions.set(sessionId, member)
+    this.#placement.enter(member.room, member.process, member.part)
+    this.links.count(member.room, member.part, 1)
+    this.#shares.settle(member.room)
+  }
+
+  #leave(sessionId: string): void {
+    const member = this.#sessions.get(sessionId)
+    if (member === undefined) return
     this.#sessions.delete(sessionId)
-    this.#placement.leave(held.room, held.slot.index, held.part)
-    this.links.count(held.room, held.part, -1)
-    this.#shares.settle(held.room)
+    this.#placement.leave(member.room, member.process, member.part)
+    this.links.count(member.room, member.part, -1)
+    this.#shares.settle(member.room)
   }
 
-  /** A session that begins right after a process has died waits. One millisecond more: a timer may be a fraction early. */
-  async #pause(slot: Slot): Promise<void> {
-    const leftMs = slot.notBeforeMs - this.#now()
-    if (slot.worker === null && leftMs > 0) await sleep(Math.min(Math.ceil(leftMs), PAUSE_MS) + 1)
-  }
-
-  /** Starts the process of a slot when there is none. Null: it is too soon after it could not be started. */
-  #workerOf(slot: Slot): RelayProcess | null {
-    if (slot.worker !== null) return slot.worker
-    if (this.#isStopped || this.#now() < slot.notBeforeMs) return null
-    const { udpPort, processes: _, ...settings } = this.#config
-    void this.#follow()
-    const port = udpPort === 0 ? 0 : udpPort + slot.index
-    const worker = this.#startProcess({
-      settings: {
-        ...settings,
-        publicAddresses: this.#hosts.current.publicAddresses,
-        port,
-        ...(this.#slots.length > 1 && { process: slot.index }),
-      },
-      log: this.#log,
-      now: this.#now,
-      received: (message) => this.#received(slot, message),
-      died: (death) => this.#died(slot, death),
-    })
-    slot.worker = worker
-    return worker
-  }
-
-  #received(slot: Slot, message: FromRelay): void {
+  #received(process: number, message: FromRelay): void {
     switch (message.kind) {
       case 'beat':
-        return this.#beat(slot, message)
+        return this.#beat(process, message)
       case 'link':
-        return this.#shares.pass(slot.index, this.#slotAt(message.process).worker, message.message)
+        return this.#shares.pass(process, this.#pool.at(message.process), message.message)
       case 'nodeShare':
         return this.links.told(message.peer, message.state)
       case 'events':
@@ -360,11 +237,11 @@ class RelayEngine implements MediaEngine {
     }
   }
 
-  #beat(slot: Slot, { waits, load, feedback, links }: Extract<FromRelay, { kind: 'beat' }>): void {
-    this.#placement.report(slot.index, load)
+  #beat(process: number, { waits, load, feedback, links }: Extract<FromRelay, { kind: 'beat' }>): void {
+    this.#placement.report(process, load)
     this.#shares.tick()
     this.links.tick(links)
-    this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
+    this.#notify({ kind: 'waits', process, ...waits, load })
     if (feedback.length > 0) this.#notify({ kind: 'feedback', rooms: feedback })
   }
 
@@ -375,26 +252,21 @@ class RelayEngine implements MediaEngine {
 
   #forget(sessionId: string): void {
     this.#sessions.get(sessionId)?.pipe?.stop()
-    this.#release(sessionId)
+    this.#leave(sessionId)
     this.#taps.end(sessionId)
   }
 
   /** Reports the end of each session of the process, then its death. The next session starts it again. */
-  #died(slot: Slot, death: ProcessDeath): void {
-    slot.worker = null
-    slot.notBeforeMs = this.#now() + PAUSE_MS
-    this.#shares.died(
-      slot.index,
-      this.#slots.flatMap(({ worker }) => worker ?? []),
-    )
-    const lost = [...this.#sessions].filter(([, held]) => held.slot === slot)
+  #died(process: number, death: ProcessDeath): void {
+    this.#shares.died(process, this.#pool.running)
+    const lost = [...this.#sessions].filter(([, member]) => member.process === process)
     // A feed has its session in the main process, where it goes on.
     const sessions = lost.filter(([, { pipe }]) => pipe === undefined).length
     for (const [sessionId] of lost) this.#notify({ kind: 'ended', sessionId, reason: 'engine_died' })
-    this.links.died(slot.index)
-    this.#placement.forget(slot.index)
-    if (this.#isStopped) return
-    this.#notify({ kind: 'waits', process: slot.index, meanMs: 0, mostMs: 0, late: 0, load: 0 })
-    this.#notify({ kind: 'died', process: slot.index, sessions, ...death })
+    this.links.died(process)
+    this.#placement.forget(process)
+    if (!this.#pool.isOpen) return
+    this.#notify({ kind: 'waits', process, meanMs: 0, mostMs: 0, late: 0, load: 0 })
+    this.#notify({ kind: 'died', process, sessions, ...death })
   }
 }
