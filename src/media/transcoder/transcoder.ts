@@ -53,73 +53,95 @@ export interface FfmpegTranscoder extends Transcoder {
   thumbnailOf(engineId: string): Promise<Buffer | null>
 }
 
-export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
-  const { folder, log, streams, outputs } = options
-  const jobs = new Map<string, RunningTranscode>()
-  const stopping = new Map<string, Promise<void>>()
-  const pulled = new PulledSources(options)
-  const folderOf = (engineId: string): string => join(folder, engineId)
+export const createTranscoder = (options: TranscoderOptions): FfmpegTranscoder => new EngineJobs(options)
 
-  async function kill(engineId: string, keepFolder = false): Promise<void> {
-    const job = jobs.get(engineId)
-    jobs.delete(engineId)
+/** The jobs of this node's engines, and those of them that end. */
+class EngineJobs implements FfmpegTranscoder {
+  readonly #options: TranscoderOptions
+  readonly #pulled: PulledSources
+  readonly #jobs = new Map<string, RunningTranscode>()
+  readonly #stopping = new Map<string, Promise<void>>()
+
+  constructor(options: TranscoderOptions) {
+    this.#options = options
+    this.#pulled = new PulledSources(options)
+  }
+
+  async start(): Promise<void> {
+    const { folder } = this.#options
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+  }
+
+  async stop(): Promise<void> {
+    const { folder, sources } = this.#options
+    await Promise.all([...this.#jobs.keys(), ...this.#stopping.keys()].map((id) => this.kill(id)))
+    await sources.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  launch(job: TranscodeJob, notify: (event: TranscodeEvent | TranscodeLog) => void): void {
+    if (this.#jobs.has(job.engineId)) return
+    const { streams, outputs } = this.#options
+    const { video, audioKbps } = job.ladder
+    const copies = video.some(({ copy }) => copy)
+    const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
+    const stream = streams.open(job.engineId, renditions, copies, audioKbps === null ? [] : job.audio)
+    const tools = { ...this.#options, pulled: this.#pulled, stream, output: outputs.open(job) }
+    const running = new RunningTranscode(job, this.#folderOf(job.engineId), tools, notify)
+    this.#jobs.set(job.engineId, running)
+    void this.#begin(job, running, notify)
+  }
+
+  async kill(engineId: string, keepFolder = false): Promise<void> {
+    const job = this.#jobs.get(engineId)
+    this.#jobs.delete(engineId)
     if (!keepFolder) {
-      streams.close(engineId)
-      outputs.close(engineId)
+      this.#options.streams.close(engineId)
+      this.#options.outputs.close(engineId)
     }
-    if (job) stopping.set(engineId, stop(engineId, job, keepFolder))
-    await stopping.get(engineId)
+    if (job) this.#stopping.set(engineId, this.#stopJob(engineId, job, keepFolder))
+    await this.#stopping.get(engineId)
   }
 
-  /** Never rejects: a folder that could not be removed must not keep the node from its other engines. */
-  async function stop(engineId: string, job: RunningTranscode, keepFolder: boolean): Promise<void> {
-    try {
-      await job.stop(keepFolder)
-    } catch (error) {
-      log.warn({ engine: engineId, err: error }, 'the files of an engine could not be removed')
-    }
-    stopping.delete(engineId)
+  isRunning(engineId: string): boolean {
+    return this.#jobs.has(engineId)
   }
 
-  return {
-    thumbnailOf: (engineId) => readFile(join(folderOf(engineId), THUMBNAIL_FILE)).catch(() => null),
-    kill,
-    isRunning: (engineId) => jobs.has(engineId),
-    viewed: (engineId, slateId) => jobs.get(engineId)?.viewed(slateId),
-    async start() {
-      await rm(folder, { recursive: true, force: true })
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-    },
-    async stop() {
-      await Promise.all([...jobs.keys(), ...stopping.keys()].map((id) => kill(id)))
-      await options.sources.stop()
-      await rm(folder, { recursive: true, force: true })
-    },
-    launch(job, notify) {
-      if (jobs.has(job.engineId)) return
-      const { video, audioKbps } = job.ladder
-      const copies = video.some(({ copy }) => copy)
-      const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
-      const stream = streams.open(job.engineId, renditions, copies, audioKbps === null ? [] : job.audio)
-      const tools = { ...options, pulled, stream, output: outputs.open(job) }
-      const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
-      jobs.set(job.engineId, mine)
-      void begin(job, mine, notify)
-    },
+  viewed(engineId: string, slateId: string | null): void {
+    this.#jobs.get(engineId)?.viewed(slateId)
+  }
+
+  thumbnailOf(engineId: string): Promise<Buffer | null> {
+    return readFile(join(this.#folderOf(engineId), THUMBNAIL_FILE)).catch(() => null)
+  }
+
+  #folderOf(engineId: string): string {
+    return join(this.#options.folder, engineId)
   }
 
   /** Starts a job after an earlier one of this engine has stopped. */
-  async function begin(
-    job: TranscodeJob,
-    mine: RunningTranscode,
-    notify: (event: TranscodeEvent | TranscodeLog) => void,
+  async #begin(
+    { engineId }: TranscodeJob,
+    running: RunningTranscode,
+    notify: (event: TranscodeEvent) => void,
   ): Promise<void> {
     try {
-      await stopping.get(job.engineId)
-      await mine.start()
+      await this.#stopping.get(engineId)
+      await running.start()
     } catch (error) {
-      log.warn({ engine: job.engineId, err: error }, 'an engine could not be started')
+      this.#options.log.warn({ engine: engineId, err: error }, 'an engine could not be started')
       notify({ kind: 'died', message: `it could not be started: ${String(error)}` })
     }
+  }
+
+  /** Never rejects: a folder that could not be removed must not keep the node from its other engines. */
+  async #stopJob(engineId: string, job: RunningTranscode, keepFolder: boolean): Promise<void> {
+    try {
+      await job.stop(keepFolder)
+    } catch (error) {
+      this.#options.log.warn({ engine: engineId, err: error }, 'the files of an engine could not be removed')
+    }
+    this.#stopping.delete(engineId)
   }
 }
