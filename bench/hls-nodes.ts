@@ -14,6 +14,7 @@ import { runApp, type RunningApp } from '../test/support/app.ts'
 import { broadcast } from '../test/support/broadcast.ts'
 import { ownPort } from '../test/support/ownPort.ts'
 import { findBinaries, startPostgres } from '../test/support/postgres.setup.ts'
+import { SEALING_KEY } from '../test/support/sealingKey.ts'
 import { makeToken } from '../test/support/testNode.ts'
 import { until } from '../test/support/until.ts'
 import { play } from './lib/hlsPlayer.ts'
@@ -38,7 +39,7 @@ process.exit()
 
 async function startNode(): Promise<RunningApp> {
   const port = await ownPort()
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}`, trustedProxies: ['127.0.0.1'] }
   return runApp({ flags: { storage: { url: postgres.url }, secrets, server } })
 }

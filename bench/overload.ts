@@ -6,11 +6,11 @@
  */
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Video } from 'node-datachannel'
 import { startAudience } from './lib/audience.ts'
 import { median, p99, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 import { connection, described } from './relay/load.ts'
-import { Video } from 'node-datachannel'
 
 const VIEWERS = Number(process.env['VIEWERS'] ?? 40)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)

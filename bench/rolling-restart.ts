@@ -13,6 +13,7 @@ import { Client } from 'pg'
 import { findProgram } from '../test/proxies/programs.ts'
 import { ownPort } from '../test/support/ownPort.ts'
 import { findBinaries, startPostgres } from '../test/support/postgres.setup.ts'
+import { SEALING_KEY } from '../test/support/sealingKey.ts'
 import { until } from '../test/support/until.ts'
 import { command, endServers, newDirectory, serve, type Served } from '../test/system/cliProcess.ts'
 import { broadcastFile } from './lib/broadcast.ts'
@@ -62,7 +63,7 @@ async function startNode(): Promise<Node> {
 function run({ port, rtmpPort: rtmp, folder: data }: Omit<Node, 'server'>): Promise<Served> {
   return serve(['--data', data], {
     SLUICE_STORAGE_URL: postgres.url,
-    SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
     SLUICE_SERVER_PORT: String(port),
     SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
     SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1',
@@ -166,7 +167,7 @@ async function measure(): Promise<void> {
   writeFileSync(join(folder, 'show.flv'), broadcastFile(10, 'flv', ['-b:v', '300k', '-maxrate', '300k', '-bf', '0']))
   const base = `http://127.0.0.1:${httpPort}`
   const data = nodes[0]?.folder ?? ''
-  const env = { SLUICE_STORAGE_URL: postgres.url, SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64') }
+  const env = { SLUICE_STORAGE_URL: postgres.url, SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
   const cli = async (...argv: string[]) => (await command(['--data', data, ...argv], { env })).stdout.trim()
   const secret = await cli('secret', 'create', '--name', 'bench')
   const [{ id: account }] = JSON.parse(await cli('account', 'list', '--json')) as [{ id: string }]

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { SEALING_KEY } from '../../test/support/sealingKey.ts'
 import { endServers, newDirectory, serve } from '../../test/system/cliProcess.ts'
 import { report } from './report.ts'
 
@@ -18,7 +19,7 @@ export async function measureIdle(url: string, nodes: number): Promise<void> {
   const folders = Array.from({ length: nodes }, newDirectory)
   const env = {
     SLUICE_STORAGE_URL: Object.assign(new URL(url), { pathname: '/idle' }).href,
-    SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
   }
   try {
     // One after another: the first one makes the schema.

@@ -66,7 +66,7 @@ const requests: Record<string, (argument: never) => Promise<unknown>> = {
     return (user + system) / 1000
   },
   async knows({ streamName }: { streamName: string }) {
-    return sessions.remote(accountId, streamName, null) !== undefined
+    return sessions.feeds.remote(accountId, streamName, null) !== undefined
   },
 }
 

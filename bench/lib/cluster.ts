@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { ownPort } from '../../test/support/ownPort.ts'
 import { findBinaries, startPostgres } from '../../test/support/postgres.setup.ts'
+import { SEALING_KEY } from '../../test/support/sealingKey.ts'
 import { type BenchServer, startServer } from './server.ts'
 
 export interface Cluster {
@@ -24,7 +25,7 @@ export async function startCluster(
     nodes.push(
       await startServer({
         SLUICE_STORAGE_URL: postgres.url,
-        SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+        SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
         SLUICE_SERVER_PORT: String(port),
         SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
         ...(await settingsOf(at, port)),

@@ -146,7 +146,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...factsOfCountries(countries),
     sessions,
     ...metersOf(clock, sessions, viewerSeed(key), now),
-    streamsOnAir: (account, stream) => sessions.onAir(account, stream),
+    streamsOnAir: (account, stream) => sessions.feeds.onAir(account, stream),
     ...derivationsOf(keys),
     ...cascadeOf({ clock, random, log, sessions, cache, store }, keys, now),
     passwordCost,
@@ -227,7 +227,7 @@ const metersOf = (
 > => ({
   lastUses: new LastUses(),
   streamMeter: new StreamMeter({ clock, sessions, tell: emitHealth }),
-  latestThumbnails: new LatestThumbnails(sessions),
+  latestThumbnails: new LatestThumbnails(sessions.feeds),
   accountMinutes: new AccountMinutes({ clock, sessions }),
   audience: new AudienceNow(clock, seed),
   restreamUsage: new RestreamUsage(clock),

@@ -1,3 +1,4 @@
+import { streamIdOf } from '../core/streams/streamId.ts'
 import type { App } from './app.ts'
 import type { ViewerEncoding } from './viewerEncoding.ts'
 import type { PushedKeys } from '../services/pushedKeys.ts'
@@ -9,7 +10,6 @@ import { SourceMeter } from '../media/measure/sourceMeter.ts'
 import { engineFeeds } from '../media/engineFeeds.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
-import { streamKey } from '../media/sessionRegistry.ts'
 import type { Measured } from '../services/measured.ts'
 import type { PushSources } from '../media/transcoder/sources.ts'
 
@@ -54,6 +54,6 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
     }),
     feed: (feed, media, priority) =>
       // Not the id of the session, which may have another feed before the engine has ended this one.
-      show({ ...feed, sessionId: feed.feedId, priority, room: streamKey(feed.accountId, feed.streamName) }, media),
+      show({ ...feed, sessionId: feed.feedId, priority, room: streamIdOf(feed) }, media),
   }
 }

@@ -39,7 +39,7 @@ export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Pac
       book: recordingBook(ctx, recordingsHostKey(config)),
     },
   })
-  const unwatch = ctx.sessions.watchFeeds((feed, what) => {
+  const unwatch = ctx.sessions.feeds.watch((feed, what) => {
     if (what === 'started') packager.feedStarted(feed)
     else packager.feedEnded(feed.feedId)
   })

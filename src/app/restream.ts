@@ -8,8 +8,9 @@ import { recordTarget } from '../commands/restream/recordTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
+import { streamIdOf } from '../core/streams/streamId.ts'
+import type { ActiveFeed } from '../media/feedsOnAir.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
 import {
   type OpenTarget,
   type RestreamedFeed,
@@ -44,7 +45,7 @@ export function dialledTargets(app: App, { ffmpeg, ownPorts }: RestreamParts): T
   const media = new Map<string, FeedMedia>()
   return {
     begin({ feedId, accountId, streamName, media: source }) {
-      const name = `restream ${streamKey(accountId, streamName)}`
+      const name = `restream ${streamIdOf({ accountId, streamName })}`
       media.set(feedId, new FeedMedia({ ...app.ctx, ffmpeg, source, name }))
     },
     open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
@@ -78,12 +79,12 @@ export function startRestreams(app: App, dialling: TargetDialling): { restreams:
     dialling.begin(feed)
     void restreams.start(feed)
   }
-  const unwatch = ctx.sessions.watchFeeds((feed, what) => {
+  const unwatch = ctx.sessions.feeds.watch((feed, what) => {
     if (what === 'started') return start(feed)
     restreams.stop(feed.feedId)
     dialling.end(feed.feedId)
   })
-  for (const feed of ctx.sessions.feeds()) start(feed)
+  for (const feed of ctx.sessions.feeds.all()) start(feed)
   const unfollow = ctx.cache.onChange((change) => {
     if (change.kind === 'token') void restreams.sync(({ tokenId }) => tokenId === change.id)
     else if (change.kind === 'all') void restreams.sync(() => true)

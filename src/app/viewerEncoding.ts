@@ -3,12 +3,13 @@ import type { Encoders } from './encoders.ts'
 import { repeat } from '../base/repeat.ts'
 import { tokenOf } from '../commands/sessions/entry.ts'
 import { PROTOCOL_FACTS } from '../core/access/protocols.ts'
+import { streamIdOf } from '../core/streams/streamId.ts'
 import { ENDLESS_ROOM, type EncodingRoom } from '../media/convert/encodingRoom.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
 import { ViewerH264 } from '../media/convert/viewerH264.ts'
 import type { MediaEngine } from '../media/engine.ts'
+import type { ActiveFeed } from '../media/feedsOnAir.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
 
 const LOOK_MS = 1000
 const NO_ROOM =
@@ -60,7 +61,7 @@ export function startViewerEncoding(
     const entry = ctx.sessions.get(publisher)
     if (!entry || !PROTOCOL_FACTS[entry.session.protocol].usesMediaProcess) return
     if (tokenOf(entry.request.credential)?.transcode !== true) return
-    const name = streamKey(accountId, streamName)
+    const name = streamIdOf({ accountId, streamName })
     const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg, name, encodingRoom: ENDLESS_ROOM })
     const h264 = new ViewerH264({ converted: converted.media, room })
     const unwatch = watch(feedId, h264)
@@ -79,7 +80,7 @@ export function startViewerEncoding(
       ctx.log.warn({ err: error, room: name }, 'H.264 for viewers who lack the codec cannot be offered')
     })
   }
-  const unwatchFeeds = ctx.sessions.watchFeeds((feed, what) => {
+  const unwatchFeeds = ctx.sessions.feeds.watch((feed, what) => {
     encoded.get(feed.sessionId)?.end()
     encoded.delete(feed.sessionId)
     if (what === 'started') begin(feed)
@@ -94,7 +95,7 @@ export function startViewerEncoding(
     room,
     watch,
     refusalOf(accountId, streamName, sourceId) {
-      const feed = ctx.sessions.feed(accountId, streamName, sourceId)
+      const feed = ctx.sessions.feeds.get(accountId, streamName, sourceId)
       return feed !== undefined && encodable.get(feed.feedId)?.lacksRoom === true ? NO_ROOM : null
     },
     async stop() {

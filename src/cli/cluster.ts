@@ -18,9 +18,9 @@ const status = command({
   path: ['cluster', 'status'],
   summary: 'List the servers of this database, with what each has open',
   detail: [
-    '`draining` takes nothing new and ends soon; `silent` did not renew its lease, and the others end its sessions. `lease` is',
-    'the time since the last renewal, which comes every two seconds. `cpu` is how busy its machine is. `links`: how many',
-    'streams other nodes have from it, and it from them; `failed`: streams of so many nodes do not come.',
+    'A `draining` server takes nothing new and ends soon. A `silent` one did not renew its lease: the others end its sessions.',
+    '`lease` is the time since the last renewal, which comes every two seconds. `cpu` is how busy the machine is. `links` counts',
+    'the streams that go to other servers (`out`) and come from them (`in`), and the servers whose streams do not come (`failed`).',
   ].join('\n'),
   flags: WATCH_FLAGS,
   examples: ['sluice cluster status --watch', 'sluice cluster status --json'],

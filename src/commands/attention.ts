@@ -55,8 +55,8 @@ export async function readAttention(
 }
 
 async function nodesOf(ctx: SessionContext): Promise<Pick<AttentionFacts, 'fullNodes' | 'unlinkedNodes'>> {
-  const nodes = (await ctx.store.read.nodes.list()).filter(({ isExpired }) => !isExpired)
-  const facts = await nodeFactsNow(ctx)
+  const [listed, facts] = await Promise.all([ctx.store.read.nodes.list(), nodeFactsNow(ctx)])
+  const nodes = listed.filter(({ isExpired }) => !isExpired)
   const fullNodes = nodes.flatMap(({ id, url }) => {
     const { full = [] } = facts.get(id) ?? {}
     return full.length === 0 ? [] : [{ name: nodes.length === 1 ? null : (url ?? id), full }]

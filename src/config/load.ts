@@ -1,6 +1,6 @@
-import { isObject } from '../base/objects.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../base/objects.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { otherDatabase } from './dataDirectory.ts'
 import { type Environment, readEnvironment } from './environment.ts'

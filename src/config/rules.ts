@@ -1,5 +1,5 @@
-import { isPostgresUrl, postgresHosts } from '../base/postgresUrl.ts'
 import { isIP } from 'node:net'
+import { isPostgresUrl, postgresHosts } from '../base/postgresUrl.ts'
 import { SECRET, type TextRule } from './keys.ts'
 
 /** An IPv4 or IPv6 address, or a network of them such as `10.0.0.0/8`. */

@@ -34,7 +34,7 @@ export const server = {
     handover: choice(['cascade', 'redirect'], {
       default: 'cascade',
       about:
-        'What becomes of a WHEP viewer of a stream at another node: `cascade` brings the stream here, `redirect` sends the viewer there.',
+        'How this node serves WHEP viewers of a stream at another node: `cascade` brings the stream here, `redirect` sends the viewer there.',
     }),
     region: text({
       default: '',

@@ -1,3 +1,4 @@
+import { fraction, type Random } from '../base/random.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SourceReading } from '../core/streams/source.ts'
 import type { FrameSource, RestingSource, TrackInfo } from './frame.ts'
@@ -66,6 +67,12 @@ export interface RoomShare {
   /** 32 bits, which tell it from other shares of the engine that lends the room. */
   readonly ssrc: number
 }
+
+/** Those of shares begin here: the upper 8 bits of a lower one are the number of a process of the engine. */
+const SHARE_SSRCS = 2 ** 31
+
+/** The `ssrc` of a new share. It is random, since two nodes do not agree on them. */
+export const newShareSsrc = (random: Random): number => SHARE_SSRCS + Math.floor(fraction(random) * SHARE_SSRCS)
 
 /** Where an engine listens. */
 interface EngineAddress {

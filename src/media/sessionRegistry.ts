@@ -2,51 +2,24 @@ import { Batches } from '../base/batches.ts'
 import { Rotation } from '../base/rotation.ts'
 import { SetIndex } from '../base/setIndex.ts'
 import type { AccessRequest } from '../core/access/types.ts'
-import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
 import type { AskToMove, Drain } from '../core/nodes/drain.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { SourceReading } from '../core/streams/source.ts'
-import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
+import type { Bytes, Session } from '../core/sessions/types.ts'
+import type { StreamRef } from '../core/streams/streamId.ts'
+import { type ActiveFeed, FeedsOnAir } from './feedsOnAir.ts'
 import type { FrameSource, TrackInfo } from './frame.ts'
 import { SessionCounts } from './sessionCounts.ts'
 import { StreamCounts } from './streamCounts.ts'
 import { StreamDemand } from './streamDemand.ts'
-import { StaleStreams, type StreamRef } from './staleStreams.ts'
 import { UsageCounts } from './usageCounts.ts'
 
 export type { Session } from '../core/sessions/types.ts'
-export { StaleStreams, STREAMS_AT_ONCE } from './staleStreams.ts'
 export type { HourlyCount } from './usageCounts.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte, or at once when the session is over. */
 export type Cut = (session: Session, reason: SessionEndReason) => Promise<void>
-
-/** A feed on the air at this node: a publisher whose media has begun. */
-export interface ActiveFeed extends FeedFacts {
-  /** The publisher asks to be recorded, or else its token does. */
-  readonly record: boolean
-  /** The publisher does not object to being sent on to the targets of its token. */
-  readonly restream: boolean
-  /** The token asks for thumbnails. */
-  readonly thumbnails: boolean
-  /** Renditions that the token asks for in HLS, beside what the publisher sends. */
-  readonly renditions: readonly FeedRendition[]
-  /** Which codecs the token asks for there. Default: `h264`. */
-  readonly hlsCodecs?: HlsCodecs
-  /** Its media, for HLS, recording and thumbnails. */
-  readonly media: FrameSource
-}
-
-/** A feed on the air at another node. */
-export interface RemoteFeedRef
-  extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured' | 'tokenId'> {
-  /** Of its publisher; null: the lowest. */
-  readonly priority: number | null
-  readonly node: string
-  /** Where clients reach that node; null when it is not known. */
-  readonly url: string | null
-}
 
 /** What a publisher sends, as its protocol reports it. */
 export interface PublishedMedia {
@@ -134,12 +107,11 @@ export interface ClosingSession {
   readonly atMs: number
 }
 
-const NO_TOKENS: readonly number[] = []
 /** The most ends in one transaction. The end of a publisher costs an event and more. */
 const PUBLISHERS_AT_ONCE = 50
 const VIEWERS_AT_ONCE = 500
 
-/** Sessions and feeds of this node, and feeds of others, in memory as in the store. Each session has a slot, which bounds them. */
+/** The sessions of this node, in memory as in the store, with the feeds on the air. Each session has a slot, which bounds them. */
 export class SessionRegistry {
   /** This node's id; empty while the process does not serve sessions. */
   node = ''
@@ -153,11 +125,12 @@ export class SessionRegistry {
   readonly spares = new Set<ActiveSession>()
   /** Tokens that changed while the store was unavailable: their sessions still need an evaluation. */
   readonly unchecked = new Set<number>()
-  /** When an attempt to view a stream that is off the air was last emitted, by `streamKey`; monotonic milliseconds. */
+  /** When an attempt to view a stream that is off the air was last emitted, by `streamIdOf`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new SessionCounts()
   /** Streams that begin when a viewer comes. */
   readonly demand = new StreamDemand()
+  readonly feeds = new FeedsOnAir(this.demand)
   /** Viewers and bytes of each stream and account. */
   readonly streams = new StreamCounts()
   /** What bytes count for in the hourly sums. */
@@ -172,21 +145,13 @@ export class SessionRegistry {
   /** Rounds that save totals and usage in the store, by the time between two of them. */
   readonly writing = new Batches<number>(1)
   readonly writingUsage = new Batches<number>(1)
-  /** Reads of feeds of other nodes, one at a time, so that none overwrites a later one. */
-  readonly readingFeeds = new Batches<'feeds'>(1)
-  readonly staleStreams = new StaleStreams()
   readonly #entries = new Map<string, ActiveSession>()
   readonly #byToken = new SetIndex<number, ActiveSession>()
   /** Those with `endsAtMs`. */
   readonly #timed = new Set<ActiveSession>()
   /** None of them ends before: most looks pass over thousands of sessions by this alone. */
   #nextEndMs = Number.POSITIVE_INFINITY
-  readonly #feeds = new Map<string, Map<string | null, ActiveFeed>>()
-  readonly #listeners = new Set<(feed: ActiveFeed, what: 'started' | 'ended') => void>()
   readonly #writtenListeners = new Set<(streams: readonly StreamRef[]) => void>()
-  #remote = new Map<string, readonly RemoteFeedRef[]>()
-  #knowsAll = true
-  #hasPeers = false
 
   get size(): number {
     return this.#entries.size
@@ -266,51 +231,8 @@ export class SessionRegistry {
     this.usage.change(entry.session, -1)
     this.turns.delete(entry)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
-    for (const feed of this.feedsOf(accountId, streamName)) if (feed.sessionId === sessionId) this.removeFeed(feed)
-  }
-
-  /** All feeds on the air at this node. */
-  feeds(): ActiveFeed[] {
-    return [...this.#feeds.values()].flatMap((sources) => [...sources.values()])
-  }
-
-  /** The feeds of one stream at this node, the oldest first. */
-  feedsOf(accountId: string, streamName: string): ActiveFeed[] {
-    return [...(this.#feeds.get(streamKey(accountId, streamName))?.values() ?? [])]
-  }
-
-  /** The feed of one source. For a null id: the feed without an id, or else the oldest. */
-  feed(accountId: string, streamName: string, sourceId: string | null): ActiveFeed | undefined {
-    const sources = this.#feeds.get(streamKey(accountId, streamName))
-    const [oldest] = sources?.values() ?? []
-    return sources?.get(sourceId) ?? (sourceId === null ? oldest : undefined)
-  }
-
-  /** Puts a feed on the air. Replaces an older one of the same source. */
-  addFeed(feed: ActiveFeed): void {
-    const key = streamKey(feed.accountId, feed.streamName)
-    const sources = this.#feeds.get(key) ?? new Map<string | null, ActiveFeed>()
-    const replaced = sources.get(feed.sourceId)
-    if (replaced) this.removeFeed(replaced)
-    sources.set(feed.sourceId, feed)
-    this.#feeds.set(key, sources)
-    this.#notify(feed, 'started')
-    this.demand.begun(key)
-  }
-
-  removeFeed(feed: ActiveFeed): void {
-    const key = streamKey(feed.accountId, feed.streamName)
-    const sources = this.#feeds.get(key)
-    if (sources?.get(feed.sourceId)?.feedId !== feed.feedId) return
-    sources.delete(feed.sourceId)
-    if (sources.size === 0) this.#feeds.delete(key)
-    this.#notify(feed, 'ended')
-  }
-
-  /** Calls `listener` when a feed of this node begins or ends; it must not throw. Returns the function that unsubscribes. */
-  watchFeeds(listener: (feed: ActiveFeed, what: 'started' | 'ended') => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    const feed = this.feeds.ofStream(accountId, streamName).find((one) => one.sessionId === sessionId)
+    if (feed) this.feeds.remove(feed)
   }
 
   /** Calls `listener` with the streams whose ends the store has now; it must not throw. Returns the function that unsubscribes. */
@@ -323,78 +245,4 @@ export class SessionRegistry {
   endsAreWritten(streams: readonly StreamRef[]): void {
     for (const listener of this.#writtenListeners) listener(streams)
   }
-
-  /** The stream, if it is on the air at any node. With several sources it is secured when one of them is. */
-  onAir(accountId: string, streamName: string): { readonly secured: boolean } | undefined {
-    const key = streamKey(accountId, streamName)
-    const [local, remote] = [this.#feeds.get(key), this.#remote.get(key)]
-    if (local === undefined && remote === undefined) return undefined
-    return { secured: [...(local?.values() ?? []), ...(remote ?? [])].some((feed) => feed.secured) }
-  }
-
-  /** The tokens of the feeds of one stream at all nodes, as far as memory knows. */
-  tokensOnAir(accountId: string, streamName: string): readonly number[] {
-    const key = streamKey(accountId, streamName)
-    const [local, remote] = [this.#feeds.get(key), this.#remote.get(key)]
-    if (local === undefined && remote === undefined) return NO_TOKENS
-    return [...new Set([...(local?.values() ?? []), ...(remote ?? [])].map(({ tokenId }) => tokenId))]
-  }
-
-  /** The streams that a token has on the air at any node, as far as memory knows, by `streamKey`. */
-  streamsOf(tokenId: number): ReadonlySet<string> {
-    const feeds = [this.feeds(), ...this.#remote.values()].flat().filter((feed) => feed.tokenId === tokenId)
-    return new Set(feeds.map(({ accountId, streamName }) => streamKey(accountId, streamName)))
-  }
-
-  /** The feed of one source at another node, chosen as in `feed`. */
-  remote(accountId: string, streamName: string, sourceId: string | null): RemoteFeedRef | undefined {
-    return chooseSource(this.remotesOf(accountId, streamName), sourceId)
-  }
-
-  /** The feeds of one stream at other nodes. */
-  remotesOf(accountId: string, streamName: string): readonly RemoteFeedRef[] {
-    return this.#remote.get(streamKey(accountId, streamName)) ?? []
-  }
-
-  /** False: other nodes have more feeds than fit in memory, so a feed that is not found here may exist. */
-  get knowsAll(): boolean {
-    return this.#knowsAll
-  }
-
-  /** Other nodes have had feeds. */
-  get hasPeers(): boolean {
-    return this.#hasPeers
-  }
-
-  /** Replaces the list of feeds at other nodes. */
-  setRemote(feeds: readonly RemoteFeedRef[], knowsAll: boolean): void {
-    this.#remote = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
-    this.#knowsAll = knowsAll
-    this.#hasPeers ||= feeds.length > 0
-    for (const key of this.demand.awaited) if (this.#remote.has(key)) this.demand.begun(key)
-  }
-
-  /** Replaces the feeds of these streams there. `most` streams fit in memory. */
-  setRemoteOf(streams: readonly StreamRef[], feeds: readonly RemoteFeedRef[], most: number): void {
-    const found = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
-    for (const key of streams.map(({ accountId, streamName }) => streamKey(accountId, streamName))) {
-      const those = found.get(key)
-      if (those !== undefined) this.demand.begun(key)
-      if (those === undefined) this.#remote.delete(key)
-      else if (this.#remote.has(key) || this.#remote.size < most) this.#remote.set(key, those)
-      else this.#knowsAll = false
-    }
-    this.#hasPeers ||= feeds.length > 0
-  }
-
-  #notify(feed: ActiveFeed, what: 'started' | 'ended'): void {
-    for (const listener of this.#listeners) listener(feed, what)
-  }
 }
-
-/** The feed of one source. For a null id: the feed without an id, or else the first. */
-export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: readonly F[], sourceId: string | null) =>
-  feeds.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? feeds[0] : undefined)
-
-/** `accountId/streamName`. */
-export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

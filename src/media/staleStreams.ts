@@ -1,6 +1,4 @@
-import type { FeedFacts } from '../core/sessions/types.ts'
-
-export type StreamRef = Pick<FeedFacts, 'accountId' | 'streamName'>
+import { streamIdOf, type StreamRef } from '../core/streams/streamId.ts'
 
 /** More changed streams than this at once are read with all others. */
 export const STREAMS_AT_ONCE = 100
@@ -17,7 +15,7 @@ export class StaleStreams {
   }
 
   add({ accountId, streamName }: StreamRef): void {
-    this.#streams?.set(`${accountId}/${streamName}`, { accountId, streamName })
+    this.#streams?.set(streamIdOf({ accountId, streamName }), { accountId, streamName })
     if (this.#streams !== null && this.#streams.size > STREAMS_AT_ONCE) this.#streams = null
   }
 

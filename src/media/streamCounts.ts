@@ -1,5 +1,6 @@
 import { isViewProtocol, type ViewProtocol } from '../core/access/protocols.ts'
 import type { Session } from '../core/sessions/types.ts'
+import { streamIdOf } from '../core/streams/streamId.ts'
 
 /** The viewers of a stream at this node, the bytes of its publishers (in) and those to its viewers (out). */
 export interface StreamCount extends Record<ViewProtocol, number> {
@@ -34,7 +35,7 @@ export class StreamCounts {
 
   /** The counts of a stream; undefined: it has no session at this node. */
   of(accountId: string, streamName: string): Readonly<StreamCount> | undefined {
-    return this.#streams.get(keyOf(accountId, streamName))
+    return this.#streams.get(streamIdOf({ accountId, streamName }))
   }
 
   accounts(): IterableIterator<[accountId: string, count: Readonly<AccountCount>]> {
@@ -44,7 +45,7 @@ export class StreamCounts {
   /** A session begins (`by` is 1) or is over (-1). */
   change(session: Session, by: 1 | -1): void {
     const { accountId, streamName } = session
-    const key = keyOf(accountId, streamName)
+    const key = streamIdOf({ accountId, streamName })
     const zeros = { sessions: 0, whep: 0, hls: 0, bytesIn: 0, bytesOut: 0 }
     const count = this.#streams.get(key) ?? { accountId, streamName, ...zeros }
     count.sessions += by
@@ -72,7 +73,7 @@ export class StreamCounts {
     const account = this.#account(accountId)
     account.bytesIn += bytesIn
     account.bytesOut += bytesOut
-    const count = this.#streams.get(keyOf(accountId, streamName))
+    const count = this.#streams.get(streamIdOf({ accountId, streamName }))
     if (count === undefined) return
     count.bytesIn += bytesIn
     count.bytesOut += bytesOut
@@ -86,5 +87,3 @@ export class StreamCounts {
     return fresh
   }
 }
-
-const keyOf = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

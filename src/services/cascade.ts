@@ -14,8 +14,10 @@ import {
   parseLinkReferral,
 } from '../core/nodes/linkRequest.ts'
 import type { LinkProblem, SharedStream } from '../core/nodes/nodeLinks.ts'
+import { streamIdOf } from '../core/streams/streamId.ts'
 import type { BorrowedRoom, EngineLinks, LentRoom, RoomShare } from '../media/engine.ts'
-import type { RemoteFeedRef, SessionRegistry } from '../media/sessionRegistry.ts'
+import type { RemoteFeedRef } from '../media/feedsOnAir.ts'
+import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { Stream } from '../store/store.ts'
 import { LinkPauses } from './linkPauses.ts'
 import { NO_FIGURES } from './lentRooms.ts'
@@ -193,11 +195,11 @@ export class Cascade {
     if (this.#hearsStore() && this.#isStale && !this.#isChecking) void this.#check()
     for (const one of this.#all()) {
       const { accountId, streamName } = one.stream
-      one.isSecured = this.#options.sessions.onAir(accountId, streamName)?.secured ?? one.isSecured
+      one.isSecured = this.#options.sessions.feeds.onAir(accountId, streamName)?.secured ?? one.isSecured
       if (this.#isStale && one.isSecured) one.end()
     }
     this.#pauses.tick()
-    if (this.#options.sessions.hasPeers) this.follow(null)
+    if (this.#options.sessions.feeds.hasPeers) this.follow(null)
   }
 
   /** False: the database is silent for too long. */
@@ -226,8 +228,8 @@ export class Cascade {
   #followOne({ accountId, streamName }: Stream): void {
     const { sessions } = this.#options
     if ((sessions.streams.of(accountId, streamName)?.whep ?? 0) === 0) return
-    const isHere = sessions.feedsOf(accountId, streamName).length > 0
-    const remote = sessions.remotesOf(accountId, streamName)
+    const isHere = sessions.feeds.ofStream(accountId, streamName).length > 0
+    const remote = sessions.feeds.remotesOf(accountId, streamName)
     if (!isHere && remote.length === 0) return
     if (!isHere && sessions.drain === null) for (const feed of remote) void this.take({ accountId, streamName }, feed)
     for (const [node, one] of this.#borrowed.get(roomOf({ accountId, streamName })) ?? [])
@@ -238,7 +240,9 @@ export class Cascade {
     const stream = { accountId, streamName }
     this.#hearsStore()
     if (this.#parts === null || feed.url === null || this.#pauses.has(feed.node, stream)) return null
-    const others = this.#options.sessions.remotesOf(accountId, streamName).filter(({ node }) => node === feed.node)
+    const others = this.#options.sessions.feeds
+      .remotesOf(accountId, streamName)
+      .filter(({ node }) => node === feed.node)
     const isSecured = [feed, ...others].some(({ secured }) => secured)
     if (isSecured && this.#isStale) return null
     const ending = new AbortController()
@@ -365,7 +369,7 @@ export class Cascade {
   }
 }
 
-const roomOf = ({ accountId, streamName }: Stream): string => `${accountId}/${streamName}`
+const roomOf = ({ accountId, streamName }: Stream): string => streamIdOf({ accountId, streamName })
 
 /** Of a node that lends nothing, by the status of its answer. 200: another one has signed it. */
 function problemOf(status: number | undefined): LinkProblem {

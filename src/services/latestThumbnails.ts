@@ -1,4 +1,4 @@
-import type { ActiveFeed, SessionRegistry } from '../media/sessionRegistry.ts'
+import type { ActiveFeed, FeedsOnAir } from '../media/feedsOnAir.ts'
 
 /** A JPEG of a feed. */
 export interface LatestThumbnail {
@@ -19,9 +19,9 @@ export class LatestThumbnails {
   #bytes = 0
   #take: TakeThumbnail = () => undefined
 
-  constructor(sessions: Pick<SessionRegistry, 'watchFeeds'>, maxBytes = MAX_BYTES) {
+  constructor(feeds: Pick<FeedsOnAir, 'watch'>, maxBytes = MAX_BYTES) {
     this.#maxBytes = maxBytes
-    sessions.watchFeeds(({ feedId }, what) => {
+    feeds.watch(({ feedId }, what) => {
       if (what === 'ended') this.#delete(feedId)
     })
   }

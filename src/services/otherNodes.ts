@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { OtherNode } from '../core/nodes/freeNode.ts'
+import { nodeStateOf } from '../core/nodes/nodeState.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import { type Node, type ReportedFacts, type Store, StoreUnavailable } from '../store/store.ts'
 
@@ -41,8 +42,8 @@ export class OtherNodes {
   }
 }
 
-const otherNode = ({ url, isExpired, drainingSinceMs }: Node, facts: ReportedFacts): OtherNode => ({
+const otherNode = (node: Node, facts: ReportedFacts): OtherNode => ({
   ...facts,
-  url,
-  isServing: !isExpired && drainingSinceMs === null,
+  url: node.url,
+  isServing: nodeStateOf(node) === 'serving',
 })

@@ -1,5 +1,5 @@
 import { type StreamViewing, viewersOf } from '../core/streams/reading.ts'
-import type { RemoteFeedRef } from '../media/sessionRegistry.ts'
+import type { RemoteFeedRef } from '../media/feedsOnAir.ts'
 import type { StreamCount } from '../media/streamCounts.ts'
 import type { FeedBytes } from '../store/store.ts'
 import { type FeedMeter, MARKS, rateOf } from './feedMeter.ts'

@@ -3,7 +3,9 @@ import { Rotation } from '../base/rotation.ts'
 import { findingOf, type SourceFinding } from '../core/streams/findings.ts'
 import { figuresOf, HISTORY_SLOT_MS } from '../core/streams/history.ts'
 import type { FeedReading, StreamViewing, TargetReading } from '../core/streams/reading.ts'
-import type { ActiveFeed, ActiveSession, SessionRegistry } from '../media/sessionRegistry.ts'
+import { streamIdOf } from '../core/streams/streamId.ts'
+import type { ActiveFeed } from '../media/feedsOnAir.ts'
+import type { ActiveSession, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { FeedBytes, FeedReport, Store, StoredPoint, Tx } from '../store/store.ts'
 import { FeedMeter, sourceFactsOf } from './feedMeter.ts'
 import { type HealthChange, HealthNews } from './healthNews.ts'
@@ -68,7 +70,7 @@ export class StreamMeter {
     this.#clock = clock
     this.#sessions = sessions
     this.#tell = tell
-    sessions.watchFeeds((feed, what) => (what === 'started' ? this.#start(feed) : this.#end(feed)))
+    sessions.feeds.watch((feed, what) => (what === 'started' ? this.#start(feed) : this.#end(feed)))
   }
 
   /** Takes the current totals of every feed and stream. Call it every two seconds. */
@@ -98,7 +100,7 @@ export class StreamMeter {
 
   /** The viewers of a stream at this node, now. */
   viewing(accountId: string, streamName: string): StreamViewing {
-    const served = this.#served.get(keyOf(accountId, streamName)) ?? new ServedStream(accountId, streamName)
+    const served = this.#served.get(streamIdOf({ accountId, streamName })) ?? new ServedStream(accountId, streamName)
     return this.#viewingOf(served)
   }
 
@@ -149,7 +151,7 @@ export class StreamMeter {
 
   async #readRemoteViewers(store: Store): Promise<void> {
     const rows = await store.read.streamNodes.remoteViewers(this.#sessions.node)
-    const viewers = new Map(rows.map((row) => [keyOf(row.accountId, row.streamName), row.viewers]))
+    const viewers = new Map(rows.map((row) => [streamIdOf(row), row.viewers]))
     for (const [key, served] of this.#served) {
       served.remoteViewers = viewers.get(key) ?? 0
       this.#look(served)
@@ -220,12 +222,12 @@ export class StreamMeter {
   #look(served: ServedStream): void {
     const { accountId, streamName } = served
     const count = this.#sessions.streams.of(accountId, streamName)
-    const grown = served.look(count, this.#sessions.remotesOf(accountId, streamName), this.#sessions.node)
+    const grown = served.look(count, this.#sessions.feeds.remotesOf(accountId, streamName), this.#sessions.node)
     for (const total of grown) keepNewest(this.#totals, total.feedId, total)
   }
 
   #servedOf(accountId: string, streamName: string): ServedStream {
-    const key = keyOf(accountId, streamName)
+    const key = streamIdOf({ accountId, streamName })
     const served = this.#served.get(key) ?? new ServedStream(accountId, streamName)
     this.#served.set(key, served)
     return served
@@ -270,5 +272,3 @@ function keepNewest<T>(map: Map<string, T>, key: string, value: T): void {
   if (oldest !== undefined) map.delete(oldest)
   map.set(key, value)
 }
-
-const keyOf = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

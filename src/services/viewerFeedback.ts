@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { streamIdOf } from '../core/streams/streamId.ts'
 import type { RoomFeedback } from '../media/engine.ts'
 
 /** Viewers report about once a second. A stream of which nothing was heard for this long has none that do. */
@@ -46,7 +47,7 @@ export class ViewerFeedback {
 
   /** Undefined: nothing was heard lately. */
   of(accountId: string, streamName: string): StreamFeedback | undefined {
-    return this.#fresh(`${accountId}/${streamName}`, this.#clock.monotonic())
+    return this.#fresh(streamIdOf({ accountId, streamName }), this.#clock.monotonic())
   }
 
   #fresh(room: string, nowMs: number): StreamFeedback | undefined {

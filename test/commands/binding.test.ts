@@ -5,6 +5,7 @@ import { cliActor } from '../../src/commands/context.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { newPlace, type Place, type StoreEngine, testedStores } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { until } from '../support/until.ts'
 
 const NODES = 2
@@ -25,7 +26,7 @@ afterEach(async () => {
 async function start(engine: StoreEngine): Promise<RunningApp[]> {
   if (engine === 'SQLite') return (running = [await runApp()])
   place = await newPlace(engine)
-  const flags = { storage: { url: place.url }, secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') } }
+  const flags = { storage: { url: place.url }, secrets: { sealingKey: SEALING_KEY } }
   for (let node = 0; node < NODES; node++) running.push(await runApp({ flags }))
   return running
 }

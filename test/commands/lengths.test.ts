@@ -74,7 +74,7 @@ describe.each(testedStores())('what is on record on %s', (engine) => {
     const { token } = await makeToken(at, 'publish')
     const streamName = `show ${byMs} ${writtenMs}`
     await publish(at, { presented: token, streamName })
-    const [feed] = at.ctx.sessions.feedsOf(at.accountId, streamName)
+    const [feed] = at.ctx.sessions.feeds.ofStream(at.accountId, streamName)
     if (!feed) throw new Error('no feed')
     const [id, atMs] = [`recording of ${streamName}`, clock.now()]
     await beginRecording(at.ctx, feed, { id, hostKey: 'host', atMs, tracks: [] })

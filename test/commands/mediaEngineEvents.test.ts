@@ -19,7 +19,7 @@ afterAll(() => at.close())
 
 const publisher = async (streamName: string) => (await admit(at, { presented, streamName })).session.id
 const connected = (sessionId: string) => engine.emit({ kind: 'connected', sessionId, address: '192.0.2.1' })
-const onAir = (name: string) => at.ctx.sessions.onAir(at.accountId, name) !== undefined
+const onAir = (name: string) => at.ctx.sessions.feeds.onAir(at.accountId, name) !== undefined
 
 test('a publisher is on the air when its transport is connected, and off when it ends', async () => {
   const sessionId = await publisher('one')
@@ -49,7 +49,7 @@ test('bytes are counted, and a connected viewer is not a feed', async () => {
   connected(viewer)
   engine.emit({ kind: 'bytes', sessionId: viewer, bytesIn: 10, bytesOut: 2000, silentMs: 0 })
   expect(at.ctx.sessions.get(viewer)?.bytes).toEqual({ bytesIn: 10, bytesOut: 2000 })
-  expect(at.ctx.sessions.feedsOf(at.accountId, 'seen')).toHaveLength(1)
+  expect(at.ctx.sessions.feeds.ofStream(at.accountId, 'seen')).toHaveLength(1)
 })
 
 test('a feed that cannot be recorded in the store is not on the air, and its session ends', async () => {

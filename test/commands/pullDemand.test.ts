@@ -54,7 +54,7 @@ describe.each(testedStores())('a pull on demand, on %s', (engine) => {
     }
     for (const node of [one, other]) {
       await followPulls(node.ctx)
-      await until(() => node.ctx.sessions.onAir(one.accountId, 'door') === undefined)
+      await until(() => node.ctx.sessions.feeds.onAir(one.accountId, 'door') === undefined)
     }
   })
 

@@ -24,7 +24,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     await place.remove()
   })
 
-  const knows = (streamName: string) => one.ctx.sessions.remotesOf(one.accountId, streamName).length
+  const knows = (streamName: string) => one.ctx.sessions.feeds.remotesOf(one.accountId, streamName).length
   /** The reads of node one from now on: names of streams, or `all`. */
   const readsOf = ({ ctx }: TestNode) => {
     const reads: string[][] = []
@@ -60,11 +60,11 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     await one.ctx.cache.stop()
     await one.app.due.stop()
     await one.node.check()
-    one.ctx.sessions.setRemote([], true)
+    one.ctx.sessions.feeds.setRemote([], true)
     await one.node.check()
     expect(knows('show')).toBe(1)
-    one.ctx.sessions.setRemote([], true)
-    one.ctx.sessions.staleStreams.add({ accountId: one.accountId, streamName: 'other' })
+    one.ctx.sessions.feeds.setRemote([], true)
+    one.ctx.sessions.feeds.stale.add({ accountId: one.accountId, streamName: 'other' })
     const down = new StoreUnavailable('down')
     vi.spyOn(FeedReadVerbs.prototype, 'remoteOfSome').mockRejectedValueOnce(down)
     await expect(one.node.reconcile()).rejects.toBe(down)
@@ -91,7 +91,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     vi.spyOn(one.ctx.cascade, 'has').mockReturnValue(true)
     vi.spyOn(one.ctx.cascade, 'take').mockImplementation(async () => {
       await publish(two, { presented })
-      await until(() => one.ctx.sessions.onAir(one.accountId, 'show')?.secured === true)
+      await until(() => one.ctx.sessions.feeds.onAir(one.accountId, 'show')?.secured === true)
       return true
     })
     expect(await tryToView(one)).toMatchObject({ ok: false, status: 401 })
@@ -121,15 +121,15 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
       node: 'n',
       url: null,
     })
-    sessions.setRemote([], true)
-    const change = (...names: string[]) => sessions.setRemoteOf(names.map(feed), names.map(feed), 2)
+    sessions.feeds.setRemote([], true)
+    const change = (...names: string[]) => sessions.feeds.setRemoteOf(names.map(feed), names.map(feed), 2)
     change('a', 'b')
-    expect(sessions.knowsAll).toBe(true)
+    expect(sessions.feeds.knowsAll).toBe(true)
     change('b', 'c')
-    expect([sessions.knowsAll, sessions.remotesOf('a', 'b').length, sessions.remotesOf('a', 'c').length]).toEqual([
-      false,
-      1,
-      0,
-    ])
+    expect([
+      sessions.feeds.knowsAll,
+      sessions.feeds.remotesOf('a', 'b').length,
+      sessions.feeds.remotesOf('a', 'c').length,
+    ]).toEqual([false, 1, 0])
   })
 })

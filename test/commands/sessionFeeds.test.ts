@@ -98,7 +98,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     const { id: tokenId, token } = await makeToken(at, 'publish')
     await publish(other, { presented: token, streamName: 'sent on' })
     const { accountId } = at
-    const feedId = other.ctx.sessions.feedsOf(accountId, 'sent on')[0]?.feedId ?? ''
+    const feedId = other.ctx.sessions.feeds.ofStream(accountId, 'sent on')[0]?.feedId ?? ''
     const sentOn = { feedId, accountId, streamName: 'sent on', tokenId }
     const record = ({ ctx }: TestNode, index: number, status: TargetStatus, news: TargetNews) =>
       recordTarget(ctx, sentOn, targetReport(index, status, clock.now()), news)
@@ -257,11 +257,11 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     const { token } = await makeToken(at, 'publish')
     await Promise.all(Array.from({ length: 20 }, () => publish(at, { presented: token })))
     await until(() => at.ctx.sessions.size === 1 && at.ctx.sessions.leaving.size === 0)
-    expect(at.ctx.sessions.feeds()).toHaveLength(1)
+    expect(at.ctx.sessions.feeds.all()).toHaveLength(1)
     const emitted = await names()
     expect(emitted.filter((name) => name === 'feeds started')).toHaveLength(20)
     expect(emitted.filter((name) => name === 'feeds ended')).toHaveLength(19)
-    expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.sessions.feeds()[0]?.feedId }])
+    expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.sessions.feeds.all()[0]?.feedId }])
   })
 
   it('report the end of a feed whose edge does not answer, after five seconds', async () => {
@@ -289,7 +289,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     const alone = await publish(at, { presented: single.token, sourceId: 'three' })
     await until(() => one.cuts.length > 0 && two.cuts.length > 0)
     expect(alone.session.sourceId).toBeNull()
-    expect(at.ctx.sessions.feedsOf(at.accountId, 'show')).toMatchObject([{ sessionId: alone.session.id }])
+    expect(at.ctx.sessions.feeds.ofStream(at.accountId, 'show')).toMatchObject([{ sessionId: alone.session.id }])
   })
 
   it('report the first viewer, and later that a stream has had no viewers for a while', async () => {

@@ -73,7 +73,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     return Object.assign(publisher, { session: admitted.session })
   }
 
-  const onAir = (node = at): string[] => node.ctx.sessions.feeds().map(({ sessionId }) => sessionId)
+  const onAir = (node = at): string[] => node.ctx.sessions.feeds.all().map(({ sessionId }) => sessionId)
   const isOnAir = ({ session }: Publisher, node = at) =>
     until(() => onAir(node)[0] === session.id && onAir(node).length === 1)
   const close = ({ session }: Publisher, node = at) => closeSession(node.ctx, session.id, 'left')
@@ -165,14 +165,14 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     const main = await makeToken(at, 'publish', { priority: 2, record: true })
     const spare = await makeToken(at, 'publish', { priority: 1, subscribeRequiresAuth: true })
     const [one, other] = [await begin({ presented: main.token }), await begin({ presented: spare.token })]
-    expect(at.ctx.sessions.feeds()).toMatchObject([{ tokenId: main.id, record: true, secured: false }])
+    expect(at.ctx.sessions.feeds.all()).toMatchObject([{ tokenId: main.id, record: true, secured: false }])
     const subscribe = await makeToken(at, 'subscribe')
     const [anonymous, known] = [await view(at), await view(at, { presented: subscribe.token })]
     await at.call('DELETE', `/api/publish_token/${main.id}`)
     await isOnAir(other)
     await until(() => anonymous.cuts.length === 1)
     expect([one.cuts, anonymous.cuts, known.cuts]).toEqual([['token_deleted'], ['source_gone'], []])
-    expect(at.ctx.sessions.feeds()).toMatchObject([{ tokenId: spare.id, record: false, secured: true }])
+    expect(at.ctx.sessions.feeds.all()).toMatchObject([{ tokenId: spare.id, record: false, secured: true }])
     await at.call('DELETE', `/api/publish_token/${spare.id}`)
     await until(() => onAir().length === 0)
   })
@@ -282,8 +282,8 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     const first = (await eventsOf(at)).length
     const { store, sessions } = at.ctx
     // The node looks by itself when it reads changes, and when an end is written.
-    await sessions.readingFeeds.add('feeds', async () => undefined)
-    const reading = vi.spyOn(sessions.readingFeeds, 'add').mockResolvedValue()
+    await sessions.feeds.reading.add('feeds', async () => undefined)
+    const reading = vi.spyOn(sessions.feeds.reading, 'add').mockResolvedValue()
     const ended = vi.spyOn(sessions, 'endsAreWritten').mockImplementation(() => undefined)
     await close(main)
     ended.mockRestore()
@@ -360,7 +360,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
       written.mockRestore()
       const begun = await store.transaction(work)
       await begin({ presented: token }, 2, other)
-      sessions.staleStreams.add(low.session)
+      sessions.feeds.stale.add(low.session)
       await readStaleFeeds(at.ctx, settleSpares)
       return begun
     })
@@ -382,7 +382,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await close(await begin({ presented: token }, 2, other), other)
     await until(() => other.ctx.sessions.leaving.size === 0)
     await one.node.check()
-    expect([one.ctx.sessions.hasPeers, low.air, low.cuts]).toEqual([false, ['show', 'hide', 'show'], []])
+    expect([one.ctx.sessions.feeds.hasPeers, low.air, low.cuts]).toEqual([false, ['show', 'hide', 'show'], []])
     await close(low, one)
     await Promise.all([one.close(), other.close()])
   })

@@ -68,7 +68,7 @@ describe.each(testedStores())('sessions on %s', (engine) => {
     await update('publish', id, { refreshToken: true })
     await until(() => publisher.cuts.length > 0)
     expect(publisher.cuts).toEqual(['token_refreshed'])
-    expect(at.ctx.sessions.onAir(at.accountId, 'show')).toBeUndefined()
+    expect(at.ctx.sessions.feeds.onAir(at.accountId, 'show')).toBeUndefined()
   })
 
   it('end with an edit that no longer admits them, but not with one that does', async () => {
@@ -371,12 +371,12 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
     })
     const ctx = { ...at.ctx, store: { ...at.ctx.store, read: overriding(read, { feeds }) } } as unknown as Context
     await refreshRemoteFeeds(ctx)
-    expect(ctx.sessions.knowsAll).toBe(true)
+    expect(ctx.sessions.feeds.knowsAll).toBe(true)
     count += 1
     await refreshRemoteFeeds(ctx)
-    expect(ctx.sessions.knowsAll).toBe(false)
+    expect(ctx.sessions.feeds.knowsAll).toBe(false)
     await refreshRemoteFeeds(at.ctx)
-    expect(ctx.sessions.knowsAll).toBe(true)
+    expect(ctx.sessions.feeds.knowsAll).toBe(true)
   })
 })
 

@@ -22,7 +22,7 @@ test('each start and end of a target is reported once, also when a change is wri
   const { accountId, ctx } = at
   const { id: tokenId, token } = await makeToken(at, 'publish')
   await publish(at, { presented: token, streamName: 'show' })
-  const feedId = ctx.sessions.feedsOf(accountId, 'show')[0]?.feedId ?? ''
+  const feedId = ctx.sessions.feeds.ofStream(accountId, 'show')[0]?.feedId ?? ''
   const record = async (status: TargetStatus, news: TargetNews | null) => {
     const report = targetReport(0, status, clock.now())
     const feed = { feedId, accountId, streamName: 'show', tokenId }

@@ -143,7 +143,7 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
 
   it('of a stream counts those who watch already when it is new', async () => {
     await start(1)
-    const [publisher] = first().ctx.sessions.feeds()
+    const [publisher] = first().ctx.sessions.feeds.all()
     const one = await watch(0)
     await first().call('PUT', `/api/publish_token/${publisher?.tokenId}`, { maxViewers: 1 })
     await until(async () => (await first().ctx.store.read.viewerSeats.count(`stream/${first().accountId}/show`)) === 1)

@@ -3,6 +3,7 @@ import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
 import { metricOf } from '../support/metrics.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { followsBandwidth, IN_LAYERS, sendsLayers } from './bandwidth.ts'
 import type { Peer, PeerRequest } from './peer.ts'
 import { aiortc, gstreamer, hasAiortc, hasGStreamer, type PythonPeer } from './pythonPeer.ts'
@@ -42,7 +43,7 @@ async function node(settings: Record<string, string>): Promise<Stage> {
   const port = String(await ownPort())
   return setStage({
     SLUICE_STORAGE_URL: place.url,
-    SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
     SLUICE_SERVER_PORT: port,
     SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
     SLUICE_WEBRTC_PROCESSES: '1',

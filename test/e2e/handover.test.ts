@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { setStage, type Stage } from './sluice.ts'
 
 let place: Place
@@ -22,7 +23,7 @@ async function node(): Promise<Stage> {
   const port = await ownPort()
   return setStage({
     SLUICE_STORAGE_URL: place.url,
-    SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
     SLUICE_SERVER_PORT: String(port),
     SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
     SLUICE_SERVER_HANDOVER: 'redirect',

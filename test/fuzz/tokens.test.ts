@@ -1,6 +1,6 @@
-import type { TokenKind } from '../../src/core/tokens/types.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { TokenKind } from '../../src/core/tokens/types.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from '../../src/core/tokens/flags.ts'
 import {
   applyPatch,

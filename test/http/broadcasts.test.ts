@@ -23,7 +23,7 @@ describe('broadcasts that are over', () => {
     const { id, token } = await makeToken(at, 'publish', { label: 'Crew' })
     const startedOn = new Date(clock.now()).toISOString()
     const publisher = await publish(at, { presented: token })
-    const feedId = at.ctx.sessions.feedsOf(at.accountId, 'show')[0]?.feedId
+    const feedId = at.ctx.sessions.feeds.ofStream(at.accountId, 'show')[0]?.feedId
     const viewers = [await view(at), await view(at)]
     at.ctx.streamMeter.sample()
     await closeSession(at.ctx, viewers[0]?.session.id ?? '', 'left')

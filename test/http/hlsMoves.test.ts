@@ -17,7 +17,7 @@ import { LatestPlaylists, SharedPlaylist } from '../../src/edge/http/hls/sharedP
 import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
 import type { ViewerRequest } from '../../src/edge/http/viewerRequest.ts'
-import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
+import type { ActiveFeed } from '../../src/media/feedsOnAir.ts'
 import { draining } from '../support/draining.ts'
 
 const TWO = 'https://two.example.com'

@@ -1,6 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readdirSync, readFileSync } from 'node:fs'
 import { ManualClock } from '../../src/base/clock.ts'
 import { countBytes, noteTracks, writeBytes } from '../../src/commands/sessions/count.ts'
 import { registerChannelMetrics } from '../../src/edge/http/operations/channelMetrics.ts'

@@ -23,7 +23,7 @@ const names = async (query: string): Promise<string[]> =>
   (await list(query)).data.map(({ streamName }: { streamName: string }) => streamName)
 
 function feedOf({ session }: Connection) {
-  const feeds = at.ctx.sessions.feedsOf(at.accountId, session.streamName)
+  const feeds = at.ctx.sessions.feeds.ofStream(at.accountId, session.streamName)
   const feed = feeds.find(({ sessionId }) => sessionId === session.id)
   if (!feed) throw new Error('no feed')
   return feed

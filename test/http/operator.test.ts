@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LocalBackups } from '../../src/app/backupDesk.ts'
 import { VERSION } from '../../src/base/version.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'

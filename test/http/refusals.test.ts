@@ -31,7 +31,7 @@ beforeAll(async () => {
   const { token } = await makeToken(sluice, 'publish', { streams, subscribeRequiresAuth: true })
   expect(await answerOver('WHIP', token)).toMatch(/^201 /)
   engine.emit({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
-  await vi.waitUntil(() => sluice.app.ctx.sessions.onAir(sluice.accountId, name), SOON)
+  await vi.waitUntil(() => sluice.app.ctx.sessions.feeds.onAir(sluice.accountId, name), SOON)
 })
 afterAll(async () => {
   await sluice.close()

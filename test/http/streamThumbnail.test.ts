@@ -31,7 +31,7 @@ const why = async (streamName: string) => {
   return [status, json.data.streamName]
 }
 const feedOf = (streamName: string) => {
-  const feed = at().ctx.sessions.feed(sluice.accountId, streamName, null)
+  const feed = at().ctx.sessions.feeds.get(sluice.accountId, streamName, null)
   if (!feed) throw new Error('not on the air')
   return feed
 }
@@ -234,11 +234,11 @@ describe('for viewers, beside the master playlist', () => {
 
 it('keeps so many bytes of thumbnails, and drops the oldest first', () => {
   let end = (_feed: string): void => undefined
-  const watchFeeds = (listener: (feed: never, what: 'ended') => void) => {
+  const watch = (listener: (feed: never, what: 'ended') => void) => {
     end = (feedId) => listener({ feedId } as never, 'ended')
     return () => undefined
   }
-  const thumbnails = new LatestThumbnails({ watchFeeds }, 100)
+  const thumbnails = new LatestThumbnails({ watch }, 100)
   const put = (feedId: string, bytes: number) => thumbnails.put({ feedId }, new Uint8Array(bytes), 1)
   const kept = () => ['a', 'b', 'c'].filter((feedId) => thumbnails.of(feedId) !== undefined)
   put('a', 40)

@@ -38,7 +38,7 @@ describe('GET /api/streams/live', () => {
   it('answers one entry for a stream with what its publisher sends, its viewers and its token', async () => {
     const { id, token } = await makeToken(at, 'publish', { label: 'Crew' })
     const publisher = await publish(at, { presented: token })
-    const { feedId } = at.ctx.sessions.feedsOf(at.accountId, 'show')[0] ?? {}
+    const { feedId } = at.ctx.sessions.feeds.ofStream(at.accountId, 'show')[0] ?? {}
     noteTracks(at.ctx, publisher.session.id, [VIDEO, AUDIO])
     const startedOn = new Date(clock.now()).toISOString()
     send(publisher, 10, 4_000_000)

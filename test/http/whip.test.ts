@@ -70,7 +70,7 @@ async function goOnAir(path: string, token: string): Promise<void> {
   await begin(path, bearer(token))
   engine.emit({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
   const [, , , name = ''] = path.split('/')
-  await vi.waitUntil(() => sluice.app.ctx.sessions.onAir(sluice.accountId, name), { timeout: 30_000 })
+  await vi.waitUntil(() => sluice.app.ctx.sessions.feeds.onAir(sluice.accountId, name), { timeout: 30_000 })
 }
 
 const isOn = () => sluice.app.ctx.sessions.has(engine.asked.at(-1)!.sessionId)

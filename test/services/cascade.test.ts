@@ -4,7 +4,8 @@ import { systemRandom } from '../../src/base/random.ts'
 import { linkAnswerText, linkReferralText } from '../../src/core/nodes/linkRequest.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
 import type { LentRoom, RoomShare } from '../../src/media/engine.ts'
-import { type RemoteFeedRef, SessionRegistry } from '../../src/media/sessionRegistry.ts'
+import type { RemoteFeedRef } from '../../src/media/feedsOnAir.ts'
+import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import { Cascade, type CascadeParts, type NodeKey } from '../../src/services/cascade.ts'
 import { draining } from '../support/draining.ts'
 
@@ -182,9 +183,9 @@ test.each([200, 400, 429, 500])('a node that answers %i without a link is left a
 test('viewers follow a feed to another node, and one that came to their own', async () => {
   start()
   sessions.streams.change(viewer, 1)
-  sessions.setRemote([feedAt('one')], true)
+  sessions.feeds.setRemote([feedAt('one')], true)
   await taken(feedAt('one'))
-  sessions.setRemote([feedAt('two')], true)
+  sessions.feeds.setRemote([feedAt('two')], true)
   cascade.follow([stream])
   await settled()
   expect([asked.at(-1), ended, cascade.has(stream)]).toEqual(['https://two.example/api/links', 1, true])
@@ -209,7 +210,7 @@ test('a secured stream is given back when the database was not heard for long, a
 test('a secured stream comes back when the database is heard again, and all sessions have been checked', async () => {
   start()
   sessions.streams.change(viewer, 1)
-  sessions.setRemote([feedAt('one')], true)
+  sessions.feeds.setRemote([feedAt('one')], true)
   await taken(feedAt('one'))
   silentMs = 300_001
   cascade.tick()
@@ -225,11 +226,11 @@ test('a secured stream comes back when the database is heard again, and all sess
 
 test('a stream that is secured since is given back too, also when nothing of it is on the air any more', async () => {
   start()
-  sessions.setRemote([feedAt('one', false)], true)
+  sessions.feeds.setRemote([feedAt('one', false)], true)
   await taken(feedAt('one', false))
-  sessions.setRemote([feedAt('one', false), { ...feedAt('two'), sourceId: 'second' }], true)
+  sessions.feeds.setRemote([feedAt('one', false), { ...feedAt('two'), sourceId: 'second' }], true)
   cascade.tick()
-  sessions.setRemote([], true)
+  sessions.feeds.setRemote([], true)
   silentMs = 300_001
   cascade.tick()
   expect(ended).toBe(1)
@@ -270,7 +271,7 @@ test('what comes from the node of the feed itself is lent on, until this node dr
 
 test('when the node of the region ends a stream, the node of the feed is asked again, within a second', async () => {
   sessions.streams.change(viewer, 1)
-  sessions.setRemote([feedAt('one')], true)
+  sessions.feeds.setRemote([feedAt('one')], true)
   startInRegion()
   await taken(feedAt('one'))
   borrowed.at(-1)?.end()

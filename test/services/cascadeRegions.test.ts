@@ -7,7 +7,8 @@ import { endLentOn, lendStream } from '../../src/commands/nodes/lendStream.ts'
 import { parseLinkRequest } from '../../src/core/nodes/linkRequest.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
 import type { EngineLinks, RoomShare } from '../../src/media/engine.ts'
-import { type ActiveFeed, type RemoteFeedRef, SessionRegistry } from '../../src/media/sessionRegistry.ts'
+import type { ActiveFeed, RemoteFeedRef } from '../../src/media/feedsOnAir.ts'
+import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import { Cascade, type NodeKey } from '../../src/services/cascade.ts'
 import { LentRooms } from '../../src/services/lentRooms.ts'
 import { draining } from '../support/draining.ts'
@@ -140,7 +141,7 @@ class World {
   publishAt(at: readonly number[], told: readonly number[]): void {
     this.#feeds = at.map((index) => this.nodes[index]?.id ?? '')
     for (const [index, { id, sessions }] of this.nodes.entries()) {
-      sessions.feedsOf = () => (this.#feeds.includes(id) ? [{ secured: this.isSecured } as ActiveFeed] : [])
+      sessions.feeds.ofStream = () => (this.#feeds.includes(id) ? [{ secured: this.isSecured } as ActiveFeed] : [])
       if (told.includes(index)) this.tell(index)
     }
   }
@@ -148,7 +149,7 @@ class World {
   tell(index: number): void {
     const node = this.nodes[index]
     const others = this.#feeds.filter((id) => id !== node?.id)
-    node?.sessions.setRemote(
+    node?.sessions.feeds.setRemote(
       others.map((id) => feedAt(id, this.isSecured)),
       true,
     )

@@ -34,7 +34,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'the feed of another node stays in memory when it is over',
-    file: 'src/media/sessionRegistry.ts',
+    file: 'src/media/feedsOnAir.ts',
     find: 'if (those === undefined) this.#remote.delete(key)',
     put: 'if (those === undefined) continue',
     seed: 91,

@@ -12,6 +12,7 @@ import type { TargetReport } from '../../src/services/restreams.ts'
 import type { Store } from '../../src/store/store.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { NodeClock, type WorldTime } from './clock.ts'
 import type { Fate, Runner, Scheduler } from './scheduler.ts'
 import { linkTo, type StoreLink } from './store.ts'
@@ -102,7 +103,7 @@ export class SimNode implements Runner {
 
   async start(): Promise<void> {
     const { folder, hostKey, pid, isRunning, scheduler } = this.#options
-    const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+    const secrets = { sealingKey: SEALING_KEY }
     const flags = { data: { dir: folder }, storage: { url: `${folder}/unused.db` }, secrets }
     const config = loadConfig({ env: {}, flags })
     if (!config.ok) throw new Error(JSON.stringify(config.error))

@@ -60,7 +60,7 @@ function checkPublishers(seen: Seen, open: readonly Client[]): void {
 function checkShown(seen: Seen): void {
   for (const node of seen.nodes) {
     if (!node.isRunning || !node.isServing) continue
-    const shown = node.ctx.sessions.feeds().map(({ feedId }) => feedId)
+    const shown = node.ctx.sessions.feeds.all().map(({ feedId }) => feedId)
     const rows = seen.rows(`select id from feeds where node = '${node.id}' and ended_at_ms is null`)
     const onRecord = rows.map(({ id }) => String(id))
     if (shown.toSorted().join(' ') !== onRecord.toSorted().join(' '))

@@ -4,7 +4,7 @@ import { fail, type Seen } from './seen.ts'
 export function checkSendings({ sendings }: Seen): void {
   const open = sendings.filter(({ isOver, node }) => !isOver && !node.isDead)
   for (const { node, feedId, url } of open)
-    if (!node.ctx.sessions.feeds().some((feed) => feed.feedId === feedId)) fail(`${url} gets a feed that is over`)
+    if (!node.ctx.sessions.feeds.all().some((feed) => feed.feedId === feedId)) fail(`${url} gets a feed that is over`)
   const ways = open.map(({ feedId, url }) => `${feedId} to ${url}`)
   if (new Set(ways).size !== ways.length) fail('a target gets a feed twice')
 }
@@ -15,7 +15,7 @@ export function checkTargets(seen: Seen): void {
   const stored = new Map(tokens.map(({ id, restream }) => [id, String(restream)]))
   for (const node of seen.nodes) {
     if (!node.isRunning || !node.isServing) continue
-    for (const { feedId, tokenId } of node.ctx.sessions.feeds()) {
+    for (const { feedId, tokenId } of node.ctx.sessions.feeds.all()) {
       const targets = JSON.parse(stored.get(tokenId) ?? '[]') as { readonly url: string }[]
       const reports = node.targetsOf(feedId)
       const [meant, dialled] = [targets, reports].map((list) => list.map(({ url }) => url).join(' '))

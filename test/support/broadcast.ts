@@ -3,7 +3,7 @@ import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import type { SessionEndReason } from '../../src/core/sessions/endReason.ts'
-import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
+import type { ActiveFeed } from '../../src/media/feedsOnAir.ts'
 import { Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import type { RunningApp } from './app.ts'
 import { attemptOf, makeToken } from './testNode.ts'
@@ -26,7 +26,7 @@ export interface BroadcastOptions {
 
 /** A feed that is on the air. */
 export const feedNamed = (sluice: RunningApp, name: string): ActiveFeed | undefined =>
-  sluice.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+  sluice.app.ctx.sessions.feeds.all().find(({ streamName }) => streamName === name)
 
 /** The codecs of a feed, of which frames of each kind have come. */
 export async function codecsOnAir(sluice: RunningApp, name: string): Promise<string[]> {

@@ -42,7 +42,7 @@ export class RelayServer {
       server.received += 1
       server.relay.receive(datagram, from)
     }
-    const server = new RelayServer(await openUdp({ host: '127.0.0.1', port: 0 }, receive))
+    const server = new RelayServer(await openUdp({ host: '127.0.0.1', port: 0, random: systemRandom }, receive))
     return server
   }
 

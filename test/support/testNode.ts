@@ -21,6 +21,7 @@ import { startLeases } from '../../src/store/leases/leases.ts'
 import { unrenewed } from './leases.ts'
 import { NODE_FACTS } from './nodeFacts.ts'
 import { CHEAP_PASSWORDS } from './passwords.ts'
+import { SEALING_KEY } from './sealingKey.ts'
 
 /** A node without sockets, timers and deliveries: everything happens under the test's control. */
 export interface TestNode {
@@ -74,9 +75,6 @@ export interface NodeSettings {
   /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`, by default longer than any test on a busy machine. */
   renewed?: boolean
 }
-
-/** Of every test node, and of commands on its database. */
-export const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 
 const FACTS = { ...NODE_FACTS, version: '9.8.7', cores: 4, cpuPercent: 12 }
 

@@ -5,7 +5,8 @@ import { runApp, type RunningApp } from './app.ts'
 import { ownPort } from './ownPort.ts'
 import { newPlace, type Place } from './place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from './rtcPeer.ts'
-import { makeToken, SEALING_KEY } from './testNode.ts'
+import { SEALING_KEY } from './sealingKey.ts'
+import { makeToken } from './testNode.ts'
 import { until } from './until.ts'
 
 /** Nodes of one installation on PostgreSQL, with clients over WHIP and WHEP. */

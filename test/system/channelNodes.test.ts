@@ -8,6 +8,7 @@ import { servedBy } from '../support/served.ts'
 import { pushSource } from '../hls/sources.ts'
 import { alike, RawConnection } from '../support/rawConnection.ts'
 import { ownPort } from '../support/ownPort.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 const SECRET = 'a shared secret of this test'
 const VIDEO = [
@@ -50,7 +51,7 @@ afterAll(async () => {
 
 async function node(): Promise<ChannelsClient> {
   const port = await ownPort()
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 6 }
   return runChannels({ flags: { storage: { url: place.url }, secrets, server } })
 }

@@ -29,7 +29,9 @@ const events: MediaEngineEvent[] = []
 let skippedMs = 0
 let isSkipping = false
 
-const { udp, native } = await openPort({ host: HOST, port: 0 }, true, (datagram, from) => relay.receive(datagram, from))
+const { udp, native } = await openPort({ host: HOST, port: 0, random: systemRandom }, true, (datagram, from) =>
+  relay.receive(datagram, from),
+)
 const relay = new Relay({
   identity: await createIdentity(),
   random: systemRandom,

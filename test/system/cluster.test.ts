@@ -24,6 +24,7 @@ import {
 import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 const NODES = 4
 const VIEWERS = 2_000
@@ -42,7 +43,7 @@ afterEach(async () => {
 const atOf = ({ app, accountId }: RunningApp) => ({ ctx: app.ctx, accountId })
 
 async function start(): Promise<RunningApp> {
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const flags = { storage: { url: place.url }, secrets, rtmp: { enabled: false } }
   const node = await runApp({ flags, engine: new ScriptedEngine() })
   nodes.push(node)

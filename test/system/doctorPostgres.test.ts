@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { newPlace } from '../support/place.ts'
 import { postgresUrl } from '../support/postgres.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { command, newDirectory } from './cliProcess.ts'
 
 test.skipIf(!postgresUrl())('the doctor counts the connections of PostgreSQL and compares the clocks', async () => {
@@ -13,7 +14,7 @@ test.skipIf(!postgresUrl())('the doctor counts the connections of PostgreSQL and
     const env = {
       SLUICE_STORAGE_URL: place.url,
       SLUICE_STORAGE_POOL_SIZE: String(poolSize),
-      SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+      SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
     }
     return (await command(['--data', dir, 'doctor'], { env })).stdout
   }

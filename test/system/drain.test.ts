@@ -6,6 +6,7 @@ import { follow, mediaPlaylist } from '../support/hlsFollower.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
@@ -35,7 +36,7 @@ afterAll(async () => {
 async function node(media = new ScriptedEngine()): Promise<RunningApp> {
   const port = await ownPort()
   const server = { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 12 }
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   return runApp({ engine: media, flags: { storage: { url: place.url }, secrets, server } })
 }
 
@@ -117,12 +118,12 @@ test('nodes that drain move their viewers and publishers to others, which serve 
 async function movesOnce(player: ReturnType<typeof follow>, late: string): Promise<void> {
   const { accountId } = third
   const { sessions } = third.app.ctx
-  const before = sessions.remotesOf(accountId, 'live')
+  const before = sessions.feeds.remotesOf(accountId, 'live')
   expect((await third.call('POST', `/api/nodes/${next.app.ctx.sessions.node}/drain`)).status).toBe(200)
-  await until(() => next.app.ctx.sessions.feed(accountId, 'live', null) === undefined)
-  await until(() => sessions.remote(accountId, 'live', null) === undefined)
+  await until(() => next.app.ctx.sessions.feeds.get(accountId, 'live', null) === undefined)
+  await until(() => sessions.feeds.remote(accountId, 'live', null) === undefined)
   // As in the moment before this node hears of it.
-  sessions.setRemote(before, true)
+  sessions.feeds.setRemote(before, true)
   const answer = await fetch(late)
   expect([answer.status, answer.url.split('/')[5]]).toEqual([200, before[0]?.feedId])
   const seen = player.seen.length

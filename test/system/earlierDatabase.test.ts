@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EARLIER_DATABASE } from '../conformance/store.opening.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 
 const root = newDirectory()
@@ -17,7 +18,7 @@ beforeAll(() => {
 afterAll(() => rmSync(root, { recursive: true }))
 
 /** Has a key from elsewhere, so that it is the database that is refused. */
-const env = { SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'), SLUICE_SERVER_PORT: '0' }
+const env = { SLUICE_SECRETS_SEALING_KEY: SEALING_KEY, SLUICE_SERVER_PORT: '0' }
 const at = (...argv: string[]) => sluice(['--data', dir, ...argv], { env })
 
 test.each([['serve'], ['token', 'list'], ['account', 'list'], ['doctor']])(

@@ -4,8 +4,9 @@ import { metricOf } from '../support/metrics.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { type TcpProxy, tcpProxy } from '../support/tcpProxy.ts'
-import { makeToken, SEALING_KEY } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { offerTo } from '../support/webrtcNodes.ts'
 import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
@@ -76,7 +77,7 @@ async function publish(streamName: string, subscribeRequiresAuth: boolean): Prom
   expect(answer.status).toBe(201)
   await publisher.accept(await answer.text())
   publisher.play()
-  await until(() => home.app.ctx.sessions.feedsOf(home.accountId, streamName).length === 1)
+  await until(() => home.app.ctx.sessions.feeds.ofStream(home.accountId, streamName).length === 1)
 }
 
 const whep = (base: string, streamName: string) => `${base}/api/whep/${home.accountId}/${streamName}`

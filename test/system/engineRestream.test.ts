@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 const app = () => `rtmp://127.0.0.1:${target.rtmpPort}/v2/pub`
-const arrived = (name = 'copy') => target.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+const arrived = (name = 'copy') => target.app.ctx.sessions.feeds.all().find(({ streamName }) => streamName === name)
 
 async function startEngine(restream: object[]) {
   const ladder = await live.made('POST', '/abr', LADDER)

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { findBinaries } from '../support/postgres.setup.ts'
 import { ask, pair, synchronize, urlOf } from '../support/postgresPair.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { type Connection, makeToken, publish, view } from '../support/testNode.ts'
 import { pace, until } from '../support/until.ts'
 
@@ -53,7 +54,7 @@ describe.skipIf(!findBinaries())('a primary that is lost, with a synchronous sta
 
 /** A node with a publisher, whose viewers come, watch and leave, while tokens are made. */
 async function busyNode(url: string, streamName: string) {
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const app = await runApp({ flags: { storage: { url }, secrets, sessions: { flushSeconds: 1 } } })
   onTestFinished(() => app.close())
   const { ctx } = app.app

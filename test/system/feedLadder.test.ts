@@ -14,6 +14,7 @@ import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { makeToken } from '../support/testNode.ts'
 import { ownPort } from '../support/ownPort.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 /** The sources have 180 lines. */
 const hlsRenditions = [
@@ -48,7 +49,7 @@ afterAll(async () => {
 
 async function node(): Promise<RunningApp> {
   const port = await ownPort()
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}` }
   return runApp({ clock, flags: { storage: { url: place.url }, secrets, server, hls: { idleSeconds: 6 } } })
 }

@@ -10,6 +10,7 @@ import { eventually, until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { ownPort } from '../support/ownPort.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 let place: Place
 /** Has the feed. */
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 /** A node of one installation; with port 0 it has no public URL for redirects. */
 async function node(port: number, media = new ScriptedEngine()): Promise<RunningApp> {
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const server = { port, ...(port === 0 ? {} : { nodeUrl: `http://127.0.0.1:${port}` }) }
   return runApp({ engine: media, flags: { storage: { url: place.url }, secrets, server } })
 }
@@ -63,7 +64,7 @@ test('a node shows the picture of an open stream of another one where links are 
     ['private', true],
   ] as const) {
     await broadcast(owner, engine, streamName, isSecured)
-    const feed = owner.app.ctx.sessions.feed(owner.accountId, streamName, null) ?? expect.fail()
+    const feed = owner.app.ctx.sessions.feeds.get(owner.accountId, streamName, null) ?? expect.fail()
     await captureThumbnail(owner.app.ctx, feed, jpeg)
     const link = `${other.base}/watch/${owner.accountId}/${streamName}`
     const oembed = async () =>
@@ -202,7 +203,7 @@ describe('over HLS any node serves', () => {
     }
     const missing = await get(other, `${path}?auth=${token}`)
     expect([missing.status, missing.text]).toEqual([404, expect.stringContaining('set enableThumbnails')])
-    const feed = owner.app.ctx.sessions.feed(owner.accountId, 'live', null)
+    const feed = owner.app.ctx.sessions.feeds.get(owner.accountId, 'live', null)
     if (!feed) throw new Error('not on the air')
     const image = Buffer.from('ffd8ffe000104a464946', 'hex')
     await captureThumbnail(owner.app.ctx, feed, image)

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { TestPublisher } from '../support/rtcPeer.ts'
 import { builtProgram } from '../support/program.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -12,8 +13,6 @@ afterAll(() => {
   server?.kill('SIGKILL')
   rmSync(dir, { recursive: true })
 })
-
-const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 
 /** The media processes of this server, which may be a child of the started process. */
 function mediaProcessesOf(server: number): string[] {

@@ -25,6 +25,7 @@ import { pushSource } from '../hls/sources.ts'
 import { endChildren } from '../support/channels.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { until } from '../support/until.ts'
 import { command, endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
@@ -93,7 +94,7 @@ test.skipIf(commit === null)(
   async () => {
     const place = await newPlace('PostgreSQL')
     onTestFinished(() => place.remove())
-    const env = { SLUICE_STORAGE_URL: place.url, SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64') }
+    const env = { SLUICE_STORAGE_URL: place.url, SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
     const root = sourcesOf(commit ?? '')
     const cli = (...argv: string[]) => command(['--data', newDirectory(), ...argv], { env })
     const before = await node(env, join(root, 'src/main.ts'))

@@ -3,6 +3,7 @@ import { endChildren, pushTo } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 let place: Place
 let nodes: ChannelsClient[]
@@ -18,7 +19,7 @@ afterAll(async () => {
 })
 
 function node(nodeUrl: string): Promise<ChannelsClient> {
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   return runChannels({ flags: { storage: { url: place.url }, secrets, server: { nodeUrl } } })
 }
 

@@ -33,7 +33,10 @@ beforeAll(async () => {
   publisher = new TimedPublisher()
   expect(await publisher.join(ask('/api/whip/show', { authorization: `Bearer ${token}` }), 'sendonly')).toBe(201)
   publisher.play()
-  await until(() => sluice.app.ctx.sessions.onAir(sluice.accountId, 'show') !== undefined, 'the stream on the air')
+  await until(
+    () => sluice.app.ctx.sessions.feeds.onAir(sluice.accountId, 'show') !== undefined,
+    'the stream on the air',
+  )
   for (let n = 0; n < VIEWERS; n++) {
     const viewer = new TimedViewer()
     viewers.push(viewer)

@@ -15,6 +15,7 @@ import { newPlace } from '../support/place.ts'
 import { postgresUrl } from '../support/postgres.ts'
 import { unprivileged } from '../support/postgres.setup.ts'
 import { findProgram } from '../proxies/programs.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { until } from '../support/until.ts'
 import { command } from './cliProcess.ts'
 
@@ -39,7 +40,7 @@ describe.skipIf(program === null || !postgresUrl())('PgBouncer', () => {
   test('in transaction mode is refused by name at the start, and by the doctor', async () => {
     const { url } = await bouncer('transaction')
     await expect(openStore({ url, log: quiet })).rejects.toThrow(SHARED)
-    const env = { SLUICE_STORAGE_URL: url, SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64') }
+    const env = { SLUICE_STORAGE_URL: url, SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
     const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-'))
     onTestFinished(() => rmSync(dir, { recursive: true }))
     const { stdout } = await command(['--data', dir, 'doctor'], { env })

@@ -6,6 +6,7 @@ import { endChildren, pushTo, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 let place: Place
 let nodes: [ChannelsClient, ChannelsClient]
@@ -24,7 +25,7 @@ afterAll(async () => {
 })
 
 function node(): Promise<ChannelsClient> {
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   return runChannels({ flags: { storage: { url: place.url }, secrets } })
 }
 

@@ -54,10 +54,10 @@ async function broadcast(parameters: string, of = token): Promise<{ got: Collect
   const send = () => {
     client.send(videoFrame(at, 100, { key: at % 200 === 0 }), audioFrame(at))
     at += 40
-    return sessions().feeds().length === 1
+    return sessions().feeds.all().length === 1
   }
   await until(send)
-  sessions().feeds()[0]?.media.subscribe(got)
+  sessions().feeds.all()[0]?.media.subscribe(got)
   await until(() => {
     send()
     return got.frames.length > 12
@@ -173,7 +173,7 @@ describe('a publisher of whose media nothing is taken', () => {
     expect(cuts).toEqual([])
     answer.sink.frame(frame('video', 6_000_000))
     expect(cuts).toEqual(['No audio came, and the address asks to leave the video out'])
-    expect(sessions().feeds()).toEqual([])
+    expect(sessions().feeds.all()).toEqual([])
     answer.sink.end()
     answer.ended('cut')
   })
@@ -184,7 +184,7 @@ describe('a publisher of whose media nothing is taken', () => {
     answer.sink.frame(frame('audio', 1_000_000))
     answer.sink.tracks([audio, video])
     answer.sink.frame(frame('audio', 9_000_000))
-    await until(() => sessions().feeds().length === 1)
+    await until(() => sessions().feeds.all().length === 1)
     expect(cuts).toEqual([])
     answer.sink.end()
     answer.ended('left')

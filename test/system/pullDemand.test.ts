@@ -73,7 +73,7 @@ test('a source is dialled once for all of its first viewers, and left when the l
   expect((await fetch(resource, { method: 'DELETE' })).status).toBe(200)
   await until(() => source.sockets.size === 0)
   await is('idle')
-  expect(app.app.ctx.sessions.feeds()).toEqual([])
+  expect(app.app.ctx.sessions.feeds.all()).toEqual([])
 
   expect((await master('door')).status).toBe(200)
   expect(source.connections).toBe(2)

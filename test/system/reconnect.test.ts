@@ -8,7 +8,8 @@ import { type EventReceiver, receiveEvents } from '../support/eventReceiver.ts'
 import { follow, mediaPlaylist } from '../support/hlsFollower.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
-import { makeToken, SEALING_KEY } from '../support/testNode.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
+import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 let place: Place
@@ -57,7 +58,8 @@ async function newChannel(): Promise<{ streamKey: string; engineId: string }> {
   return { streamKey: channel.ingests[0].streamKey, engineId: channel.engines[0].id }
 }
 
-const feedsAt = ({ running }: ChannelsClient) => running.app.ctx.sessions.feeds().map(({ streamName }) => streamName)
+const feedsAt = ({ running }: ChannelsClient) =>
+  running.app.ctx.sessions.feeds.all().map(({ streamName }) => streamName)
 
 test('a node that drains asks publishers of streams and channels to connect to another one, and they do', async () => {
   const { token } = await makeToken(next.running, 'publish')
@@ -78,7 +80,7 @@ test('a node that drains asks publishers of streams and channels to connect to a
   const isAt = async ({ running }: ChannelsClient) =>
     (await nodeOfEngine()).startsWith(`${hostKeyOf(running.dataDir)}#`) && (await engine())?.status === 'playing'
   await until(() => isAt(leaving))
-  const remote = () => next.running.app.ctx.sessions.remote(next.running.accountId, 'show', null)
+  const remote = () => next.running.app.ctx.sessions.feeds.remote(next.running.accountId, 'show', null)
   await until(remote)
   const player = follow(await mediaPlaylist(next.running, 'show'))
   // A target that moves after a shorter time has failed: it could go on for ever.
@@ -92,7 +94,7 @@ test('a node that drains asks publishers of streams and channels to connect to a
   await until(() => isAt(next))
   await leaving.running.drained
   expect(feedsAt(leaving)).toEqual([])
-  const moved = next.running.app.ctx.sessions.feeds()[0]?.feedId
+  const moved = next.running.app.ctx.sessions.feeds.all()[0]?.feedId
   await until(() => player.seen.at(-1)?.stream === moved)
   await player.end()
   expect(player.seen.filter(({ status, isOver }) => status !== 200 || isOver)).toEqual([])

@@ -3,13 +3,14 @@ import { encoded } from '../media/ffmpeg/frames.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { until } from '../support/until.ts'
 
 let place: Place
 let nodes: [RunningApp, RunningApp]
 beforeAll(async () => {
   place = await newPlace('PostgreSQL')
-  const flags = { storage: { url: place.url }, secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') } }
+  const flags = { storage: { url: place.url }, secrets: { sealingKey: SEALING_KEY } }
   nodes = [await runApp({ flags }), await runApp({ flags })]
 })
 afterAll(async () => {

@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const at = (port: number | null) => `rtmp://127.0.0.1:${port}/v2/pub`
 const keyOf = (streamName: string) => `${streamName}?token=${targetToken}`
-const feeds = (app: RunningApp) => app.app.ctx.sessions.feeds()
+const feeds = (app: RunningApp) => app.app.ctx.sessions.feeds.all()
 const onAir = async (streamName: string) =>
   (await source.call('GET', `/api/streams/live?streamName=${streamName}`)).json.data
 const NOT_ALLOWED = expect.stringContaining('an address that no target may have')

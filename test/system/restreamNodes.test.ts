@@ -7,6 +7,7 @@ import { type RunningApp, runApp } from '../support/app.ts'
 import { endChildren, pushTo } from '../support/channels.ts'
 import { credential } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { makeToken } from '../support/testNode.ts'
 import { eventually, until } from '../support/until.ts'
 
@@ -15,7 +16,7 @@ let nodes: [RunningApp, RunningApp]
 let targets: [Listener, Listener]
 beforeAll(async () => {
   place = await newPlace('PostgreSQL')
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const webrtc = { host: '127.0.0.1', port: 0 }
   const media = { allowedNetworks: ['127.0.0.0/8'] }
   const flags = { storage: { url: place.url }, secrets, webrtc, media }
@@ -67,7 +68,7 @@ test('targets of a broadcast at another node are added, taken away and switched 
   const again = await until(() => first.publications[1] ?? false)
   expect((await here.call('DELETE', `/api/publish_token/${id}`)).status).toBe(200)
   await until(() => again.reason !== null)
-  await until(() => there.app.ctx.sessions.feeds().length === 0)
+  await until(() => there.app.ctx.sessions.feeds.all().length === 0)
   expect([first.publications.length, second.publications.length]).toEqual([2, 1])
 
   const path = '/api/streams/show/restream-events?limit=100'

@@ -45,8 +45,8 @@ async function whyCut(client: RtmpClient): Promise<string> {
 describe('a broadcast over RTMP', () => {
   test('is decided by its token, is on the air with its first frame, and is off when it leaves', async () => {
     const client = await broadcast(`my%20studio?token=${token}&sourceId=cam-1`)
-    await until(() => live().feeds().length === 1)
-    const [feed] = live().feeds()
+    await until(() => live().feeds.all().length === 1)
+    const [feed] = live().feeds.all()
     expect(feed).toMatchObject({ streamName: 'my studio', sourceId: 'cam-1', tokenId, accountId: sluice.accountId })
     expect(live().all()[0]?.session).toMatchObject({ protocol: 'rtmp', action: 'publish', address: '127.0.0.1' })
     const onAir = async () => (await sluice.call('GET', '/api/streams/live')).json.data
@@ -55,15 +55,15 @@ describe('a broadcast over RTMP', () => {
     client.send(commandMessage(0, 'deleteStream', 6, null, 1))
     await client.closed
     await until(() => live().size === 0)
-    expect(live().feeds()).toEqual([])
+    expect(live().feeds.all()).toEqual([])
   })
 
   test('passes its frames to every subscriber of the feed', async () => {
     const client = await broadcast(`show?token=${token}`)
-    await until(() => live().feeds().length === 1)
+    await until(() => live().feeds.all().length === 1)
     const kinds: string[] = []
     live()
-      .feeds()[0]
+      .feeds.all()[0]
       ?.media.subscribe({
         tracks: (tracks) => kinds.push(...tracks.map(({ codec }) => codec)),
         frame: ({ kind }) => kinds.push(kind),
@@ -79,7 +79,7 @@ describe('a broadcast over RTMP', () => {
   test('ends when its token is deleted', async () => {
     const doomed = await makeToken(sluice, 'publish')
     const client = await broadcast(`show?token=${doomed.token}`)
-    await until(() => live().feeds().length === 1)
+    await until(() => live().feeds.all().length === 1)
     expect((await sluice.call('DELETE', `/api/publish_token/${doomed.id}`)).status).toBe(200)
     expect(await whyCut(client)).toBe('Unauthorized: Invalid token')
     await until(() => live().size === 0)
@@ -87,12 +87,12 @@ describe('a broadcast over RTMP', () => {
 
   test('that is ended through the API shows the reason at the publisher', async () => {
     const ended = await broadcast(`show?token=${token}`)
-    await until(() => live().feeds().length === 1)
+    await until(() => live().feeds.all().length === 1)
     const [{ session } = { session: { id: '' } }] = live().all()
     expect((await sluice.call('DELETE', `/api/sessions/${session.id}`)).status).toBe(200)
     expect(await whyCut(ended)).toBe('The broadcast was ended by the server: its session was ended through the API')
     const stopped = await broadcast(`show?token=${token}`)
-    await until(() => live().feeds().length === 1)
+    await until(() => live().feeds.all().length === 1)
     const body = { streamId: `${sluice.accountId}/show` }
     expect((await sluice.call('POST', '/api/stream/stop', body)).status).toBe(200)
     expect(await whyCut(stopped)).toBe('The broadcast was ended by the server: the stream was stopped')
@@ -100,13 +100,13 @@ describe('a broadcast over RTMP', () => {
 
   test('is replaced by a second publisher with the same name', async () => {
     const first = await broadcast(`show?token=${token}`)
-    await until(() => live().feeds().length === 1)
-    const [before] = live().feeds()
+    await until(() => live().feeds.all().length === 1)
+    const [before] = live().feeds.all()
     const second = await broadcast(`show?token=${token}`)
     expect(await whyCut(first)).toBe('Replaced by another publisher of the same stream')
     await until(() => live().size === 1)
-    expect(live().feeds()).toHaveLength(1)
-    expect(live().feeds()[0]?.feedId).not.toBe(before?.feedId)
+    expect(live().feeds.all()).toHaveLength(1)
+    expect(live().feeds.all()[0]?.feedId).not.toBe(before?.feedId)
     second.socket.destroy()
     await until(() => live().size === 0)
   })

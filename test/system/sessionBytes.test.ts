@@ -135,7 +135,7 @@ async function meetAt(direction: 'sendonly' | 'recvonly', path: string, headers 
 test('so do they over WHIP and WHEP, for two viewers', async () => {
   const { token } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'counted' }] })
   const publisher = await meetAt('sendonly', 'whip/counted', { authorization: `Bearer ${token}` })
-  await until(() => sluice.app.ctx.sessions.feeds().length === 1)
+  await until(() => sluice.app.ctx.sessions.feeds.all().length === 1)
   const watch = () => meetAt('recvonly', `whep/${sluice.accountId}/counted`)
   const viewers = [await watch(), await watch()]
   // A frame at a time, so that no buffer of the network overflows.

@@ -3,20 +3,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../src/base/processes.ts'
-import {
-  eventsOf,
-  type TestNode,
-  makeToken,
-  publish,
-  SEALING_KEY,
-  startTestNode,
-  tryToView,
-  view,
-} from '../support/testNode.ts'
+import { eventsOf, type TestNode, makeToken, publish, startTestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 const FEEDS = 3
 
@@ -168,7 +160,7 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
   it('find a feed of the other one that exceeds the memory limit', async () => {
     const { token } = await makeToken(one, 'publish')
     await publish(two, { presented: token })
-    one.ctx.sessions.setRemote([], false)
+    one.ctx.sessions.feeds.setRemote([], false)
     expect(await tryToView(one)).toMatchObject({ status: 409, code: 'at_another_node' })
     expect(await tryToView(one, { streamName: 'other' })).toMatchObject({ status: 409, code: 'stream_not_published' })
     const isLive = async (streamName: string) => {

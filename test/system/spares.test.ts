@@ -36,12 +36,12 @@ function addressOf(priority: number, way: Way = 'rtmp'): string {
 
 /** The priority of the publisher on the air; null: there is none. */
 function shown(): number | null {
-  const [feed] = sessions().feeds()
+  const [feed] = sessions().feeds.all()
   return feed === undefined ? null : (sessions().get(feed.sessionId)?.standing?.priority ?? null)
 }
 
 /** How many publishers are connected and send media. */
-const publishing = () => sessions().feeds().length + sessions().spares.size
+const publishing = () => sessions().feeds.all().length + sessions().spares.size
 
 /** ffmpeg, with a keyframe each half second. */
 function ffmpeg(priority: number, way: Way = 'rtmp'): ChildProcess {

@@ -49,20 +49,20 @@ async function broadcast(options: CallOptions): Promise<SrtCaller> {
   expect(caller.answer).toBe(0)
   const ts = new TsMuxer()
   caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(deltaFrame(), 3600))
-  await until(() => live().feeds().length === 1)
+  await until(() => live().feeds.all().length === 1)
   return caller
 }
 
 describe('a broadcast over SRT', () => {
   test('is decided by its token, is on the air with its first frame, and is off when it leaves', async () => {
     const caller = await broadcast({ streamId: `show?t=${short()}&sourceId=cam-1` })
-    expect(live().feeds()[0]).toMatchObject({ streamName: 'show', sourceId: 'cam-1', tokenId })
+    expect(live().feeds.all()[0]).toMatchObject({ streamName: 'show', sourceId: 'cam-1', tokenId })
     expect(live().all()[0]?.session).toMatchObject({ protocol: 'srt', action: 'publish', address: '127.0.0.1' })
     const onAir = (await sluice.call('GET', '/api/streams/live')).json.data
     expect(onAir).toMatchObject([{ streamName: 'show', protocol: 'srt', videoCodec: 'h264', width: 320 }])
     caller.shutDown()
     await until(() => live().size === 0)
-    expect(live().feeds()).toEqual([])
+    expect(live().feeds.all()).toEqual([])
   })
 
   test('is encrypted with the passphrase of its token', async () => {
@@ -200,7 +200,7 @@ describe('ffmpeg as caller', () => {
     return { child, log: () => log }
   }
 
-  const isLive = () => until(() => live().feeds().length === 1)
+  const isLive = () => until(() => live().feeds.all().length === 1)
 
   test.each([
     ['in the clear', () => `streamid=show%3Ft%3D${short()}`],
@@ -232,7 +232,7 @@ describe('ffmpeg as caller', () => {
     await until(() => used().length > 3)
     expect(await Promise.all(refreshed.mock.results.map(({ value }) => value as Promise<boolean>))).not.toContain(false)
     expect(decrypted.mock.results.filter(({ value }) => value === null)).toEqual([])
-    expect(live().feeds()).toHaveLength(1)
+    expect(live().feeds.all()).toHaveLength(1)
     await until(() => framesOnAir() > 100)
   })
 

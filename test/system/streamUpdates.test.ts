@@ -8,6 +8,7 @@ import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 
 const NONE = new Uint8Array()
 const VIDEO = { kind: 'video', codec: 'av1', width: 1280, height: 720, config: NONE } as const
@@ -17,7 +18,7 @@ let nodes: [RunningApp, RunningApp]
 let stream: OpenStream
 beforeAll(async () => {
   place = await newPlace('PostgreSQL')
-  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const secrets = { sealingKey: SEALING_KEY }
   const flags = { storage: { url: place.url }, secrets, rtmp: { enabled: false } }
   nodes = [await runApp({ flags, engine: new ScriptedEngine() }), await runApp({ flags, engine: new ScriptedEngine() })]
 })

@@ -7,11 +7,11 @@ import { openEventStream, type OpenStream } from '../support/eventStream.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { until } from '../support/until.ts'
 import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
 const VIEWERS = 3
-const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 
 let place: Place
 /** Has the feed. */

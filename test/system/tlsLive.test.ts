@@ -82,8 +82,8 @@ test('a replaced certificate drops no HLS viewer, no WHEP viewer and no RTMPS pu
   const url = `rtmps://127.0.0.1:${sluice.rtmpsPort}/v2/pub/show?token=${token}`
   publisher = pushTo(url)
   const live = sluice.app.ctx.sessions
-  await until(() => live.feeds().length === 1)
-  const [feed] = live.feeds()
+  await until(() => live.feeds.all().length === 1)
+  const [feed] = live.feeds.all()
   const master = `${sluice.base}/hls/${sluice.accountId}/show/index.m3u8`
   const viewers = Array.from({ length: VIEWERS }, () => new HlsViewer())
   const watching = viewers.map((viewer) => viewer.watch(master))
@@ -104,7 +104,7 @@ test('a replaced certificate drops no HLS viewer, no WHEP viewer and no RTMPS pu
   await until(() => viewers.every(({ segments }, at) => segments > (seen[at] ?? 0) + 1))
 
   expect(viewers.map(({ connections, failures }) => ({ connections, failures }))).toEqual(counts)
-  expect(live.feeds()).toEqual([feed])
+  expect(live.feeds.all()).toEqual([feed])
   expect(publisher.exitCode).toBeNull()
   await until(() => whep.packets.length > packets)
   await whep.close()

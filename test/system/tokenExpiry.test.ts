@@ -90,7 +90,7 @@ describe.each(testedStores())('clients of a server on %s', (engine) => {
     const kept = await publisher('kept', keeps.token)
     const media = await watchHls('kept', view.token)
     await meet('sendonly', 'whip/browser', publish.token)
-    await until(() => sluice.app.ctx.sessions.feeds().length === 3)
+    await until(() => sluice.app.ctx.sessions.feeds.all().length === 3)
     await meet('recvonly', `whep/${sluice.accountId}/browser`, view.token)
     await until(() => sessionsOf(view).length === 2)
     const ending = [...sessionsOf(publish), ...sessionsOf(view)]

@@ -6,6 +6,7 @@ import { broadcast } from '../support/broadcast.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { SEALING_KEY } from '../support/sealingKey.ts'
 import { makeToken, publish, startTestNode, type TestNode, tryToView } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
@@ -62,7 +63,6 @@ it(`of ${AT_ONCE} viewers who come to two nodes at once, ${LIMIT} are admitted, 
 })
 
 describe('over HLS at two servers', () => {
-  const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
   let shared: Place
   let owner: RunningApp
   let other: Served

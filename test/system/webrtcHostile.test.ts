@@ -25,7 +25,7 @@ beforeAll(async () => {
   udpPort = Number(/^a=candidate:\S+ 1 udp \d+ 127\.0\.0\.1 (\d+) typ host/im.exec(answer.text)?.[1])
   await publisher.accept(answer.text)
   publisher.play()
-  await until(() => sluice.app.ctx.sessions.feeds().length === 1)
+  await until(() => sluice.app.ctx.sessions.feeds.all().length === 1)
   const watched = await offer(`whep/${sluice.accountId}/show`, await viewer.offer())
   expect(watched.status).toBe(201)
   await viewer.accept(watched.text)

@@ -25,7 +25,10 @@ export const WALLS: Readonly<Record<string, Room>> = {
   store: { from: ['base', 'core'], node: 'all' },
   net: { from: ['base', 'core'], node: 'all' },
   tls: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
-  media: { from: ['base', 'core/hls', 'core/restream', 'core/access/protocols.ts', 'type core'], node: 'all' },
+  media: {
+    from: ['base', 'core/hls', 'core/restream', 'core/access/protocols.ts', 'core/streams/streamId.ts', 'type core'],
+    node: 'all',
+  },
   delivery: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
   services: { from: ['base', 'core', 'store/store.ts', 'type media'], node: 'types' },
   commands: {
@@ -37,6 +40,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
       'type store/cached.ts',
       'type services',
       'media/engine.ts',
+      'media/feedsOnAir.ts',
       'media/sessionRegistry.ts',
       'media/frame.ts',
     ],

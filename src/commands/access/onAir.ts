@@ -12,5 +12,5 @@ export async function onAir(ctx: AccessContext, accountId: string, streamName: s
 
 /** As `onAir`, from memory alone. Unknown: more feeds are on the air than memory holds. */
 export function peekOnAir(ctx: AccessContext, accountId: string, streamName: string): OnAir | 'unknown' {
-  return ctx.streamsOnAir(accountId, streamName) ?? (ctx.sessions.knowsAll ? undefined : 'unknown')
+  return ctx.streamsOnAir(accountId, streamName) ?? (ctx.sessions.feeds.knowsAll ? undefined : 'unknown')
 }

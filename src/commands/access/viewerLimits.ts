@@ -26,8 +26,8 @@ export async function viewerLimits(
 const NONE: readonly ViewerLimit[] = []
 
 async function tokensOnAir(ctx: AccessContext, accountId: string, streamName: string): Promise<readonly number[]> {
-  const inMemory = ctx.sessions.tokensOnAir(accountId, streamName)
-  if (inMemory.length > 0 || ctx.sessions.knowsAll) return inMemory
+  const inMemory = ctx.sessions.feeds.tokensOnAir(accountId, streamName)
+  if (inMemory.length > 0 || ctx.sessions.feeds.knowsAll) return inMemory
   return ctx.store.read.feeds.tokenIds(accountId, streamName)
 }
 
@@ -35,8 +35,8 @@ async function tokensOnAir(ctx: AccessContext, accountId: string, streamName: st
 export function hasViewerLimits(ctx: AccessContext, { request, decision }: Evaluation): boolean {
   if (!decision.allowed || request.action !== 'view') return false
   const { sessions, cache } = ctx
-  const tokenIds = sessions.tokensOnAir(decision.accountId, request.streamName)
-  if (tokenLimits(request.credential).length > 0 || (tokenIds.length === 0 && !sessions.knowsAll)) return true
+  const tokenIds = sessions.feeds.tokensOnAir(decision.accountId, request.streamName)
+  if (tokenLimits(request.credential).length > 0 || (tokenIds.length === 0 && !sessions.feeds.knowsAll)) return true
   return tokenIds.some((id) => {
     const token = cache.peekTokenById(id)
     return token === 'unknown' || token.snapshot.maxViewers > 0

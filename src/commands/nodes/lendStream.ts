@@ -11,8 +11,8 @@ import {
   linkRequestText,
   type Signed,
 } from '../../core/nodes/linkRequest.ts'
-import type { LentRoom, RoomShare } from '../../media/engine.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import { type LentRoom, newShareSsrc, type RoomShare } from '../../media/engine.ts'
 import type { NodeKey } from '../../services/cascade.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -48,8 +48,8 @@ export async function lendStream(ctx: SessionContext, signed: Signed<LinkRequest
     const { cascade } = ctx
     return lend(ctx, signed, key.value, (share, ended) => cascade.lendOn(request, feedAt, share, ended))
   }
-  if (sessions.feedsOf(accountId, streamName).length === 0) return NOT_HERE
-  const children = lentRooms.nodesWith(streamKey(accountId, streamName), feedAt)
+  if (sessions.feeds.ofStream(accountId, streamName).length === 0) return NOT_HERE
+  const children = lentRooms.nodesWith(streamIdOf({ accountId, streamName }), feedAt)
   const parent = isDirect ? null : linkParent(request.from, feedAt, children, nodes)
   if (parent !== null) return ok({ ...parent, code: key.value.code(linkReferralText(code, parent)) })
   return lend(ctx, signed, key.value, (share, ended) => links.lend(share, ended))
@@ -58,8 +58,8 @@ export async function lendStream(ctx: SessionContext, signed: Signed<LinkRequest
 /** Whether viewers of these feeds need tokens, as far as this node knows. */
 function needTokens({ sessions }: SessionContext, { accountId, streamName, feedAt }: LinkRequest): boolean {
   const isHere = feedAt === sessions.node
-  const remote = () => sessions.remotesOf(accountId, streamName).filter(({ node }) => node === feedAt)
-  return (isHere ? sessions.feedsOf(accountId, streamName) : remote()).some(({ secured }) => secured)
+  const remote = () => sessions.feeds.remotesOf(accountId, streamName).filter(({ node }) => node === feedAt)
+  return (isHere ? sessions.feeds.ofStream(accountId, streamName) : remote()).some(({ secured }) => secured)
 }
 
 /** Null: nothing of the stream is here. */
@@ -74,8 +74,8 @@ async function lend(
 ): Promise<Answered> {
   const { lentRooms, random } = ctx
   const salt = Buffer.from(random.bytes(SALT_BYTES)).toString('base64url')
-  const answer = { salt, ssrc: newSsrc(ctx) }
-  const room = streamKey(request.accountId, request.streamName)
+  const answer = { salt, ssrc: newShareSsrc(random) }
+  const room = streamIdOf(request)
   const ending = new AbortController()
   let lentRoom: LentRoom | null = null
   const { from: to, feedAt, isSecured } = request
@@ -134,9 +134,6 @@ async function linkNodes({ store }: SessionContext): Promise<LinkNodes> {
     }),
   )
 }
-
-/** Not zero, and above those of processes. */
-const newSsrc = ({ random }: SessionContext): number => 2 ** 31 + (Buffer.from(random.bytes(4)).readUInt32BE() >>> 1)
 
 const refuse = (status: LendRefusal['status'], why: string): Result<never, LendRefusal> => err({ status, why })
 

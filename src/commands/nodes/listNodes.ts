@@ -1,5 +1,6 @@
 import { timeOfId } from '../../base/ids.ts'
 import { type LinkProblem, type NodeLink, nodeLinksOf } from '../../core/nodes/nodeLinks.ts'
+import { type NodeState, nodeStateOf } from '../../core/nodes/nodeState.ts'
 import { MINUTE_MS } from '../../core/streams/seriesQuery.ts'
 import type { Node, NodeActivity, NodeFacts } from '../../store/store.ts'
 import type { CommandContext, SessionContext } from '../context.ts'
@@ -12,8 +13,7 @@ export interface ListedNode {
   readonly url: string | null
   /** Null: it has not said them yet. */
   readonly facts: NodeFacts | null
-  /** `draining`: it takes nothing new, and ends soon. `silent`: its lease has expired. The others end its sessions. */
-  readonly state: 'serving' | 'draining' | 'silent'
+  readonly state: NodeState
   readonly startedAtMs: number
   /** The last renewal of its lease. */
   readonly seenAtMs: number
@@ -77,7 +77,7 @@ export function unlinkedNodes(
 
 /** A node, and what it does for all accounts, as operators see it. */
 export interface ClusterNode extends Pick<Node, 'id' | 'hostKey' | 'pid' | 'url'> {
-  readonly state: ListedNode['state']
+  readonly state: NodeState
   readonly version: string | null
   /** Empty: none, or not known. */
   readonly region: string
@@ -100,15 +100,10 @@ export async function clusterNodes({ store }: Pick<CommandContext, 'store'>): Pr
     const { id, hostKey, pid, url, seenAtMs } = node
     const { publishers = 0, viewers = 0, feeds = 0 } = open.find((one) => one.node === id) ?? {}
     const { version = null, region = '', cpuPercent = null, links = null } = facts.get(id) ?? {}
-    const [state, startedAtMs, leaseAgeMs] = [stateOf(node), timeOfId(id), Math.max(0, nowMs - seenAtMs)]
+    const [state, startedAtMs, leaseAgeMs] = [nodeStateOf(node), timeOfId(id), Math.max(0, nowMs - seenAtMs)]
     const about = { version, region, cpuPercent, links }
     return { id, hostKey, pid, url, state, ...about, startedAtMs, leaseAgeMs, publishers, viewers, feeds }
   })
-}
-
-function stateOf({ isExpired, drainingSinceMs }: Node): ListedNode['state'] {
-  if (isExpired) return 'silent'
-  return drainingSinceMs === null ? 'serving' : 'draining'
 }
 
 const SECONDS = MINUTE_MS / 1000
@@ -120,7 +115,7 @@ function listed(node: Node, does: NodeActivity | undefined, own: string): Omit<L
     id,
     isThis: id === own,
     url,
-    state: stateOf(node),
+    state: nodeStateOf(node),
     startedAtMs: timeOfId(id),
     seenAtMs,
     publishers,

@@ -13,6 +13,7 @@ import {
   planMoves,
   shuffled,
 } from '../../core/nodes/drain.ts'
+import { nodeStateOf } from '../../core/nodes/nodeState.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { PushedKeys } from '../../services/pushedKeys.ts'
 import { type Node, type NodeFacts, StoreUnavailable } from '../../store/store.ts'
@@ -170,8 +171,8 @@ export class NodeDrain {
   /** Whether what the viewer watches is on the air at another node, and no longer here. */
   #isRemote({ session: { accountId, streamName, sourceId } }: ActiveSession): boolean {
     const { sessions } = this.#ctx
-    if (sessions.feed(accountId, streamName, sourceId) !== undefined) return false
-    return sessions.remote(accountId, streamName, sourceId) !== undefined
+    if (sessions.feeds.get(accountId, streamName, sourceId) !== undefined) return false
+    return sessions.feeds.remote(accountId, streamName, sourceId) !== undefined
   }
 
   async #readFirst(): Promise<void> {
@@ -187,7 +188,7 @@ export class NodeDrain {
     if (read === null) return
     const [nodes, facts] = read
     this.#readAtMs = clock.monotonic()
-    const taking = nodes.filter((node) => node.id !== sessions.node && takesSessions(node))
+    const taking = nodes.filter((node) => node.id !== sessions.node && nodeStateOf(node) === 'serving')
     this.#hasPeers = taking.length > 0
     this.#own = nodes.filter(({ id }) => id === sessions.node).flatMap((node) => addressOf(node, facts))[0] ?? null
     this.#others = taking.flatMap((node) => addressOf(node, facts))
@@ -209,8 +210,6 @@ function addressOf({ id, url }: Node, facts: ReadonlyMap<string, NodeFacts>): No
   const { rtmpPort = null, rtmpsPort = null } = facts.get(id) ?? {}
   return url === null ? [] : [{ url, rtmpPort, rtmpsPort }]
 }
-
-const takesSessions = ({ isExpired, drainingSinceMs }: Node): boolean => !isExpired && drainingSinceMs === null
 
 const isPublisher = ({ session }: ActiveSession): boolean => session.action === 'publish'
 

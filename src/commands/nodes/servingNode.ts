@@ -101,7 +101,7 @@ class HoldingNode implements ServingNode {
   }
 
   check(): Promise<void> {
-    this.#ctx.sessions.staleStreams.addAll()
+    this.#ctx.sessions.feeds.stale.addAll()
     return readStaleFeeds(this.#ctx, settleSpares)
   }
 

@@ -1,7 +1,7 @@
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { isWanted } from '../../core/pulls/demand.ts'
 import type { PullState } from '../../core/pulls/types.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { StoredPull } from '../../store/store.ts'
 import type { CommandContext, SessionContext } from '../context.ts'
 import { keepWanted } from './demand.ts'
@@ -17,7 +17,7 @@ export async function followPulls(ctx: Pick<SessionContext, 'store' | 'clock' | 
   if (sessions.node === '') return []
   const enabled = await store.read.pulls.enabled()
   const onDemand = enabled.filter(({ when }) => when === 'onDemand')
-  sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamKey(pull.accountId, pull.streamName) })))
+  sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamIdOf(pull) })))
   await keepWanted(ctx, onDemand)
   if (sessions.drain !== null) return leavePulls(ctx, enabled)
   return claimPulls(ctx, sessions.node, enabled)
@@ -29,9 +29,9 @@ async function leavePulls(
   enabled: readonly StoredPull[],
 ): Promise<StoredPull[]> {
   const open = sessions.all().filter(({ session, ending }) => PROTOCOL_FACTS[session.protocol].isDialled && !ending)
-  const streams = new Set(open.map(({ session }) => streamKey(session.accountId, session.streamName)))
+  const streams = new Set(open.map(({ session }) => streamIdOf(session)))
   const own = enabled.filter((pull) => pull.node === sessions.node)
-  const isOnAir = (pull: StoredPull): boolean => streams.has(streamKey(pull.accountId, pull.streamName))
+  const isOnAir = (pull: StoredPull): boolean => streams.has(streamIdOf(pull))
   const left = own.filter((pull) => !isOnAir(pull)).map(({ id }) => id)
   if (left.length > 0) await releasePulls({ store }, sessions.node, left)
   return own.filter(isOnAir)

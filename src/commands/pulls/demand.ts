@@ -1,5 +1,5 @@
 import { isStale, isWanted, mayBeWanted, mayComeSoon, WAIT_MS } from '../../core/pulls/demand.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import { StoreUnavailable, type StoredPull, type Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -11,7 +11,7 @@ type DemandContext = Pick<SessionContext, 'store' | 'clock' | 'sessions'>
  */
 export async function awaitSource(ctx: DemandContext, { accountId, streamName }: Stream): Promise<boolean> {
   const { sessions, clock } = ctx
-  const key = streamKey(accountId, streamName)
+  const key = streamIdOf({ accountId, streamName })
   const nowMs = clock.now()
   const pulls = sessions.demand.of(key).filter((pull) => mayBeWanted(pull, nowMs))
   if (pulls.length === 0) return false
@@ -19,7 +19,7 @@ export async function awaitSource(ctx: DemandContext, { accountId, streamName }:
   // Noted before it is written, so that a crowd writes once.
   sessions.demand.noted(key, stale, nowMs)
   if (stale.length > 0 && !(await want(ctx, stale, nowMs))) return false
-  if (sessions.onAir(accountId, streamName) !== undefined) return true
+  if (sessions.feeds.onAir(accountId, streamName) !== undefined) return true
   return pulls.some((pull) => mayComeSoon(pull, nowMs)) && sessions.demand.wait(key, clock, WAIT_MS)
 }
 

@@ -1,6 +1,7 @@
 import { Batches } from '../../base/batches.ts'
 import { repeat } from '../../base/repeat.ts'
-import { type ActiveFeed, StaleStreams, streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import { type ActiveFeed, StaleStreams } from '../../media/feedsOnAir.ts'
 import type { SessionContext } from '../context.ts'
 
 /** When a look that failed, or found a feed that is about to begin here, is repeated. */
@@ -42,11 +43,11 @@ async function applySwitches(
 ): Promise<void> {
   const streams = switched.take()
   if (streams?.length === 0) return
-  const names = streams && new Set(streams.map(({ accountId, streamName }) => streamKey(accountId, streamName)))
+  const names = streams && new Set(streams.map(streamIdOf))
   try {
     for (const one of await store.read.feeds.switched(sessions.node)) {
-      if (names?.has(streamKey(one.accountId, one.streamName)) === false) continue
-      const feed = sessions.feedsOf(one.accountId, one.streamName).find(({ feedId }) => feedId === one.feedId)
+      if (names?.has(streamIdOf(one)) === false) continue
+      const feed = sessions.feeds.ofStream(one.accountId, one.streamName).find(({ feedId }) => feedId === one.feedId)
       if (feed === undefined) switched.add(one)
       else record(feed, one.recordSwitch === true)
     }

@@ -1,7 +1,7 @@
 import { settledSpan } from '../../base/clock.ts'
 import { expiryAfter, recordingData } from '../../core/recordings/rules.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
-import type { ActiveFeed } from '../../media/sessionRegistry.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { StoredRecording, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'

@@ -2,7 +2,8 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { Throttle } from '../../base/throttle.ts'
 import { failure, type Failure, invalid, notFound } from '../../core/errors.ts'
 import { readThumbnailRequest, type ThumbnailRequest } from '../../core/recordings/thumbnailRequest.ts'
-import { type ActiveFeed, streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { SessionContext } from '../context.ts'
 import { whyNotHere } from '../streams/thumbnail.ts'
 import { emitThumbnail } from '../webhooks/emit.ts'
@@ -10,10 +11,10 @@ import { emitThumbnail } from '../webhooks/emit.ts'
 /** Keeps a thumbnail of a feed for those who ask, and emits it. A feed that is over emits none. */
 export async function captureThumbnail(ctx: SessionContext, feed: ActiveFeed, image: Uint8Array): Promise<void> {
   const { accountId, streamName, feedId, tokenId } = feed
-  if (!ctx.sessions.feedsOf(accountId, streamName).some((active) => active.feedId === feedId)) return
+  if (!ctx.sessions.feeds.ofStream(accountId, streamName).some((active) => active.feedId === feedId)) return
   const atMs = ctx.clock.now()
   ctx.latestThumbnails.put(feed, image, atMs)
-  const streamId = streamKey(accountId, streamName)
+  const streamId = streamIdOf({ accountId, streamName })
   const thumbnail = { kind: 'thumbnail', feedId, streamId, tokenId, image, subject: streamName } as const
   await ctx.store.transaction((tx) => emitThumbnail(tx, { accountId, atMs }, thumbnail))
 }
@@ -34,8 +35,8 @@ export async function requestThumbnails(
   const read = readThumbnailRequest(body)
   if (!read.ok) return refuse(invalid(read.error))
   const { streamName, tokenId } = read.value
-  const feeds = ctx.sessions
-    .feeds()
+  const feeds = ctx.sessions.feeds
+    .all()
     .filter(
       (feed) =>
         feed.accountId === accountId &&
@@ -43,7 +44,7 @@ export async function requestThumbnails(
         (tokenId === null || feed.tokenId === tokenId),
     )
   if (feeds.length === 0) return refuse(await whyNone(ctx, accountId, read.value))
-  const key = streamName === null ? `${accountId} ${tokenId}` : streamKey(accountId, streamName)
+  const key = streamName === null ? `${accountId} ${tokenId}` : streamIdOf({ accountId, streamName })
   const waitMs = throttle.take(key, ctx.clock.monotonic())
   if (waitMs > 0) return refuse(failure('rate_limited', TOO_MANY), waitMs)
   for (const feed of feeds) ctx.latestThumbnails.request(feed)

@@ -1,6 +1,6 @@
 import type { TargetNews, TargetStatus } from '../../core/restream/state.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { WebhookEvent } from '../../core/webhooks/events.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
 import type { RestreamedFeed, TargetReport } from '../../services/restreams.ts'
 import type { EndedFeed, Tx } from '../../store/store.ts'
 import type { CommandContext } from '../context.ts'
@@ -68,5 +68,14 @@ function dataOf(
   { feedId, accountId, streamName, tokenId }: RestreamedFeed,
   { index, label, url }: Pick<TargetReport, 'index' | 'label' | 'url'>,
 ) {
-  return { feedId, accountId, name: streamName, streamId: streamKey(accountId, streamName), tokenId, index, label, url }
+  return {
+    feedId,
+    accountId,
+    name: streamName,
+    streamId: streamIdOf({ accountId, streamName }),
+    tokenId,
+    index,
+    label,
+    url,
+  }
 }

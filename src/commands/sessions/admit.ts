@@ -2,7 +2,8 @@ import { publicLimit, type ReachedLimit, LIMIT_REDIRECT, SESSION_LIMITS } from '
 import type { TokenSnapshot } from '../../core/access/types.ts'
 import type { ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
-import type { ActiveSession, ActiveFeed, Session } from '../../media/sessionRegistry.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
+import type { ActiveSession, Session } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { awaitSource } from '../pulls/demand.ts'
 import {
@@ -86,7 +87,7 @@ export async function admitViewer(
   const admitted = await admitToFeed(ctx, attempt, sessionRequest)
   if (!('entry' in admitted)) return admitted
   const { session } = admitted.entry
-  const feed = ctx.sessions.feed(session.accountId, session.streamName, sessionRequest.sourceId)
+  const feed = ctx.sessions.feeds.get(session.accountId, session.streamName, sessionRequest.sourceId)
   if (feed || ctx.cascade.has(session)) return { ok: true, session, feed: feed ?? null }
   await closeSession(ctx, session.id, 'source_gone')
   return refuseAdmission(ctx, 409, 'stream_not_published')

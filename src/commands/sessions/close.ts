@@ -1,6 +1,8 @@
 import { type Clock, dateSince } from '../../base/clock.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import { type ClosingSession, type ActiveSession, STREAMS_AT_ONCE, streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import { STREAMS_AT_ONCE } from '../../media/feedsOnAir.ts'
+import type { ClosingSession, ActiveSession } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emit } from '../emit.ts'
@@ -22,7 +24,7 @@ const PAUSE_MS = 2000
 export async function closeSession(ctx: SessionContext, sessionId: string, reason: SessionEndReason): Promise<void> {
   const entry = ctx.sessions.get(sessionId)
   if (entry) {
-    const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
+    const feed = ctx.sessions.feeds.ofStream(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
     const atMs = Math.max(endedAtMs(entry, ctx.clock), feed?.startedAtMs ?? entry.session.startedAtMs)
     if (entry.isEntering) entry.ending ??= { reason, cut: Promise.resolve(), done: Promise.resolve() }
     else ctx.sessions.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
@@ -164,9 +166,7 @@ export async function emitEnds(tx: Tx, ...feeds: readonly EndedFeed[]): Promise<
 /** Lets all nodes read the feeds of these streams again, or all feeds if there are many. */
 export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<void> {
   const areMany = ended.length > STREAMS_AT_ONCE
-  const latest = new Map(
-    ended.map((feed) => [areMany ? feed.accountId : streamKey(feed.accountId, feed.streamName), feed]),
-  )
+  const latest = new Map(ended.map((feed) => [areMany ? feed.accountId : streamIdOf(feed), feed]))
   for (const { accountId, streamName, endedAtMs: atMs } of latest.values())
     await tx.changes.append({ kind: 'feed', accountId, id: 0, ...(areMany ? {} : { streamName }), atMs })
 }
@@ -176,7 +176,7 @@ export const feedData = (feed: Omit<StoredFeed, 'node' | 'recordSwitch'>) => ({
   feedId: feed.feedId,
   accountId: feed.accountId,
   name: feed.streamName,
-  streamId: streamKey(feed.accountId, feed.streamName),
+  streamId: streamIdOf(feed),
   ...(feed.sourceId === null ? {} : { sourceId: feed.sourceId }),
   ...(feed.priority === null ? {} : { priority: feed.priority }),
   tokenId: feed.tokenId,

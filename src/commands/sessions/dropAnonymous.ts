@@ -1,5 +1,5 @@
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession } from './close.ts'
@@ -14,14 +14,16 @@ export function dropAnonymous(ctx: SessionContext, streams: readonly Stream[] | 
   const secured = new Set<string>()
   for (const { accountId, streamName } of streams ?? sessions.streams.all()) {
     const isWatched = (sessions.streams.of(accountId, streamName)?.whep ?? 0) > 0
-    if (isWatched && sessions.onAir(accountId, streamName)?.secured) secured.add(streamKey(accountId, streamName))
+    if (isWatched && sessions.feeds.onAir(accountId, streamName)?.secured)
+      secured.add(streamIdOf({ accountId, streamName }))
   }
   if (secured.size === 0) return
   for (const entry of sessions.all()) {
     const { action, protocol, tokenId, accountId, streamName, sourceId } = entry.session
     if (action !== 'view' || tokenId !== null || !PROTOCOL_FACTS[protocol].connectsLater) continue
-    if (!secured.has(streamKey(accountId, streamName))) continue
-    const feed = sessions.feed(accountId, streamName, sourceId) ?? sessions.remote(accountId, streamName, sourceId)
+    if (!secured.has(streamIdOf({ accountId, streamName }))) continue
+    const feed =
+      sessions.feeds.get(accountId, streamName, sourceId) ?? sessions.feeds.remote(accountId, streamName, sourceId)
     if (feed?.secured) void endSession(ctx, entry, 'source_gone')
   }
 }

@@ -1,7 +1,7 @@
 import { REFUSALS, type LIMIT_REDIRECT, type SessionLimitCode } from '../../core/access/refusals.ts'
 import type { Drain } from '../../core/nodes/drain.ts'
 import type { RefusalCode } from '../../core/access/types.ts'
-import type { ActiveFeed, RemoteFeedRef } from '../../media/sessionRegistry.ts'
+import type { ActiveFeed, RemoteFeedRef } from '../../media/feedsOnAir.ts'
 import type { Stream } from '../../store/store.ts'
 import type { Evaluation } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
@@ -67,7 +67,7 @@ export async function feedFor(
   const { request, decision } = evaluation
   const { streamName, action } = request
   const accountId = decision.allowed ? decision.accountId : ''
-  const feed = ctx.sessions.feed(accountId, streamName, sourceId)
+  const feed = ctx.sessions.feeds.get(accountId, streamName, sourceId)
   const { drain } = ctx.sessions
   if (feed && drain) return moveOn(ctx, drain, isAnywhere)
   if (feed) return { ok: true, feed, url: null }

@@ -1,7 +1,9 @@
 import { uuid } from '../../base/ids.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { FrameSource } from '../../media/frame.ts'
-import { type ActiveSession, type ActiveFeed, type PublisherStanding, streamKey } from '../../media/sessionRegistry.ts'
+import type { ActiveSession, PublisherStanding } from '../../media/sessionRegistry.ts'
 import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
@@ -29,8 +31,8 @@ export async function goLive(
   if (current) return current
   entry.standing.media = media
   const takesOver = ctx.sessions.spares.has(entry)
-  const { staleStreams } = ctx.sessions
-  const { reads } = staleStreams
+  const { stale } = ctx.sessions.feeds
+  const { reads } = stale
   const begun = await ctx.store.transaction((tx) =>
     begin(ctx, tx, entry, entry.standing as PublisherStanding, takesOver),
   )
@@ -48,7 +50,7 @@ export async function goLive(
   if (isHere) {
     putOnAir(ctx, entry, feed)
     // Another node may have outranked it since the commit. A read of that change did not find it here.
-    if (staleStreams.reads !== reads) staleStreams.add(feed)
+    if (stale.reads !== reads) stale.add(feed)
   }
   for (const outranked of begun.outranked) makeSpare(ctx, outranked)
   return isHere ? feed : undefined
@@ -73,15 +75,15 @@ function activeFeed(
 
 function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): void {
   // Outranked by another node, which this one has not heard yet.
-  const before = ctx.sessions.feedsOf(feed.accountId, feed.streamName).find((one) => isSameSource(one, feed))
+  const before = ctx.sessions.feeds.ofStream(feed.accountId, feed.streamName).find((one) => isSameSource(one, feed))
   if (before) makeSpare(ctx, before.sessionId)
   ctx.sessions.spares.delete(entry)
-  ctx.sessions.addFeed(feed)
+  ctx.sessions.feeds.add(feed)
   if (entry.standing) entry.standing.hide = entry.standing.show(feed)
   if (!feed.secured) return
   dropAnonymous(ctx, [feed])
   // Other nodes may not have read yet that its viewers need tokens; then they ask again.
-  ctx.lentRooms.endIf(({ room, isSecured }) => !isSecured && room === streamKey(feed.accountId, feed.streamName))
+  ctx.lentRooms.endIf(({ room, isSecured }) => !isSecured && room === streamIdOf(feed))
 }
 
 interface Begun {
@@ -205,7 +207,7 @@ const isOver = ({ sessions }: SessionContext, sessionId: string): boolean => ses
 
 /** The feed on the air of a publisher of this node. */
 export function feedOfSession({ sessions }: SessionContext, { session }: ActiveSession): ActiveFeed | undefined {
-  return sessions.feedsOf(session.accountId, session.streamName).find((feed) => feed.sessionId === session.id)
+  return sessions.feeds.ofStream(session.accountId, session.streamName).find((feed) => feed.sessionId === session.id)
 }
 
 /** Takes the feed of a publisher of this node off the air; the publisher stays connected. */
@@ -213,7 +215,7 @@ export function makeSpare(ctx: SessionContext, sessionId: string): void {
   const entry = ctx.sessions.get(sessionId)
   if (!entry?.standing) return
   const feed = feedOfSession(ctx, entry)
-  if (feed) ctx.sessions.removeFeed(feed)
+  if (feed) ctx.sessions.feeds.remove(feed)
   entry.standing.hide?.()
   entry.standing.hide = null
   if (entry.standing.media !== null) ctx.sessions.spares.add(entry)
@@ -223,6 +225,6 @@ function dropReplaced(ctx: SessionContext, sessionId: string): void {
   const entry = ctx.sessions.get(sessionId)
   if (!entry) return
   const feed = feedOfSession(ctx, entry)
-  if (feed) ctx.sessions.removeFeed(feed)
+  if (feed) ctx.sessions.feeds.remove(feed)
   void endSession(ctx, entry, 'replaced')
 }

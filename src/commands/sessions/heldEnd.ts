@@ -48,7 +48,7 @@ function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, th
     unwatch()
     then()
   }
-  const unwatch = sessions.watchFeeds((feed, what) => {
+  const unwatch = sessions.feeds.watch((feed, what) => {
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
   void clock.sleep(isMoving ? MOVING_MS : HELD_MS, over.signal).then(end, () => undefined)

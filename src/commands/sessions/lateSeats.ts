@@ -1,6 +1,7 @@
 import { streamLimit, tokenLimits, type ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { TokenSnapshot } from '../../core/access/types.ts'
-import { type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
 
 /** Sessions that one transaction counts. Who takes a seat of the same limit waits for it. */
@@ -39,7 +40,9 @@ function limitOf(
   streams: ReadonlySet<string>,
 ): ViewerLimit | null {
   if (token.kind === 'subscribe') return tokenLimits({ kind: 'token', token })[0] ?? null
-  return streams.has(streamKey(accountId, streamName)) ? streamLimit(accountId, streamName, [token.maxViewers]) : null
+  return streams.has(streamIdOf({ accountId, streamName }))
+    ? streamLimit(accountId, streamName, [token.maxViewers])
+    : null
 }
 
 async function take(ctx: SessionContext, late: readonly Late[]): Promise<void> {

@@ -3,7 +3,8 @@ import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { decide } from '../../core/access/decide.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import { chooseSource, type RemoteFeedRef, type ActiveSession } from '../../media/sessionRegistry.ts'
+import { chooseSource, type RemoteFeedRef } from '../../media/feedsOnAir.ts'
+import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
@@ -25,7 +26,7 @@ type FeedsRead = (ctx: SessionContext, streams: readonly Stream[] | null) => Pro
  * @param feedsRead called when the feeds of other nodes are known
  */
 export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => void {
-  const { staleStreams } = ctx.sessions
+  const { stale } = ctx.sessions.feeds
   let kickedAtMs: number | undefined
   const kick = oneAtATime(() => {
     const askedAtMs = kickedAtMs
@@ -42,8 +43,8 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
       return kick()
     }
     if (changed.kind === 'recording') return
-    if (changed.kind === 'feed' && changed.stream !== null) staleStreams.add(changed.stream)
-    else staleStreams.addAll()
+    if (changed.kind === 'feed' && changed.stream !== null) stale.add(changed.stream)
+    else stale.addAll()
     await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheckAny()]))
   }
   const apply = (changed: Changed): void => {
@@ -88,7 +89,7 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
 /** Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. */
 async function recheckToken(ctx: SessionContext, tokenId: number): Promise<ActiveSession[]> {
   const entries = ctx.sessions.ofToken(tokenId)
-  const streams = ctx.sessions.streamsOf(tokenId)
+  const streams = ctx.sessions.feeds.streamsOf(tokenId)
   if (entries.length === 0 && streams.size === 0) return []
   let ended: ActiveSession[] = []
   try {
@@ -224,8 +225,8 @@ export async function endKicked(ctx: SessionContext, askedAtMs?: number): Promis
 
 /** Reads the feeds of other nodes that have changed since. All calls during one read share the next. */
 export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promise<void> {
-  return ctx.sessions.readingFeeds.add('feeds', async () => {
-    const streams = ctx.sessions.staleStreams.take()
+  return ctx.sessions.feeds.reading.add('feeds', async () => {
+    const streams = ctx.sessions.feeds.stale.take()
     if (streams?.length === 0) return
     try {
       await refreshRemoteFeeds(ctx, streams)
@@ -233,7 +234,7 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
       ctx.cascade.follow(streams)
       await feedsRead(ctx, streams)
     } catch (error) {
-      ctx.sessions.staleStreams.addAll()
+      ctx.sessions.feeds.stale.addAll()
       throw error
     }
   })
@@ -243,13 +244,13 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
 export async function refreshRemoteFeeds(ctx: SessionContext, streams: readonly Stream[] | null = null): Promise<void> {
   if (streams !== null) {
     const some = await ctx.store.read.feeds.remoteOfSome(ctx.sessions.node, streams)
-    return ctx.sessions.setRemoteOf(streams, some, FEEDS_MAX)
+    return ctx.sessions.feeds.setRemoteOf(streams, some, FEEDS_MAX)
   }
   const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
   const knowsAll = feeds.length <= FEEDS_MAX
-  if (!knowsAll && ctx.sessions.knowsAll)
+  if (!knowsAll && ctx.sessions.feeds.knowsAll)
     ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than memory holds; querying the others')
-  ctx.sessions.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
+  ctx.sessions.feeds.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
 }
 
 /** The feed of one source at another node: from memory, or from the store if memory does not hold all feeds. */
@@ -259,7 +260,7 @@ export async function remoteFeed(
   sourceId: string | null,
 ): Promise<RemoteFeedRef | undefined> {
   const { sessions, store } = ctx
-  const inMemory = sessions.remote(stream.accountId, stream.streamName, sourceId)
-  if (inMemory || sessions.knowsAll) return inMemory
+  const inMemory = sessions.feeds.remote(stream.accountId, stream.streamName, sourceId)
+  if (inMemory || sessions.feeds.knowsAll) return inMemory
   return chooseSource(await store.read.feeds.remoteOf(sessions.node, stream), sourceId)
 }

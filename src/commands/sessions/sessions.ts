@@ -4,6 +4,7 @@ import type { Mac } from '../../core/pages/cursor.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { SessionScope } from '../../core/sessions/types.ts'
 import { readReprioritize, readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { StoredSession, Tx } from '../../store/store.ts'
 import { type Actor, type SessionContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
@@ -152,7 +153,7 @@ function noteStop(
   sessions: number,
 ): Promise<void> {
   const { accountId, streamName, tokenId } = scope
-  const subject = tokenId?.toString() ?? (streamName === undefined ? accountId : `${accountId}/${streamName}`)
+  const subject = tokenId?.toString() ?? (streamName === undefined ? accountId : streamIdOf({ accountId, streamName }))
   return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
 }
 
@@ -166,7 +167,7 @@ function toEntry(row: StoredSession) {
     action: row.action,
     protocol: row.protocol,
     streamName: row.streamName,
-    streamId: `${row.accountId}/${row.streamName}`,
+    streamId: streamIdOf(row),
     ...(row.sourceId === null ? {} : { sourceId: row.sourceId }),
     ...(row.feedId === null || row.isSpare ? {} : { feedId: row.feedId }),
     ...(row.feedId === null && !row.isSpare ? {} : { shown: !row.isSpare }),

@@ -30,9 +30,9 @@ async function take(ctx: SessionContext, { session, standing }: ActiveSession): 
 /** Another node may have ended feeds of this one in the store, because its publishers have a higher priority. */
 async function dropOutranked(ctx: SessionContext, streams: readonly Stream[] | null): Promise<void> {
   const { sessions } = ctx
-  const those = streams?.flatMap(({ accountId, streamName }) => sessions.feedsOf(accountId, streamName))
+  const those = streams?.flatMap(({ accountId, streamName }) => sessions.feeds.ofStream(accountId, streamName))
   // A publisher at another node may have come and gone between two reads. The check of each minute finds what it outranked.
-  const feeds = sessions.hasPeers || streams === null ? (those ?? sessions.feeds()) : []
+  const feeds = sessions.feeds.hasPeers || streams === null ? (those ?? sessions.feeds.all()) : []
   if (feeds.length === 0) return
   const open = new Set(await ctx.store.read.feeds.openIds(ctx.sessions.node))
   for (const { feedId, sessionId } of feeds) {
@@ -60,10 +60,10 @@ const standingOf = ({ standing }: ActiveSession): Standing => standing ?? { prio
 /** By what this node knows. `goLive` asks the store. */
 function isOutranked({ sessions }: SessionContext, spare: ActiveSession): boolean {
   const { accountId, streamName, sourceId } = spare.session
-  const local = sessions.feedsOf(accountId, streamName).find((feed) => feed.sourceId === sourceId)
+  const local = sessions.feeds.ofStream(accountId, streamName).find((feed) => feed.sourceId === sourceId)
   const onAir = local && sessions.get(local.sessionId)
   if (onAir) return compareStandings(standingOf(spare), standingOf(onAir)) <= 0
-  const remote = sessions.remotesOf(accountId, streamName).find((feed) => feed.sourceId === sourceId)
+  const remote = sessions.feeds.remotesOf(accountId, streamName).find((feed) => feed.sourceId === sourceId)
   return remote !== undefined && compareStandings(standingOf(spare), remote) <= 0
 }
 
@@ -102,7 +102,7 @@ export class SpareWatch {
 function rivalsOf({ sessions }: SessionContext): Set<ActiveSession> {
   const rivals = new Set(sessions.spares)
   for (const { session } of sessions.spares) {
-    for (const { sessionId, sourceId } of sessions.feedsOf(session.accountId, session.streamName)) {
+    for (const { sessionId, sourceId } of sessions.feeds.ofStream(session.accountId, session.streamName)) {
       const entry = sessions.get(sessionId)
       if (entry && sourceId === session.sourceId) rivals.add(entry)
     }

@@ -1,4 +1,5 @@
-import { type Session, streamKey } from '../../media/sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import type { Session } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Stream, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
@@ -29,7 +30,7 @@ export async function noteViewAttempt(ctx: SessionContext, stream: Stream): Prom
 /** Checks memory before the store, so that a flood of attempts costs nothing. */
 function isWorthAnEvent({ sessions, clock }: SessionContext, { accountId, streamName }: Stream): boolean {
   const nowMs = clock.monotonic()
-  const key = streamKey(accountId, streamName)
+  const key = streamIdOf({ accountId, streamName })
   const last = sessions.attempts.get(key)
   if (last !== undefined && nowMs - last < QUIET_MS) return false
   if (sessions.attempts.size >= ATTEMPTS_MAX) forgetOld(sessions.attempts, nowMs)
@@ -68,6 +69,6 @@ export async function emitIdleStreams(ctx: SessionContext, idleMs: number): Prom
 type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'
 
 function emitEvent(tx: Tx, { accountId, streamName }: Stream, event: What, atMs: number): Promise<void> {
-  const data = { name: streamName, accountId, streamId: streamKey(accountId, streamName) }
+  const data = { name: streamName, accountId, streamId: streamIdOf({ accountId, streamName }) }
   return emitStreamEvent(tx, { accountId, atMs }, { type: 'viewerConnection', event, data })
 }

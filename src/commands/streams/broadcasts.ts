@@ -2,8 +2,8 @@ import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import type { QueryPart } from '../../core/pages/listQuery.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import { readEndedQuery, readOnAirQuery } from '../../core/streams/streamQuery.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
 import type { Broadcast, BroadcastQuery } from '../../store/store.ts'
 import type { CommandContext } from '../context.ts'
 import { type KeysetPage, mapPage, newestAfter, paginate } from '../pages.ts'
@@ -47,7 +47,7 @@ async function pageOf(
 const toEntry = (row: Broadcast) => ({
   feedId: row.feedId,
   streamName: row.streamName,
-  streamId: streamKey(row.accountId, row.streamName),
+  streamId: streamIdOf(row),
   ...(row.sourceId === null ? {} : { sourceId: row.sourceId }),
   ...(row.protocol === null ? {} : { protocol: row.protocol }),
   tokenId: row.tokenId,

@@ -36,7 +36,7 @@ async function findThumbnail(
   ctx: SessionContext,
   stream: { readonly accountId: string; readonly streamName: string },
 ): Promise<LinkPreview['thumbnail']> {
-  const feed = ctx.sessions.feed(stream.accountId, stream.streamName, null)
+  const feed = ctx.sessions.feeds.get(stream.accountId, stream.streamName, null)
   if (feed !== undefined) {
     const latest = thumbnailOf(ctx, feed)
     return latest.ok ? latest.value : null

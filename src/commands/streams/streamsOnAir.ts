@@ -12,9 +12,9 @@ import {
   sumOfViewing,
   viewersOf,
 } from '../../core/streams/reading.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import { type FeedHealth, type StreamHealthNow, type StreamOnAir, targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
-import { streamKey } from '../../media/sessionRegistry.ts'
 import type { OnAirFeed, OnAirQuery, Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
@@ -149,7 +149,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
   const spares = feeds.reduce((sum, feed) => sum + feed.spares, 0)
   return {
     streamName: main.streamName,
-    streamId: streamKey(main.accountId, main.streamName),
+    streamId: streamIdOf(main),
     startedOn: new Date(feeds[0].startedAtMs).toISOString(),
     sources: feeds.length,
     feedId: main.feedId,

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import { type Failure, notFound } from '../../core/errors.ts'
-import type { ActiveFeed } from '../../media/sessionRegistry.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { LatestThumbnail } from '../../services/latestThumbnails.ts'
 import { type AccessAttempt, preview } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
@@ -20,7 +20,7 @@ export async function readThumbnail(
   accountId: string,
   streamName: string,
 ): Promise<Result<TaggedThumbnail, Failure>> {
-  const feed = ctx.sessions.feed(accountId, streamName, null)
+  const feed = ctx.sessions.feeds.get(accountId, streamName, null)
   if (!feed) return err(notFound('streamName', await whyNotHere(ctx, accountId, streamName)))
   const latest = thumbnailOf(ctx, feed)
   return latest.ok ? latest : err(notFound('streamName', latest.error))
@@ -65,7 +65,7 @@ export async function thumbnailForViewer(
   }
   const stream = { accountId: decision.accountId, streamName: request.streamName }
   const needsToken = request.credential.kind !== 'none'
-  const feed = ctx.sessions.feed(stream.accountId, stream.streamName, sourceId)
+  const feed = ctx.sessions.feeds.get(stream.accountId, stream.streamName, sourceId)
   if (feed) {
     const latest = thumbnailOf(ctx, feed)
     return latest.ok ? ok({ needsToken, thumbnail: latest.value }) : err({ status: 404, text: latest.error })

@@ -37,7 +37,7 @@ export class UpdateHub {
   constructor(ctx: SessionContext) {
     this.#ctx = ctx
     this.#unwatch = [
-      ctx.sessions.watchFeeds(() => this.#wake()),
+      ctx.sessions.feeds.watch(() => this.#wake()),
       ctx.cache.onChange(({ kind }) => {
         if (kind === 'feed' || kind === 'all') this.#wake()
       }),

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { parseAddress, type Address } from './address.ts'
@@ -48,10 +49,8 @@ type Given = { readonly [field in Field]?: unknown }
 
 /** Parses the body of a dry run. It reports all errors of all fields at once. */
 export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return err({ body: ['must be a JSON object'] })
-  }
-  const given = body as Given
+  if (!isObject(body)) return err({ body: ['must be a JSON object'] })
+  const given: Given = body
   const notes = new Notes()
   noteUnknown(given, notes)
   const action = oneOf('action', given.action, ACTIONS, notes)

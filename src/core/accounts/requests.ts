@@ -1,5 +1,5 @@
-import { isObject } from '../../base/objects.ts'
 import { Type, type Static, type TObject } from 'typebox'
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, type Failure } from '../errors.ts'
 import type { AccountDefaults } from '../tokens/accountDefaults.ts'

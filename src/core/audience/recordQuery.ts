@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { instant } from '../validation/moments.ts'
 import type { FieldErrors } from '../errors.ts'
@@ -73,8 +74,7 @@ export type RecordForm = keyof typeof FORMS
 
 /** Parses a question in one of its forms and reports all errors at once. Names ignore case. */
 export function readRecordQuestion(form: RecordForm, given: unknown): Result<RecordQuestion, FieldErrors> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return err({ body: ['must be a JSON object'] })
+  if (!isObject(given)) return err({ body: ['must be a JSON object'] })
   return new Reader(FORMS[form]).read(given)
 }
 

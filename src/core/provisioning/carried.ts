@@ -1,5 +1,5 @@
-import { isObject } from '../../base/objects.ts'
 import { type Static, Type, type TSchema } from 'typebox'
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { parseAddress } from '../access/address.ts'
 import { parseDateTime } from '../tokens/actions.ts'

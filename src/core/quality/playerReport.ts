@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 
 /** The longest report, bytes. */
@@ -43,10 +44,8 @@ const FIELDS: ReadonlySet<string> = new Set([...REQUIRED, ...OPTIONAL, 'failed']
 
 /** Parses a report. The error is a sentence that names the field. */
 export function readPlayerReport(text: string): Result<PlayerReport, string> {
-  const given = parsed(text)
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return err('the report must be a JSON object')
-  const fields = given as Record<string, unknown>
+  const fields = parsed(text)
+  if (!isObject(fields)) return err('the report must be a JSON object')
   const unknown = Object.keys(fields).find((name) => !FIELDS.has(name))
   if (unknown !== undefined) return err(`${JSON.stringify(unknown.slice(0, 32))} is not a field of a report`)
   for (const name of [...REQUIRED, ...OPTIONAL]) {

@@ -3,6 +3,7 @@ import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
 import { readSearch } from '../pages/search.ts'
+import { streamIdOf } from '../streams/streamId.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
 import { readQuery } from '../tokens/listQuery.ts'
@@ -59,7 +60,7 @@ export function toRecordingRecord(recording: Recording) {
     id: recording.id,
     state: recording.state,
     streamName: recording.streamName,
-    streamId: `${recording.accountId}/${recording.streamName}`,
+    streamId: streamIdOf(recording),
     tokenId: recording.tokenId,
     feedId: recording.feedId,
     startedOn: new Date(recording.startedAtMs).toISOString(),
@@ -85,7 +86,7 @@ export function recordingData(recording: Recording) {
     recordingId: recording.id,
     tokenId: recording.tokenId,
     streamName,
-    streamId: `${accountId}/${streamName}`,
+    streamId: streamIdOf({ accountId, streamName }),
     started: recording.startedAtMs,
     ...(endedAtMs === null ? {} : { ended: endedAtMs }),
     ...(bytes === null ? {} : { bytes }),

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import { PROTOCOLS } from '../access/protocols.ts'
@@ -33,22 +34,19 @@ export const readSessionQuery = (query: Record<string, unknown>): Result<Session
 
 /** Parses `{streamId: "accountId/streamName"}`. */
 export function readStreamStop(body: unknown): Result<{ accountId: string; streamName: string }, FieldErrors> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return err({ body: ['must be a JSON object with streamId'] })
-  }
+  if (!isObject(body)) return err({ body: ['must be a JSON object with streamId'] })
   const unknown = Object.keys(body).filter((name) => name !== 'streamId')
   const errors: FieldErrors = {}
   for (const name of unknown) errors[name.slice(0, 64)] = ['is not a property of this request; allowed: streamId']
-  const stream = readStreamId('streamId' in body ? body.streamId : undefined)
+  const stream = readStreamId(body['streamId'])
   if (!stream.ok) errors['streamId'] = [stream.error]
   return stream.ok && unknown.length === 0 ? stream : err(errors)
 }
 
 /** Parses `{tokenId, updatePriority}`; both are required, and null is the lowest priority. */
 export function readReprioritize(body: unknown): Result<{ tokenId: number; priority: number | null }, FieldErrors> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    return err({ body: ['must be a JSON object with tokenId and updatePriority'] })
-  const { tokenId, updatePriority: priority, ...unknown }: Record<string, unknown> = { ...body }
+  if (!isObject(body)) return err({ body: ['must be a JSON object with tokenId and updatePriority'] })
+  const { tokenId, updatePriority: priority, ...unknown } = body
   const errors: FieldErrors = {}
   for (const name of Object.keys(unknown))
     errors[name.slice(0, 64)] = ['is not a property of this request; allowed: tokenId, updatePriority']

@@ -3,6 +3,7 @@ import { CLUSTER } from '../clusters.ts'
 import type { FeedPoint } from './history.ts'
 import { readStoredReading, type TargetReading } from './reading.ts'
 import { type TargetChange, targetRuns, type TargetRuns } from '../restream/events.ts'
+import { streamIdOf } from './streamId.ts'
 
 /** How long a stream that has ended is shown. */
 export const MONITORED_MS = 3_600_000
@@ -101,7 +102,7 @@ export function monitoredStream(feeds: readonly [RecentFeed, ...RecentFeed[]], v
   const ends = feeds.flatMap(({ endedAtMs }) => (endedAtMs === null ? [] : [endedAtMs]))
   const targets = open.flatMap(targetsOf)
   return {
-    streamId: `${accountId}/${streamName}`,
+    streamId: streamIdOf({ accountId, streamName }),
     streamName,
     clusterId: CLUSTER,
     clusters: [CLUSTER],
@@ -125,7 +126,7 @@ const targetsOf = ({ reading }: RecentFeed): readonly TargetReading[] => readSto
 function monitoredFeed(feed: RecentFeed): MonitoredFeed {
   const { accountId, streamName, feedId, sourceId, node, startedAtMs, endedAtMs, priority, country, address } = feed
   return {
-    streamId: `${accountId}/${streamName}`,
+    streamId: streamIdOf({ accountId, streamName }),
     feedId,
     clusterId: CLUSTER,
     ...(sourceId === null ? {} : { sourceId }),

@@ -1,5 +1,5 @@
-import { isObject } from '../../base/objects.ts'
 import type { Static } from 'typebox'
+import { isObject } from '../../base/objects.ts'
 import { err, type Result } from '../../base/result.ts'
 import { checkLabel } from '../validation/text.ts'
 import { canonicalList, canonicalStreams, checkCascade, checkCountries, namesToRemove } from './canonical.ts'

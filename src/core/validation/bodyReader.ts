@@ -1,6 +1,6 @@
-import { isObject } from '../../base/objects.ts'
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
+import { isObject } from '../../base/objects.ts'
 import { asksForNothing, isNotBuilt, type NotBuilt } from './notBuilt.ts'
 import { type Problems, shown } from './problems.ts'
 import { closest } from './suggest.ts'

@@ -1,4 +1,5 @@
 import { findingOf } from '../streams/findings.ts'
+import { streamIdOf } from '../streams/streamId.ts'
 import type { WebhookEvent } from './events.ts'
 
 /** The types of `POST /api/webhooks/test/{webhookType}`. `Media` and `Recordings` are two names of one type. */
@@ -47,7 +48,7 @@ const GREY_JPEG =
 /** The test delivery of this type: a real event in every field but its ids. */
 export function exampleEvent(type: TestType, about: ExampleSubject): Notification {
   const streamName = about.streamName ?? 'example'
-  const stream = { name: streamName, streamId: `${about.accountId}/${streamName}` }
+  const stream = { name: streamName, streamId: streamIdOf({ accountId: about.accountId, streamName }) }
   switch (type) {
     case 'Feeds':
       return event({ type: 'feeds', event: 'started', data: exampleFeed(about, stream) })

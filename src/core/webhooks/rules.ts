@@ -1,5 +1,5 @@
-import { isObject } from '../../base/objects.ts'
 import type { Static } from 'typebox'
+import { isObject } from '../../base/objects.ts'
 import { err, type Result } from '../../base/result.ts'
 import { compilePattern } from '../access/streamName.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'

@@ -1,5 +1,6 @@
 import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import swagger from '@fastify/swagger'
 import { AccountDistribution, GeoCascade, UpdateAccountSecurity } from '../../core/accounts/requests.ts'
 import { CreatePull, PullRecord, UpdatePull } from '../../core/pulls/schema.ts'
 import { RequestThumbnail } from '../../core/recordings/thumbnailRequest.ts'
@@ -7,7 +8,6 @@ import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
 import { RedeliverMany } from '../../core/webhooks/deliveryQuery.ts'
 import { WebhookTest } from '../../core/webhooks/requests.ts'
-import swagger from '@fastify/swagger'
 import { SUCCESS, withCodes } from './answerCodes.ts'
 
 /** How a route describes itself. `data` gets the success envelope; `answer` is used unchanged. */

@@ -9,10 +9,11 @@ import { CONNECT_AGAIN } from '../../core/nodes/drain.ts'
 import { MediaPace } from '../../core/sessions/mediaPace.ts'
 import type { PublishingParameters, UtcTime } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { SourceMeter } from '../../media/measure/sourceMeter.ts'
 import type { PublishAnswer, PublishEnd, PublisherConnection, PublishRefusal } from '../../media/publishing.ts'
-import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
+import type { Session } from '../../media/sessionRegistry.ts'
 
 export interface IngestParts {
   readonly ctx: Context

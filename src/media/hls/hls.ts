@@ -3,7 +3,8 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { SegmentMemory } from '../../base/segmentMemory.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { ActiveFeed } from '../sessionRegistry.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
+import type { ActiveFeed } from '../feedsOnAir.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { FeedStream, type SegmentOptions } from './feedStream.ts'
 import type { LadderLoad } from './ladder/feedLadder.ts'
@@ -71,7 +72,7 @@ export class Hls {
     if (running) return ok(running)
     const { limits, ffmpeg, clock, log, load, numbers } = this.#options
     if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
-    const name = `${feed.accountId}/${feed.streamName}`
+    const name = streamIdOf(feed)
     const { feedId: id, media: source, renditions, hlsCodecs = 'h264' } = feed
     const store = this.#store
     const segments = this.#options.segments()

@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:fs'
 import { type Clock, dateSince, type Moment, momentOf } from '../../base/clock.ts'
+import type { ActiveFeed } from '../feedsOnAir.ts'
 import type { TrackInfo } from '../frame.ts'
-import type { ActiveFeed } from '../sessionRegistry.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
 import type { RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
-import type { ActiveFeed } from '../sessionRegistry.ts'
+import type { ActiveFeed } from '../feedsOnAir.ts'
 import { exitWithin, wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { finishArguments } from './finishing.ts'

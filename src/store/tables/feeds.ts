@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { DB } from '../schema.ts'
@@ -294,8 +295,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
 
   /** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
   async lockOpen(stream: Stream): Promise<StoredFeed[]> {
-    if (this.executor.engine.name === 'postgres')
-      await this.executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
+    if (this.executor.engine.name === 'postgres') await this.executor.all(lockStream, { stream: streamIdOf(stream) })
     return (await this.executor.all(lockOpen, stream)).map(feedFromRow)
   }
 

@@ -1,5 +1,5 @@
-import * as fc from 'fast-check'
 import { isIPv4, isIPv6, BlockList } from 'node:net'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchesAddress, parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
 

@@ -2,6 +2,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemRandom } from '../../../src/base/random.ts'
 import { BoundSockets } from '../../../src/media/relay/transport/boundSockets.ts'
 import { openPorts } from '../../../src/media/relay/transport/port.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
@@ -9,7 +10,7 @@ import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 /** Listens at 127.0.0.1, and echoes what it receives. */
 async function echo(isNative: boolean) {
   const from: Endpoint[] = []
-  const ports = await openPorts({ host: '127.0.0.1', port: 0 }, isNative, (datagram, peer) => {
+  const ports = await openPorts({ host: '127.0.0.1', port: 0, random: systemRandom }, isNative, (datagram, peer) => {
     from.push({ ...peer })
     ports.udp.send(Buffer.from(datagram), peer)
   })

@@ -1,6 +1,6 @@
-import { LateLooks } from '../../../src/base/lateLooks.ts'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { LateLooks } from '../../../src/base/lateLooks.ts'
 import type { Publisher } from '../../../src/media/relay/inbound/publisher.ts'
 import { negotiatePublish } from '../../../src/media/relay/negotiation.ts'
 import type { Viewer } from '../../../src/media/relay/outbound/viewer.ts'

@@ -1,12 +1,15 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { systemRandom } from '../../../src/base/random.ts'
 import { loadNative } from '../../../src/media/relay/transport/nativeAddon.ts'
 import { openPort } from '../../../src/media/relay/transport/port.ts'
 import { preferredAddresses, onOnePort, openUdp } from '../../../src/media/relay/transport/socket.ts'
 
 /** Often, and however busy the machine is. */
 const POLL = { interval: 2, timeout: 30_000 }
+
+const AT = { host: '127.0.0.1', port: 0, random: systemRandom }
 
 /** Sockets that are numbers. `isTaken` says which port cannot be bound at which address. */
 function binder(isTaken: (address: string, port: number) => boolean) {
@@ -62,7 +65,7 @@ describe('a UDP port of Node', () => {
     await once(peer, 'listening')
     const came: string[] = []
     peer.on('message', (datagram) => came.push(datagram.toString()))
-    const port = await openUdp({ host: '127.0.0.1', port: 0 }, () => undefined)
+    const port = await openUdp(AT, () => undefined)
     const to = { address: '127.0.0.1', port: peer.address().port, via: 0 }
     try {
       port.send(Buffer.from('one'), to)
@@ -86,14 +89,10 @@ describe('a UDP port of Node', () => {
     let nowMs = 0
     /** How long each has waited, and how long the port says. */
     const waits: [number, number][] = []
-    const port = await openUdp(
-      { host: '127.0.0.1', port: 0 },
-      (_datagram, _from, saidMs = 0) => {
-        waits.push([nowMs, saidMs])
-        nowMs += 10
-      },
-      () => nowMs,
-    )
+    const port = await openUdp({ ...AT, now: () => nowMs }, (_datagram, _from, saidMs = 0) => {
+      waits.push([nowMs, saidMs])
+      nowMs += 10
+    })
     const send = (count: number): void => {
       for (let n = 0; n < count; n++) peer.send('x', port.port, '127.0.0.1')
     }
@@ -115,10 +114,10 @@ describe('a UDP port of Node', () => {
 })
 
 it('the port of a process is served by JavaScript alone when that is asked for, and says so', async () => {
-  const port = await openPort({ host: '127.0.0.1', port: 0 }, false, () => undefined)
+  const port = await openPort(AT, false, () => undefined)
   await port.udp.close()
   expect(port).toMatchObject({ native: null, note: 'Media is forwarded in JavaScript alone, as it was asked for.' })
-  const other = await openPort({ host: '127.0.0.1', port: 0 }, true, () => undefined)
+  const other = await openPort(AT, true, () => undefined)
   other.native?.close()
   await other.udp.close()
   const native = loadNative()

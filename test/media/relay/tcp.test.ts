@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
+import { systemRandom } from '../../../src/base/random.ts'
 import { openPorts } from '../../../src/media/relay/transport/port.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { isTcp, messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
@@ -168,14 +169,24 @@ function takesFirst(): typeof openTcp {
 }
 
 test('a media process kept a port that was free over UDP alone, and peers without UDP could not connect', async () => {
-  const any = await openPorts({ host: '127.0.0.1', port: 0 }, false, () => undefined, takesFirst())
+  const any = await openPorts(
+    { host: '127.0.0.1', port: 0, random: systemRandom },
+    false,
+    () => undefined,
+    takesFirst(),
+  )
   open.push(any.udp, { close: () => any.tcp?.close() })
   expect(any).toMatchObject({ tcp: expect.anything() as unknown, note: expect.not.stringContaining('TCP') as unknown })
 })
 
 test('a port that was chosen and is taken over TCP serves UDP, and the log says what cannot connect', async () => {
   const port = await ownPort()
-  const { udp, tcp, note } = await openPorts({ host: '127.0.0.1', port }, false, () => undefined, takesFirst())
+  const { udp, tcp, note } = await openPorts(
+    { host: '127.0.0.1', port, random: systemRandom },
+    false,
+    () => undefined,
+    takesFirst(),
+  )
   open.push(udp)
   expect([udp.port, tcp]).toEqual([port, null])
   expect(note).toContain(`Peers that cannot send UDP cannot connect: TCP port ${port} cannot be opened.`)

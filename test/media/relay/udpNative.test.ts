@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { systemRandom } from '../../../src/base/random.ts'
 import { loadNative } from '../../../src/media/relay/transport/nativeAddon.ts'
 import { type Endpoint, openUdp, type UdpPort } from '../../../src/media/relay/transport/socket.ts'
 import { until } from '../../support/until.ts'
@@ -39,7 +40,7 @@ if (!native.ok) {
     const [fast, slow]: Came[][] = [[], []]
     const ports: UdpPort[] = [
       await openNativeUdp(addon, { host, port: 0 }, keep(fast as Came[])),
-      await openUdp({ host, port: 0 }, keep(slow as Came[])),
+      await openUdp({ host, port: 0, random: systemRandom }, keep(slow as Came[])),
     ]
     closers.push(...ports.map((port) => () => port.close()))
     return { ports: ports as [UdpPort, UdpPort], fast: fast as Came[], slow: slow as Came[] }
@@ -149,7 +150,7 @@ if (!native.ok) {
       const { socket } = await peerAt('udp4', '127.0.0.1')
       socket.send('last', port.port, '127.0.0.1')
       await expect.poll(() => came.length).toBeGreaterThan(0)
-      const next = await openUdp({ host: '127.0.0.1', port: port.port }, () => undefined)
+      const next = await openUdp({ host: '127.0.0.1', port: port.port, random: systemRandom }, () => undefined)
       await next.close()
     })
 

@@ -1,5 +1,5 @@
-import { isObject } from '../../../base/objects.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isObject } from '../../../base/objects.ts'
 import { successOf } from '../answerCodes.ts'
 
 declare module 'fastify' {

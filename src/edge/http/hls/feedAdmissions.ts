@@ -99,7 +99,7 @@ class FeedAdmission implements Admission {
   isRemote(): boolean {
     const { hls, ctx } = this.#parts
     const { accountId, streamName, sourceId } = this.viewer.target
-    return hls.find(this.#ticket.stream) === undefined && !ctx.sessions.feed(accountId, streamName, sourceId)
+    return hls.find(this.#ticket.stream) === undefined && !ctx.sessions.feeds.get(accountId, streamName, sourceId)
   }
 
   /**
@@ -111,7 +111,7 @@ class FeedAdmission implements Admission {
     const { stream, tokenId } = this.#ticket
     const { target } = this.viewer
     if (hls.find(stream) === undefined) {
-      const feed = ctx.sessions.feed(target.accountId, target.streamName, target.sourceId)
+      const feed = ctx.sessions.feeds.get(target.accountId, target.streamName, target.sourceId)
       if (feed === undefined) return this.#remote()
       this.#isAt(null)
       // The viewer was admitted to a feed that needed no token.

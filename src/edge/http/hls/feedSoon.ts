@@ -1,4 +1,4 @@
-import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
+import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
 import type { HlsParts } from './parts.ts'
 import type { StreamSource } from './viewers.ts'
 
@@ -10,9 +10,9 @@ export async function feedSoon(
   { sessions, clock }: Pick<HlsParts['ctx'], 'sessions' | 'clock'>,
   { accountId, streamName, sourceId }: StreamSource,
 ): Promise<ActiveFeed | undefined> {
-  const find = () => sessions.feed(accountId, streamName, sourceId)
+  const find = () => sessions.feeds.get(accountId, streamName, sourceId)
   const begun = new AbortController()
-  const unwatch = sessions.watchFeeds(() => find() !== undefined && begun.abort())
+  const unwatch = sessions.feeds.watch(() => find() !== undefined && begun.abort())
   await clock.sleep(SOON_MS, begun.signal).catch(() => undefined)
   unwatch()
   return find()

@@ -4,10 +4,11 @@ import { mayView } from '../../../commands/sessions/admit.ts'
 import { hlsMaster } from '../../../core/hls/master.ts'
 import { atNode } from '../../../core/nodes/atNode.ts'
 import type { FeedStream } from '../../../media/hls/feedStream.ts'
-import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
 import { countBytes } from '../../../commands/sessions/count.ts'
+import { streamIdOf } from '../../../core/streams/streamId.ts'
+import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
 import { refuseHls } from './answering.ts'
 import { feedSoon } from './feedSoon.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
@@ -85,7 +86,7 @@ async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyR
 /** Other nodes may learn of a feed a moment before it is on the air here, and a moment after it has left. */
 async function masterForNode(parts: HlsParts, source: StreamSource): Promise<Result<Master, HttpRefusal>> {
   const { accountId, streamName, sourceId } = source
-  const here = parts.ctx.sessions.feed(accountId, streamName, sourceId)
+  const here = parts.ctx.sessions.feeds.get(accountId, streamName, sourceId)
   const left = here === undefined ? parts.hls.unended(source) : undefined
   if (left !== undefined) return masterOf(left)
   const feed = here ?? (await feedSoon(parts.ctx, source))
@@ -142,4 +143,4 @@ export function askNode(
 
 /** What a node's ticket for a master playlist is bound to. */
 const scopeOf = ({ accountId, streamName }: Pick<StreamSource, 'accountId' | 'streamName'>): string =>
-  `${accountId}/${streamName}`
+  streamIdOf({ accountId, streamName })

@@ -91,7 +91,7 @@ async function sendToNode(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const feed = ctx.sessions.feed(accountId, streamName, sourceId)
+  const feed = ctx.sessions.feeds.get(accountId, streamName, sourceId)
   const found = feed ? thumbnailOf(ctx, feed) : err(REFUSALS.stream_not_published.text)
   if (found.ok) return send(request, reply, jpegOf(found.value), `private, ${MAX_AGE}`)
   return reply

@@ -28,7 +28,7 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
       help: 'Feeds on the air at this process now.',
       registers: [],
       collect() {
-        this.set(sessions.feeds().length)
+        this.set(sessions.feeds.all().length)
       },
     }),
   )
@@ -117,7 +117,7 @@ const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
     registers: [],
     collect() {
       for (const code of FINDING_CODES) this.set({ code }, 0)
-      for (const { feedId } of sessions.feeds())
+      for (const { feedId } of sessions.feeds.all())
         for (const { code } of streamMeter.reading(feedId)?.findings ?? []) this.inc({ code })
     },
   })

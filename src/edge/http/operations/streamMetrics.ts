@@ -86,7 +86,7 @@ const SOURCES = [
 function registerSources(registry: Registry, { sessions, streamMeter }: Context): void {
   const readings = (): (readonly [Readonly<StreamCount>, FeedReading])[] =>
     busiest(sessions.streams.all()).flatMap((stream) => {
-      const feed = sessions.feed(stream.accountId, stream.streamName, null)
+      const feed = sessions.feeds.get(stream.accountId, stream.streamName, null)
       const reading = feed && streamMeter.reading(feed.feedId)
       return reading ? [[stream, reading] as const] : []
     })

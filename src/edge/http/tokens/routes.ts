@@ -1,6 +1,6 @@
-import type { TokenKind } from '../../../core/tokens/types.ts'
 import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TokenKind } from '../../../core/tokens/types.ts'
 import { createToken } from '../../../commands/tokens/createToken.ts'
 import {
   readToken,
@@ -21,6 +21,7 @@ import { readStreamQuery } from '../../../core/sessions/sessionQuery.ts'
 import * as requests from '../../../core/tokens/requestSchema.ts'
 import * as schema from '../../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
+import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
@@ -246,5 +247,5 @@ function streamOf(query: Record<string, unknown>, accountId: string): Result<str
   if (!read.ok) return err(invalid(read.error))
   const { streamName } = read.value
   if (read.value.accountId === accountId) return ok(streamName)
-  return err(failure('not_found', `No stream with id: ${`${read.value.accountId}/${streamName}`.slice(0, 128)}`))
+  return err(failure('not_found', `No stream with id: ${streamIdOf(read.value).slice(0, 128)}`))
 }

@@ -1,8 +1,9 @@
-import { forwardedPrefix } from '../peer.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { forwardedPrefix } from '../peer.ts'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
+import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { reportRoute } from '../media/playerReport.ts'
 import { iceLinks } from './iceLinks.ts'
@@ -103,7 +104,7 @@ async function begin(
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',
     // A broadcaster's account comes only from its token. This header tells it where viewers can watch.
-    'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
+    'X-Stream-Id': encodeURI(streamIdOf(session)),
   })
   const links = [...iceLinks(limits.iceServers), ...(isWatched(endpoint) ? [layerLink(location)] : [])]
   if (links.length > 0) reply.header('Link', links)

@@ -1,5 +1,5 @@
-import { isObject } from '../../../base/objects.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isObject } from '../../../base/objects.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { LayersAnswer } from '../../../media/engine.ts'
 import { sendPreflight } from '../media/cors.ts'

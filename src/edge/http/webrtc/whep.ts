@@ -1,4 +1,5 @@
 import { admitViewer } from '../../../commands/sessions/admit.ts'
+import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
@@ -29,7 +30,7 @@ export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
       return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     async negotiate({ id, accountId, streamName, sourceId }, { sdp }) {
-      const room = `${accountId}/${streamName}`
+      const room = streamIdOf({ accountId, streamName })
       const negotiated = await engine.view({ sessionId: id, room, sourceId, offer: sdp })
       if (negotiated.ok || negotiated.status !== 406) return negotiated
       const why = encodingRefusalOf(accountId, streamName, sourceId)

@@ -1,4 +1,5 @@
 import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
+import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
@@ -33,7 +34,7 @@ export function whipEndpoint({ ctx, peerOf, engine, resources, handover }: WebRt
       return { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate({ id, accountId, streamName, sourceId }, { sdp, codec, parameters: { without } }) {
-      const room = `${accountId}/${streamName}`
+      const room = streamIdOf({ accountId, streamName })
       const { priority = null } = ctx.sessions.get(id)?.standing ?? {}
       return engine.publish({ sessionId: id, room, sourceId, offer: sdp, codec, without, priority })
     },

@@ -128,7 +128,8 @@ export class RtcClient {
 
   async #bind(host: string, via: number): Promise<UdpPort | null> {
     try {
-      return await openUdp({ host, port: 0 }, (datagram, { address, port }) =>
+      const { random } = this.#options
+      return await openUdp({ host, port: 0, random }, (datagram, { address, port }) =>
         this.#receive(datagram, { address, port, via }),
       )
     } catch (error) {

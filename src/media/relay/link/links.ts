@@ -7,7 +7,7 @@ import type { Rooms } from '../rooms.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
 import { isRtcp } from '../wire/rtp.ts'
-import type { ShareFigures } from '../../engine.ts'
+import { newShareSsrc, type ShareFigures } from '../../engine.ts'
 import type { CarriedFigures } from './linkTally.ts'
 import type { LinkMessage, LinkOffer } from './linkOffer.ts'
 import { LinkReceiver, type Wanted } from './linkReceiver.ts'
@@ -39,10 +39,8 @@ export interface NodePeer {
   post(message: LinkMessage): void
 }
 
-/** The upper 8 bits of an SSRC are the number of the process that sends it, below `SSRCS_OF_NODES`. */
+/** The upper 8 bits of an SSRC are the number of the process that sends it, unless it is one of `newShareSsrc`. */
 const SSRCS_A_PROCESS = 2 ** 24
-/** From here on they are random: two nodes do not agree on them. */
-const SSRCS_OF_NODES = 2 ** 31
 
 /** What is carried between here and a relay at another node. */
 export interface PeerFigures extends ShareFigures {
@@ -283,7 +281,7 @@ export class Links {
   }
 
   #newSsrcOfNode(): number {
-    const ssrc = SSRCS_OF_NODES + (Buffer.from(this.#options.random.bytes(4)).readUInt32BE() >>> 1)
+    const ssrc = newShareSsrc(this.#options.random)
     return this.peerOf(ssrc) === undefined ? ssrc : this.#newSsrcOfNode()
   }
 

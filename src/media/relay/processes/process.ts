@@ -69,7 +69,7 @@ async function run(settings: RelaySettings): Promise<void> {
   const turns = new LoopTurns(now())
   const receive: Receive = (datagram, from, waitedMs) =>
     relay.receive(datagram, from, waitedMs ?? turns.waitedMs(now()))
-  const ports = await openPorts(settings, settings.native !== false, receive)
+  const ports = await openPorts({ ...settings, random: systemRandom }, settings.native !== false, receive)
   const { udp, tcp, native, note } = ports
   const transports = tcp === null ? (['udp'] as const) : (['udp', 'tcp'] as const)
   let hosts = hostsOf(settings, udp, transports)
@@ -132,7 +132,7 @@ async function run(settings: RelaySettings): Promise<void> {
 /** Links come in at the loopback alone. Null: there is no other process, or the loopback cannot be used. */
 async function openLinkPort({ process: own, native }: RelaySettings, receive: Receive): Promise<MediaPort | null> {
   if (own === undefined) return null
-  return openPort({ host: '127.0.0.1', port: 0 }, native !== false, receive).catch(() => null)
+  return openPort({ host: '127.0.0.1', port: 0, random: systemRandom }, native !== false, receive).catch(() => null)
 }
 
 /** By session: where incoming frames go, and the functions that stop outgoing frames. */

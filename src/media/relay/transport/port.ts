@@ -1,6 +1,6 @@
 import { NativeBackEnd } from './nativeBackEnd.ts'
 import { loadNative } from './nativeAddon.ts'
-import { openUdp, type Receive, type UdpPort } from './socket.ts'
+import { openUdp, type Receive, type UdpOptions, type UdpPort } from './socket.ts'
 import { openTcp, type TcpPort } from './tcp.ts'
 import { openNativeUdp } from './udpNative.ts'
 
@@ -28,7 +28,7 @@ const ATTEMPTS = 10
  * @throws the error of the socket when the port is taken over UDP
  */
 export async function openPorts(
-  options: { host: string; port: number },
+  options: UdpOptions,
   isNativeWanted: boolean,
   receive: Receive,
   listen: typeof openTcp = openTcp,
@@ -53,11 +53,7 @@ export async function openPorts(
  * Opens the port of UDP at `host`, or at every address of this machine when that is ''. Uses the addons if wanted and available.
  * @throws the error of the socket when the port is taken
  */
-export async function openPort(
-  options: { host: string; port: number },
-  isNativeWanted: boolean,
-  receive: Receive,
-): Promise<MediaPort> {
+export async function openPort(options: UdpOptions, isNativeWanted: boolean, receive: Receive): Promise<MediaPort> {
   if (!isNativeWanted) return inJavaScript('Media is forwarded in JavaScript alone, as it was asked for.')
   const addons = loadNative()
   if (!addons.ok) return inJavaScript(addons.error)

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import type { Random } from '../../../base/random.ts'
 import { type Binder, BoundSockets, type OnePort } from './boundSockets.ts'
 import { SocketBacklog } from './lateness.ts'
 
@@ -43,20 +43,24 @@ const ATTEMPTS = 10
  */
 export type Receive = (datagram: Buffer, from: Endpoint, waitedMs?: number) => void
 
+export interface UdpOptions {
+  readonly host: string
+  readonly port: number
+  /** Makes what no peer can guess. */
+  readonly random: Random
+  /** Monotonic milliseconds. Absent: those of this process. */
+  readonly now?: () => number
+}
+
 /**
  * Opens a port, at `host` or (when that is '') at every address of this machine. A single socket for all of them would do
  * for receiving, but the kernel would then choose the source address of each answer.
- * @param now monotonic milliseconds
  * @throws the error of the socket when the port is taken
  */
-export async function openUdp(
-  options: { host: string; port: number },
-  receive: Receive,
-  now: () => number = () => performance.now(),
-): Promise<UdpPort> {
+export async function openUdp(options: UdpOptions, receive: Receive): Promise<UdpPort> {
   const binder = { bind, portOf: (socket: Socket) => socket.address().port, close: closed }
   const listen = (socket: Socket, via: number): void => {
-    const probes = new Probes(socket, now)
+    const probes = new Probes(socket, options)
     socket.on('message', (datagram, from) => {
       const waitedMs = probes.read(datagram)
       if (waitedMs !== 'probe') receive(datagram, { address: from.address, port: from.port, via }, waitedMs)
@@ -86,13 +90,14 @@ const PROBE_BYTES = SECRET_BYTES + 8
 /** Measures how long datagrams wait in a socket, by probes that no peer can make. */
 class Probes {
   readonly #backlog = new SocketBacklog()
-  readonly #secret = randomBytes(SECRET_BYTES)
+  readonly #secret: Buffer
   readonly #socket: Socket
   readonly #now: () => number
   #isClosed = false
 
-  constructor(socket: Socket, now: () => number) {
+  constructor(socket: Socket, { random, now = () => performance.now() }: UdpOptions) {
     this.#socket = socket
+    this.#secret = random.bytes(SECRET_BYTES)
     this.#now = now
     socket.once('close', () => (this.#isClosed = true))
   }
