@@ -1,58 +1,33 @@
 import { mkdirSync } from 'node:fs'
 import { allInTurn } from '../base/allEnded.ts'
-import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
-import { Starts, systemClock, type Clock } from '../base/clock.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
-import { SampledLog } from '../base/sampledLog.ts'
-import { Sealer } from '../base/sealer.ts'
 import { SegmentMemory } from '../base/segmentMemory.ts'
-import { AccessRecorder } from '../services/accessRecorder.ts'
+import { VERSION } from '../base/version.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
-import { AudienceNow } from '../services/audienceNow.ts'
-import { AccountMinutes } from '../services/accountMinutes.ts'
-import { LatestThumbnails } from '../services/latestThumbnails.ts'
-import { MediaProcesses } from '../services/mediaProcesses.ts'
-import { NodeLoad } from '../services/nodeLoad.ts'
-import { PlayerReports } from '../services/playerReports.ts'
-import { ViewerFeedback } from '../services/viewerFeedback.ts'
-import { LastUses } from '../services/lastUses.ts'
-import { RestreamUsage } from '../services/restreamUsage.ts'
-import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, readStaleFeeds } from '../commands/sessions/revoke.ts'
 import { settleSpares } from '../commands/sessions/spares.ts'
-import { emitHealth } from '../commands/streams/emitHealth.ts'
-import { openTokenValue } from '../commands/tokens/tokenValue.ts'
-import { storageUrl } from '../config/paths.ts'
 import { ConfigHolder, liveView } from '../config/holder.ts'
+import { storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import type { Mac } from '../core/pages/cursor.ts'
-import type { TargetPolicy } from '../core/restream/targets.ts'
-import { SessionSlots } from '../core/sessions/slots.ts'
-import { checkTarget } from '../core/webhooks/target.ts'
 import { serviceJobs } from '../jobs/retention.ts'
 import { type PeriodicJob, startJobs } from '../jobs/timers.ts'
 import { ChannelStreams } from '../media/hls/channelStreams.ts'
 import { StreamNumbers } from '../media/hls/streamNumbers.ts'
-import { SessionRegistry } from '../media/sessionRegistry.ts'
-import { notifyingStore } from '../store/notifying.ts'
-import { AccessCache } from '../store/cached.ts'
 import { DueLook } from '../store/dueLook.ts'
+import { notifyingStore } from '../store/notifying.ts'
 import { openStore, type StoreOptions } from '../store/open.ts'
 import { StopTimeout } from '../store/stopTimeout.ts'
 import type { Store } from '../store/store.ts'
 import { DatabaseTime } from '../store/time.ts'
-import { Tally } from '../base/tally.ts'
-import { VERSION } from '../base/version.ts'
-import { refuseViewerKey } from '../base/viewerKey.ts'
-import { cascadeOf } from './cascade.ts'
+import { contextOf } from './context.ts'
 import { CountryLookup } from './countryLookup.ts'
-import { derivationsOf, viewerSeed } from './derivedKeys.ts'
 import { type Keyring, openKeyring, otherKeyProblem } from './keyring.ts'
-import { slateProbeOf } from './slates.ts'
 
 /** Events in this process that several parts of it listen to. */
 export interface ProcessEvents {
@@ -118,43 +93,27 @@ export async function openApp(options: AppOptions): Promise<App> {
   const now = () => holder.current
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
   const keys = keyring(config, random)
-  const [key] = keys
-  const sealer = new Sealer(keys, random)
   const countries = countriesOf(config, log)
   const bus = new Bus<ProcessEvents>()
   const stopTimeout = stopTimeoutOf(log)
   const store = await storeOf(options, bus, stopTimeout)
   const time = await timeOf(store, options)
   const clock = options.clock ?? time.clock
-  const cache = new AccessCache({ store, clock, log, ...cacheOptions(now, sealer) })
-  const recorder = new AccessRecorder({ store, clock, random, log, limits: liveView(() => now().access.log) })
-  const sessions = new SessionRegistry()
-  const ctx: Context = {
+  const ctx = contextOf({
+    now,
+    keys,
     store,
-    cache,
     clock,
     time,
     random,
     log,
-    sampled: sampledLogs(log, clock),
-    sealer,
-    recorder,
-    deliveries: new Tally(),
-    reloads: new Tally(),
-    ...settingsOf(now, clock, sessions),
-    probeSlate: slateProbeOf(config, clock, log),
-    ...factsOfCountries(countries),
-    sessions,
-    ...metersOf(clock, sessions, viewerSeed(key), now),
-    streamsOnAir: (account, stream) => sessions.feeds.onAir(account, stream),
-    ...derivationsOf(keys),
-    ...cascadeOf({ clock, random, log, sessions, cache, store }, keys, now),
     passwordCost,
+    countries,
     channelChanged: (change) => bus.emit('channelChanged', change),
-  }
+  })
   await prepare(ctx, config)
-  await cache.start()
-  const due = new DueLook({ store, changes: cache, clock, log, node: () => sessions.node })
+  await ctx.cache.start()
+  const due = new DueLook({ store, changes: ctx.cache, clock, log, node: () => ctx.sessions.node })
   due.start()
   const unfollow = followChanges(ctx, settleSpares)
   await readStaleFeeds(ctx, settleSpares)
@@ -167,7 +126,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     holder,
     countries,
     ctx,
-    key,
+    key: keys[0],
     bus,
     due,
     stopTimeout,
@@ -202,85 +161,6 @@ function streamsOf(clock: Clock): Pick<App, 'segmentMemory' | 'streamNumbers' | 
   return { segmentMemory, streamNumbers, channelStreams: new ChannelStreams(clock, streamNumbers, segmentMemory) }
 }
 
-const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' | 'hasCountries'> => ({
-  countryOf: (address) => countries.countryOf(address.text),
-  hasCountries: () => countries.isThere,
-})
-
-const metersOf = (
-  clock: Clock,
-  sessions: SessionRegistry,
-  seed: number,
-  now: () => Config,
-): Pick<
-  Context,
-  | 'lastUses'
-  | 'streamMeter'
-  | 'latestThumbnails'
-  | 'accountMinutes'
-  | 'audience'
-  | 'restreamUsage'
-  | 'mediaProcesses'
-  | 'playerReports'
-  | 'viewerFeedback'
-  | 'runStarts'
-> => ({
-  lastUses: new LastUses(),
-  streamMeter: new StreamMeter({ clock, sessions, tell: emitHealth }),
-  latestThumbnails: new LatestThumbnails(sessions.feeds),
-  accountMinutes: new AccountMinutes({ clock, sessions }),
-  audience: new AudienceNow(clock, seed),
-  restreamUsage: new RestreamUsage(clock),
-  mediaProcesses: new MediaProcesses(clock),
-  playerReports: new PlayerReports(clock, () => now().analytics.playerReports),
-  viewerFeedback: new ViewerFeedback(clock),
-  runStarts: new Starts(),
-})
-
-const cacheOptions = (now: () => Config, sealer: Sealer) => ({
-  openValue: (valueSealed: Uint8Array) => openTokenValue({ sealer }, { valueSealed }),
-  maxEntries: now().access.cacheTokens,
-  staleMs: () => now().access.staleSeconds * 1000,
-})
-
-/** What commands need of the configuration, as it is at each use. */
-function settingsOf(
-  now: () => Config,
-  clock: Clock,
-  sessions: SessionRegistry,
-): Pick<Context, 'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'nodeLoad' | 'checkTarget' | 'channelSettings'> {
-  return {
-    ...loadLimitsOf(now, clock, sessions),
-    policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters })),
-    targetPolicy: liveView(() => targetPolicyOf(now())),
-    isProxy: liveAddressList(() => now().server.trustedProxies),
-    checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),
-    channelSettings: liveView(() => ({
-      ...now().channels,
-      rtmpUrl: rtmpUrlOf(now()),
-      srtUrl: srtUrlOf(now()),
-      refuseKey: refuseViewerKey,
-      sources: targetPolicyOf(now()),
-    })),
-  }
-}
-
-/** How much this node takes. */
-function loadLimitsOf(
-  now: () => Config,
-  clock: Clock,
-  { leaving, counts }: SessionRegistry,
-): Pick<Context, 'slots' | 'nodeLoad'> {
-  const slots = new SessionSlots(liveView(() => now().sessions))
-  const nodeLoad = new NodeLoad({
-    clock,
-    hasNoSlot: () => slots.isFullForViewers(leaving.size),
-    bytesOut: () => counts.bytesOut + counts.otherBytesOut,
-    maxEgress: () => now().server.maxEgressMegabits * 1_000_000,
-  })
-  return { slots, nodeLoad }
-}
-
 /** Runs `work` at the first call; later calls get the same promise. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
@@ -298,14 +178,6 @@ const jobSettings = (now: () => Config): Parameters<typeof serviceJobs>[1] => ({
   })),
   bindingFlushMs: now().bindings.flushSeconds * 1000,
 })
-
-/** At most about 200 MB a day under constant requests. */
-const LINES_PER_MINUTE = 600
-
-function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
-  const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
-  return { refusals: sampled(), answers: sampled(), publishers: sampled(), sessions: sampled(), deliveries: sampled() }
-}
 
 async function timeOf(store: Store, { machineClock = systemClock, log }: AppOptions): Promise<DatabaseTime> {
   const time = new DatabaseTime(store, machineClock)
@@ -365,32 +237,4 @@ function countriesOf(config: Config, log: Logger): CountryLookup {
   if (!prepared.ok) throw new CannotStart(prepared.error)
   prepared.value.take()
   return countries
-}
-
-/** Only the names that the configuration has are known as ours; each dial checks the address that it leads to. */
-function targetPolicyOf(config: Config): TargetPolicy {
-  const urls = [config.server.publicUrl, config.server.nodeUrl, rtmpUrlOf(config)]
-  const hosts = new Set(urls.flatMap((url) => URL.parse(url)?.hostname.toLowerCase() ?? []))
-  const ofHttp = [config.server.port, ...[config.server.publicUrl, config.server.nodeUrl].map(portOfHttp)]
-  const ports = { tcp: [config.rtmp.port, config.rtmp.tlsPort, ...ofHttp], udp: [config.srt.port] }
-  return {
-    allowPrivate: config.media.allowedNetworks.length > 0,
-    isOurs: (host, port, transport) => hosts.has(host) && ports[transport].includes(port),
-  }
-}
-
-/** Null: there is no such URL. */
-function portOfHttp(text: string): number | null {
-  const url = URL.parse(text)
-  return url && Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-}
-
-/** The address to which publishers push: the configured one, or this machine. Port 0, any free one, is for tests. */
-const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
-  channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`
-
-/** The same over SRT, at the host of the configured addresses. */
-function srtUrlOf({ server, channels, srt }: Config): string {
-  const url = server.publicUrl || server.nodeUrl || channels.rtmpUrl || 'http://localhost'
-  return `srt://${new URL(url).hostname}:${srt.port || 10_000}`
 }
