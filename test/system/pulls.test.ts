@@ -55,7 +55,8 @@ const feedOf = (name: string) => feedNamed(app, name)
 const watched = (name: string) => codecsOnAir(app, name)
 const is = (id: number, status: string) => until(async () => (await read(id)).status === status)
 
-describe('a camera over RTSP', () => {
+// Each waits for its own source most of the time.
+describe.concurrent('a camera over RTSP', () => {
   test('is on the air with its pictures and its sound, in the name of the token', async () => {
     const { id, tokenId } = await pulled('door', urlOf(await camera({ audio: 'aac', login }), PASSWORD))
     expect(await watched('door')).toEqual(['h264', 'aac'])
@@ -128,7 +129,7 @@ describe('a camera over RTSP', () => {
   })
 })
 
-describe('a server over RTMP', () => {
+describe.concurrent('a server over RTMP', () => {
   const KEY = 's3cret-stream-77'
   let show: Message[]
   beforeAll(async () => {
@@ -273,7 +274,7 @@ describe('a server over SRT', () => {
   })
 })
 
-describe('a source that does not play', () => {
+describe.concurrent('a source that does not play', () => {
   test('refuses a wrong password, three times at most, and says so', async () => {
     const source = await camera({ login })
     const { id } = await pulled('wrong', urlOf(source, 'another1'))
