@@ -169,6 +169,8 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     allowedCountries: [],
     deniedCountries: [],
     ...mapFlags(TOKEN_FLAGS, (_name, { byDefault }) => byDefault),
+    originCluster: '',
+    geoCascade: null,
     priority: null,
     hlsRenditions: [],
     hlsCodecs: 'h264',

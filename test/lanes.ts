@@ -70,6 +70,7 @@ export const LANES = {
       'test/http/{accountDefaults,channelsBodies,healthEvents,tokenOperations,viewerRecords,webhookOperations}.test.ts',
       'test/commands/playerReports.test.ts',
       'test/commands/{accessLog,audience,binding,forget,lengths,nodeUsage,onTheAir,pullDemand,pulls,remoteFeeds,sessions,statements,users}.test.ts',
+      'test/commands/tokenRegions.test.ts',
       'test/commands/{session{Expiry,Feeds,Spares,Usage},viewerLimits}.test.ts',
       'test/system/{delivery,leases,provision,provisionExport,provisionSettings,sessions,srtPush,tokenExpiry}.test.ts',
     ],

@@ -1,4 +1,5 @@
 import { endLentOn, endOrphanedLinks } from '../commands/nodes/lendStream.ts'
+import { endForbidden } from '../commands/regions/endForbidden.ts'
 import type { Context } from '../commands/context.ts'
 import { recheckAll } from '../commands/sessions/revoke.ts'
 import type { Config } from '../config/schema.ts'
@@ -19,17 +20,18 @@ export function cascadeOf(
   parts: Pick<Context, 'clock' | 'random' | 'log' | 'sessions' | 'cache' | 'store'>,
   keyring: Keyring,
   now: () => Config,
-): Pick<Context, 'region' | 'otherNodes' | 'cascade' | 'lentRooms' | 'nodeKeys'> {
+): Pick<Context, 'otherNodes' | 'cascade' | 'lentRooms' | 'nodeKeys'> {
   const nodeKeys = nodeKeysOf(keyring)
   const cascade = new Cascade({
     ...parts,
     keys: nodeKeys,
+    region: now().server.region,
     silentMs: () => parts.cache.silentMs(),
     forwardStaleMs: () => now().access.forwardStaleSeconds * 1000,
   })
   const { clock, store, sessions } = parts
   const otherNodes = new OtherNodes(clock, store, sessions)
-  return { region: now().server.region, otherNodes, nodeKeys, cascade, lentRooms: new LentRooms(clock) }
+  return { otherNodes, nodeKeys, cascade, lentRooms: new LentRooms(clock) }
 }
 
 /** Lets viewers of this node watch streams at others, and those of others streams here, if this node is told to. */
@@ -48,6 +50,7 @@ export function startCascade(
       async run() {
         ctx.cascade.tick()
         endLentOn(ctx)
+        endForbidden(ctx)
       },
     },
     { name: 'end links of nodes that are gone', everyMs: LEASES_MS, run: () => endOrphanedLinks(ctx) },

@@ -114,7 +114,7 @@ function settingsOf(
 ): Pick<Context, 'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'nodeLoad' | 'checkTarget' | 'channelSettings'> {
   return {
     ...loadLimitsOf(now, clock, sessions),
-    policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters })),
+    policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters, region: now().server.region })),
     targetPolicy: liveView(() => targetPolicyOf(now())),
     isProxy: liveAddressList(() => now().server.trustedProxies),
     checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),

@@ -43,7 +43,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
 function factsOf(load: ProcessorLoad, ctx: App['ctx']): Omit<NodeFacts, keyof RtmpPorts> {
   load.look()
   const machine = { cores: load.processors, cpuPercent: load.busyPercent }
-  return { version: VERSION, region: ctx.region, ...machine, ...ctx.nodeLoad.reading(), links: ownLinks(ctx) }
+  return { version: VERSION, region: ctx.policy.region, ...machine, ...ctx.nodeLoad.reading(), links: ownLinks(ctx) }
 }
 
 /** The port of a listener that took any free one is not said. */

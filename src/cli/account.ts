@@ -5,7 +5,7 @@ import { toAccountSettings } from '../core/accounts/requests.ts'
 import type { AccountDefaults } from '../core/tokens/accountDefaults.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { command } from './command.ts'
-import { required, texts, toggleFlag, wholeOrWord } from './flag.ts'
+import { required, textFlag, texts, toggleFlag, wholeOrWord } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { fields, isoDate } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -62,7 +62,7 @@ const update = command({
   summary: 'Change what an account says for its tokens and recordings',
   detail:
     'Countries hold for all tokens without country rules of their own; sessions that they refuse end at once. Days hold for ' +
-    'recordings that get complete from now on, unless their token has its own. Clusters are stored for clients of hosted services.',
+    'recordings that get complete from now on, unless their token has its own. Regions hold for broadcasts that begin from now on.',
   flags: {
     country: texts('CODE', 'The only countries that may use tokens (ISO 3166-1 alpha-2).'),
     'no-country': toggleFlag('Remove all that --country has set.'),
@@ -72,7 +72,14 @@ const update = command({
       min: 1,
       max: TOKEN_LIMITS.recordingDaysMax,
     }),
-    'geo-cascade': texts('CLUSTER', 'A cluster that media may go to. It changes nothing.'),
+    'default-cluster': textFlag(
+      'REGION',
+      'Only servers of this region take publishers of tokens that name none themselves; auto: all do.',
+    ),
+    'geo-cascade': texts(
+      'REGION',
+      'Servers of this region show streams of tokens that name none themselves; all: every server does.',
+    ),
     'no-geo-cascade': toggleFlag('Remove all that --geo-cascade has set.'),
   },
   examples: [
@@ -91,11 +98,12 @@ const update = command({
 
 function settingsAnswer(defaults: AccountDefaults) {
   const settings = toAccountSettings(defaults)
-  const { allowedCountries, deniedCountries, recordingDays, geoCascade } = settings
+  const { allowedCountries, deniedCountries, recordingDays, defaultCluster, geoCascade } = settings
   const text = fields({
     allowedCountries: allowedCountries.join(', ') || 'any',
     deniedCountries: deniedCountries.join(', ') || 'none',
     recordingDays: recordingDays ?? 'until they are deleted',
+    defaultCluster,
     geoCascade: geoCascade.isEnabled ? geoCascade.clusters.join(', ') : 'off',
   })
   return { json: settings, text }
@@ -107,6 +115,7 @@ interface SettingsFlags {
   readonly 'deny-country': readonly string[]
   readonly 'no-deny-country': boolean
   readonly 'recording-days': number | null | undefined
+  readonly 'default-cluster': string | undefined
   readonly 'geo-cascade': readonly string[]
   readonly 'no-geo-cascade': boolean
 }
@@ -118,11 +127,12 @@ function settingsBody(flags: SettingsFlags): Result<object, CliRefusal> {
   if (both !== undefined) return err(usage(`--${both} and --no-${both} exclude each other`))
   const listOf = (name: (typeof lists)[number]) => (flags[name].length > 0 || flags[`no-${name}`] ? flags[name] : null)
   const [allowedCountries, deniedCountries, clusters] = lists.map(listOf)
-  const days = flags['recording-days']
+  const { 'recording-days': days, 'default-cluster': defaultCluster } = flags
   const body = {
     ...(allowedCountries ? { allowedCountries } : {}),
     ...(deniedCountries ? { deniedCountries } : {}),
     ...(days === undefined ? {} : { recordingDays: days }),
+    ...(defaultCluster === undefined ? {} : { defaultCluster }),
     ...(clusters ? { geoCascade: { isEnabled: clusters.length > 0, clusters } } : {}),
   }
   return Object.keys(body).length > 0 ? ok(body) : err(usage('there is nothing to change: set a flag'))

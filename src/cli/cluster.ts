@@ -20,7 +20,8 @@ const status = command({
   detail: [
     'A `draining` server takes nothing new and ends soon. A `silent` one did not renew its lease: the others end its sessions.',
     '`lease` is the time since the last renewal, which comes every two seconds. `cpu` is how busy the machine is. `links` counts',
-    'the streams that go to other servers (`out`) and come from them (`in`), and the servers whose streams do not come (`failed`).',
+    'the streams that go to other servers (`out`), come from them (`in`), and are passed on within the region (`relayed`), and the',
+    'servers whose streams do not come (`failed`).',
   ].join('\n'),
   flags: WATCH_FLAGS,
   examples: ['sluice cluster status --watch', 'sluice cluster status --json'],
@@ -47,9 +48,14 @@ const COLUMNS: Columns<ClusterNode> = {
 }
 
 function linksText(links: readonly NodeLink[]): string {
-  const sum = (name: 'lent' | 'borrowed'): number => links.reduce((total, link) => total + link[name], 0)
+  const sum = (name: 'lent' | 'relayed' | 'borrowed'): number => links.reduce((total, link) => total + link[name], 0)
+  const relayed = sum('relayed')
   const failed = links.filter(({ problem }) => problem !== null).length
-  return `${sum('lent')} out, ${sum('borrowed')} in${failed === 0 ? '' : `, ${failed} failed`}`
+  return [
+    `${sum('lent')} out, ${sum('borrowed')} in`,
+    ...(relayed === 0 ? [] : [`${relayed} relayed`]),
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+  ].join(', ')
 }
 
 const recordOf = ({ startedAtMs, leaseAgeMs, hostKey: host, ...node }: ClusterNode) => ({

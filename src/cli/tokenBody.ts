@@ -46,6 +46,8 @@ interface BodyField {
   /** The name of its flag. */
   readonly name: string
   readonly flag: CliFlag<unknown>
+  /** Absent: the field is the value of the flag. */
+  readonly fieldOf?: (value: unknown) => unknown
 }
 
 const LABEL = textFlag('LABEL', 'A display name.')
@@ -72,6 +74,18 @@ const FIELDS: Readonly<Record<string, BodyField>> = {
   },
   allowedCountries: { name: 'country', flag: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).') },
   deniedCountries: { name: 'deny-country', flag: texts('CODE', 'A country that may not use it.') },
+  originCluster: {
+    name: 'origin-cluster',
+    flag: textFlag('REGION', 'Only servers of this region take its publishers; auto: all do (publish tokens).'),
+  },
+  geoCascade: {
+    name: 'geo-cascade',
+    flag: texts(
+      'REGION',
+      'Servers of this region show its streams, beside those of the publisher; all: every server (publish tokens).',
+    ),
+    fieldOf: (clusters) => ({ isEnabled: isGiven(clusters), clusters }),
+  },
   priority: { name: 'priority', flag: PRIORITY_FLAG },
   recordingDays: {
     name: 'recording-days',
@@ -199,14 +213,15 @@ const entriesOf = (names: unknown, patterns: unknown): object[] => [
 
 /** The fields that flags set. `--no-NAME` empties a list and makes a switch false. */
 function fieldsOf(flags: Values): Result<Values, CliRefusal> {
-  const lists = Object.entries(FIELDS).map(([field, { name }]) => ({ field, name, none: [] }))
-  const booleans = SWITCHES.map(([field, { option }]) => ({ field, name: option.name, none: false }))
+  const same = (value: unknown): unknown => value
+  const lists = Object.entries(FIELDS).map(([field, { name, fieldOf = same }]) => ({ field, name, none: [], fieldOf }))
+  const booleans = SWITCHES.map(([field, { option }]) => ({ field, name: option.name, none: false, fieldOf: same }))
   const body: Record<string, unknown> = {}
-  for (const { field, name, none } of [...lists, ...booleans]) {
+  for (const { field, name, none, fieldOf } of [...lists, ...booleans]) {
     const [given, isNone] = [isGiven(flags[name]), isGiven(flags[`no-${name}`])]
     if (given && isNone) return err(usage(`--${name} and --no-${name} exclude each other`))
-    if (given) body[field] = flags[name]
-    if (isNone) body[field] = none
+    if (given) body[field] = fieldOf(flags[name])
+    if (isNone) body[field] = fieldOf(none)
   }
   return ok(body)
 }

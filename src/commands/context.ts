@@ -99,8 +99,6 @@ export interface SessionContext extends AccessContext {
   readonly isProxy: (address: Address) => boolean
   /** The keys of requests between nodes, one for each sealing key of this node. The first one signs. */
   readonly nodeKeys: readonly [NodeKey, ...NodeKey[]]
-  /** `server.region`; empty: none. */
-  readonly region: string
   /** Where clients go when this node has no room for them. */
   readonly otherNodes: OtherNodes
   /** What this node lends to others. */

@@ -142,6 +142,7 @@ const LINK_REMEDIES: Readonly<Record<LinkProblem, string>> = {
     'its media ports do not answer. Open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
   no_answer: 'it does not answer over HTTP. Correct its server.nodeUrl, or the firewall',
   refused: 'it refuses the request. Give both the same secrets.sealingKey and version',
+  busy: 'it gets too many requests for streams at once. It is asked again after some seconds',
   lends_nothing: 'its server.handover is redirect. Set it to cascade there, or to redirect everywhere',
 }
 

@@ -26,7 +26,7 @@ export interface ActiveFeed extends FeedFacts {
 
 /** A feed on the air at another node. */
 export interface RemoteFeedRef
-  extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured' | 'tokenId'> {
+  extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured' | 'tokenId' | 'regions'> {
   /** Of its publisher; null: the lowest. */
   readonly priority: number | null
   readonly node: string

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { mayGoTo } from '../core/clusters.ts'
 import { atNode } from '../core/nodes/atNode.ts'
 import {
   LINK_VERSION,
@@ -35,6 +36,8 @@ export interface CascadeOptions {
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly sessions: SessionRegistry
+  /** Of this node; empty: none. */
+  readonly region: string
   /** The first one signs. */
   readonly keys: readonly [NodeKey, ...NodeKey[]]
   /** How long ago the database was heard, milliseconds. */
@@ -114,6 +117,7 @@ interface Offered {
 const WHY: Readonly<Record<LinkProblem, string>> = {
   media_port: 'its media port does not answer',
   no_answer: 'it does not answer',
+  busy: 'it gets too many requests',
   lends_nothing: 'it lends nothing',
   refused: 'it refuses the request of this one: do both have the same sealing key and version?',
 }
@@ -232,19 +236,21 @@ export class Cascade {
     const remote = sessions.feeds.remotesOf(accountId, streamName)
     if (!isHere && remote.length === 0) return
     if (!isHere && sessions.drain === null) for (const feed of remote) void this.take({ accountId, streamName }, feed)
-    for (const [node, one] of this.#borrowed.get(roomOf({ accountId, streamName })) ?? [])
-      if (!remote.some((feed) => feed.node === node)) one.end()
+    for (const [node, one] of this.#borrowed.get(roomOf({ accountId, streamName })) ?? []) {
+      const together = remote.filter((feed) => feed.node === node)
+      if (together.length === 0 || !mayGoTo(this.#options.region, together)) one.end()
+    }
   }
 
   #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
     const stream = { accountId, streamName }
+    const { sessions } = this.#options
     this.#hearsStore()
     if (this.#parts === null || feed.url === null || this.#pauses.has(feed.node, stream)) return null
-    const others = this.#options.sessions.feeds
-      .remotesOf(accountId, streamName)
-      .filter(({ node }) => node === feed.node)
+    const others = sessions.feeds.remotesOf(accountId, streamName).filter(({ node }) => node === feed.node)
     const isSecured = [feed, ...others].some(({ secured }) => secured)
     if (isSecured && this.#isStale) return null
+    if (!mayGoTo(this.#options.region, [feed, ...others])) return null
     const ending = new AbortController()
     const share: Share = { room: null, from: feed.node }
     const { promise: direct, resolve: granted } = Promise.withResolvers<BorrowedRoom | null>()
@@ -336,7 +342,8 @@ export class Cascade {
     const answered = await this.#parts?.ask(url, { version: LINK_VERSION, ...request, code }, ms)
     const offered = answered?.status === 200 ? this.#read(request, code, answered.body) : null
     if (offered !== null) return offered
-    if (answered?.status === 404) this.#pauses.add(lender.node, feed, ABSENT_MS)
+    // The other node may have the stream, or know the lease of this one, a moment later.
+    if (answered?.status === 404 || answered?.status === 409) this.#pauses.add(lender.node, feed, ABSENT_MS)
     else this.#fail(lender, { ...feed, status: answered?.status }, problemOf(answered?.status))
     return null
   }
@@ -374,5 +381,6 @@ const roomOf = ({ accountId, streamName }: Stream): string => streamIdOf({ accou
 /** Of a node that lends nothing, by the status of its answer. 200: another one has signed it. */
 function problemOf(status: number | undefined): LinkProblem {
   if (status === 503) return 'lends_nothing'
+  if (status === 429) return 'busy'
   return status === 200 || status === 400 || status === 401 ? 'refused' : 'no_answer'
 }

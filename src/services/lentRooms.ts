@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { SharedStream } from '../core/nodes/nodeLinks.ts'
 import type { EngineLinks, ShareFigures } from '../media/engine.ts'
+import type { Stream } from '../store/store.ts'
 
-/** More requests than this many nodes send within their time, and rooms that are lent at a time. */
+/** The requests of which it knows that they were used: more than nodes send within their time. And rooms that are lent at a time. */
 const NONCES_MAX = 10_000
 const LENT_MAX = 5000
 
@@ -13,7 +14,9 @@ export const NO_FIGURES: ShareFigures = { bitrate: 0, loss: null, roundTripMs: n
 export interface Lent {
   /** The node. */
   readonly to: string
-  readonly room: string
+  /** Of that node; empty: none. */
+  readonly region: string
+  readonly stream: Stream
   /** The node of the feed: this one, or one from which it is lent on. */
   readonly feedAt: string
   /** The node knows that its viewers need tokens. */
@@ -45,30 +48,33 @@ export class LentRooms {
     return [...new Set([...this.#lent.values()].map(({ to }) => to))]
   }
 
-  /** The nodes that have this room of the node with the feed, the first ones first. */
-  nodesWith(room: string, feedAt: string): readonly string[] {
-    return [...this.#lent.values()].filter((one) => one.room === room && one.feedAt === feedAt).map(({ to }) => to)
+  /** The nodes that have this stream of the node with the feed, the first ones first. */
+  nodesWith(stream: Stream, feedAt: string): readonly string[] {
+    return [...this.#lent.values()]
+      .filter((one) => isSame(one.stream, stream) && one.feedAt === feedAt)
+      .map(({ to }) => to)
   }
 
-  /** What it lends, stream by stream. */
-  get streams(): readonly SharedStream[] {
-    return [...this.#lent.values()].map(({ to, figures }) => ({
+  /** What it lends, stream by stream. @param own the id of this node; what others have the feed of is relayed */
+  streams(own: string): readonly SharedStream[] {
+    return [...this.#lent.values()].map(({ to, feedAt, figures }) => ({
       node: to,
-      direction: 'lent',
+      direction: feedAt === own ? 'lent' : 'relayed',
       ...(figures() ?? NO_FIGURES),
     }))
   }
 
-  /** False: this nonce was used, or there are too many to tell. @param untilMs when a request with it is too old anyway */
-  useNonce(nonce: string, untilMs: number): boolean {
+  /** `busy`: there are too many to remember one more. @param untilMs when a request with it is too old anyway */
+  useNonce(nonce: string, untilMs: number): 'fresh' | 'used' | 'busy' {
     const nowMs = this.#clock.now()
     for (const [old, endMs] of this.#untilMs) {
       if (endMs > nowMs) break
       this.#untilMs.delete(old)
     }
-    if (this.#untilMs.has(nonce) || this.#untilMs.size >= NONCES_MAX) return false
+    if (this.#untilMs.has(nonce)) return 'used'
+    if (this.#untilMs.size >= NONCES_MAX) return 'busy'
     this.#untilMs.set(nonce, untilMs)
-    return true
+    return 'fresh'
   }
 
   /** A node has one share of the feeds of a room at one node: a new one replaces it. Call `remove` when it has ended. */
@@ -90,4 +96,8 @@ export class LentRooms {
   }
 }
 
-const keyOf = ({ to, room, feedAt }: Lent): string => JSON.stringify([to, room, feedAt])
+const isSame = (one: Stream, other: Stream): boolean =>
+  one.accountId === other.accountId && one.streamName === other.streamName
+
+const keyOf = ({ to, stream: { accountId, streamName }, feedAt }: Lent): string =>
+  JSON.stringify([to, accountId, streamName, feedAt])

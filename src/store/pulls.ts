@@ -7,12 +7,18 @@ export interface StoredPull extends Pull {
   readonly urlSealed: Uint8Array
 }
 
+/** A pull that is to run. */
+export interface EnabledPull extends StoredPull {
+  /** The region whose nodes may publish with its token; null: all. */
+  readonly region: string | null
+}
+
 export interface PullReads {
   get(accountId: string, id: number): Promise<StoredPull | undefined>
   /** In the order of creation. */
   list(accountId: string): Promise<StoredPull[]>
   /** The enabled ones of every account. */
-  enabled(): Promise<StoredPull[]>
+  enabled(): Promise<EnabledPull[]>
 }
 
 export interface PullTx extends PullReads {

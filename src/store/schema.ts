@@ -52,6 +52,8 @@ const TABLES = {
     created_at_ms: NUMBER,
     allowed_countries: TEXT,
     denied_countries: TEXT,
+    /** Null: `auto`. */
+    default_cluster: TEXT_OR_NULL,
     /** Null: off. */
     geo_cascade: TEXT_OR_NULL,
     /** Null: recordings stay. */
@@ -94,6 +96,10 @@ const TABLES = {
     allowed_countries: TEXT,
     denied_countries: TEXT,
     ...mapFlagColumns(() => FLAG),
+    /** A region or `auto`; null: as the account says. */
+    origin_cluster: TEXT_OR_NULL,
+    /** JSON: regions, or `all`; null: as the account says. */
+    geo_cascade: TEXT_OR_NULL,
     priority: NUMBER_OR_NULL,
     /** JSON: the renditions that a publish token asks for. */
     renditions: TEXT,
@@ -249,6 +255,8 @@ const TABLES = {
     priority: NUMBER_OR_NULL,
     /** Whether users have it recorded; null: publisher and token say it. */
     record_switch: FLAG_OR_NULL,
+    /** JSON: those whose nodes may show it; null: all. */
+    regions: TEXT_OR_NULL,
     node: TEXT,
     started_at_ms: NUMBER,
     ended_at_ms: NUMBER_OR_NULL,

@@ -46,7 +46,7 @@ export type {
   TokenListQuery,
 } from './tokens.ts'
 
-export type { StoredPull } from './pulls.ts'
+export type { EnabledPull, StoredPull } from './pulls.ts'
 export type { RestreamEvent, RestreamEventQuery } from './restreamEvents.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './feedHealth.ts'

@@ -30,11 +30,12 @@ export interface TokenListQuery {
   only?: TokenFilter
 }
 
-/** Tokens in this state at `nowMs`, and those that expire before a time. */
+/** Tokens in this state at `nowMs`, those that expire before a time, and those with one of some clusters (null: without one). */
 export interface TokenFilter {
   nowMs: number
   state?: TokenState
   expiresBeforeMs?: number
+  clusters?: readonly (string | null)[]
 }
 
 interface TokenReads {

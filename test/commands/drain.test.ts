@@ -187,10 +187,10 @@ test('it knows where players go before it says that it drains, and waits a secon
     await done
     const found = at.ctx.sessions.drain as Drain | null
     await another.stop()
-    return found?.nodeUrls
+    return found?.nodes
   }
   list.mockResolvedValueOnce(withUrls)
-  expect(await begun(0)).toEqual([`https://${other.ctx.sessions.node}.example.com`])
+  expect(await begun(0)).toEqual([{ url: `https://${other.ctx.sessions.node}.example.com`, region: '' }])
   list.mockRejectedValueOnce(new StoreUnavailable('away'))
   expect(await begun(0)).toEqual([])
   list.mockReturnValueOnce(new Promise(() => undefined))

@@ -99,7 +99,8 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
 
   it('whose viewers need tokens are taken from nodes that had them as open', async () => {
     const taken: boolean[] = []
-    const lent = { room: `${two.accountId}/show`, feedAt: two.ctx.sessions.node, figures: () => null }
+    const stream = { accountId: two.accountId, streamName: 'show' }
+    const lent = { region: '', stream, feedAt: two.ctx.sessions.node, figures: () => null }
     for (const isSecured of [true, false])
       two.ctx.lentRooms.add({ ...lent, to: `node ${isSecured}`, isSecured, end: () => taken.push(isSecured) })
     await publish(two, { presented: token })
@@ -116,6 +117,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
       feedId: streamName,
       sourceId: null,
       secured: false,
+      regions: null,
       tokenId: 7,
       priority: null,
       node: 'n',

@@ -118,6 +118,7 @@ async function addBroadcast({ store, accountId }: Ground, atMs: number): Promise
       secured: false,
       priority: null,
       recordSwitch: null,
+      regions: null,
       startedAtMs: 0,
       node: 'n',
     })
@@ -191,6 +192,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
         secured: false,
         priority: null,
         recordSwitch: null,
+        regions: null,
         startedAtMs: atMs,
         node: 'another node',
       }

@@ -8,6 +8,7 @@ import type { Stores } from './store.ts'
 const LINK = {
   node: 'near',
   lent: 2,
+  relayed: 1,
   borrowed: 1,
   bitrateOut: 5_000_000,
   bitrateIn: 2_500_000,

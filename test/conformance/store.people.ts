@@ -26,11 +26,19 @@ export function peopleSuite(stores: Stores): void {
       const insert = (one: string) =>
         stores.store.transaction((tx) => tx.accounts.insert({ id: one, name: 'x', createdAtMs: 1 }))
       await Promise.all([insert(id), insert(other)])
-      const none = { allowedCountries: [], deniedCountries: [], geoCascade: null, recordingDays: null, version: 0 }
+      const none = {
+        defaultCluster: 'auto',
+        allowedCountries: [],
+        deniedCountries: [],
+        geoCascade: null,
+        recordingDays: null,
+        version: 0,
+      }
       expect(await stores.other.read.accounts.defaults(id)).toEqual(none)
       const set = {
         allowedCountries: ['DE', 'NL'],
         deniedCountries: [],
+        defaultCluster: 'north',
         geoCascade: ['all'],
         recordingDays: 30,
         version: 1,

@@ -104,6 +104,7 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
       secured: false,
       priority: null,
       recordSwitch: null,
+      regions: null,
       node: 'n',
       startedAtMs: 1,
     }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { offTarget } from '../../src/core/restream/state.ts'
+import { NO_DEFAULTS } from '../../src/core/tokens/accountDefaults.ts'
 import type { StoredPull, StoredToken, Tx } from '../../src/store/store.ts'
 import type { Stores } from './store.ts'
 import { insert, newAccount } from './store.samples.ts'
@@ -45,7 +46,24 @@ export function pullsSuite(stores: Stores): void {
       expect(await stores.other.read.pulls.get(accountId, second.id)).toEqual(second)
       expect(await stores.other.read.pulls.get(newAccount(), second.id)).toBeUndefined()
       const enabled = await stores.other.read.pulls.enabled()
-      expect(enabled.filter((one) => one.accountId === accountId)).toEqual([first])
+      expect(enabled.filter((one) => one.accountId === accountId)).toEqual([{ ...first, region: null }])
+    })
+
+    test('have the region of their token, or that of its account', async () => {
+      const { accountId } = token
+      const own = async (originCluster: string) =>
+        add({ tokenId: (await insert(stores.store, { accountId, originCluster })).id })
+      const pulls = [await add(), await own('auto'), await own('north')]
+      const regions = async () => {
+        const enabled = await stores.other.read.pulls.enabled()
+        return pulls.map(({ id }) => enabled.find((one) => one.id === id)?.region)
+      }
+      expect(await regions()).toEqual([null, null, 'north'])
+      await write(async (tx) => {
+        await tx.accounts.insert({ id: accountId, name: 'a', createdAtMs: 1 })
+        await tx.accounts.setDefaults(accountId, { ...NO_DEFAULTS, defaultCluster: 'south' })
+      })
+      expect(await regions()).toEqual(['south', null, 'north'])
     })
 
     test('keep their node and their state when their settings change', async () => {

@@ -180,7 +180,7 @@ function ask(request: RequestParts, credential: Credential) {
   const address = parseAddress(ip)
   if (address === null) throw new Error(`${ip} is no address`)
   const full: AccessRequest = { action: 'view', ...parts, credential, address, streamIsSecured: true }
-  return decide(full, { rtmpIpFilters: 'refuse' }, NOW_MS)
+  return decide(full, { rtmpIpFilters: 'refuse', region: '' }, NOW_MS)
 }
 
 type RequestParts = typeof requests extends fc.Arbitrary<infer T> ? T : never

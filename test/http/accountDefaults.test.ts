@@ -25,7 +25,7 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
   let at: TestNode
   beforeAll(async () => {
     place = await newPlace(engine)
-    at = await startTestNode({ url: place.url })
+    at = await startTestNode({ url: place.url, flags: { server: { region: 'phx-1' } } })
   })
   afterEach(async () => {
     for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
@@ -168,12 +168,17 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
     return run(argv, { openApp: async () => app, provision: provisionFrom })
   }
   const show = async () => JSON.parse((await sluice('account', 'show', '--json')).stdout)
-  const NOTHING = { ...OPEN, recordingDays: null, geoCascade: { isEnabled: false, clusters: [] } }
+  const NOTHING = {
+    ...OPEN,
+    recordingDays: null,
+    defaultCluster: 'auto',
+    geoCascade: { isEnabled: false, clusters: [] },
+  }
 
   it('is shown and changed by commands, each setting by itself', async () => {
     expect(await show()).toEqual(NOTHING)
-    const geoCascade = { isEnabled: true, clusters: ['phx-1', 'lon-1'] }
-    const flags = ['--deny-country', 'fr', '--recording-days', '30', '--geo-cascade', 'phx-1', '--geo-cascade', 'lon-1']
+    const geoCascade = { isEnabled: true, clusters: ['phx-1'] }
+    const flags = ['--deny-country', 'fr', '--recording-days', '30', '--geo-cascade', 'phx-1']
     expect((await sluice('account', 'update', ...flags)).stdout).toMatch(/deniedCountries +FR\n/)
     expect(await show()).toEqual({ ...NOTHING, deniedCountries: ['FR'], recordingDays: 30, geoCascade })
     await sluice('account', 'update', '--no-deny-country', '--country', 'DE')
@@ -221,8 +226,8 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
   it('keeps the distribution of streams, in both forms and in any case', async () => {
     const off = { isEnabled: false, clusters: [] }
     expect((await at.call('GET', DISTRIBUTION)).json.data).toEqual({ geoCascade: off })
-    const named = { isenabled: true, Clusters: ['phx-1', 'lon-1'] }
-    const set = { isEnabled: true, clusters: ['phx-1', 'lon-1'] }
+    const named = { isenabled: true, Clusters: ['phx-1'] }
+    const set = { isEnabled: true, clusters: ['phx-1'] }
     expect((await at.call('PUT', DISTRIBUTION, { geocascade: named })).json.data).toEqual({ geoCascade: set })
     expect((await at.call('GET', '/api/account/geo_cascade')).json.data).toEqual(set)
     const older = await at.call('PUT', '/api/account/geo_cascade', { isEnabled: true, clusters: null })

@@ -336,7 +336,7 @@ const ofAccount = (method: string, path: string, body?: object): ClientRequest =
   path,
   ...(body ? { body } : {}),
 })
-const lowerCase = { isenabled: true, clusters: ['phx-1', 'ams-1'] }
+const lowerCase = { isenabled: true, clusters: ['all'] }
 
 const OTHERS: readonly ClientRequest[] = [
   report(`account/total?${dates}`),

@@ -67,8 +67,9 @@ function node() {
       sessions: {
         knowsAll: true,
         feed: () => state.here && { feedId: state.here, secured: false },
-        remote: () => state.there && { ...state.there, secured: false },
+        remote: () => state.there && { ...state.there, secured: false, regions: null },
       },
+      policy: { region: '' },
     },
   } as unknown as HlsParts
   const at = async (stream: string) => {
@@ -187,9 +188,14 @@ describe('where a player of a node that drains goes', () => {
   /** Asks at a moment of the drain for a playlist, or a piece. */
   function asks(at: { ms: number; isPlaylist: boolean; ticketId: string; hasSession?: boolean; isChannel?: boolean }) {
     const { ms, isPlaylist, ticketId, hasSession = false, isChannel = false } = at
-    const drain = draining({ drainMs: 20_000, plan, nodeUrls: [TWO] })
-    const sessions = { drain, get: () => (hasSession ? { request: { credential: { kind: 'none' } } } : undefined) }
-    const viewers = { find: () => ({ sessionId: ticketId }) }
+    const drain = draining({ drainMs: 20_000, plan, nodes: [{ url: TWO, region: '' }] })
+    const feeds = { feedsOf: () => [], remotesOf: () => [] }
+    const sessions = {
+      drain,
+      ...feeds,
+      get: () => (hasSession ? { request: { credential: { kind: 'none' } } } : undefined),
+    }
+    const viewers = { find: () => ({ sessionId: ticketId, target: { accountId: 'a', streamName: 's' } }) }
     const parts = { ctx: { sessions, clock: new ManualClock(ms) }, viewers } as unknown as HlsParts
     const ticket = isChannel
       ? ({ kind: 'grant', viewerId: ticketId, stream: 'd', grant } as const)

@@ -209,7 +209,7 @@ const tokensOf = (kind: 'publish' | 'subscribe', record: TSchema): Operation[] =
 
 const ids = object({ tokenIds: Type.Array(int) })
 const stopped = object({ stoppingLevel: text })
-const on = { isEnabled: true, clusters: ['phx-1', 'ams-1'] }
+const on = { isEnabled: true, clusters: ['all'] }
 
 const expirationDays = Type.Union([object({ days: int }), Type.Null()])
 const expiration = object({ timelines: Type.Null(), recordings: expirationDays, clips: Type.Null() })

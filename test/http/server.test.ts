@@ -60,7 +60,7 @@ it('is the cluster auto, which has all publish tokens', async () => {
   })
   const choose = (defaultCluster: unknown) => sluice.call('PUT', '/api/cluster', { defaultCluster })
   expect((await choose('auto')).json).toEqual(json)
-  for (const cluster of ['fra-1', null, 7]) {
+  for (const cluster of ['fra-1', null, 7, '']) {
     const refused = await choose(cluster)
     expect([refused.status, refused.json.data.errors]).toEqual([400, { defaultCluster: [expect.any(String)] }])
   }
@@ -85,6 +85,35 @@ it('has its region as a cluster, and none has hosts for protocols that are off',
     { id: 'north', name: 'north', rtmp: '', srt: '' },
   ])
   expect((await sluice.call('GET', '/api/nodes')).json.data.nodes).toMatchObject([{ region: 'north' }])
+
+  const create = async (label: string, more: object) => {
+    const body = { label, streams: [{ streamName: 's' }], ...more }
+    return (await sluice.call('POST', '/api/publish_token', body)).json.data
+  }
+  const [open, every, bound] = [
+    await create('open', {}),
+    await create('every', { originCluster: 'auto' }),
+    await create('bound', { originCluster: 'north' }),
+  ]
+  const effective = async ({ id }: { id: number }) =>
+    (await sluice.call('GET', `/api/publish_token/${id}`)).json.data.effectiveSettings.originCluster
+  const listed = async (cluster: string) => {
+    const { json: list } = await sluice.call(
+      'GET',
+      `/api/publish_token/list_by_cluster?cluster=${cluster}&sortBy=AddedOn`,
+    )
+    return list.data.map(({ label }: { label: string }) => label)
+  }
+  expect([await effective(open), await effective(every), await effective(bound)]).toEqual(['auto', 'auto', 'north'])
+  expect([await listed('auto'), await listed('north')]).toEqual([['open', 'every'], ['bound']])
+  const chosen = await sluice.call('PUT', '/api/cluster', { defaultCluster: 'north' })
+  expect([chosen.status, chosen.json.data.defaultCluster]).toEqual([200, 'north'])
+  expect([await effective(open), await effective(every)]).toEqual(['north', 'auto'])
+  expect([await listed('auto'), await listed('north')]).toEqual([['every'], ['open', 'bound']])
+  const wrong = await create('wrong', { originCluster: 'south' })
+  expect(wrong.errors).toEqual({
+    originCluster: ['must be auto or a region of nodes (north), not south'],
+  })
 })
 
 it('a person at a wrong address gets a page that leads to the start, and a program gets JSON', async () => {

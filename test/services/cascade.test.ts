@@ -21,6 +21,7 @@ const feedAt = (node: string, secured = true): RemoteFeedRef => ({
   sourceId: null,
   secured,
   tokenId: 1,
+  regions: null,
   priority: null,
   node,
   url: `https://${node}.example/`,
@@ -82,6 +83,7 @@ beforeEach(() => {
     random: systemRandom,
     log: { info: () => undefined, warn: () => undefined },
     sessions,
+    region: 'south',
     keys: [key],
     silentMs: () => silentMs,
     forwardStaleMs: () => 300_000,
@@ -170,14 +172,37 @@ test('a stream that brings no media, or ends at once, keeps no other stream of i
   expect(await other).toBe(true)
 })
 
-test.each([200, 400, 429, 500])('a node that answers %i without a link is left alone', async (status) => {
+test.each([404, 409])(
+  'a node that answers %i is asked for its other streams at once, and for this one within a second',
+  async (status) => {
+    start(async (url) => {
+      asked.push(url)
+      return { status, body: {} }
+    })
+    const other = { ...stream, streamName: 'other' }
+    for (const one of [stream, stream, other]) expect(await cascade.take(one, feedAt('one'))).toBe(false)
+    expect([asked.length, cascade.problems.size]).toEqual([2, 0])
+    clock.advance(500)
+    await cascade.take(stream, feedAt('one'))
+    expect(asked).toHaveLength(3)
+  },
+)
+
+test.each([
+  [200, 'refused'],
+  [400, 'refused'],
+  [401, 'refused'],
+  [429, 'busy'],
+  [500, 'no_answer'],
+  [503, 'lends_nothing'],
+])('a node that answers %i without a link is left alone, and the problem is %s', async (status, problem) => {
   start(async (url) => {
     asked.push(url)
     return { status, body: { salt: 's', ssrc: 7, addresses: [], code: 'forged' } }
   })
   for (const streamName of ['show', 'other'])
     expect(await cascade.take({ ...stream, streamName }, feedAt('one'))).toBe(false)
-  expect(asked).toHaveLength(1)
+  expect([asked.length, cascade.problems.get('one')]).toEqual([1, problem])
 })
 
 test('viewers follow a feed to another node, and one that came to their own', async () => {
@@ -256,6 +281,20 @@ test('a stream comes from a node of the own region that the node of the feed nam
   expect([await taken(feedAt('one')), asked]).toEqual([true, [HOME, PARENT]])
   const share = { room: 'a/show', key: new Uint8Array(32), ssrc: 9 }
   expect(await cascade.lendOn(stream, 'one', share, () => undefined)).toBe(null)
+})
+
+test('a stream for other regions is not asked for, also when only one of the sources at its node is', async () => {
+  start()
+  const open = feedAt('one')
+  const bound = { ...open, feedId: 'second', sourceId: 'second', regions: ['north'] }
+  sessions.feeds.setRemote([open, bound], true)
+  expect([await cascade.take(stream, bound), await cascade.take(stream, open), asked]).toEqual([false, false, []])
+  sessions.feeds.setRemote([open, { ...bound, regions: ['north', 'south'] }], true)
+  expect(await taken(open)).toBe(true)
+  sessions.streams.change(viewer, 1)
+  sessions.feeds.setRemote([open, bound], true)
+  cascade.tick()
+  expect(ended).toBe(1)
 })
 
 test('what comes from the node of the feed itself is lent on, until this node drains', async () => {

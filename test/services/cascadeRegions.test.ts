@@ -4,7 +4,8 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { SessionContext } from '../../src/commands/context.ts'
 import { endLentOn, lendStream } from '../../src/commands/nodes/lendStream.ts'
-import { parseLinkRequest } from '../../src/core/nodes/linkRequest.ts'
+import { endForbidden } from '../../src/commands/regions/endForbidden.ts'
+import { linkRequestText, parseLinkRequest } from '../../src/core/nodes/linkRequest.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
 import type { EngineLinks, RoomShare } from '../../src/media/engine.ts'
 import type { ActiveFeed, RemoteFeedRef } from '../../src/media/feedsOnAir.ts'
@@ -40,7 +41,11 @@ class World {
   readonly nodes = REGIONS.map((region, at) => this.#node(`node${at}`, region))
   /** Viewers of the feeds need tokens. Nodes that are told know that. */
   isSecured = false
-  #feeds: string[] = []
+  feeds: string[] = []
+  /** Nodes whose leases look expired. */
+  readonly expired = new Set<string>()
+  /** Those that the feeds may go to; null: all. */
+  regions: readonly string[] | null = null
 
   #node(id: string, region: string) {
     const sessions = new SessionRegistry()
@@ -51,6 +56,7 @@ class World {
       random: systemRandom,
       log: { info: () => undefined, warn: () => undefined },
       sessions,
+      region,
       keys: [KEY],
       silentMs: () => 0,
       forwardStaleMs: () => 300_000,
@@ -68,7 +74,7 @@ class World {
     this.nodes.map(({ id, sessions }) => ({
       id,
       url: `https://${id}`,
-      isExpired: false,
+      isExpired: this.expired.has(id),
       drainingSinceMs: sessions.drain === null ? null : 1,
     }))
 
@@ -138,19 +144,23 @@ class World {
   }
 
   /** The feeds of the stream are at these nodes from now on, as far as those know it that are told. */
-  publishAt(at: readonly number[], told: readonly number[]): void {
-    this.#feeds = at.map((index) => this.nodes[index]?.id ?? '')
-    for (const [index, { id, sessions }] of this.nodes.entries()) {
-      sessions.feeds.ofStream = () => (this.#feeds.includes(id) ? [{ secured: this.isSecured } as ActiveFeed] : [])
+  publishAt(at: readonly number[], told: readonly number[], regions: readonly string[] | null = null): void {
+    this.regions = regions && [...regions, ...at.map((index) => REGIONS[index] ?? '')]
+    this.feeds = at.map((index) => this.nodes[index]?.id ?? '')
+    for (const [index, { id, sessions, ctx }] of this.nodes.entries()) {
+      const feed = () => ({ secured: this.isSecured, regions: this.regions }) as ActiveFeed
+      sessions.feeds.ofStream = () => (this.feeds.includes(id) ? [feed()] : [])
+      endForbidden(ctx)
       if (told.includes(index)) this.tell(index)
     }
   }
 
   tell(index: number): void {
     const node = this.nodes[index]
-    const others = this.#feeds.filter((id) => id !== node?.id)
+    const others = this.feeds.filter((id) => id !== node?.id)
+    const { regions } = this
     node?.sessions.feeds.setRemote(
-      others.map((id) => feedAt(id, this.isSecured)),
+      others.map((id) => ({ ...feedAt(id, this.isSecured), regions })),
       true,
     )
   }
@@ -166,6 +176,7 @@ const feedAt = (node: string, secured: boolean): RemoteFeedRef => ({
   sourceId: node,
   secured,
   tokenId: 1,
+  regions: null,
   priority: null,
   node,
   url: `https://${node}`,
@@ -177,6 +188,7 @@ const publishing = fc.record({
   kind: fc.constant('publish' as const),
   at: fc.uniqueArray(index, { maxLength: 2 }),
   told: fc.array(index),
+  regions: fc.option(fc.subarray(['north', 'south', 'west'])),
 })
 /** Most of the time all goes well. */
 const times = (count: number, kind: string) => Array.from({ length: count }, () => kind)
@@ -184,14 +196,14 @@ const kinds = ['drain', 'cut', 'heal', 'tell', 'hear', 'turn', ...times(4, 'end'
 const happening = fc.record({ kind: fc.constantFrom(...kinds), index })
 const step = fc.oneof({ weight: 1, arbitrary: publishing }, { weight: 40, arbitrary: happening })
 
-test('whatever nodes watch, publish, drain, fail and believe, no stream comes back to a node or makes more than two steps', async () => {
+test('whatever nodes do and believe, no stream comes back to a node, makes more than two steps or goes to a region that it is not for', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 60, maxLength: 60 }), async (steps) => {
       const world = new World()
       world.publishAt([0], [...REGIONS.keys()])
       for (const at of REGIONS.keys()) await act(world, 'watch', at)
       for (const one of steps) {
-        if ('told' in one) world.publishAt(one.at, one.told)
+        if ('told' in one) world.publishAt(one.at, one.told, one.regions)
         else await act(world, one.kind, one.index)
         check(world)
       }
@@ -223,7 +235,7 @@ async function act(world: World, kind: string, at: number): Promise<void> {
   await world.settle()
 }
 
-function check({ links, nodes }: World): void {
+function check({ links, nodes, feeds, regions }: World): void {
   const regionOf = (id: string) => nodes.find((node) => node.id === id)?.region
   for (const link of links) {
     const path = [link, ...(link.before === null ? [] : [link.before])]
@@ -231,6 +243,8 @@ function check({ links, nodes }: World): void {
     const passed = [...path.map(({ to }) => to), path.at(-1)?.from]
     expect(new Set(passed).size).toBe(passed.length)
     if (link.before !== null) expect(regionOf(link.from)).toBe(regionOf(link.to))
+    // A node without a feed any more has nothing that could go there.
+    if (regions !== null && feeds.includes(path.at(-1)?.from ?? '')) expect(regions).toContain(regionOf(link.to))
   }
 }
 
@@ -261,4 +275,57 @@ test('a region gets a stream once, its nodes go back to the feed when the one th
   await act(world, 'drain', 1)
   for (const at of all) await act(world, 'tick', at)
   expect(senders()).toEqual(['node0>node1', 'node0>node2', 'node0>node5', 'node2>node3'])
+})
+
+test('a stream goes to no region that it is not for, whatever the nodes there believe, and leaves one when it is no longer for it', async () => {
+  const world = new World()
+  const takers = () => [...world.links].map(({ to }) => to).toSorted()
+  world.publishAt([0], [...REGIONS.keys()])
+  for (const at of [1, 2, 5]) await act(world, 'watch', at)
+  await world.settle()
+  expect(takers()).toEqual(['node1', 'node2', 'node5'])
+  // None of the others is told.
+  world.publishAt([0], [], ['west'])
+  for (const at of [1, 2, 5]) await act(world, 'tick', at)
+  expect(takers()).toEqual(['node5'])
+  world.publishAt([0], [...REGIONS.keys()], ['south'])
+  for (const at of [1, 2, 5]) await act(world, 'tick', at)
+  expect(takers()).toEqual(['node1', 'node2'])
+})
+
+test('a node whose lease looks expired gets no stream, and one a moment later, when it does not any more', async () => {
+  const world = new World()
+  world.publishAt([0], [...REGIONS.keys()])
+  world.expired.add('node5')
+  await act(world, 'watch', 5)
+  await world.settle()
+  expect(world.links.size).toBe(0)
+  world.expired.clear()
+  await act(world, 'tick', 5)
+  expect(world.links.size).toBe(1)
+})
+
+test('a node that gets more requests than it can remember says so, and takes one again when others are too old', async () => {
+  const world = new World()
+  const [home, far] = world.nodes
+  if (home === undefined || far === undefined) throw new Error('a world has nodes')
+  const { ctx } = home
+  for (let at = 0; at < 10_000; at += 1) ctx.lentRooms.useNonce(String(at), world.clock.now() + 30_000)
+  const request = {
+    from: far.id,
+    to: home.id,
+    ...STREAM,
+    feedAt: home.id,
+    isDirect: true,
+    isSecured: false,
+    atMs: world.clock.now(),
+  }
+  const asking = async (nonce: string, atMs = world.clock.now()) => {
+    const asked = { ...request, nonce, atMs }
+    const lent = await lendStream(ctx, { ...asked, code: KEY.code(linkRequestText(asked)) })
+    return lent.ok ? 200 : lent.error.status
+  }
+  expect([await asking('fresh'), await asking('7')]).toEqual([429, 401])
+  world.clock.advance(30_000)
+  expect(await asking('fresh')).toBe(404)
 })

@@ -23,6 +23,8 @@ export const PLAIN_TOKEN: TokenSnapshot = {
   deniedCountries: new Set(),
   countrySource: 'token',
   accountVersion: 0,
+  originRegion: null,
+  mediaRegions: null,
   subscribeRequiresAuth: false,
   trackingId: null,
   maxViewers: 0,
@@ -134,6 +136,7 @@ export const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   address_not_allowed: 'Unauthorized: IP Address not allowed',
   country_not_allowed: 'Unauthorized: Country not allowed',
   ip_filters_not_supported: 'Unauthorized: IP filters are not supported with RTMP',
+  region_not_allowed: 'This token publishes only at servers of another region',
   stream_not_published: 'Stream not being published',
 }
 

@@ -5,7 +5,7 @@ export const draining = (over: Partial<Drain> = {}): Drain => ({
   beganAtMs: 0,
   drainMs: 1,
   plan: { hlsUntilMs: 0, publishersAtMs: new Map() },
-  nodeUrls: [],
+  nodes: [],
   isEnding: false,
   ...over,
 })

@@ -114,7 +114,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     leaseMs,
     leases: leases ?? unrenewed,
     url: settings.nodeUrl ?? null,
-    facts: () => FACTS,
+    facts: () => ({ ...FACTS, region: config.value.server.region }),
   })
   const http = await buildHttp(app)
   const [account] = await ctx.store.read.accounts.list()

@@ -57,15 +57,23 @@ test('viewers at another node get the stream there by one link, are counted ther
   }
   await until(async () => (await linksOf(home))?.[0]?.roundTripMs !== undefined)
   await until(async () => ((await linksOf(edge))?.[0]?.bitrateIn ?? 0) > 0)
-  const none = { lent: 0, borrowed: 0, bitrateIn: 0, bitrateOut: 0 }
+  const none = { lent: 0, relayed: 0, borrowed: 0, bitrateIn: 0, bitrateOut: 0 }
   expect([await linksOf(home), await linksOf(edge)]).toMatchObject([
     [{ ...none, node: edge.app.ctx.sessions.node, lent: 1, bitrateOut: expect.any(Number) as number, loss: 0 }],
     [{ ...none, node: home.app.ctx.sessions.node, borrowed: 1, bitrateIn: expect.any(Number) as number, loss: 0 }],
   ])
   const linksAt = async ({ base }: RunningApp) =>
     (await (await fetch(`${base}/metrics`)).text()).match(/^sluice_links\{.*$/gm)
-  expect(await linksAt(home)).toEqual(['sluice_links{direction="in"} 0', 'sluice_links{direction="out"} 1'])
-  expect(await linksAt(edge)).toEqual(['sluice_links{direction="in"} 1', 'sluice_links{direction="out"} 0'])
+  expect(await linksAt(home)).toEqual([
+    'sluice_links{direction="in"} 0',
+    'sluice_links{direction="out"} 1',
+    'sluice_links{direction="relayed"} 0',
+  ])
+  expect(await linksAt(edge)).toEqual([
+    'sluice_links{direction="in"} 1',
+    'sluice_links{direction="out"} 0',
+    'sluice_links{direction="relayed"} 0',
+  ])
 
   await home.call('DELETE', `/api/subscribe_token/${deleted.id}`)
   await until(() => viewersOf(edge).length === 3)
@@ -224,7 +232,7 @@ test('who has no key of the installation, or no lease, gets no link, and a reque
     'it came before',
     'the code is wrong',
     'the code is wrong',
-    'the node has no valid lease',
+    'it is no node that serves',
     'it is for another node',
     'it is too old',
   ])

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { NodeLink } from '../../src/core/nodes/nodeLinks.ts'
 import type { RunningApp } from '../support/app.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -29,9 +30,22 @@ test('a region gets a stream once: its nodes have it from the first one, and fro
     { lent: 0, borrowed: 1 },
     { lent: 0, borrowed: 1 },
   ])
+  const linksOf = async (at: RunningApp) => {
+    const { json } = await at.call('GET', '/api/nodes')
+    const { links } = json.data.nodes.find(({ isThis }: { isThis: boolean }) => isThis)
+    return links.map(({ lent, relayed, borrowed }: NodeLink) => [lent, relayed, borrowed])
+  }
+  expect([await linksOf(home), (await linksOf(first)).toSorted()]).toEqual([
+    [[1, 0, 0]],
+    [
+      [0, 0, 1],
+      [0, 1, 0],
+      [0, 1, 0],
+    ],
+  ])
   const lentTo = (at: RunningApp, to: RunningApp) =>
     at.app.ctx.lentRooms
-      .nodesWith(`${home.accountId}/far`, home.app.ctx.sessions.node)
+      .nodesWith({ accountId: home.accountId, streamName: 'far' }, home.app.ctx.sessions.node)
       .includes(to.app.ctx.sessions.node)
   expect([first, second, third].map((to) => lentTo(home, to))).toEqual([true, false, false])
 
@@ -48,13 +62,32 @@ test('a region gets a stream once: its nodes have it from the first one, and fro
   expect(left?.viewer.steps).toEqual(new Set([1]))
 })
 
+test('a publisher whose token is for another region is sent on over WHIP, and its viewers watch where they are', async () => {
+  const west = await nodes.start({ server: { region: 'west' } })
+  const { token } = await makeToken(home, 'publish', { streams: [{ streamName: 'western' }], originCluster: 'west' })
+  const publisher = new TestPublisher('vp8', LOOPBACK)
+  nodes.open.push(publisher)
+  const offer = await publisher.offer()
+  const sent = await offerTo(`${home.base}/api/whip/western`, token, offer)
+  const location = sent.headers.get('location') ?? ''
+  expect([sent.status, location.startsWith(west.base)]).toEqual([307, true])
+  const taken = await offerTo(location, '', offer)
+  expect(taken.status).toBe(201)
+  await publisher.accept(await taken.text())
+  publisher.play()
+  await until(() => home.app.ctx.streamsOnAir(home.accountId, 'western'))
+  const watching = await nodes.view(home, 'western', '')
+  expect(watching.status).toBe(201)
+  await watching.viewer.gets()
+})
+
 test('a full node sends new viewers and publishers on to one with room, which sends none further', async () => {
   // The publisher takes the only slot.
   const small = await nodes.start({ sessions: { max: 1 } })
   await nodes.publish(small, 'crowded')
   const { token } = await makeToken(home, 'subscribe')
   const viewer = await nodes.view(small, 'crowded', token)
-  expect([viewer.status, viewer.text]).toEqual([307, 'This server is busy: another one takes this session'])
+  expect([viewer.status, viewer.text]).toEqual([307, 'Another server takes this session'])
   expect(viewer.location).not.toContain(small.base)
   const followed = new TestViewer('vp8', LOOPBACK)
   nodes.open.push(followed)

@@ -10,8 +10,9 @@ import type { Grant } from '../../src/core/channels/playback.ts'
 import { type GrantTicket, Tickets } from '../../src/edge/http/media/tickets.ts'
 
 const clock = new ManualClock()
+const key = hmacKey(randomBytes(32))
 const newTickets = () => new Tickets(hmacKey(randomBytes(32)), clock)
-const tickets = newTickets()
+const tickets = new Tickets(key, clock)
 const session = timeOrderedId(Date.now(), systemRandom)
 const facts = { kind: 'session', sessionId: session, stream: 'f1', tokenId: 4711, request: 'c2VhbGVk' } as const
 
@@ -74,13 +75,17 @@ test('any other input is refused without an error', () => {
   fc.assert(fc.property(fc.anything(), (ticket) => tickets.read(ticket, 'f1') === null))
 })
 
-test('the ticket of a node opens one stream, at every node, for two minutes', () => {
-  const ticket = tickets.forNode('f1')
-  expect([tickets.isOfNode(ticket, 'f1'), tickets.isOfNode(ticket, 'f2')]).toEqual([true, false])
-  expect(newTickets().isOfNode(ticket, 'f1')).toBe(false)
-  expect(tickets.isOfNode(ticket.replace(/\d+/, '9999999999999'), 'f1')).toBe(false)
-  expect(tickets.read(ticket, 'f1')).toBeNull()
-  expect(tickets.isOfNode(tickets.make(facts), 'f1')).toBe(false)
-  clock.advance(120_001)
-  expect(tickets.isOfNode(ticket, 'f1')).toBe(false)
+test('the ticket of a node opens one stream, at every node, for two minutes, and names the region of its node', () => {
+  for (const region of ['', 'eu-west']) {
+    const other = new Tickets(key, clock, region)
+    const ticket = other.forNode('f1')
+    expect([tickets.regionOfNode(ticket, 'f1'), tickets.regionOfNode(ticket, 'f2')]).toEqual([region, null])
+    expect(newTickets().regionOfNode(ticket, 'f1')).toBe(null)
+    expect(tickets.regionOfNode(ticket.replace(/\d+/, '9999999999999'), 'f1')).toBe(null)
+    expect(tickets.regionOfNode(ticket.replace(/^node\.(\d+)(\.eu-west)?/, 'node.$1.us-east'), 'f1')).toBe(null)
+    expect(tickets.read(ticket, 'f1')).toBeNull()
+    clock.advance(120_001)
+    expect(tickets.regionOfNode(ticket, 'f1')).toBe(null)
+  }
+  expect(tickets.regionOfNode(tickets.make(facts), 'f1')).toBe(null)
 })

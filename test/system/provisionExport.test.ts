@@ -67,7 +67,8 @@ const SAMPLES = {
     transcode: true,
     displaySrtPassphrase: true,
     lowLatencyRtmp: true,
-    geoCascade: { isEnabled: false, clusters: [] },
+    originCluster: 'auto',
+    geoCascade: { isEnabled: true, clusters: ['all'] },
     priority: 5,
     recordingDays: 30,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
@@ -127,7 +128,7 @@ const SAMPLES = {
     active: true,
   },
 }
-const DEFAULTS = { deniedCountries: ['AQ'], recordingDays: 30, geoCascade: { isEnabled: true, clusters: ['a'] } }
+const DEFAULTS = { deniedCountries: ['AQ'], recordingDays: 30, geoCascade: { isEnabled: true, clusters: ['all'] } }
 const INGEST = { name: 'Studio', type: 'rtmp-push' }
 const PULL = { name: 'Far', type: 'rtsp-pull', url: `${CAMERA}2` }
 const track = (pid: number, language: string) => ({ pid, language, label: language })

@@ -119,7 +119,7 @@ abrLadders:
     label: Studio
     streams: [{ streamName: show }]
     lowLatencyRtmp: false
-    geoCascade: { isEnabled: true, clusters: [phx-1] }
+    geoCascade: { isEnabled: true, clusters: [all] }
 `)
     expect((await run('provision', 'apply')).stdout).toContain('created publishTokens.studio')
     expect((await run('provision', 'apply')).stdout).toBe('nothing changed\n')

@@ -2,13 +2,7 @@ import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
 import type { LogSource } from '../../core/access/logQuery.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
-import {
-  type ReachedLimit,
-  publicLimit,
-  REFUSALS,
-  type TracedLimit,
-  TICKET_SHARED,
-} from '../../core/access/refusals.ts'
+import { publicAnswer, REFUSALS, TICKET_SHARED, type TracedLimit, type TurnedAway } from '../../core/access/refusals.ts'
 import type { AccessRequest, Action, Credential, Decision, TraceStep } from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
@@ -44,8 +38,8 @@ export interface Evaluation {
 
 /** A decision that was carried out. */
 interface Authorized<D> extends Evaluation {
-  /** The limit that refuses the client, although it has access. */
-  limit: ReachedLimit | null
+  /** Null: the decision holds. */
+  turnedAway: TurnedAway | null
   /** What the caller answers, although the client has access; null: it is admitted, or refused by the decision. */
   declined: D | null
 }
@@ -58,8 +52,10 @@ export interface DryRun extends Evaluation {
 
 /** What the caller of `authorize` does itself. */
 interface AuthorizeOptions<D> {
-  /** Null: a slot was reserved for the session, and no other limit is reached. */
-  readonly reserve?: (evaluation: Evaluation) => Promise<ReachedLimit | null>
+  /** Of a client with access. Null: a slot was reserved for the session, and no other limit is reached. */
+  readonly reserve?: (evaluation: Evaluation) => Promise<TurnedAway | null>
+  /** Of a client without access here. Null: no other node takes it. */
+  readonly redirect?: (refused: Evaluation) => Promise<TurnedAway | null>
   /** Null: the client gets what it wants, such as a stream that is on the air. */
   readonly decline?: (evaluation: Evaluation) => Promise<D | null>
   /** Finds what an earlier token proves. Called again if the token changes during the decision. */
@@ -70,31 +66,32 @@ const BIND_ATTEMPTS = 3
 
 /**
  * Decides an attempt and applies the decision: reserves a slot, writes the effects (a bound address) before the client
- * gets its answer, and records the decision. If a limit is reached or the caller declines, it binds no address.
+ * gets its answer, and records the decision. For a client that is turned away or declined, it binds no address.
  * @throws StoreUnavailable if it cannot decide or cannot write the effects: then it admits no client
  */
 export async function authorize<D = never>(
   ctx: AccessContext,
   attempt: AccessAttempt,
-  { reserve, decline, prove }: AuthorizeOptions<D> = {},
+  { reserve, redirect, decline, prove }: AuthorizeOptions<D> = {},
 ): Promise<Authorized<D>> {
   for (let tries = 1; ; tries++) {
     const evaluation = await evaluate(ctx, attempt, ctx.clock.now(), prove)
     const { allowed: hasAccess } = evaluation.decision
-    const reached = hasAccess && reserve ? await reserve(evaluation) : null
-    if (reached !== null) {
-      recordReached(ctx, evaluation, reached)
-      return { ...evaluation, limit: reached, declined: null }
+    const turn = hasAccess ? reserve : redirect
+    const turnedAway = (await turn?.(evaluation)) ?? null
+    if (turnedAway !== null) {
+      recordTurnedAway(ctx, evaluation, turnedAway)
+      return { ...evaluation, turnedAway, declined: null }
     }
     const declined = hasAccess && decline ? await decline(evaluation) : null
-    if (declined !== null) return { ...evaluation, limit: null, declined }
+    if (declined !== null) return { ...evaluation, turnedAway: null, declined }
     const settled = await carryOut(ctx, evaluation)
     if (!settled && tries < BIND_ATTEMPTS) continue
     const final = settled ?? { ...evaluation, decision: refuseBinding(evaluation.decision) }
     const { allowed, tokenId } = final.decision
     if (allowed && tokenId !== null) ctx.lastUses.noteToken(tokenId, ctx.clock.now())
     record(ctx, 'admission', final)
-    return { ...final, limit: null, declined: null }
+    return { ...final, turnedAway: null, declined: null }
   }
 }
 
@@ -108,15 +105,15 @@ export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promi
   return evaluation
 }
 
-/** Records that a limit refuses a client whom the decision admits. */
-export const recordReached = (ctx: AccessContext, evaluation: Evaluation, reached: ReachedLimit): void =>
-  record(ctx, 'admission', evaluation, reached)
+/** Records that a client is turned away after the decision. */
+export const recordTurnedAway = (ctx: AccessContext, evaluation: Evaluation, why: TurnedAway): void =>
+  record(ctx, 'admission', evaluation, why)
 
-/** Records that a limit was reached before the decision. Without an account in the path there is no record. */
-export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, reached: ReachedLimit): void {
+/** Records that a client is turned away before the decision. Without an account in the path there is no record. */
+export function recordUndecided(ctx: AccessContext, attempt: AccessAttempt, turnedAway: TurnedAway): void {
   const { accountId } = attempt
-  const { code, text: message } = publicLimit(reached)
-  const why = { code, message, trace: reached.step === undefined ? null : [reached.step] }
+  const { code, text: message } = publicAnswer(turnedAway)
+  const why = { code, message, trace: turnedAway.step === undefined ? null : [turnedAway.step] }
   if (accountId !== null) noteRefusal(ctx, { ...attempt, accountId, tokenId: null, jti: null }, why)
 }
 
@@ -284,9 +281,9 @@ function record(
   ctx: AccessContext,
   source: LogSource,
   { request, decision }: Evaluation,
-  reached: ReachedLimit | null = null,
+  turnedAway: TurnedAway | null = null,
 ): void {
-  const outcome = outcomeOf(decision, reached)
+  const outcome = outcomeOf(decision, turnedAway)
   if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
@@ -305,14 +302,17 @@ function record(
     origin: request.origin === null ? null : printable(request.origin),
     country: request.country,
     ...outcome,
-    trace: reached?.step === undefined ? decision.trace : [...decision.trace, reached.step],
+    trace: turnedAway?.step === undefined ? decision.trace : [...decision.trace, turnedAway.step],
   }
   ctx.recorder.note(noted, holder !== undefined || source === 'check')
 }
 
-function outcomeOf(decision: Decision, limit: ReachedLimit | null): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
-  if (limit !== null) {
-    const { code, text: message } = publicLimit(limit)
+function outcomeOf(
+  decision: Decision,
+  turnedAway: TurnedAway | null,
+): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
+  if (turnedAway !== null) {
+    const { code, text: message } = publicAnswer(turnedAway)
     return { allowed: false, code, message }
   }
   if (decision.allowed) return { allowed: true, code: null, message: 'Allowed' }

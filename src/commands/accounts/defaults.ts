@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import {
+  readClusterChange,
   type ReadDefaults,
   readDistributionChange,
   readExpirationChange,
@@ -10,6 +11,7 @@ import {
 import { notFound, type Failure } from '../../core/errors.ts'
 import type { AccountDefaults } from '../../core/tokens/accountDefaults.ts'
 import { type AccessContext, type Actor, audit } from '../context.ts'
+import { regionsFor } from '../regions/regions.ts'
 
 const READERS = {
   /** Country rules of tokens without any. */
@@ -17,6 +19,8 @@ const READERS = {
   distribution: readDistributionChange,
   /** The older form of `distribution`. */
   geoCascade: readGeoCascadeChange,
+  /** Where publishers go whose tokens do not say it. */
+  cluster: readClusterChange,
   /** How long recordings are kept. */
   expiration: readExpirationChange,
   /** All of it. */
@@ -34,12 +38,13 @@ export async function changeDefaults(
   body: unknown,
 ): Promise<Result<AccountDefaults, Failure>> {
   const { accountId } = actor
+  const regions = await regionsFor(ctx, body)
   const atMs = ctx.clock.now()
   try {
     return await ctx.store.transaction(async (tx): Promise<Result<AccountDefaults, Failure>> => {
       const before = await tx.accounts.lockDefaults(accountId)
       if (!before) return err(notFound('accountId', 'No account with this id'))
-      const read = READERS[what](body, before)
+      const read = READERS[what](body, before, regions)
       if (!read.ok) return read
       const after = { ...before, ...read.value, version: before.version + 1 }
       await tx.accounts.setDefaults(accountId, after)

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { mayGoTo } from '../../core/clusters.ts'
 import { areNear, linkParent, type LinkNodes } from '../../core/nodes/linkParent.ts'
 import {
   LINK_REQUEST_MS,
@@ -16,9 +17,9 @@ import { type LentRoom, newShareSsrc, type RoomShare } from '../../media/engine.
 import type { NodeKey } from '../../services/cascade.ts'
 import type { SessionContext } from '../context.ts'
 
-/** 401: this is no node of ours, or not now. */
+/** 401: this is no node of ours. 409: not now, as its lease looks expired. 429: too many requests. 503: nothing is lent. */
 export interface LendRefusal {
-  readonly status: 401 | 404 | 503
+  readonly status: 401 | 404 | 409 | 429 | 503
   readonly why: string
 }
 
@@ -35,24 +36,31 @@ export async function lendStream(ctx: SessionContext, signed: Signed<LinkRequest
   const { lentRooms, sessions } = ctx
   const { code, ...request } = signed
   const key = senderKey(ctx, request, code)
-  if (!key.ok) return refuse(401, key.error)
+  if (!key.ok) return key
   const nodes = await linkNodes(ctx)
-  if (nodes.get(request.from)?.hasLease !== true) return refuse(401, 'the node has no valid lease')
+  const from = nodes.get(request.from)
+  if (from === undefined) return refuse(401, 'it is no node that serves')
+  // So does that of each node for a moment, when the database is back.
+  if (!from.hasLease) return refuse(409, 'the lease of the node looks expired')
+  const { region } = from
   const { links } = lentRooms
   if (links === null || lentRooms.isFull) return refuse(503, 'this node lends nothing now')
   const { accountId, streamName, feedAt, isDirect } = request
   // A node that has not read for long what is on the air may have viewers without tokens.
   if (needTokens(ctx, request) && !request.isSecured) return NOT_HERE
+  const asker = { key: key.value, region }
   if (feedAt !== sessions.node) {
     if (!areNear(request.from, sessions.node, nodes)) return NOT_HERE
     const { cascade } = ctx
-    return lend(ctx, signed, key.value, (share, ended) => cascade.lendOn(request, feedAt, share, ended))
+    return lend(ctx, signed, asker, (share, ended) => cascade.lendOn(request, feedAt, share, ended))
   }
-  if (sessions.feeds.ofStream(accountId, streamName).length === 0) return NOT_HERE
-  const children = lentRooms.nodesWith(streamIdOf({ accountId, streamName }), feedAt)
+  const feeds = sessions.feeds.ofStream(accountId, streamName)
+  if (feeds.length === 0) return NOT_HERE
+  if (!mayGoTo(region, feeds)) return NOT_FOR_REGION
+  const children = lentRooms.nodesWith(request, feedAt)
   const parent = isDirect ? null : linkParent(request.from, feedAt, children, nodes)
   if (parent !== null) return ok({ ...parent, code: key.value.code(linkReferralText(code, parent)) })
-  return lend(ctx, signed, key.value, (share, ended) => links.lend(share, ended))
+  return lend(ctx, signed, asker, (share, ended) => links.lend(share, ended))
 }
 
 /** Whether viewers of these feeds need tokens, as far as this node knows. */
@@ -69,20 +77,25 @@ type LendRoom = (share: RoomShare, ended: () => void) => Promise<LentRoom | null
 async function lend(
   ctx: SessionContext,
   { code, ...request }: Signed<LinkRequest>,
-  key: NodeKey,
+  { key, region }: { readonly key: NodeKey; readonly region: string },
   lendRoom: LendRoom,
 ): Promise<Answered> {
   const { lentRooms, random } = ctx
   const salt = Buffer.from(random.bytes(SALT_BYTES)).toString('base64url')
   const answer = { salt, ssrc: newShareSsrc(random) }
-  const room = streamIdOf(request)
   const ending = new AbortController()
   let lentRoom: LentRoom | null = null
-  const { from: to, feedAt, isSecured } = request
-  const lent = { to, room, feedAt, isSecured, figures: () => lentRoom?.figures() ?? null, end: () => ending.abort() }
+  const { from: to, accountId, streamName, feedAt, isSecured } = request
+  const stream = { accountId, streamName }
+  const figures = () => lentRoom?.figures() ?? null
+  const lent = { to, region, stream, feedAt, isSecured, figures, end: () => ending.abort() }
   ending.signal.addEventListener('abort', () => lentRooms.remove(lent))
   lentRooms.add(lent)
-  const share = { room, ssrc: answer.ssrc, key: key.derive(linkKeyText(request, answer)) }
+  const share = {
+    room: streamIdOf(stream),
+    ssrc: answer.ssrc,
+    key: key.derive(linkKeyText(request, answer)),
+  }
   lentRoom = await lendRoom(share, lent.end).catch((error: unknown) => {
     lent.end()
     throw error
@@ -114,15 +127,17 @@ export function endLentOn({ lentRooms, sessions }: SessionContext): void {
 }
 
 /** The key with which the request was signed. */
-function senderKey(ctx: SessionContext, request: LinkRequest, code: string): Result<NodeKey, string> {
+function senderKey(ctx: SessionContext, request: LinkRequest, code: string): Result<NodeKey, LendRefusal> {
   const { clock, lentRooms, nodeKeys, sessions } = ctx
   const text = linkRequestText(request)
   const key = nodeKeys.find((one) => one.isOf(text, code))
-  if (key === undefined) return err('the code is wrong')
-  if (request.to !== sessions.node) return err('it is for another node')
+  if (key === undefined) return refuse(401, 'the code is wrong')
+  if (request.to !== sessions.node) return refuse(401, 'it is for another node')
   const { atMs, nonce } = request
-  if (Math.abs(clock.now() - atMs) > LINK_REQUEST_MS) return err('it is too old')
-  return lentRooms.useNonce(nonce, atMs + LINK_REQUEST_MS) ? ok(key) : err('it came before')
+  if (Math.abs(clock.now() - atMs) > LINK_REQUEST_MS) return refuse(401, 'it is too old')
+  const use = lentRooms.useNonce(nonce, atMs + LINK_REQUEST_MS)
+  if (use === 'fresh') return ok(key)
+  return use === 'used' ? refuse(401, 'it came before') : refuse(429, 'there are too many requests')
 }
 
 async function linkNodes({ store }: SessionContext): Promise<LinkNodes> {
@@ -137,4 +152,5 @@ async function linkNodes({ store }: SessionContext): Promise<LinkNodes> {
 
 const refuse = (status: LendRefusal['status'], why: string): Result<never, LendRefusal> => err({ status, why })
 
+const NOT_FOR_REGION = refuse(404, 'the stream is not for the region of the node')
 const NOT_HERE = refuse(404, 'the stream is not here')

@@ -51,8 +51,8 @@ export async function nodeFactsNow(ctx: SessionContext): Promise<ReadonlyMap<str
 }
 
 /** What this node shares with others now. */
-export const ownLinks = ({ cascade, lentRooms }: SessionContext): readonly NodeLink[] =>
-  nodeLinksOf([...lentRooms.streams, ...cascade.streams], cascade.problems)
+export const ownLinks = ({ cascade, lentRooms, sessions }: SessionContext): readonly NodeLink[] =>
+  nodeLinksOf([...lentRooms.streams(sessions.node), ...cascade.streams], cascade.problems)
 
 /** A node whose streams do not come to another one, so that viewers there are redirected. By URL, or by id without one. */
 export interface UnlinkedNodes {

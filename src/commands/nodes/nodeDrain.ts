@@ -65,6 +65,8 @@ export class NodeDrain {
   #own: NodeAddress | null = null
   /** The addresses of those that take sessions. */
   #others: readonly NodeAddress[] = []
+  /** Where viewers over HLS go. */
+  #targets: Drain['nodes'] = []
   /** Publishers that were asked to move, by id. */
   readonly #asked = new Set<string>()
   /** Unknown is yes. */
@@ -89,8 +91,7 @@ export class NodeDrain {
     // Players are told from the first moment where to go.
     await this.#readFirst()
     const [beganAtMs, drainMs] = [clock.monotonic(), this.#options.drainMs()]
-    const nodeUrls = this.#nodeUrls()
-    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls, isEnding: false }
+    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodes: this.#targets, isEnding: false }
     this.#viewers = sessions.all().filter(isConnectedViewer).length
     log.info({ sessions: sessions.size, seconds: drainMs / 1000 }, 'this node drains: it takes nothing new')
     this.#looking = repeat({ ...this.#ctx, name: 'drain this node', everyMs: LOOK_MS }, () => this.#look())
@@ -192,17 +193,23 @@ export class NodeDrain {
     this.#hasPeers = taking.length > 0
     this.#own = nodes.filter(({ id }) => id === sessions.node).flatMap((node) => addressOf(node, facts))[0] ?? null
     this.#others = taking.flatMap((node) => addressOf(node, facts))
-    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls: this.#nodeUrls() }
-  }
-
-  #nodeUrls(): readonly string[] {
-    return this.#others.map(({ url }) => url)
+    this.#targets = targetsOf(taking, facts)
+    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodes: this.#targets }
   }
 }
 
 function nullIfUnavailable(error: unknown): null {
   if (!(error instanceof StoreUnavailable)) throw error
   return null
+}
+
+/** The nodes with room; without any all of them, because this one ends. */
+function targetsOf(nodes: readonly Node[], facts: ReadonlyMap<string, NodeFacts>): Drain['nodes'] {
+  const hasRoom = ({ id }: Node): boolean => facts.get(id)?.full.length === 0
+  const free = nodes.filter((node) => node.url !== null && hasRoom(node))
+  return (free.length > 0 ? free : nodes).flatMap(({ id, url }) =>
+    url === null ? [] : [{ url, region: facts.get(id)?.region ?? '' }],
+  )
 }
 
 /** Empty: clients have no address for it. */

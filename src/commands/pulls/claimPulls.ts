@@ -2,17 +2,18 @@ import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { isWanted } from '../../core/pulls/demand.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
-import type { StoredPull } from '../../store/store.ts'
+import type { EnabledPull, StoredPull } from '../../store/store.ts'
 import type { CommandContext, SessionContext } from '../context.ts'
 import { keepWanted } from './demand.ts'
 
 type ClaimContext = Pick<CommandContext, 'store' | 'clock'>
+type FollowContext = Pick<SessionContext, 'store' | 'clock' | 'sessions' | 'policy'>
 
 /**
  * The pulls of this node, after it has claimed its share of those that no serving node runs, and has noted which of those on
  * demand have viewers here. Tells viewers of this node which streams are on demand.
  */
-export async function followPulls(ctx: Pick<SessionContext, 'store' | 'clock' | 'sessions'>): Promise<StoredPull[]> {
+export async function followPulls(ctx: FollowContext): Promise<StoredPull[]> {
   const { sessions, store } = ctx
   if (sessions.node === '') return []
   const enabled = await store.read.pulls.enabled()
@@ -20,7 +21,23 @@ export async function followPulls(ctx: Pick<SessionContext, 'store' | 'clock' | 
   sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamIdOf(pull) })))
   await keepWanted(ctx, onDemand)
   if (sessions.drain !== null) return leavePulls(ctx, enabled)
-  return claimPulls(ctx, sessions.node, enabled)
+  const ofRegion = await pullsOfRegion(ctx, enabled)
+  const left = enabled.filter((pull) => pull.node === sessions.node && !ofRegion.includes(pull)).map(({ id }) => id)
+  if (left.length > 0) await releasePulls(ctx, sessions.node, left)
+  return claimPulls(ctx, sessions.node, ofRegion)
+}
+
+/** Those that this node may run: of its region, and of regions without a node, which it tells that none is there. */
+async function pullsOfRegion(
+  { store, policy }: FollowContext,
+  enabled: readonly EnabledPull[],
+): Promise<readonly EnabledPull[]> {
+  const isOfOther = ({ region }: EnabledPull): boolean => region !== null && region !== policy.region
+  if (!enabled.some(isOfOther)) return enabled
+  const [nodes, facts] = await Promise.all([store.read.nodes.list(), store.read.nodes.facts()])
+  const taking = nodes.filter(({ isExpired, drainingSinceMs }) => !isExpired && drainingSinceMs === null)
+  const regions = new Set(taking.map(({ id }) => facts.get(id)?.region))
+  return enabled.filter((pull) => !isOfOther(pull) || !regions.has(pull.region ?? ''))
 }
 
 /** While this node drains: it keeps what is on the air until that is moved, and lets other nodes run the rest. */

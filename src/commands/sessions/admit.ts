@@ -1,5 +1,5 @@
-import { publicLimit, type ReachedLimit, LIMIT_REDIRECT, SESSION_LIMITS } from '../../core/access/refusals.ts'
-import type { TokenSnapshot } from '../../core/access/types.ts'
+import { NODE_REDIRECT, publicAnswer, REFUSALS, SESSION_LIMITS, type TurnedAway } from '../../core/access/refusals.ts'
+import type { Decision, TokenSnapshot } from '../../core/access/types.ts'
 import type { ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
@@ -11,8 +11,8 @@ import {
   type AccessAttempt,
   type Evaluation,
   preview,
-  recordLimit,
-  recordReached,
+  recordTurnedAway,
+  recordUndecided,
 } from '../access/authorize.ts'
 import { reachedBy, reachedLimit, viewerLimits } from '../access/viewerLimits.ts'
 import type { SessionContext } from '../context.ts'
@@ -28,7 +28,7 @@ import {
   refuseDraining,
   type SourceWait,
 } from './feedFor.ts'
-import { withFreeNode } from './redirect.ts'
+import { toRegionOfToken, withFreeNode } from './redirect.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteViewer } from './viewing.ts'
 
@@ -125,7 +125,7 @@ const admitToFeed = (
 export async function mayView(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<SessionRequest, 'sourceId' | 'followsRedirects'>,
+  sessionRequest: Pick<SessionRequest, 'sourceId' | 'followsRedirects' | 'isHandedOver'>,
 ): Promise<ViewerPreview> {
   const wait = once(async (stream, evaluation) => {
     const reservation = new SlotReservation(ctx)
@@ -144,7 +144,7 @@ export async function mayView(
 async function mayViewNow(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<SessionRequest, 'sourceId' | 'followsRedirects'>,
+  sessionRequest: Pick<SessionRequest, 'sourceId' | 'followsRedirects' | 'isHandedOver'>,
   wait: SourceWait,
 ): Promise<ViewerPreview | 'waited'> {
   const closed = await notNow(ctx, attempt, sessionRequest)
@@ -155,7 +155,7 @@ async function mayViewNow(
   const found = await feedFor(ctx, evaluation, { ...sessionRequest, isAnywhere: true }, wait)
   if (found === 'waited' || !found.ok) return found
   const reached = await reachedLimit(ctx, await viewerLimits(ctx, evaluation), null)
-  return reached === null ? { ...found, tokenId: decision.tokenId } : refuseReached(ctx, evaluation, reached)
+  return reached === null ? { ...found, tokenId: decision.tokenId } : turnAway(ctx, evaluation, reached)
 }
 
 /** Why a client with access is not admitted. Null: it is; `waited`: decide again, after a wait for a source. */
@@ -175,16 +175,17 @@ async function admit<R>(
     if (closed) return closed
     const reservation = new SlotReservation(ctx)
     try {
-      const { limit, declined, ...evaluated } = await authorize(ctx, attempt, {
+      const { turnedAway, declined, ...evaluated } = await authorize(ctx, attempt, {
         decline,
         async reserve(asking) {
           const reached = await reservation.reserve(asking, sessionRequest.viewer ?? null)
-          return reached && withFreeNode(ctx, attempt, sessionRequest, reached)
+          return reached && withFreeNode(ctx, attempt, sessionRequest, reached, asking.request.credential)
         },
+        redirect: (refused) => toRegionOfToken(ctx, refused, sessionRequest),
       })
       const { decision } = evaluated
-      if (limit !== null) return refuseOverLimit(ctx, limit)
-      if (!decision.allowed) return refuseAdmission(ctx, 401, decision.code, decision.message)
+      if (turnedAway !== null) return answerTo(ctx, turnedAway)
+      if (!decision.allowed) return refuseDecision(ctx, decision)
       if (declined === 'waited') continue
       if (declined !== null) return declined
       const entered = await enter(ctx, evaluated, sessionRequest, reservation)
@@ -219,7 +220,7 @@ async function enter(
       ctx.sessions.remove(session.id)
       // A limit that is new may have counted it meanwhile.
       if (entry.holders.size > 0) await ctx.store.transaction((tx) => tx.viewerSeats.free([session.id]))
-      if (typeof inserted === 'object') return refuseReached(ctx, evaluation, reachedBy(inserted))
+      if (typeof inserted === 'object') return turnAway(ctx, evaluation, reachedBy(inserted))
       return again(ctx, entry, sessionRequest)
     }
   } catch (error) {
@@ -298,30 +299,36 @@ async function notNow(
   if (ctx.sessions.drain !== null && attempt.action === 'publish') return refuseDraining(ctx)
   const limit = attempt.action === 'view' ? limitBeforeDecision(ctx, attempt) : null
   if (limit === null) return null
-  const reached = await withFreeNode(ctx, attempt, sessionRequest, limit)
-  recordLimit(ctx, attempt, reached)
-  return refuseOverLimit(ctx, reached)
+  const turnedAway = await withFreeNode(ctx, attempt, sessionRequest, limit, null)
+  recordUndecided(ctx, attempt, turnedAway)
+  return answerTo(ctx, turnedAway)
 }
 
-function refuseReached(
+function turnAway(
   ctx: SessionContext,
   evaluation: Evaluation,
-  reached: ReachedLimit,
+  why: TurnedAway,
 ): AdmissionRefusal<429 | 503> | Redirected {
-  recordReached(ctx, evaluation, reached)
-  return refuseOverLimit(ctx, reached)
+  recordTurnedAway(ctx, evaluation, why)
+  return answerTo(ctx, why)
 }
 
-function refuseOverLimit(
-  { sessions }: SessionContext,
-  reached: ReachedLimit,
-): AdmissionRefusal<429 | 503> | Redirected {
-  sessions.counts.refused.add(publicLimit(reached).code)
-  const { code, nodeUrl: url } = reached
-  if (url !== undefined)
-    return { ok: false, status: LIMIT_REDIRECT.status, code: LIMIT_REDIRECT.code, message: LIMIT_REDIRECT.text, url }
+/** Counts it, and answers the client that is turned away. */
+function answerTo({ sessions }: SessionContext, why: TurnedAway): AdmissionRefusal<429 | 503> | Redirected {
+  sessions.counts.refused.add(publicAnswer(why).code)
+  if ('nodeUrl' in why) {
+    const { status, code, text: message } = NODE_REDIRECT
+    return { ok: false, status, code, message, url: why.nodeUrl }
+  }
+  const { code } = why
   const { status, text: message, retryAfterSeconds } = SESSION_LIMITS[code]
   return { ok: false, status, code, message, retryAfterSeconds }
 }
+
+/** 503: a node of another region may admit the client. */
+const refuseDecision = (
+  ctx: SessionContext,
+  { code, message }: Extract<Decision, { allowed: false }>,
+): AdmissionRefusal<401 | 503> => refuseAdmission(ctx, REFUSALS[code].status === 503 ? 503 : 401, code, message)
 
 const NOT_SERVING = 'This server is starting or stopping: try again later'

@@ -1,10 +1,13 @@
-import { REFUSALS, type LIMIT_REDIRECT, type SessionLimitCode } from '../../core/access/refusals.ts'
-import type { Drain } from '../../core/nodes/drain.ts'
+import { fraction } from '../../base/random.ts'
+import { REFUSALS, type NODE_REDIRECT, type SessionLimitCode } from '../../core/access/refusals.ts'
+import { mayGoTo } from '../../core/clusters.ts'
+import { anyNode, type Drain } from '../../core/nodes/drain.ts'
 import type { RefusalCode } from '../../core/access/types.ts'
 import type { ActiveFeed, RemoteFeedRef } from '../../media/feedsOnAir.ts'
 import type { Stream } from '../../store/store.ts'
 import type { Evaluation } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
+import { nodeWithRoom, regionsOfStream } from '../regions/nodeWithRoom.ts'
 import { remoteFeed } from './revoke.ts'
 import { noteViewAttempt } from './viewing.ts'
 
@@ -39,7 +42,7 @@ export type FoundFeed =
 export interface Redirected {
   readonly ok: false
   readonly status: 307
-  readonly code: 'at_another_node' | typeof LIMIT_REDIRECT.code
+  readonly code: 'at_another_node' | typeof NODE_REDIRECT.code
   readonly message: string
   readonly url: string
 }
@@ -67,27 +70,29 @@ export async function feedFor(
   const { request, decision } = evaluation
   const { streamName, action } = request
   const accountId = decision.allowed ? decision.accountId : ''
+  const stream = { accountId, streamName }
   const feed = ctx.sessions.feeds.get(accountId, streamName, sourceId)
   const { drain } = ctx.sessions
-  if (feed && drain) return moveOn(ctx, drain, isAnywhere)
+  if (feed && drain) return isAnywhere ? moveOn(ctx, drain, stream) : refuseDraining(ctx)
   if (feed) return { ok: true, feed, url: null }
-  const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
-  if (there && isAnywhere && drain) return moveOn(ctx, drain, isAnywhere)
-  if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
-  if (there && !drain && !isAnywhere && (await ctx.cascade.take({ accountId, streamName }, there)))
+  const there = await remoteFeed(ctx, stream, sourceId)
+  if (there && isAnywhere && drain) return moveOn(ctx, drain, stream)
+  if (there && isAnywhere && there.url !== null && mayGoTo(ctx.policy.region, [there]))
+    return { ok: true, feed: null, url: there.url }
+  if (there && !drain && !isAnywhere && (await ctx.cascade.take(stream, there)))
     return { ok: true, feed: null, url: there.url ?? '' }
   if (there && !isHandedOver) return sendTo(ctx, there)
   if (drain) return refuseDraining(ctx)
   if (action === 'view') {
     // What is pulled is a source without a name.
-    if (sourceId === null && (await wait({ accountId, streamName }, evaluation))) return 'waited'
-    await noteViewAttempt(ctx, { accountId, streamName })
+    if (sourceId === null && (await wait(stream, evaluation))) return 'waited'
+    await noteViewAttempt(ctx, stream)
   }
   return refuseAdmission(ctx, 409, 'stream_not_published')
 }
 
 /** Counts a refusal, and answers with it. */
-export function refuseAdmission<S extends 401 | 409>(
+export function refuseAdmission<S extends 401 | 409 | 503>(
   ctx: SessionContext,
   status: S,
   code: RefusalCode,
@@ -97,14 +102,11 @@ export function refuseAdmission<S extends 401 | 409>(
   return { ok: false, status, code, message }
 }
 
-/** A viewer that any node can serve goes to another one. */
-function moveOn(
-  ctx: SessionContext,
-  { nodeUrls }: Drain,
-  isAnywhere: boolean | undefined,
-): Redirected | AdmissionRefusal<503> {
-  const url = isAnywhere ? nodeUrls[ctx.random.bytes(1).readUInt8() % nodeUrls.length] : undefined
-  if (url === undefined) return refuseDraining(ctx)
+/** A viewer that any node can serve goes to another one: to one with room, if there is one. */
+async function moveOn(ctx: SessionContext, drain: Drain, stream: Stream): Promise<Redirected | AdmissionRefusal<503>> {
+  const regions = regionsOfStream(ctx, stream)
+  const url = (await nodeWithRoom(ctx, regions)) ?? anyNode(drain, regions, fraction(ctx.random))
+  if (url === null) return refuseDraining(ctx)
   ctx.sessions.counts.refused.add('at_another_node')
   return { ok: false, status: 307, code: 'at_another_node', message: AT_ANOTHER_NODE, url }
 }

@@ -1,11 +1,11 @@
 import { uuid } from '../../base/ids.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
-import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { FrameSource } from '../../media/frame.ts'
 import type { ActiveSession, PublisherStanding } from '../../media/sessionRegistry.ts'
-import type { StoredFeed, Tx } from '../../store/store.ts'
+import type { StoredFeed, Stream, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
+import { endForbidden } from '../regions/endForbidden.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { sessionDate, endedAtMs, endSession, feedData, emitEnds } from './close.ts'
 import { dropAnonymous } from './dropAnonymous.ts'
@@ -79,11 +79,12 @@ function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): 
   if (before) makeSpare(ctx, before.sessionId)
   ctx.sessions.spares.delete(entry)
   ctx.sessions.feeds.add(feed)
+  endForbidden(ctx)
   if (entry.standing) entry.standing.hide = entry.standing.show(feed)
   if (!feed.secured) return
   dropAnonymous(ctx, [feed])
   // Other nodes may not have read yet that its viewers need tokens; then they ask again.
-  ctx.lentRooms.endIf(({ room, isSecured }) => !isSecured && room === streamIdOf(feed))
+  ctx.lentRooms.endIf(({ stream, isSecured }) => !isSecured && isOfStream(feed, stream))
 }
 
 interface Begun {
@@ -143,6 +144,7 @@ async function begin(
     sourceId: session.sourceId,
     tokenId: session.tokenId,
     secured: token.subscribeRequiresAuth,
+    regions: token.mediaRegions && [...token.mediaRegions, ctx.policy.region],
     priority: standing.priority,
     // For users it is the same broadcast.
     recordSwitch: previous?.recordSwitch ?? null,
@@ -228,3 +230,6 @@ function dropReplaced(ctx: SessionContext, sessionId: string): void {
   if (feed) ctx.sessions.feeds.remove(feed)
   void endSession(ctx, entry, 'replaced')
 }
+
+const isOfStream = (feed: Stream, { accountId, streamName }: Stream): boolean =>
+  feed.accountId === accountId && feed.streamName === streamName

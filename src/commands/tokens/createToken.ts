@@ -3,6 +3,7 @@ import { invalid, type Failure } from '../../core/errors.ts'
 import { readTokenCreate, refuseTargets, type TokenRecord } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type AccessContext, type Actor, audit } from '../context.ts'
+import { regionsFor } from '../regions/regions.ts'
 import { sealTargetKeys } from './targetKeys.ts'
 import { newTokenValue, shownWithDefaults } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
@@ -25,7 +26,7 @@ export async function createToken(
   body: unknown,
   chosen: ChosenToken = {},
 ): Promise<Result<TokenRecord, Failure>> {
-  const read = readTokenCreate(kind, body)
+  const read = readTokenCreate(kind, body, await regionsFor(ctx, body))
   if (!read.ok) return err(invalid(read.error))
   const { rules, restreamKeys, expiresSeconds } = read.value
   const refused = refuseTargets(rules.restream, ctx.targetPolicy)

@@ -12,8 +12,9 @@ import {
   withDefaults,
 } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { StoredToken, TokenListQuery } from '../../store/store.ts'
+import type { StoredToken, TokenFilter, TokenListQuery } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
+import { regionsNow } from '../regions/regions.ts'
 import { shownToken, shownWithDefaults } from './tokenValue.ts'
 
 /** The refusal for a token id that this account does not have. Another account's token gets exactly the same refusal. */
@@ -50,14 +51,18 @@ export async function listTokens(
   return read.ok ? ok(await page(ctx, accountId, kind, read.value)) : err(invalid(read.error))
 }
 
-/** As `listTokens`, for the publish tokens of a cluster: all, as none is bound to a region. */
+/** As `listTokens`, for the publish tokens of a region, or of all (`auto`). The account says it for those that do not. */
 export async function listTokensByCluster(
   ctx: AccessContext,
   accountId: string,
   query: Record<string, unknown>,
 ): Promise<Result<TokenPage, Failure>> {
-  const read = readListByClusterQuery(query)
-  return read.ok ? ok(await page(ctx, accountId, 'publish', read.value)) : err(invalid(read.error))
+  const read = readListByClusterQuery(query, await regionsNow(ctx))
+  if (!read.ok) return err(invalid(read.error))
+  const { cluster } = read.value
+  const { defaultCluster } = await ctx.cache.accountDefaults(accountId)
+  const clusters = cluster === defaultCluster ? [cluster, null] : [cluster]
+  return ok(await page(ctx, accountId, 'publish', read.value, { clusters }))
 }
 
 /** As `listTokens`, for tokens whose label or exact stream name contains a text. */
@@ -70,7 +75,7 @@ export async function listTokensByName(
   const read = readListByNameQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { name, filterBy } = read.value
-  return ok(await page(ctx, accountId, kind, read.value, { text: name, in: filterBy }))
+  return ok(await page(ctx, accountId, kind, read.value, { match: { text: name, in: filterBy } }))
 }
 
 async function page(
@@ -78,9 +83,9 @@ async function page(
   accountId: string,
   kind: TokenKind,
   query: ListRequest,
-  match?: TokenListQuery['match'],
+  { match, clusters }: Pick<TokenListQuery, 'match'> & Pick<TokenFilter, 'clusters'> = {},
 ): Promise<TokenPage> {
-  const only = filterOf(query, ctx.clock.now())
+  const only = filterOf({ ...query, clusters }, ctx.clock.now())
   const filter = { accountId, kind, ...(match ? { match } : {}), ...(only ? { only } : {}) }
   const [account, total, tokens] = await Promise.all([
     ctx.cache.accountDefaults(accountId),
@@ -98,9 +103,17 @@ async function page(
   return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
 }
 
-function filterOf({ state, expiresBeforeMs }: ListRequest, nowMs: number): TokenListQuery['only'] {
-  if (state === undefined && expiresBeforeMs === undefined) return undefined
-  return { nowMs, ...(state ? { state } : {}), ...(expiresBeforeMs === undefined ? {} : { expiresBeforeMs }) }
+function filterOf(
+  { state, expiresBeforeMs, clusters }: ListRequest & { clusters: TokenFilter['clusters'] },
+  nowMs: number,
+): TokenFilter | undefined {
+  if (state === undefined && expiresBeforeMs === undefined && clusters === undefined) return undefined
+  return {
+    nowMs,
+    ...(state ? { state } : {}),
+    ...(expiresBeforeMs === undefined ? {} : { expiresBeforeMs }),
+    ...(clusters ? { clusters } : {}),
+  }
 }
 
 /** Ids of the publish tokens that are on the air now, at any node; on one stream, or on any. Ascending. */

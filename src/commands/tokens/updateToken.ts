@@ -10,6 +10,7 @@ import {
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
 import type { AccessContext, Actor } from '../context.ts'
+import { regionsFor } from '../regions/regions.ts'
 import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { sealTargetKeys } from './targetKeys.ts'
 import { newTokenValue, shownWithDefaults } from './tokenValue.ts'
@@ -27,7 +28,7 @@ export async function updateToken(
   body: unknown,
   chosen?: string,
 ): Promise<Result<TokenRecord, Failure>> {
-  const patch = readTokenUpdate(kind, body)
+  const patch = readTokenUpdate(kind, body, await regionsFor(ctx, body))
   if (!patch.ok) return err(invalid(patch.error))
   const updated = await changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     const applied = applyPatch(before, patch.value)

@@ -5,6 +5,7 @@ import { bindingEffects, checkBinding } from './rules/binding.ts'
 import { checkCountry } from './rules/country.ts'
 import { checkExpiry } from './rules/expiry.ts'
 import { checkOrigin } from './rules/origin.ts'
+import { checkRegion } from './rules/region.ts'
 import { checkRtmpIpFilters } from './rules/rtmpIpFilters.ts'
 import { checkStreamNameRule } from './rules/streamName.ts'
 import { checkToken } from './rules/token.ts'
@@ -21,6 +22,7 @@ const RULES: readonly Rule[] = [
   checkAddress,
   checkCountry,
   checkRtmpIpFilters,
+  checkRegion,
   checkBinding,
 ]
 

@@ -5,7 +5,7 @@ import { readFlag, wordOf } from '../pages/parameters.ts'
 import { instant } from '../validation/moments.ts'
 import { plainTextProblem } from '../validation/text.ts'
 import { parseAddress } from './address.ts'
-import { LIMIT_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
+import { NODE_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
 
 export interface AccessLogFilter {
   tokenId?: number
@@ -27,7 +27,7 @@ type Reader = ParameterReader<AccessLogFilter>
 export const LOGGED_CODES: readonly string[] = [
   ...Object.keys(REFUSALS),
   ...Object.keys(SESSION_LIMITS),
-  LIMIT_REDIRECT.code,
+  NODE_REDIRECT.code,
   TICKET_SHARED.code,
 ]
 

@@ -2,7 +2,7 @@ import type { RefusalCode, TraceStep } from './types.ts'
 
 export interface Refusal {
   /** HTTP status on WHIP, WHEP and HLS. */
-  readonly status: 401 | 409
+  readonly status: 401 | 409 | 503
   /** The public text: `text/plain` body over HTTP, status text over RTMP. */
   readonly text: string
 }
@@ -19,6 +19,7 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
   address_not_allowed: { status: 401, text: 'Unauthorized: IP Address not allowed' },
   country_not_allowed: { status: 401, text: 'Unauthorized: Country not allowed' },
   ip_filters_not_supported: { status: 401, text: 'Unauthorized: IP filters are not supported with RTMP' },
+  region_not_allowed: { status: 503, text: 'This token publishes only at servers of another region' },
   stream_not_published: { status: 409, text: 'Stream not being published' },
 }
 
@@ -57,28 +58,33 @@ export type SessionLimitCode = keyof typeof SESSION_LIMITS
 /** A limit that refuses a client who has access. */
 export interface ReachedLimit {
   readonly code: SessionLimitCode
-  /** Where the client is sent on to, because that node has room. */
-  readonly nodeUrl?: string
   /** What the trace says of it, after the checks of the decision. */
   readonly step?: TraceStep
 }
+
+/** Another node takes the client, which is sent on to it: that one has room, or is in the region of the token. */
+export interface Redirection {
+  readonly nodeUrl: string
+  /** What the trace says of it, at its end. */
+  readonly step: TraceStep
+}
+
+/** Why a client gets no session here, although it has access, or has it at another node. */
+export type TurnedAway = ReachedLimit | Redirection
 
 /** One that the trace explains. */
 export type TracedLimit = ReachedLimit & Required<Pick<ReachedLimit, 'step'>>
 
 /** Replaces the refusal of a client whom another node takes. */
-export const LIMIT_REDIRECT = {
+export const NODE_REDIRECT = {
   code: 'redirected',
   status: 307,
-  text: 'This server is busy: another one takes this session',
+  text: 'Another server takes this session',
 } as const
 
-/** The code and the text that a reached limit has in logs and for clients. */
-export const publicLimit = ({
-  code,
-  nodeUrl,
-}: ReachedLimit): { code: SessionLimitCode | typeof LIMIT_REDIRECT.code; text: string } =>
-  nodeUrl === undefined ? { code, text: SESSION_LIMITS[code].text } : LIMIT_REDIRECT
+/** The code and the text that it has in logs and for clients. */
+export const publicAnswer = (why: TurnedAway): { code: SessionLimitCode | typeof NODE_REDIRECT.code; text: string } =>
+  'nodeUrl' in why ? NODE_REDIRECT : { code: why.code, text: SESSION_LIMITS[why.code].text }
 
 /** Ends a session that was admitted: its ticket is in use by several players. */
 export const TICKET_SHARED = {

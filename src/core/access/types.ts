@@ -42,6 +42,10 @@ export interface TokenSnapshot {
   readonly countrySource: 'token' | 'account'
   /** Of what the account says for its tokens, at the time of loading. */
   readonly accountVersion: number
+  /** Publish tokens: the region whose nodes take its publishers; null: all nodes do. */
+  readonly originRegion: string | null
+  /** Publish tokens: the regions that media goes to, beside that of its publisher; null: all. */
+  readonly mediaRegions: readonly string[] | null
   /** Publish tokens: viewers of the stream need a subscribe token. */
   readonly subscribeRequiresAuth: boolean
   /** Publish tokens: several sources may publish under one name. */
@@ -129,10 +133,12 @@ export interface AccessRequest {
   readonly streamIsSecured: boolean
 }
 
-/** Operator settings that change a rule. */
+/** Operator settings of a node that change a rule. */
 export interface AccessPolicy {
   /** `refuse`: RTMP refuses tokens with IP filters. `enforce`: RTMP checks them against the peer. */
   readonly rtmpIpFilters: 'refuse' | 'enforce'
+  /** `server.region`; empty: none. */
+  readonly region: string
 }
 
 /** All reasons of a refusal, in the order of the checks. */
@@ -147,6 +153,7 @@ export type RefusalCode =
   | 'address_not_allowed'
   | 'country_not_allowed'
   | 'ip_filters_not_supported'
+  | 'region_not_allowed'
   | 'stream_not_published'
 
 export type CheckName =
@@ -158,6 +165,7 @@ export type CheckName =
   | 'address'
   | 'country'
   | 'rtmpIpFilters'
+  | 'region'
   | 'binding'
   | 'viewers'
   | 'node'

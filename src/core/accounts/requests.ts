@@ -1,17 +1,25 @@
 import { Type, type Static, type TObject } from 'typebox'
 import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import {
+  ALL_CLUSTERS,
+  cascadeRecord,
+  checkCluster,
+  DefaultCluster,
+  NO_CLUSTERS,
+  readCascade,
+  readDefaultCluster,
+} from '../clusters.ts'
 import { failure, invalid, type Failure } from '../errors.ts'
 import type { AccountDefaults } from '../tokens/accountDefaults.ts'
 import { canonicalList } from '../tokens/canonical.ts'
 import { countryUpdates } from '../tokens/schema.ts'
-import { cascadeClusters, NO_CLUSTERS, orNull } from '../tokens/schemaParts.ts'
+import { cascadeClusters } from '../tokens/clusterSchema.ts'
+import { orNull } from '../tokens/schemaParts.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { agreed } from '../tokens/update.ts'
 import { type BodyReader, readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
-
-const ALL_CLUSTERS = 'all'
 
 const closed = { additionalProperties: false } as const
 
@@ -23,20 +31,26 @@ export const UpdateAccountSecurity = Type.Object(countryUpdates(), {
   examples: [{ allowedCountries: ['DE', 'NL'], deniedCountries: [] }],
 })
 
-const STORED = 'Stored and shown. It changes nothing: media goes to each region that has viewers.'
+const CASCADE_TEXT =
+  'The regions whose nodes show streams of publish tokens without a `geoCascade` of their own. Broadcasts that begin from now on have them.'
 
 const geoCascade = { isEnabled: Type.Boolean(), clusters: cascadeClusters() }
 
 export const GeoCascade = Type.Object(geoCascade, {
   $id: 'GeoCascade',
   ...closed,
-  description: STORED,
+  description: CASCADE_TEXT,
   examples: [{ isEnabled: true, clusters: [ALL_CLUSTERS] }],
 })
 
 export const AccountDistribution = Type.Object(
   { geoCascade: Type.Object(geoCascade, closed) },
-  { $id: 'AccountDistribution', ...closed, description: STORED, examples: [{ geoCascade: { isEnabled: false } }] },
+  {
+    $id: 'AccountDistribution',
+    ...closed,
+    description: CASCADE_TEXT,
+    examples: [{ geoCascade: { isEnabled: false } }],
+  },
 )
 
 const days = (description: string) =>
@@ -73,6 +87,7 @@ const AccountSettings = Type.Object(
       ),
     ),
     geoCascade: Type.Optional(Type.Object(geoCascade, closed)),
+    defaultCluster: Type.Optional(DefaultCluster.properties.defaultCluster),
   },
   closed,
 )
@@ -80,11 +95,15 @@ const AccountSettings = Type.Object(
 /** The defaults of an account under the names of `AccountSettings`. */
 export const toAccountSettings = ({ geoCascade: clusters, version: _version, ...defaults }: AccountDefaults) => ({
   ...defaults,
-  geoCascade: { isEnabled: clusters !== null, clusters: clusters ?? [] },
+  geoCascade: cascadeRecord(clusters),
 })
 
-/** What a body changes in the defaults of an account. */
-export type ReadDefaults = (body: unknown, before: AccountDefaults) => Result<Partial<AccountDefaults>, Failure>
+/** What a body changes in the defaults of an account. It may name these regions. */
+export type ReadDefaults = (
+  body: unknown,
+  before: AccountDefaults,
+  regions: readonly string[],
+) => Result<Partial<AccountDefaults>, Failure>
 
 /** Parses new country rules. Those that the body leaves out stay. */
 export const readSecurityChange: ReadDefaults = (body, before) => {
@@ -108,27 +127,34 @@ function readCountries(body: BodyReader<Static<typeof UpdateAccountSecurity>>, b
 }
 
 /** Parses settings under the names of `AccountSettings`. Those that the body leaves out stay. */
-export const readSettingsChange: ReadDefaults = (body, before) => {
+export const readSettingsChange: ReadDefaults = (body, before, regions) => {
   const problems = new Problems()
   const reader = readShape(AccountSettings, body, problems)
-  const cascade = reader.names('geoCascade') ? cascadeOf(reader.part('geoCascade')) : ok({})
-  if (!cascade.ok) return cascade
+  const geoCascade = reader.names('geoCascade') ? readCascade(reader.part('geoCascade'), regions) : before.geoCascade
   const days = reader.clears('recordingDays') ? null : reader.value('recordingDays')
   const recordingDays = days === undefined ? before.recordingDays : days
-  return settle(problems, { ...readCountries(reader, before), recordingDays, ...cascade.value })
+  checkCluster(reader, 'defaultCluster', regions)
+  const defaultCluster = reader.value('defaultCluster') ?? before.defaultCluster
+  return settle(problems, { ...readCountries(reader, before), recordingDays, geoCascade, defaultCluster })
+}
+
+/** Parses `{defaultCluster}`. */
+export const readClusterChange: ReadDefaults = (body, _before, regions) => {
+  const read = readDefaultCluster(body, regions)
+  return read.ok ? ok({ defaultCluster: read.value }) : err(invalid(read.error))
 }
 
 /** Parses `{geoCascade: {isEnabled, clusters}}`. */
-export const readDistributionChange: ReadDefaults = (body) => {
+export const readDistributionChange: ReadDefaults = (body, _before, regions) => {
   const problems = new Problems()
   const outer = withNames(AccountDistribution, body)
   const named = isObject(outer) ? { ...outer, geoCascade: withNames(GeoCascade, outer['geoCascade']) } : outer
-  return cascadeOf(readShape(AccountDistribution, named, problems).part('geoCascade'))
+  return cascadeOf(readShape(AccountDistribution, named, problems).part('geoCascade'), regions)
 }
 
 /** Parses the older form, which has no object around it. */
-export const readGeoCascadeChange: ReadDefaults = (body) =>
-  cascadeOf(readShape(GeoCascade, withNames(GeoCascade, body), new Problems()))
+export const readGeoCascadeChange: ReadDefaults = (body, _before, regions) =>
+  cascadeOf(readShape(GeoCascade, withNames(GeoCascade, body), new Problems()), regions)
 
 /** Parses `{recordings: {days}}`. There are no timelines and no clips that could expire. */
 export const readExpirationChange: ReadDefaults = (body) => {
@@ -140,11 +166,11 @@ export const readExpirationChange: ReadDefaults = (body) => {
   return settle(problems, { recordingDays: reader.value('recordings')?.days ?? null })
 }
 
-function cascadeOf(body: BodyReader<Static<typeof GeoCascade>>): ReturnType<ReadDefaults> {
-  const isEnabled = body.value('isEnabled') ?? false
-  const clusters = body.value('clusters') ?? [ALL_CLUSTERS]
-  if (isEnabled && clusters.length === 0) return err(failure('bad_request', NO_CLUSTERS))
-  return settle(body.problems, { geoCascade: isEnabled ? clusters : null })
+/** A list without a name has an answer of its own, as in hosted services. */
+function cascadeOf(body: BodyReader<Static<typeof GeoCascade>>, regions: readonly string[]): ReturnType<ReadDefaults> {
+  if (body.value('isEnabled') === true && body.value('clusters')?.length === 0)
+    return err(failure('bad_request', NO_CLUSTERS))
+  return settle(body.problems, { geoCascade: readCascade(body, regions) })
 }
 
 function settle(problems: Problems, changes: Partial<AccountDefaults>): ReturnType<ReadDefaults> {

@@ -4,13 +4,20 @@ export interface Drain {
   /** How long it may take. */
   readonly drainMs: number
   readonly plan: MovePlan
-  /** The addresses of other nodes that take sessions. */
-  readonly nodeUrls: readonly string[]
+  /** Other nodes that take sessions: those with room, if any has it. */
+  readonly nodes: readonly DrainTarget[]
   /**
    * All sessions have moved, and the node ends within seconds. Answers close their connections from now on, so that no client sends
    * its next request on a connection that ends meanwhile (RFC 9112 section 9.6).
    */
   readonly isEnding: boolean
+}
+
+/** Where sessions of a node that drains go. */
+export interface DrainTarget {
+  readonly url: string
+  /** Empty: none. */
+  readonly region: string
 }
 
 /** The TCP ports on which a node takes publishers over RTMP. 0: it takes none. Null: it does not say. */
@@ -85,12 +92,23 @@ export const isPublisherDue = ({ beganAtMs, drainMs, plan }: Drain, id: string, 
 /**
  * The node for a viewer over HLS whose time has come; null: it stays for now, or no other node has an address.
  * @param position of the viewer among all, from 0 to 1, always the same
+ * @param regions those whose nodes show what it watches; null: all
  */
-export function hlsNodeFor({ beganAtMs, plan, nodeUrls }: Drain, position: number, nowMs: number): string | null {
-  if (nowMs - beganAtMs < position * plan.hlsUntilMs) return null
+export function hlsNodeFor(
+  drain: Drain,
+  position: number,
+  regions: readonly string[] | null,
+  nowMs: number,
+): string | null {
+  if (nowMs - drain.beganAtMs < position * drain.plan.hlsUntilMs) return null
   // The later digits, so that viewers who move at the same time go to all nodes.
-  const choice = (position * 1000) % 1
-  return nodeUrls[Math.min(nodeUrls.length - 1, Math.floor(choice * nodeUrls.length))] ?? null
+  return anyNode(drain, regions, (position * 1000) % 1)
+}
+
+/** One of the nodes in these regions; null: there is none. @param choice from 0 to 1, without 1 */
+export function anyNode({ nodes }: Drain, regions: readonly string[] | null, choice: number): string | null {
+  const possible = regions === null ? nodes : nodes.filter(({ region }) => regions.includes(region))
+  return possible[Math.floor(choice * possible.length)]?.url ?? null
 }
 
 /** Viewers of a stream follow it within this time, so that they do not ask its new node all at once. */

@@ -20,14 +20,16 @@ export interface OtherNode extends Pick<NodeLoadReading, 'full' | 'mediaPercent'
  * gets a share of a crowd as large as its free part: figures are some seconds old, so a rule that sends all clients to the node with
  * the least load would fill it.
  * @param own this node; an older one may lack what it offers
+ * @param regions those that may take the client; null: all
  * @param random from 0 to 1, without 1
  */
 export function freeNode(
   nodes: readonly OtherNode[],
   own: Pick<OtherNode, 'version' | 'region'>,
+  regions: readonly string[] | null,
   random: number,
 ): string | null {
-  const free = nodes.filter((node) => takes(node, own.version))
+  const free = nodes.filter((node) => takes(node, own.version) && (regions?.includes(node.region) ?? true))
   const near = free.filter(({ region }) => region === own.region)
   const taking = near.length > 0 ? near : free
   let left = random * taking.reduce((sum, node) => sum + freePart(node), 0)

@@ -1,8 +1,8 @@
 /**
- * Why a stream of another node does not come: its media ports do not answer, it does not answer over HTTP, it refuses the request, or it
- * lends nothing (`server.handover`).
+ * Why a stream of another node does not come: its media ports do not answer, it does not answer over HTTP, it refuses the request, it gets
+ * too many of them, or it lends nothing (`server.handover`).
  */
-export const LINK_PROBLEMS = ['media_port', 'no_answer', 'refused', 'lends_nothing'] as const
+export const LINK_PROBLEMS = ['media_port', 'no_answer', 'refused', 'busy', 'lends_nothing'] as const
 
 export type LinkProblem = (typeof LINK_PROBLEMS)[number]
 
@@ -10,8 +10,10 @@ export type LinkProblem = (typeof LINK_PROBLEMS)[number]
 export interface NodeLink {
   /** The id of the other node. */
   readonly node: string
-  /** Streams that the other one has from this one. */
+  /** Streams of this node that the other one has from it. */
   readonly lent: number
+  /** Streams of third nodes that the other one has from this one. */
+  readonly relayed: number
   /** Streams that this one has from the other one. */
   readonly borrowed: number
   /** Bits per second of media, over the last second. */
@@ -27,7 +29,7 @@ export interface NodeLink {
 
 /** A stream that two nodes share, as one of them sees it. */
 export interface SharedStream extends Pick<NodeLink, 'node' | 'loss' | 'roundTripMs'> {
-  readonly direction: 'lent' | 'borrowed'
+  readonly direction: 'lent' | 'relayed' | 'borrowed'
   /** Bits per second. */
   readonly bitrate: number
 }
@@ -49,14 +51,15 @@ export function nodeLinksOf(
 }
 
 function linkTo(node: string, streams: readonly SharedStream[], problem: LinkProblem | null): NodeLink {
-  const lent = streams.filter(({ direction }) => direction === 'lent')
-  const borrowed = streams.filter(({ direction }) => direction === 'borrowed')
+  const of = (direction: SharedStream['direction']) => streams.filter((one) => one.direction === direction)
+  const [lent, relayed, borrowed] = [of('lent'), of('relayed'), of('borrowed')]
   const bitrateOf = (some: readonly SharedStream[]): number => some.reduce((sum, { bitrate }) => sum + bitrate, 0)
   return {
     node,
     lent: lent.length,
+    relayed: relayed.length,
     borrowed: borrowed.length,
-    bitrateOut: bitrateOf(lent),
+    bitrateOut: bitrateOf([...lent, ...relayed]),
     bitrateIn: bitrateOf(borrowed),
     loss: greatest(streams.map(({ loss }) => loss)),
     roundTripMs: greatest(streams.map(({ roundTripMs }) => roundTripMs)),
@@ -67,8 +70,12 @@ function linkTo(node: string, streams: readonly SharedStream[], problem: LinkPro
 const greatest = (values: readonly (number | null)[]): number | null =>
   values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
 
-/** Links as a node has written them. A problem that this version does not know counts as none. */
+/** Links as a node has written them, of this version or another one. A problem that this one does not know counts as none. */
 export function parseNodeLinks(text: string): readonly NodeLink[] {
-  const links = JSON.parse(text) as readonly NodeLink[]
-  return links.map((link) => ({ ...link, problem: LINK_PROBLEMS.find((one) => one === link.problem) ?? null }))
+  const links = JSON.parse(text) as readonly (Omit<NodeLink, 'relayed'> & { readonly relayed?: number })[]
+  return links.map((link) => ({
+    relayed: 0,
+    ...link,
+    problem: LINK_PROBLEMS.find((one) => one === link.problem) ?? null,
+  }))
 }

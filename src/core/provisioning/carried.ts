@@ -92,7 +92,7 @@ export const OWN_OF_CHANNELS = ['id', 'streamKey', 'closedWithoutKey']
 export const TOKEN_CREATION = ['id', 'expires', 'expiresOn', 'revokedBefore', 'revokedJtis', 'boundAddresses']
 
 /** Settings of tokens of which any value is taken and changes nothing, so that a record never has another. */
-export const WITHOUT_EFFECT = ['geoCascade', 'lowLatencyRtmp']
+export const WITHOUT_EFFECT = ['lowLatencyRtmp']
 
 export const without = (settings: Settings, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))

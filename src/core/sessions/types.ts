@@ -40,6 +40,8 @@ export interface FeedFacts {
   readonly tokenId: number
   /** Viewers need a subscribe token. Copied from the publish token when the feed began. */
   readonly secured: boolean
+  /** The regions whose nodes may show it; null: all. From the token too. */
+  readonly regions: readonly string[] | null
   readonly startedAtMs: number
 }
 

@@ -1,12 +1,13 @@
+import { CLUSTER } from '../clusters.ts'
+
 /** What an account says for its tokens. */
 export interface AccountDefaults {
+  /** Of publish tokens without one of their own: `auto`, or the region whose nodes take their publishers. */
+  readonly defaultCluster: string
   /** ISO 3166-1 alpha-2, of tokens without country rules of their own. At most one of the two lists has entries. */
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
-  /**
-   * The clusters that media may go to; null: off. Stored because clients read it back. It changes nothing:
-   * media goes to each region that has viewers.
-   */
+  /** Of publish tokens without their own: the regions that media goes to beside that of its publisher, or `all`. Null: all. */
   readonly geoCascade: readonly string[] | null
   /** How long recordings are kept after they are complete, days; null: until they are deleted. */
   readonly recordingDays: number | null
@@ -16,6 +17,7 @@ export interface AccountDefaults {
 
 /** Those of a new account. */
 export const NO_DEFAULTS: AccountDefaults = {
+  defaultCluster: CLUSTER,
   allowedCountries: [],
   deniedCountries: [],
   geoCascade: null,

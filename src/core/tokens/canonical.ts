@@ -3,7 +3,6 @@ import { parseCountry } from '../access/country.ts'
 import { parseOriginRule } from '../access/origin.ts'
 import { checkStreamName, compilePattern, type StreamEntry } from '../access/streamName.ts'
 import { ok, type Result } from '../../base/result.ts'
-import { NO_CLUSTERS } from './schemaParts.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
 import { type Problems, shown } from '../validation/problems.ts'
 
@@ -94,21 +93,6 @@ function uniqueNames(problems: Problems): (path: string, name: string) => boolea
 function whyNoPattern(pattern: string): string | null {
   const compiled = compilePattern(pattern)
   return compiled.ok ? null : compiled.error
-}
-
-/** A cascade that is on needs a cluster. */
-export function checkCascade(
-  body: BodyReader<{ geoCascade?: Cascade | null; updateGeoCascade?: Cascade | null }>,
-  name: 'geoCascade' | 'updateGeoCascade',
-): void {
-  const cascade = body.part(name)
-  if (cascade.value('isEnabled') !== true || cascade.value('clusters')?.length !== 0) return
-  body.problems.add(`${cascade.at}clusters`, NO_CLUSTERS)
-}
-
-interface Cascade {
-  isEnabled?: boolean | null
-  clusters?: readonly string[] | null
 }
 
 /** The two country lists exclude each other. */

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
+import { checkCluster, readCascade } from '../clusters.ts'
 import { checkLabel, checkPlainText } from '../validation/text.ts'
-import { canonicalList, canonicalStreams, checkCascade, checkCountries } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries } from './canonical.ts'
 import { createHints } from './hints.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
@@ -23,18 +24,26 @@ export interface NewToken {
   expiresSeconds: number | null
 }
 
-/** Parses the body of a create. All errors are reported at once. */
-export function readTokenCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
+/** Parses the body of a create. All errors are reported at once. @param regions those that a body may name */
+export function readTokenCreate(
+  kind: TokenKind,
+  body: unknown,
+  regions: readonly string[] = [],
+): Result<NewToken, FieldErrors> {
   const problems = new Problems()
   const reader = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as BodyReader<CreateBody>
   const { restream, keys } = splitTargets(canonicalRestream(reader, 'restream') ?? [], [], problems)
-  const rules = { ...readRules(kind, reader), restream }
+  const geoCascade = kind === 'publish' ? readCascade(reader.part('geoCascade'), regions) : null
+  const rules = { ...readRules(kind, reader), geoCascade, restream }
+  if (kind === 'publish') checkCluster(reader, 'originCluster', regions)
   return problems.settle({ rules, restreamKeys: keys, expiresSeconds: reader.value('expires') ?? null })
 }
 
-function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRules, 'restream'> {
+type PlainRules = Omit<TokenRules, 'restream' | 'geoCascade'>
+
+function readRules(kind: TokenKind, body: BodyReader<CreateBody>): PlainRules {
   const trackingId = body.value('tracking')?.trackingId ?? null
-  const rules: Omit<TokenRules, 'restream'> = {
+  const rules: PlainRules = {
     label: body.value('label') ?? '',
     streams: canonicalStreams(body, 'streams'),
     isActive: true,
@@ -45,6 +54,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRul
     deniedCountries: canonicalList(body, 'deniedCountries') ?? [],
     ...mapFlags(COMMON_FLAGS, (name, { byDefault }) => body.value(name) ?? byDefault),
     ...mapFlags(PUBLISH_FLAGS, (name, { byDefault }) => body.value(name) ?? (byDefault && kind === 'publish')),
+    originCluster: kind === 'publish' ? (body.value('originCluster') ?? '') : '',
     priority: body.value('priority') ?? null,
     hlsRenditions: canonicalRenditions(body) ?? [],
     hlsCodecs: body.value('hlsCodecs') ?? 'h264',
@@ -54,7 +64,6 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRul
   }
   checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
-  checkCascade(body, 'geoCascade')
   checkCountries(rules, 'deniedCountries', body.problems)
   return rules
 }

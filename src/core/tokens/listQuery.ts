@@ -2,6 +2,7 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
 import { checkPlainText } from '../validation/text.ts'
+import { checkCluster } from '../clusters.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { parseDateTime } from './actions.ts'
 import { ListByClusterQuery, ListByNameQuery, ListQuery } from './requestSchema.ts'
@@ -33,12 +34,20 @@ export function readTokenListQuery(query: Record<string, unknown>): Result<ListR
   return problems.settle(readList(readQuery(ListQuery, query, problems)))
 }
 
-/** The same with `cluster`, which selects nothing as no token is bound to a region. */
-export function readListByClusterQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
+export interface ListByClusterRequest extends ListRequest {
+  /** A region, or `auto`. */
+  cluster: string
+}
+
+/** The same with `cluster`. @param regions those that there are */
+export function readListByClusterQuery(
+  query: Record<string, unknown>,
+  regions: readonly string[],
+): Result<ListByClusterRequest, FieldErrors> {
   const problems = new Problems()
   const reader = readQuery(ListByClusterQuery, query, problems)
-  reader.value('cluster')
-  return problems.settle(readList(reader))
+  checkCluster(reader, 'cluster', regions)
+  return problems.settle({ ...readList(reader), cluster: reader.value('cluster') ?? '' })
 }
 
 /** The same with `name` and `filterBy`. */

@@ -41,6 +41,8 @@ export function rulesOf(token: TokenRules): TokenRules {
     allowedCountries: token.allowedCountries,
     deniedCountries: token.deniedCountries,
     ...pickFlags(TOKEN_FLAGS, token),
+    originCluster: token.originCluster,
+    geoCascade: token.geoCascade,
     priority: token.priority,
     hlsRenditions: token.hlsRenditions,
     hlsCodecs: token.hlsCodecs,

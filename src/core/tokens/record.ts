@@ -1,3 +1,4 @@
+import { cascadeRecord, CLUSTER, regionOf } from '../clusters.ts'
 import { hasSecretUrl } from '../restream/targets.ts'
 import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
 import { COMMON_FLAGS, pickFlags, PUBLISH_FLAGS } from './flags.ts'
@@ -26,10 +27,14 @@ function toPublishRecord(
   keys: readonly string[],
 ): PublishTokenRecord {
   return {
-    ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: token.enableUTCInsertion }),
+    ...recordHead(token, value, {
+      geoCascade: cascadeRecord(token.geoCascade),
+      enableUTCInsertion: token.enableUTCInsertion,
+    }),
     ...pickFlags(PUBLISH_FLAGS, token),
     ...(srtPassphrase === undefined ? {} : { srtPassphrase }),
     ...NOT_BUILT,
+    geoCascade: cascadeRecord(token.geoCascade),
     restream: token.restream.map(({ shownKey, ...target }, at) => withKey(target, keys[at] ?? shownKey)),
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.recordingDays === null ? {} : { recordingDays: token.recordingDays }),
@@ -46,12 +51,11 @@ const withKey = <T extends { readonly url: string }>(target: T, key: string): T 
 function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
   return {
     ...recordHead(token, value, {}),
+    originCluster: '',
     ...(token.trackingId === null ? {} : { tracking: { trackingId: token.trackingId } }),
     ...pickFlags(COMMON_FLAGS, token),
   }
 }
-
-const NO_CASCADE: PublishTokenRecord['geoCascade'] = { isEnabled: false, clusters: [] }
 
 /** Clients read these without checking that they exist. RTMP is never delayed. */
 const NOT_BUILT = {
@@ -59,7 +63,6 @@ const NOT_BUILT = {
   lowLatencyRtmp: true,
   integrationId: 'None',
   drm: false,
-  geoCascade: NO_CASCADE,
   encoderProfileId: null,
 } satisfies Partial<PublishTokenRecord>
 
@@ -85,28 +88,39 @@ function recordHead<T extends object>(token: Token, value: string, effective: T)
     ...(token.maxViewers === 0 ? {} : { maxViewers: token.maxViewers }),
     allowedCountries,
     deniedCountries,
-    originCluster: '' as const,
-    effectiveSettings: { originCluster: 'auto' as const, allowedCountries, deniedCountries, ...effective },
+    originCluster: token.originCluster,
+    effectiveSettings: {
+      originCluster: token.originCluster || CLUSTER,
+      allowedCountries,
+      deniedCountries,
+      ...effective,
+    },
   }
 }
 
-const SAME_FOR_ALL = new Set(['originCluster', 'effectiveSettings', ...Object.keys(NOT_BUILT)])
+const SAME_FOR_ALL = new Set(['effectiveSettings', ...Object.keys(NOT_BUILT)])
 
-/** The fields in which tokens differ: without constants, and without values that occur twice. */
+/** The fields in which tokens differ: without constants, without values that occur twice, and without a cluster that it leaves open. */
 export const ownFields = (record: TokenRecord): object =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => !SAME_FOR_ALL.has(name)))
+  Object.fromEntries(Object.entries(record).filter(([name, value]) => !SAME_FOR_ALL.has(name) && value !== ''))
 
 /** ISO 8601 UTC with milliseconds and `Z`. */
 function isoDate(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The same record, with the country rules of its account where it has none. */
+/** The same record, with the country rules and the clusters of its account where it has none. */
 export function withDefaults<R extends ListedTokenRecord>(record: R, account: AccountDefaults): R {
   const { allowedCountries, deniedCountries } = effectiveCountries(record, account)
   const lists = { allowedCountries: [...allowedCountries], deniedCountries: [...deniedCountries] }
-  return { ...record, effectiveSettings: { ...record.effectiveSettings, ...lists } }
+  const effectiveSettings = { ...record.effectiveSettings, ...lists }
+  if (!isPublish(record)) return { ...record, effectiveSettings }
+  const originCluster = regionOf(record.originCluster, account) ?? CLUSTER
+  const geoCascade = record.geoCascade.isEnabled ? record.geoCascade : cascadeRecord(account.geoCascade)
+  return { ...record, effectiveSettings: { ...effectiveSettings, originCluster, geoCascade } }
 }
+
+const isPublish = (record: ListedTokenRecord): record is Omit<PublishTokenRecord, 'token'> => 'restream' in record
 
 /** A token as lists show it, without its value and its passphrase. */
 export function toListedRecord(token: Token): ListedTokenRecord {

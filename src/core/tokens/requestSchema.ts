@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { CLUSTER } from '../clusters.ts'
+import { clusterName } from '../clusters.ts'
 import { TOKEN_LIMITS as LIMITS, TOKEN_STATES } from './types.ts'
 
 /** Schemas of requests other than token bodies: list queries, revocation, disabling. */
@@ -56,7 +56,7 @@ export const ListByNameQuery = Type.Object(
 )
 
 export const ListByClusterQuery = Type.Object(
-  { cluster: Type.Enum([CLUSTER], { description: 'It has all tokens: none is bound to a region.' }), ...listFields() },
+  { cluster: clusterName(1), ...listFields() },
   { $id: 'TokenListByClusterQuery', ...closed },
 )
 

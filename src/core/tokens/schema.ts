@@ -2,9 +2,10 @@ import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 import { refTo } from '../validation/bodyReader.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX, HLS_CODECS } from '../hls/feedRungs.ts'
+import { geoCascade, noOriginCluster, originCluster, shownCascade, shownCluster } from './clusterSchema.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { RESTREAM_TEXT, restreamBody, restreamRecord } from './restreamSchema.ts'
-import { cascadeClusters, flag, orNull } from './schemaParts.ts'
+import { flag, orNull } from './schemaParts.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -155,24 +156,15 @@ const publishFields = () => ({
   hlsRenditions: Type.Optional(orNull(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
   hlsCodecs: Type.Optional(orNull(hlsCodecs(), `${CODECS_TEXT} Default: h264.`)),
   restream: Type.Optional(orNull(restreamBody(), RESTREAM_TEXT)),
+  originCluster: originCluster(),
+  geoCascade: geoCascade(),
 })
-
-const geoCascade = () =>
-  Type.Optional(
-    orNull(
-      Type.Object({ isEnabled: flag('Null: off.'), clusters: cascadeClusters() }, closed),
-      'To which clusters media is passed on. Any are taken, and change nothing: media goes to each region that has viewers.',
-    ),
-  )
-const originCluster = () => notBuilt('a token is good in every region', ['', 'auto'])
 
 const publishNotBuilt = () => ({
   lowLatencyRtmp: flag('RTMP is never delayed: either value is taken, and changes nothing.'),
   clip: notBuilt('clips are not cut out of a broadcast; record all of it'),
-  geoCascade: geoCascade(),
   drm: notBuilt('media is not encrypted for licences'),
   encoderProfileId: notBuilt('there are no encoder profiles', ['']),
-  originCluster: originCluster(),
   integrationId: notBuilt('there are no integrations', ['None']),
 })
 
@@ -202,7 +194,7 @@ export const CreateSubscribeToken = Type.Object(
   {
     ...createCommon(),
     tracking: Type.Optional(orNull(Tracking, 'It cannot be changed later. Default: none.')),
-    originCluster: originCluster(),
+    originCluster: noOriginCluster(),
   },
   {
     $id: 'CreateSubscribeToken',
@@ -220,6 +212,8 @@ export const TWO_SPELLINGS = {
   allowedCountries: 'updateAllowedCountries',
   deniedCountries: 'updateDeniedCountries',
   restream: 'updateRestream',
+  originCluster: 'updateOriginCluster',
+  geoCascade: 'updateGeoCascade',
 } as const
 
 /** The fields that change country rules, in both spellings. */
@@ -273,7 +267,7 @@ export const UpdatePublishToken = Type.Object(
 )
 
 export const UpdateSubscribeToken = Type.Object(
-  { ...updateCommon(), originCluster: originCluster(), updateOriginCluster: originCluster() },
+  { ...updateCommon(), originCluster: noOriginCluster(), updateOriginCluster: noOriginCluster() },
   {
     $id: 'UpdateSubscribeToken',
     ...closed,
@@ -290,10 +284,7 @@ const countryList = () => Type.Array(Type.String())
 /** Features that are not built, in records: clients read them without checking that they exist. */
 const OFF = 'Not built; always this value.'
 const always = <const V extends string | boolean | null>(value: V) => Type.Unsafe<V>({ const: value, description: OFF })
-const GeoCascadeOff = () =>
-  Type.Object({ isEnabled: always(false), clusters: Type.Array(Type.String(), { maxItems: 0 }) }, closed)
-
-const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
+const recordHead = <T extends Record<string, TSchema>, C extends TSchema>(effective: T, originCluster: C) => ({
   id: Type.Integer(),
   label: Type.String(),
   name: Type.String({ description: 'The same as `label`.' }),
@@ -315,16 +306,21 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
   maxViewers: Type.Optional(Type.Integer({ minimum: 1, description: `${VIEWERS_TEXT} Absent: no limit.` })),
   allowedCountries: Type.Array(Type.String(), { description: ALLOWED_TEXT }),
   deniedCountries: Type.Array(Type.String(), { description: DENIED_TEXT }),
-  originCluster: always(''),
+  originCluster,
   effectiveSettings: Type.Object(
-    { originCluster: always('auto'), allowedCountries: countryList(), deniedCountries: countryList(), ...effective },
+    {
+      originCluster: Type.String({ description: 'A region, or `auto`.' }),
+      allowedCountries: countryList(),
+      deniedCountries: countryList(),
+      ...effective,
+    },
     { ...closed, description: 'What holds after defaults are filled in.' },
   ),
 })
 
 export const PublishTokenRecord = Type.Object(
   {
-    ...recordHead({ geoCascade: GeoCascadeOff(), enableUTCInsertion: Type.Boolean() }),
+    ...recordHead({ geoCascade: shownCascade(), enableUTCInsertion: Type.Boolean() }, shownCluster()),
     ...mapFlags(PUBLISH_FLAGS, () => Type.Boolean()),
     srtPassphrase: Type.Optional(
       Type.String({
@@ -337,7 +333,7 @@ export const PublishTokenRecord = Type.Object(
     lowLatencyRtmp: always(true),
     integrationId: always('None'),
     drm: always(false),
-    geoCascade: GeoCascadeOff(),
+    geoCascade: shownCascade(),
     restream: restreamRecord(),
     encoderProfileId: always(null),
     priority: Type.Optional(int32()),
@@ -353,7 +349,7 @@ export const PublishTokenRecord = Type.Object(
 
 export const SubscribeTokenRecord = Type.Object(
   {
-    ...recordHead({}),
+    ...recordHead({}, always('')),
     tracking: Type.Optional(Type.Object({ trackingId: Type.String() }, closed)),
     ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),
   },

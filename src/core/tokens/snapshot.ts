@@ -1,5 +1,6 @@
 import type { Result } from '../../base/result.ts'
 import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
+import { mediaRegionsOf, regionOf } from '../clusters.ts'
 import { parseAddressRule } from '../access/address.ts'
 import { parseOriginRule } from '../access/origin.ts'
 import { compileStreams } from '../access/streamName.ts'
@@ -34,6 +35,8 @@ export function compileSnapshot(
     deniedCountries: new Set(deniedCountries),
     countrySource: source,
     accountVersion: account.version,
+    originRegion: token.kind === 'publish' ? regionOf(token.originCluster, account) : null,
+    mediaRegions: token.kind === 'publish' ? mediaRegionsOf(token.geoCascade, account) : null,
     ...pickFlags(TOKEN_FLAGS, token),
     priority: token.priority,
     hlsRenditions: token.hlsRenditions,

@@ -32,6 +32,13 @@ export interface TokenRules extends Record<TokenFlag, boolean> {
   bindIpsOnUsage: number
   allowedCountries: string[]
   deniedCountries: string[]
+  /**
+   * Publish tokens only: the region whose nodes take its publishers; `auto`: all nodes do; empty: as the account says. Empty on
+   * subscribe tokens.
+   */
+  originCluster: string
+  /** Publish tokens only: the regions that media goes to, beside that of its publisher, or `all`; null: as the account says. */
+  geoCascade: readonly string[] | null
   /** Publish tokens only, and the next two. */
   priority: number | null
   /** Of HLS, beside what the publisher sends; the largest first. */

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox'
 import { isObject } from '../../base/objects.ts'
 import { err, type Result } from '../../base/result.ts'
+import { checkCluster, readCascade } from '../clusters.ts'
 import { checkLabel } from '../validation/text.ts'
-import { canonicalList, canonicalStreams, checkCascade, checkCountries, namesToRemove } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries, namesToRemove } from './canonical.ts'
 import { updateHints } from './hints.ts'
 import { flagNames, TOKEN_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
@@ -24,13 +25,19 @@ const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deni
  * Parses the body of an update, from either version of the path. Both spellings of a field are accepted, also
  * together when they agree. Null changes nothing, except that it clears `priority`, `recordingDays` and
  * `enableUTCInsertion`.
+ * @param regions those that a body may name
  */
-export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
+export function readTokenUpdate(
+  kind: TokenKind,
+  body: unknown,
+  regions: readonly string[] = [],
+): Result<TokenPatch, FieldErrors> {
   if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
   const problems = new Problems()
   const reader = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as BodyReader<UpdateBody>
+  const clusters = kind === 'publish' ? readClusters(reader, regions) : {}
   return problems.settle({
-    set: readSet(reader, clearedBy(kind, body)),
+    set: { ...readSet(reader, clearedBy(kind, body)), ...clusters },
     restream: agreed(reader, 'restream', (spelling) => canonicalRestream(reader, spelling)),
     addStreams: canonicalStreams(reader, 'addTokenStreams'),
     removeStreams: namesToRemove(reader),
@@ -79,10 +86,24 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
     if (list !== undefined) set[name] = list
   }
   checkLabel('label', label, body.problems)
-  checkCascade(body, 'geoCascade')
-  checkCascade(body, 'updateGeoCascade')
   checkCountries(set, 'deniedCountries', body.problems)
   return set
+}
+
+function readClusters(
+  body: BodyReader<UpdateBody>,
+  regions: readonly string[],
+): Pick<Changes, 'originCluster' | 'geoCascade'> {
+  checkCluster(body, 'originCluster', regions)
+  checkCluster(body, 'updateOriginCluster', regions)
+  const originCluster = agreed(body, 'originCluster', (name) => body.value(name))
+  const geoCascade = agreed(body, 'geoCascade', (name) =>
+    body.names(name) ? readCascade(body.part(name), regions) : undefined,
+  )
+  return {
+    ...(originCluster === undefined ? {} : { originCluster }),
+    ...(geoCascade === undefined ? {} : { geoCascade }),
+  }
 }
 
 /** The value of a field that has two spellings. If both are sent, they must mean the same. */
@@ -97,5 +118,5 @@ export function agreed<N extends keyof typeof TWO_SPELLINGS, V>(
   if (differ && !body.problems.touches(name) && !body.problems.touches(other)) {
     body.problems.add(name, `${name} and ${other} are the same field but have different values; send one of them`)
   }
-  return value ?? otherValue
+  return value === undefined ? otherValue : value
 }

@@ -248,7 +248,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
-  clusterRoutes(api, ctx, options.facts)
+  clusterRoutes(api, ctx, options.facts, peerOf)
   configurationRoutes(api, ctx, options.configuration)
   doctorRoutes(api, ctx, options.doctor)
   backupRoutes(api, ctx, peerOf, options.backups)

@@ -53,7 +53,7 @@ export class Hls {
   readonly #looks: LateLooks
   readonly #packaged = new Set<Packaged>()
   /** By the id of each of its feeds. */
-  readonly #streams = new Map<string, FeedStream>()
+  readonly #streams = new Map<string, Packaged>()
 
   constructor(options: HlsOptions) {
     this.#options = options
@@ -100,16 +100,21 @@ export class Hls {
   #name(packaged: Packaged, feed: ActiveFeed): void {
     packaged.feed = feed
     packaged.feedIds.push(feed.feedId)
-    this.#streams.set(feed.feedId, packaged.stream)
+    this.#streams.set(feed.feedId, packaged)
     // The first one names the stream in addresses.
     if (packaged.feedIds.length > FOLLOWED_MAX) this.#streams.delete(packaged.feedIds.splice(1, 1)[0] ?? '')
   }
 
   /** The stream of a packaged feed, or with the id of a stream. Counts as a request, so it postpones the idle timeout. */
   find(feedId: string): FeedStream | undefined {
-    const stream = this.#streams.get(feedId)
+    const stream = this.#streams.get(feedId)?.stream
     if (stream) stream.lastRequestMs = this.#options.clock.monotonic()
     return stream
+  }
+
+  /** The latest feed of such a stream. */
+  feedOf(feedId: string): ActiveFeed | undefined {
+    return this.#streams.get(feedId)?.feed
   }
 
   /** The stream of a source that is not over. It is there also while the publisher moves to another node. */

@@ -15,6 +15,8 @@ import * as nodePorts from './0011_nodePorts.ts'
 import * as tokenTranscode from './0012_tokenTranscode.ts'
 import * as nodeLinks from './0013_nodeLinks.ts'
 import * as regions from './0014_regions.ts'
+import * as originCluster from './0015_originCluster.ts'
+import * as geoCascade from './0016_geoCascade.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -34,6 +36,8 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0012_tokenTranscode', tokenTranscode.up],
   ['0013_nodeLinks', nodeLinks.up],
   ['0014_regions', regions.up],
+  ['0015_originCluster', originCluster.up],
+  ['0016_geoCascade', geoCascade.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

@@ -7,7 +7,14 @@ import { lockRows } from './lockRows.ts'
 type Row = RowOf<'accounts'>
 
 const NAME = ['id', 'name', 'created_at_ms'] as const
-const DEFAULTS = ['allowed_countries', 'denied_countries', 'geo_cascade', 'recording_days', 'version'] as const
+const DEFAULTS = [
+  'default_cluster',
+  'allowed_countries',
+  'denied_countries',
+  'geo_cascade',
+  'recording_days',
+  'version',
+] as const
 
 const get = statement((db, p: { id: string }) => db.selectFrom('accounts').select(NAME).where('id', '=', p.id))
 
@@ -18,6 +25,7 @@ const insert = statement((db, p: Row) =>
     id: p.id,
     name: p.name,
     created_at_ms: p.created_at_ms,
+    default_cluster: p.default_cluster,
     allowed_countries: p.allowed_countries,
     denied_countries: p.denied_countries,
     geo_cascade: p.geo_cascade,
@@ -38,6 +46,7 @@ const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]
   db
     .updateTable('accounts')
     .set({
+      default_cluster: p.default_cluster,
       allowed_countries: p.allowed_countries,
       denied_countries: p.denied_countries,
       geo_cascade: p.geo_cascade,
@@ -85,6 +94,7 @@ function fromRow(row: Pick<Row, (typeof NAME)[number]>): Account {
 }
 
 const toDefaults = (row: Pick<Row, (typeof DEFAULTS)[number]>): AccountDefaults => ({
+  defaultCluster: row.default_cluster ?? NO_DEFAULTS.defaultCluster,
   allowedCountries: JSON.parse(row.allowed_countries) as string[],
   deniedCountries: JSON.parse(row.denied_countries) as string[],
   geoCascade: row.geo_cascade === null ? null : (JSON.parse(row.geo_cascade) as string[]),
@@ -92,7 +102,15 @@ const toDefaults = (row: Pick<Row, (typeof DEFAULTS)[number]>): AccountDefaults 
   version: row.version,
 })
 
-const fromDefaults = ({ allowedCountries, deniedCountries, geoCascade, recordingDays, version }: AccountDefaults) => ({
+const fromDefaults = ({
+  defaultCluster,
+  allowedCountries,
+  deniedCountries,
+  geoCascade,
+  recordingDays,
+  version,
+}: AccountDefaults) => ({
+  default_cluster: defaultCluster === NO_DEFAULTS.defaultCluster ? null : defaultCluster,
   allowed_countries: JSON.stringify(allowedCountries),
   denied_countries: JSON.stringify(deniedCountries),
   geo_cascade: geoCascade && JSON.stringify(geoCascade),

@@ -13,6 +13,7 @@ export const FEED_COLUMNS = [
   'feeds.secured',
   'feeds.priority',
   'feeds.record_switch',
+  'feeds.regions',
   'feeds.node',
   'feeds.started_at_ms',
   'feeds.ended_at_ms',
@@ -30,6 +31,7 @@ export const feedFromRow = (row: FeedRow): StoredFeed => ({
   secured: row.secured === 1,
   priority: row.priority,
   recordSwitch: row.record_switch === null ? null : row.record_switch === 1,
+  regions: row.regions === null ? null : (JSON.parse(row.regions) as string[]),
   node: row.node,
   startedAtMs: row.started_at_ms,
 })

@@ -1,6 +1,7 @@
+import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { statement, Verbs } from '../executor.ts'
-import type { StoredPull } from '../pulls.ts'
+import type { EnabledPull, StoredPull } from '../pulls.ts'
 import { columnsOf, type NewRowOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -23,7 +24,19 @@ const ofAccount = statement((db, p: { accountId: string }) =>
 )
 
 const enabled = statement((db, _none: object) =>
-  db.selectFrom('pulls').select(columnsOf('pulls')).where('enabled', '=', 1).orderBy('id'),
+  db
+    .selectFrom('pulls')
+    .select(columnsOf('pulls'))
+    .select((eb) =>
+      eb
+        .selectFrom('tokens')
+        .leftJoin('accounts', 'accounts.id', 'tokens.account_id')
+        .select(({ fn }) => fn.coalesce('tokens.origin_cluster', 'accounts.default_cluster').as('cluster'))
+        .whereRef('tokens.id', '=', 'pulls.token_id')
+        .as('cluster'),
+    )
+    .where('enabled', '=', 1)
+    .orderBy('id'),
 )
 
 const claim = statement((db, p: { id: number; node: string }) =>
@@ -71,8 +84,9 @@ export class PullReadVerbs extends Verbs {
     return (await this.executor.all(ofAccount, { accountId })).map(fromRow)
   }
 
-  async enabled(): Promise<StoredPull[]> {
-    return (await this.executor.all(enabled, {})).map(fromRow)
+  async enabled(): Promise<EnabledPull[]> {
+    const rows = await this.executor.all(enabled, {})
+    return rows.map((row) => ({ ...fromRow(row), region: row.cluster === CLUSTER ? null : row.cluster }))
   }
 }
 

@@ -157,11 +157,13 @@ function passes(
 function passesOnly(
   eb: ExpressionBuilder<DB, 'tokens'>,
   accountId: string,
-  { nowMs, state, expiresBeforeMs }: TokenFilter,
+  { nowMs, state, expiresBeforeMs, clusters }: TokenFilter,
 ): Expression<SqlBool>[] {
   const conditions: Expression<SqlBool>[] = []
   if (expiresBeforeMs !== undefined) conditions.push(eb('expires_at_ms', '<', expiresBeforeMs))
   if (state !== undefined) conditions.push(isInState(eb, accountId, nowMs, state))
+  if (clusters !== undefined)
+    conditions.push(eb.or(clusters.map((one) => eb('origin_cluster', one === null ? 'is' : '=', one))))
   return conditions
 }
 

@@ -46,7 +46,7 @@ function ask(changes: Partial<AccessRequest>) {
     streamIsSecured: true,
     ...changes,
   }
-  return decide(request, { rtmpIpFilters: 'refuse' }, NOW_MS)
+  return decide(request, { rtmpIpFilters: 'refuse', region: '' }, NOW_MS)
 }
 
 describe('decide', () => {
@@ -145,7 +145,8 @@ describe('refusals', () => {
   it('have the documented texts, and status 401 unless the token itself is valid', () => {
     for (const [code, { status, text }] of Object.entries(REFUSALS)) {
       expect(text).toBe(MESSAGES[code as keyof typeof MESSAGES])
-      expect(status).toBe(code === 'stream_not_published' ? 409 : 401)
+      const other = { stream_not_published: 409, region_not_allowed: 503 }
+      expect(status).toBe(other[code as keyof typeof other] ?? 401)
     }
     expect(Object.keys(REFUSALS)).toEqual(Object.keys(MESSAGES))
   })

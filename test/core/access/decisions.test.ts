@@ -22,6 +22,7 @@ const ORDER: CheckName[] = [
   'address',
   'country',
   'rtmpIpFilters',
+  'region',
   'binding',
 ]
 
@@ -40,7 +41,7 @@ describe('the decision table', () => {
 
 function check(test: DecisionCase): void {
   const request = requestOf(test)
-  const decision = decide(request, { rtmpIpFilters: test.policy }, NOW_MS)
+  const decision = decide(request, { rtmpIpFilters: test.policy, region: '' }, NOW_MS)
   expect(outcomeOf(decision)).toMatchObject(expectedOf(test))
   checkTrace(decision, request)
 }

@@ -6,6 +6,7 @@ import { checkAddress } from '../../../src/core/access/rules/address.ts'
 import { checkCountry } from '../../../src/core/access/rules/country.ts'
 import { checkExpiry } from '../../../src/core/access/rules/expiry.ts'
 import { checkOrigin } from '../../../src/core/access/rules/origin.ts'
+import { checkRegion } from '../../../src/core/access/rules/region.ts'
 import { checkRtmpIpFilters } from '../../../src/core/access/rules/rtmpIpFilters.ts'
 import { checkToken } from '../../../src/core/access/rules/token.ts'
 import type { Question } from '../../../src/core/access/rules/verdict.ts'
@@ -16,6 +17,7 @@ const NOW = 1_750_000_000_000
 /** As much of a question as one rule looks at. */
 function asked(given: {
   country?: string | null
+  region?: string
   request?: Partial<AccessRequest>
   token?: Partial<TokenSnapshot>
   claims?: Partial<SelfSignedClaims>
@@ -40,7 +42,7 @@ function asked(given: {
   }
   return {
     request: { action: 'view', protocol: 'whep', accountId: null, country: given.country ?? null, ...given.request },
-    policy: { rtmpIpFilters: 'refuse' },
+    policy: { rtmpIpFilters: 'refuse', region: given.region ?? '' },
     token: { ...token, ...lists, bindLimit: 0, ...given.token },
     claims: given.claims ? { ...said, ...given.claims } : null,
     nowMs: NOW,
@@ -72,6 +74,21 @@ describe('the trace of a decision says', () => {
     [lists.denied, null, 'pass: the country is not known, and a list of denied countries lets it through'],
   ])('of the country, %#', (token, country, expected) => {
     expect(seen(checkCountry(asked({ token, country })))).toBe(expected)
+  })
+
+  test.each([
+    [null, 'publish' as const, 'north', 'skip: the token is good in every region'],
+    ['south', 'view' as const, 'north', 'skip: the token is good in every region'],
+    ['south', 'publish' as const, 'south', 'pass: this node is in the region of the token'],
+    [
+      'south',
+      'publish' as const,
+      'north',
+      'fail: the token takes publishers in the region south, and this node is in north',
+    ],
+    ['south', 'publish' as const, '', 'fail: the token takes publishers in the region south, and this node has none'],
+  ])('of the region, %#', (originRegion, action, region, expected) => {
+    expect(seen(checkRegion(asked({ token: { originRegion }, request: { action }, region })))).toBe(expected)
   })
 
   test.each([

@@ -17,11 +17,11 @@ function numbers(): () => number {
   return () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647
 }
 
-const drain = (what: Movable, nodeUrls: readonly string[] = ['https://a.example', 'https://b.example']): Drain => ({
+const drain = (what: Movable, names: readonly string[] = ['a', 'b']): Drain => ({
   beganAtMs: 1000,
   drainMs: MINUTE,
   plan: planMoves(what, MINUTE, numbers()),
-  nodeUrls,
+  nodes: names.map((name) => ({ url: `https://${name}.example`, region: name })),
   isEnding: false,
 })
 
@@ -58,7 +58,7 @@ describe('publishers', () => {
 
 describe('viewers over HLS', () => {
   const all = drain({ publishers: ids(1), hasHlsViewers: true })
-  const hasMoved = (position: number, elapsedMs: number) => hlsNodeFor(all, position, 1000 + elapsedMs) !== null
+  const hasMoved = (position: number, elapsedMs: number) => hlsNodeFor(all, position, null, 1000 + elapsedMs) !== null
   const positions = Array.from({ length: 1000 }, (_, at) => (at * 0.618_034) % 1)
 
   test('move evenly over the first half, and never back', () => {
@@ -70,13 +70,20 @@ describe('viewers over HLS', () => {
 
   test('go to all nodes in equal parts, also those who move in the same second', () => {
     const toFirst = (those: readonly number[]) =>
-      those.filter((one) => hlsNodeFor(all, one, 40_000) === 'https://a.example').length / those.length
+      those.filter((one) => hlsNodeFor(all, one, null, 40_000) === 'https://a.example').length / those.length
     expect(toFirst(positions)).toBeCloseTo(0.5, 1)
     expect(toFirst(positions.filter((one) => one < 0.1))).toBeCloseTo(0.5, 1)
   })
 
   test('stay where no other node has an address', () => {
-    expect(hlsNodeFor({ ...all, nodeUrls: [] }, 0, 100_000)).toBeNull()
+    expect(hlsNodeFor({ ...all, nodes: [] }, 0, null, 100_000)).toBeNull()
+  })
+
+  test('go to nodes of the regions that show what they watch, and stay where there is none', () => {
+    const nodesFor = (regions: readonly string[]) =>
+      new Set(positions.map((position) => hlsNodeFor(all, position, regions, 100_000)))
+    expect(nodesFor(['b', 'c'])).toEqual(new Set(['https://b.example']))
+    expect(nodesFor(['c'])).toEqual(new Set([null]))
   })
 })
 

@@ -15,10 +15,12 @@ const node = (url: string | null, over: Partial<OtherNode> = {}): OtherNode => (
 })
 
 /** How often each node is chosen by a hundred clients, whose random numbers are evenly spread. */
-function crowd(...nodes: OtherNode[]): Record<string, number> {
+const crowd = (...nodes: OtherNode[]) => crowdFor(null, ...nodes)
+
+function crowdFor(regions: readonly string[] | null, ...nodes: OtherNode[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (let n = 0; n < 100; n++) {
-    const url = freeNode(nodes, { version: VERSION, region: 'north' }, (n + 0.5) / 100) ?? 'none'
+    const url = freeNode(nodes, { version: VERSION, region: 'north' }, regions, (n + 0.5) / 100) ?? 'none'
     counts[url] = (counts[url] ?? 0) + 1
   }
   return counts
@@ -48,6 +50,13 @@ test('nodes of another region take clients only when none of the own region does
   const far = node('far', { region: 'south', mediaPercent: 0 })
   expect(crowd(far, node('near', { mediaPercent: 84 }))).toEqual({ near: 100 })
   expect(crowd(far, node('near', { full: ['media'] }))).toEqual({ far: 100 })
+})
+
+test('only nodes of the regions that may take a client get it', () => {
+  const [far, near] = [node('far', { region: 'south', mediaPercent: 99 }), node('near', { mediaPercent: 0 })]
+  expect(crowdFor(['south'], far, near)).toEqual({ far: 100 })
+  expect(crowdFor(['south', 'north'], far, near)).toEqual({ near: 100 })
+  expect([crowdFor(['west'], far, near), crowdFor([], far, near)]).toEqual([{ none: 100 }, { none: 100 }])
 })
 
 test('a newer node takes clients of an older one', () => {

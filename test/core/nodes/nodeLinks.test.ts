@@ -9,18 +9,38 @@ const stream = (over: Partial<SharedStream>): SharedStream => ({
   roundTripMs: null,
   ...over,
 })
-const NONE = { lent: 0, borrowed: 0, bitrateOut: 0, bitrateIn: 0, loss: null, roundTripMs: null, problem: null }
+const NONE = {
+  lent: 0,
+  relayed: 0,
+  borrowed: 0,
+  bitrateOut: 0,
+  bitrateIn: 0,
+  loss: null,
+  roundTripMs: null,
+  problem: null,
+}
 
 test('the streams of each other node are summed by direction, with the worst loss and round trip, the busiest node first', () => {
   const streams = [
     stream({ loss: 0.1, roundTripMs: 20 }),
     stream({ loss: 0.02, roundTripMs: 30 }),
+    stream({ direction: 'relayed', bitrate: 500 }),
     stream({ direction: 'borrowed', bitrate: 300 }),
     stream({ node: 'c', direction: 'borrowed', bitrate: 5000, loss: 0 }),
   ]
   expect(nodeLinksOf(streams, new Map([['d', 'no_answer'] as const]))).toEqual([
     { ...NONE, node: 'c', borrowed: 1, bitrateIn: 5000, loss: 0 },
-    { ...NONE, node: 'b', lent: 2, borrowed: 1, bitrateOut: 2000, bitrateIn: 300, loss: 0.1, roundTripMs: 30 },
+    {
+      ...NONE,
+      node: 'b',
+      lent: 2,
+      relayed: 1,
+      borrowed: 1,
+      bitrateOut: 2500,
+      bitrateIn: 300,
+      loss: 0.1,
+      roundTripMs: 30,
+    },
     { ...NONE, node: 'd', problem: 'no_answer' },
   ])
 })
@@ -31,7 +51,8 @@ test('there are no more than 200 of them', () => {
   expect([links.length, links[0]?.node, links.at(-1)?.node]).toEqual([200, '299', '100'])
 })
 
-test('a problem that another version has is none', () => {
-  const text = JSON.stringify([{ ...NONE, node: 'b', problem: 'of_later' }])
+test('a problem that another version has is none, and one that does not count relayed streams has none', () => {
+  const { relayed: _relayed, ...before } = NONE
+  const text = JSON.stringify([{ ...before, node: 'b', problem: 'of_later' }])
   expect(parseNodeLinks(text)).toEqual([{ ...NONE, node: 'b' }])
 })

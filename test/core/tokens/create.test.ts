@@ -29,6 +29,8 @@ describe('defaults', () => {
         enableUTCInsertion: false,
         transcode: false,
         displaySrtPassphrase: false,
+        originCluster: '',
+        geoCascade: null,
         priority: null,
         hlsRenditions: [],
         hlsCodecs: 'h264',
@@ -262,7 +264,6 @@ describe('features that are not built', () => {
     ['clip', [], [true, '', 0, 'false']],
     ['drm', [], [true, 1]],
     ['encoderProfileId', [''], ['p1', 7]],
-    ['originCluster', ['', 'auto'], ['fra-1', 'Auto ', 7]],
     ['integrationId', ['None'], ['Maestro', '']],
   ])(
     '%s may request nothing, and is refused by name with the reason when it requests something',
@@ -277,22 +278,36 @@ describe('features that are not built', () => {
     },
   )
 
-  it('accepts a cascade to any clusters, as an installation is one, and refuses one to none', () => {
-    const clusters = ['phx-1', 'sgp-1']
-    const off = { isEnabled: false, clusters: [] }
-    for (const geoCascade of [
-      {},
-      off,
-      { isEnabled: null, clusters: null },
-      { isEnabled: true },
-      { isEnabled: true, clusters },
-    ])
-      expect(rules('publish', { geoCascade })).toEqual(rules('publish', {}))
-    expect(errors('publish', { geoCascade: { isEnabled: true, clusters: [] } })).toEqual({
-      'geoCascade.clusters': ['Geo cascade Clusters list cannot be empty'],
+  it('takes a cascade to regions that there are, and names them for one to others', () => {
+    const create = (geoCascade: unknown) => readTokenCreate('publish', plainBody({ geoCascade }), ['north', 'south'])
+    const on = (clusters: unknown) => ({ isEnabled: true, clusters })
+    for (const off of [null, {}, { isEnabled: false, clusters: ['phx-1'] }, { isEnabled: null, clusters: null }])
+      expect(value(create(off)).rules.geoCascade).toBe(null)
+    for (const all of [{ isEnabled: true }, on(null), on(['all'])])
+      expect(value(create(all)).rules.geoCascade).toEqual(['all'])
+    expect(value(create(on(['south', 'north', 'south']))).rules.geoCascade).toEqual(['south', 'north'])
+    expect(error(create(on([])))).toEqual({ 'geoCascade.clusters': ['Geo cascade Clusters list cannot be empty'] })
+    expect(error(create(on(['north', 'phx-1', 'auto'])))).toEqual({
+      'geoCascade.clusters[1]': ['must be all or a region of nodes (north, south), not phx-1'],
+      'geoCascade.clusters[2]': ['must be all or a region of nodes (north, south), not auto'],
     })
-    for (const geoCascade of [true, 'all', { isEnabled: 'yes' }, { regions: clusters }])
-      expect(Object.keys(errors('publish', { geoCascade }))[0]).toMatch(/^geoCascade/)
+    for (const wrong of [true, 'all', { isEnabled: 'yes' }, { regions: [] }, on('north'), on([7])])
+      expect(Object.keys(error(create(wrong)))[0]).toMatch(/^geoCascade/)
+  })
+
+  it('takes publishers in a region that there is, and names all of them for another one', () => {
+    const create = (originCluster: unknown) =>
+      readTokenCreate('publish', plainBody({ originCluster }), ['north', 'south'])
+    for (const cluster of ['', 'auto', 'south']) expect(value(create(cluster)).rules.originCluster).toBe(cluster)
+    expect(value(create(null)).rules.originCluster).toBe('')
+    for (const cluster of ['fra-1', 'North', 'all', 'Auto '])
+      expect(error(create(cluster))).toEqual({
+        originCluster: [`must be auto or a region of nodes (north, south), not ${cluster}`],
+      })
+    expect(Object.keys(error(create(7)))).toEqual(['originCluster'])
+    expect(errors('publish', { originCluster: 'north' })['originCluster']?.[0]).toContain(
+      'must be auto, as no node has a region',
+    )
   })
 
   it('accepts lowLatencyRtmp either way, as RTMP is never delayed', () => {

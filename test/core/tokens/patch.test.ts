@@ -20,7 +20,7 @@ describe('merging', () => {
 
   it('copies only rules into the rules, whatever else is stored', () => {
     const stored = { ...aToken(), valueSealed: new Uint8Array(3) }
-    expect(Object.keys(rulesOf(stored))).toHaveLength(24)
+    expect(Object.keys(rulesOf(stored))).toHaveLength(26)
     expect(rulesOf(stored)).not.toHaveProperty('valueSealed')
   })
 

@@ -1,6 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { ownFields, toListedRecord, toTokenRecord } from '../../../src/core/tokens/rules.ts'
+import { NO_DEFAULTS } from '../../../src/core/tokens/accountDefaults.ts'
+import { ownFields, toListedRecord, toTokenRecord, withDefaults } from '../../../src/core/tokens/rules.ts'
 import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
 import { aToken } from './samples.ts'
 
@@ -34,8 +35,8 @@ describe('the record of a token', () => {
       'lowLatencyRtmp',
       'integrationId',
       'drm',
-      'geoCascade',
       'encoderProfileId',
+      'geoCascade',
       'restream',
       'endSessionsOnUpdate',
       'endAtExpiry',
@@ -59,6 +60,16 @@ describe('the record of a token', () => {
       originCluster: '',
       effectiveSettings: { originCluster: 'auto' },
     })
+  })
+
+  it('shows the region of publishers: its own, or that of its account', () => {
+    const effective = (originCluster: string, defaultCluster = 'auto') =>
+      withDefaults(toTokenRecord(aToken({ originCluster }), VALUE), { ...NO_DEFAULTS, defaultCluster })
+    expect(effective('', 'north')).toMatchObject({ originCluster: '', effectiveSettings: { originCluster: 'north' } })
+    expect(effective('auto', 'north')).toMatchObject({ effectiveSettings: { originCluster: 'auto' } })
+    expect(effective('south', 'north')).toMatchObject({ effectiveSettings: { originCluster: 'south' } })
+    const viewer = toTokenRecord(aToken({ kind: 'subscribe' }), VALUE)
+    expect(withDefaults(viewer, { ...NO_DEFAULTS, defaultCluster: 'north' })).toEqual(viewer)
   })
 
   it('shows every set field of a publish token', () => {
@@ -126,6 +137,7 @@ describe('the record of a token', () => {
       'enableUTCInsertion',
       'transcode',
       'displaySrtPassphrase',
+      'geoCascade',
       'restream',
       'priority',
       'endSessionsOnUpdate',

@@ -145,9 +145,8 @@ describe('an update', () => {
   })
 
   test.each([
-    { updateGeoCascade: { isEnabled: true, clusters: ['phx-1'] }, updateOriginCluster: 'auto' },
-    { geoCascade: { isEnabled: false }, originCluster: '' },
-    { lowLatencyRtmp: false, clip: false, encoderProfileId: '' },
+    { lowLatencyRtmp: false, updateGeoCascade: null, updateOriginCluster: null },
+    { lowLatencyRtmp: false, geoCascade: null, originCluster: null, clip: false, encoderProfileId: '' },
   ])('accepts %j, which requests nothing, and changes nothing', (body) => {
     expect(value(readTokenUpdate('publish', body))).toEqual({
       set: {},
@@ -158,9 +157,30 @@ describe('an update', () => {
     })
   })
 
-  test.each([{ updateOriginCluster: 'x' }])('refuses %j by name, because it is not built', (body) => {
-    const [name = ''] = Object.keys(body)
-    expect(errors(body)[name]?.[0]).toContain(`${name} is not built: `)
+  it('sets the regions of media in both spellings, and switches them off', () => {
+    for (const name of ['geoCascade', 'updateGeoCascade']) {
+      const update = (geoCascade: object) => readTokenUpdate('publish', { [name]: geoCascade }, ['north'])
+      expect(value(update({ isEnabled: true, clusters: ['north'] })).set).toEqual({ geoCascade: ['north'] })
+      expect(value(update({ isEnabled: false })).set).toEqual({ geoCascade: null })
+      expect(Object.keys(error(update({ isEnabled: true, clusters: ['south'] })))).toEqual([`${name}.clusters[0]`])
+    }
+    const different = { geoCascade: { isEnabled: false }, updateGeoCascade: { isEnabled: true } }
+    expect(error(readTokenUpdate('publish', different))).toHaveProperty('geoCascade')
+  })
+
+  it('sets the region of publishers in both spellings, to one that there is', () => {
+    for (const name of ['originCluster', 'updateOriginCluster']) {
+      for (const cluster of ['', 'auto', 'north'])
+        expect(value(readTokenUpdate('publish', { [name]: cluster }, ['north'])).set).toEqual({
+          originCluster: cluster,
+        })
+      expect(error(readTokenUpdate('publish', { [name]: 'south' }, ['north']))).toEqual({
+        [name]: ['must be auto or a region of nodes (north), not south'],
+      })
+    }
+    expect(errors({ updateOriginCluster: 'north' }, 'subscribe')['updateOriginCluster']?.[0]).toContain(
+      'is not built: ',
+    )
   })
 
   it('points from streams to the two fields that change them', () => {

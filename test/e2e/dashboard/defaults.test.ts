@@ -56,14 +56,17 @@ test('countries of tokens without rules are changed and undone, and the page say
   await expect.poll(stored, SOON).toEqual({ allowedCountries: [], deniedCountries: [] })
 })
 
-test('the distribution that clients read back is changed', async () => {
+test('the regions that show streams are changed, and one that no node is in is refused', async () => {
   const distribution = card('Distribution')
-  await distribution.getByText('it changes nothing').waitFor()
+  await distribution.getByText('Off: every server does.').waitFor()
   await distribution.getByRole('switch').check()
-  await distribution.getByRole('textbox').fill('phx-1,')
+  await distribution.getByRole('textbox').fill('phx-1,all,')
+  await distribution.getByRole('button', { name: 'Save' }).click()
+  await distribution.getByText('phx-1: must be all, as no node has a region').waitFor()
+  await distribution.getByRole('button', { name: 'Remove phx-1' }).click()
   await distribution.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('status').getByText('Saved').waitFor()
-  const geoCascade = { isEnabled: true, clusters: ['phx-1'] }
+  const geoCascade = { isEnabled: true, clusters: ['all'] }
   expect((await dashboard.api('GET', '/api/v3/account/distribution')).data).toEqual({ geoCascade })
 })
 

@@ -104,7 +104,15 @@ test('the nodes page shows the only node clearly, and several as a list', async 
 
   await page.route('**/dashboard/api/nodes', async (route) => {
     const { status, data } = (await (await route.fetch()).json()) as { status: string; data: { nodes: object[] } }
-    const link = { node: 'two', lent: 2, borrowed: 1, bitrateOut: 5e6, bitrateIn: 2.5e6, problem: 'media_port' }
+    const link = {
+      node: 'two',
+      lent: 2,
+      relayed: 0,
+      borrowed: 1,
+      bitrateOut: 5e6,
+      bitrateIn: 2.5e6,
+      problem: 'media_port',
+    }
     const load = { url: 'https://node2.example.com', version: '9.8.7', cores: 4, cpuPercent: 37, mediaPercent: 91 }
     const nodes = [
       ...data.nodes,

@@ -63,6 +63,7 @@ test.each([0, HOUR_MS, -HOUR_MS])(
       sourceId: null,
       tokenId: 1,
       secured: false,
+      regions: null,
       startedAtMs: clock.now(),
       record: true,
       restream: true,

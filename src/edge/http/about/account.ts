@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import { changeDefaults } from '../../../commands/accounts/defaults.ts'
 import type { Context } from '../../../commands/context.ts'
+import { cascadeRecord } from '../../../core/clusters.ts'
 import {
   AccountDistribution,
   GeoCascade,
@@ -39,10 +40,7 @@ const CascadeData = Type.Object({ isEnabled: Type.Boolean(), clusters: Type.Arra
 
 const showSecurity = ({ allowedCountries, deniedCountries }: AccountDefaults) => ({ allowedCountries, deniedCountries })
 
-const showCascade = ({ geoCascade }: AccountDefaults): Static<typeof CascadeData> => ({
-  isEnabled: geoCascade !== null,
-  clusters: [...(geoCascade ?? [])],
-})
+const showCascade = ({ geoCascade }: AccountDefaults): Static<typeof CascadeData> => cascadeRecord(geoCascade)
 
 const Days = Type.Union([Type.Object({ days: Type.Integer() }), Type.Null()])
 

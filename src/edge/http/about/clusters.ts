@@ -2,25 +2,28 @@ import { Type } from 'typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
-import { regionsNow } from '../../../commands/nodes/regions.ts'
-import { CLUSTER, DefaultCluster, readDefaultCluster } from '../../../core/clusters.ts'
-import { invalid } from '../../../core/errors.ts'
+import { regionsNow } from '../../../commands/regions/regions.ts'
+import { changeDefaults } from '../../../commands/accounts/defaults.ts'
+import { CLUSTER, DefaultCluster } from '../../../core/clusters.ts'
 import { type PublicAddresses, publicAddresses } from '../../../core/streams/addresses.ts'
-import { accountOf } from '../auth.ts'
+import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
+import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { requestedAt, type ServerFacts } from './server.ts'
 
 const PATH = '/api/cluster'
 
 /** The clusters of hosted services: the regions of this installation, and all of it. */
-export function clusterRoutes(app: FastifyInstance, ctx: Context, facts: () => ServerFacts): void {
+export function clusterRoutes(app: FastifyInstance, ctx: Context, facts: () => ServerFacts, peerOf: PeerOf): void {
   const clusters = async (request: FastifyRequest) => {
-    const where = { accountId: accountOf(request), ...requestedAt(ctx, request) }
+    const accountId = accountOf(request)
+    const where = { accountId, ...requestedAt(ctx, request) }
     const here = publicAddresses({ ...facts(), ...where })
     const regions = await regionsNow(ctx)
-    const clusterOf = (region: string) => clusterAt(region, region === ctx.region ? here : {})
-    return ok({ defaultCluster: CLUSTER, availableClusters: [clusterAt(CLUSTER, here), ...regions.map(clusterOf)] })
+    const clusterOf = (region: string) => clusterAt(region, region === ctx.policy.region ? here : {})
+    const { defaultCluster } = await ctx.cache.accountDefaults(accountId)
+    return ok({ defaultCluster, availableClusters: [clusterAt(CLUSTER, here), ...regions.map(clusterOf)] })
   }
   app.get(
     PATH,
@@ -32,14 +35,14 @@ export function clusterRoutes(app: FastifyInstance, ctx: Context, facts: () => S
   )
   app.put(
     PATH,
-    document('server', 'Choose the default cluster: `auto` is the only choice, so this changes nothing', {
+    document('server', 'Choose the cluster of publish tokens without an `originCluster` of their own', {
       operationId: 'updateDefaultCluster',
       body: DefaultCluster,
       data: Clusters,
     }),
     async (request, reply) => {
-      const read = readDefaultCluster(request.body)
-      return read.ok ? sendResult(reply, await clusters(request)) : sendFailure(reply, invalid(read.error))
+      const changed = await changeDefaults(ctx, actorOf(request, peerOf), 'cluster', request.body)
+      return changed.ok ? sendResult(reply, await clusters(request)) : sendFailure(reply, changed.error)
     },
   )
 }
@@ -73,4 +76,7 @@ const ClusterRecord = Type.Object({
   }),
 })
 
-const Clusters = Type.Object({ defaultCluster: Type.Enum([CLUSTER]), availableClusters: Type.Array(ClusterRecord) })
+const Clusters = Type.Object({
+  defaultCluster: Type.String({ description: '`auto`, or a region.' }),
+  availableClusters: Type.Array(ClusterRecord),
+})

@@ -7,7 +7,13 @@ import type { PeerOf } from '../peer.ts'
 import { sendFailure } from '../problem.ts'
 
 const BODY_MAX_BYTES = 4096
-const CODES = { 401: 'unauthorized', 404: 'not_found', 503: 'unavailable' } as const
+const CODES = {
+  401: 'unauthorized',
+  404: 'not_found',
+  409: 'conflict',
+  429: 'rate_limited',
+  503: 'unavailable',
+} as const
 
 /** Where other nodes ask for streams of this one. It takes no secret of an account: requests are signed with the key of the installation. */
 export function linkRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {

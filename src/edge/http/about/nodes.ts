@@ -83,7 +83,8 @@ const date = (description: string) => Type.String({ format: 'date-time', descrip
 
 const LinkRecord = Type.Object({
   node: Type.String({ description: 'The id of the other node.' }),
-  lent: count('Streams that the other node has from this one.'),
+  lent: count('Streams of this node that the other one has from it.'),
+  relayed: count('Streams of third nodes that the other one has from this one, because both are in one region.'),
   borrowed: count('Streams that this node has from the other one.'),
   bitrateOut: count('Bits per second of media to the other node, over the last second.'),
   bitrateIn: count('Bits per second of media from the other node, over the last second.'),
@@ -98,7 +99,7 @@ const LinkRecord = Type.Object({
       description:
         'Why the latest stream did not come from there within the last ten minutes, so that viewers were redirected: ' +
         '`media_port`, its media ports do not answer; `no_answer`, it does not answer over HTTP; `refused`, it refuses the ' +
-        'request; `lends_nothing`, its `server.handover` is `redirect`.',
+        'request; `busy`, it gets too many requests; `lends_nothing`, its `server.handover` is `redirect`.',
     }),
   ),
 })

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { timeOrderedId } from '../../../base/ids.ts'
 import { fraction } from '../../../base/random.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
-import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
+import { nodeWithRoom } from '../../../commands/regions/nodeWithRoom.ts'
+import { NODE_REDIRECT, SESSION_LIMITS } from '../../../core/access/refusals.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../../core/channels/errors.ts'
 import { admit, type Grant, type PlaybackRules } from '../../../core/channels/playback.ts'
 import { atNode } from '../../../core/nodes/atNode.ts'
@@ -11,6 +12,7 @@ import { bearer } from '../auth.ts'
 import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
 import { PLAYLIST } from '../hls/sending.ts'
 import { sendPreflight } from '../media/cors.ts'
+import { HANDOVER_PARAMETER } from '../media/handover.ts'
 import { nameInDistribution } from './distributionAdmissions.ts'
 import { distributionMaster, masterForNode, NOT_LIVE } from './distributionMaster.ts'
 import { JPEG, THUMBNAIL_FOR_NODE, remoteThumbnail, localThumbnail } from './distributionThumbnail.ts'
@@ -51,12 +53,13 @@ async function sendMaster(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { distributionId } = request.params
-  if (parts.tickets.isOfNode(request.query.node, distributionId)) return sendToNode(parts, distributionId, reply)
+  if (parts.tickets.regionOfNode(request.query.node, distributionId) !== null)
+    return sendToNode(parts, distributionId, reply)
   const asked = await admittedTo(parts, request)
   if (!asked.ok) return refuse(reply, asked.error)
   const nodeUrl = nodeFor(parts, request)
   if (nodeUrl !== null) return redirect(reply, atNode(nodeUrl, request.url))
-  if (isFull(parts)) return refuse(reply, NODE_FULL)
+  if (isFull(parts)) return sendOn(parts, request, reply)
   const master = await distributionMaster(parts, asked.value.rules)
   // The rules may have changed meanwhile.
   const admitted = await admittedTo(parts, request)
@@ -72,16 +75,25 @@ async function sendMaster(
  */
 function nodeFor({ ctx: { sessions, random } }: PlaybackParts, { headers }: FastifyRequest): string | null {
   if (sessions.drain === null || headers.authorization !== undefined) return null
-  return hlsNodeFor(sessions.drain, fraction(random), Number.POSITIVE_INFINITY)
+  return hlsNodeFor(sessions.drain, fraction(random), null, Number.POSITIVE_INFINITY)
 }
 
 const NODE_FULL = refusal('node_full', SESSION_LIMITS.node_full.text)
 
 /** Whether this node takes no new viewers because of its load. Those who have a ticket go on. */
-function isFull({ ctx: { nodeLoad, sessions } }: PlaybackParts): boolean {
-  const isRefused = nodeLoad.refusalOf({ action: 'view', protocol: 'hls', room: null }) !== null
-  if (isRefused) sessions.counts.refused.add('node_full')
-  return isRefused
+const isFull = ({ ctx: { nodeLoad } }: PlaybackParts): boolean =>
+  nodeLoad.refusalOf({ action: 'view', protocol: 'hls', room: null }) !== null
+
+/** To a node that has room, but for a viewer that another node has sent here, or whose token a redirect would drop. */
+async function sendOn(parts: PlaybackParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { counts } = parts.ctx.sessions
+  const url = new URL(request.url, 'http://this')
+  const stays = url.searchParams.has(HANDOVER_PARAMETER) || request.headers.authorization !== undefined
+  const nodeUrl = stays ? null : await nodeWithRoom(parts.ctx, null)
+  counts.refused.add(nodeUrl === null ? 'node_full' : NODE_REDIRECT.code)
+  if (nodeUrl === null) return refuse(reply, NODE_FULL)
+  url.searchParams.set(HANDOVER_PARAMETER, NODE_REDIRECT.code)
+  return redirect(reply, atNode(nodeUrl, url.pathname + url.search))
 }
 
 /** Another node has viewers of engines of this node, and decides on them. */
@@ -119,7 +131,7 @@ async function sendThumbnail(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { distributionId } = request.params
-  if (parts.tickets.isOfNode(request.query.node, distributionId)) {
+  if (parts.tickets.regionOfNode(request.query.node, distributionId) !== null) {
     const rules = await parts.playbacks.find(distributionId)
     const bytes = rules && (await localThumbnail(parts, rules))
     return bytes ? reply.header('Cache-Control', THUMBNAIL_FOR_NODE).type(JPEG).send(bytes) : refuse(reply, NOT_LIVE)

@@ -88,6 +88,6 @@ export interface Admissions<Ticket> {
   admit(ticket: Ticket, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>>
   /** The same from memory alone, without effects; null: `admit` has to decide. */
   peek(ticket: Ticket, request: ViewerRequest): Admission | null
-  /** A rendition for another node, which has decided on its viewers. */
-  forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
+  /** A rendition for a node of a region, which has decided on its viewers. */
+  forNode(stream: string, rendition: string, region: string): Promise<LocalRendition | undefined>
 }

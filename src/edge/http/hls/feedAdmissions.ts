@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../../base/result.ts'
 import { countBytes } from '../../../commands/sessions/count.ts'
 import { noteCmcd } from '../../../commands/sessions/playerReport.ts'
+import { mayGoTo } from '../../../core/clusters.ts'
 import { cmcdOfUrl } from '../../../core/quality/cmcd.ts'
 import { endShared } from '../../../commands/sessions/endShared.ts'
 import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
@@ -43,7 +44,9 @@ export class FeedAdmissions implements Admissions<SessionTicket> {
       : null
   }
 
-  async forNode(stream: string, rendition: string): Promise<LocalRendition | undefined> {
+  async forNode(stream: string, rendition: string, region: string): Promise<LocalRendition | undefined> {
+    const feed = this.#parts.hls.feedOf(stream)
+    if (feed === undefined || !mayGoTo(region, [feed])) return undefined
     return feedRendition(this.#parts, stream, rendition)
   }
 }
@@ -147,6 +150,7 @@ class FeedAdmission implements Admission {
     const { viewer } = this
     const feed = await remoteFeed(this.#parts.ctx, viewer.target, viewer.target.sourceId)
     const nowMs = this.#parts.ctx.clock.monotonic()
+    if (feed && !mayGoTo(this.#parts.ctx.policy.region, [feed])) return err(NOT_THERE)
     if (feed?.url) this.#isAt(feed.url)
     const { remote } = viewer
     return remote !== null && nowMs - remote.atMs < AWAITED_MS ? ok({ nodeUrl: remote.nodeUrl }) : err(NOT_THERE)

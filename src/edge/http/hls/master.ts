@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { mayView } from '../../../commands/sessions/admit.ts'
+import { mayGoTo } from '../../../core/clusters.ts'
 import { hlsMaster } from '../../../core/hls/master.ts'
 import { atNode } from '../../../core/nodes/atNode.ts'
 import type { FeedStream } from '../../../media/hls/feedStream.ts'
@@ -14,7 +15,7 @@ import { feedSoon } from './feedSoon.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
 import type { NodeAnswer } from './remoteMedia.ts'
-import { AWAY, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
+import { AWAY, NOT_THERE, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
 import type { StreamSource } from './viewers.ts'
 
 export type MasterRequest = {
@@ -39,10 +40,11 @@ export async function sendMaster(
   const { handover, tickets, ctx } = parts
   const source = requestedSource(request)
   const { accountId, streamName, sourceId } = source
-  if (isForNode(parts, request)) return sendToNode(parts, source, reply)
+  const region = regionOfNode(parts, request)
+  if (region !== null) return sendToNode(parts, source, region, reply)
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
   const { attempt, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, target))
-  const allowed = await mayView(ctx, attempt, { sourceId, followsRedirects: !isHandedOver })
+  const allowed = await mayView(ctx, attempt, { sourceId, isHandedOver, followsRedirects: !isHandedOver })
   if (!allowed.ok) return refuseHls(reply, handover.refusalOf(allowed, request, attempt))
   const asked = { ...attempt, accountId, sourceId, userAgent: request.headers['user-agent'] }
   const viewer = newViewer(parts, asked)
@@ -71,26 +73,36 @@ export function requestedSource({ params, query }: FastifyRequest<MasterRequest>
   return { accountId, streamName, sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null }
 }
 
-/** Whether the request is of another node, which has decided on its viewers. */
-export const isForNode = ({ tickets }: HlsParts, { params, query }: FastifyRequest<MasterRequest>): boolean =>
-  tickets.isOfNode(query.node, scopeOf(params))
+/** The region of the node that asks, which has decided on its viewers; null: a viewer asks. */
+export const regionOfNode = ({ tickets }: HlsParts, { params, query }: FastifyRequest<MasterRequest>): string | null =>
+  tickets.regionOfNode(query.node, scopeOf(params))
 
 /** Another node has viewers of a feed of this node. */
-async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyReply): Promise<FastifyReply> {
-  const master = await masterForNode(parts, source)
+async function sendToNode(
+  parts: HlsParts,
+  source: StreamSource,
+  region: string,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const master = await masterForNode(parts, source, region)
   return master.ok
     ? send(reply, master.value.with(parts.tickets.forNode(master.value.stream)))
     : refuseHls(reply, master.error)
 }
 
 /** Other nodes may learn of a feed a moment before it is on the air here, and a moment after it has left. */
-async function masterForNode(parts: HlsParts, source: StreamSource): Promise<Result<Master, HttpRefusal>> {
+async function masterForNode(
+  parts: HlsParts,
+  source: StreamSource,
+  region: string,
+): Promise<Result<Master, HttpRefusal>> {
   const { accountId, streamName, sourceId } = source
   const here = parts.ctx.sessions.feeds.get(accountId, streamName, sourceId)
   const left = here === undefined ? parts.hls.unended(source) : undefined
-  if (left !== undefined) return masterOf(left)
-  const feed = here ?? (await feedSoon(parts.ctx, source))
-  return feed === undefined ? err(NOT_YET) : localMaster(parts, feed)
+  const feed = left === undefined ? (here ?? (await feedSoon(parts.ctx, source))) : parts.hls.feedOf(left.hls.id)
+  if (feed === undefined) return err(NOT_YET)
+  if (!mayGoTo(region, [feed])) return err(NOT_THERE)
+  return left === undefined ? localMaster(parts, feed) : masterOf(left)
 }
 
 const send = (reply: FastifyReply, text: string): FastifyReply =>

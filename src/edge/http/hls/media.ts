@@ -13,6 +13,7 @@ import {
   awaitPiece,
   awaitPlaylist,
   cachingOf,
+  CONTINUES,
   NOT_THERE,
   NOT_YET,
   playsMsOf,
@@ -45,12 +46,14 @@ export async function sendMedia(
 ): Promise<FastifyReply> {
   const { ticket, stream, rendition } = request.params
   if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
-  if (route.tickets.isOfNode(ticket, stream)) return sendToNode(route, request, reply)
+  const region = route.tickets.regionOfNode(ticket, stream)
+  if (region !== null) return sendToNode(route, region, request, reply)
   const moved = movedFrom(route, request)
   if (moved !== null) return refuseHls(reply, moved)
   const admitted = await route.admit(ticket, stream, request.raw)
   // This node may drain since.
-  if (!admitted.ok) return refuseHls(reply, movedFrom(route, request) ?? forWatching(request, admitted.error))
+  if (!admitted.ok)
+    return refuseHls(reply, movedFrom(route, request) ?? forWatching(request, whole(admitted.error, request)))
   const admission = admitted.value
   admission.attend(reply.raw)
   const media = await mediaFor(route, admission, request)
@@ -76,11 +79,12 @@ function forWatching({ params: { file } }: FastifyRequest<MediaRequest>, refused
 /** Another node has decided on its viewers. */
 async function sendToNode(
   route: HlsRoute,
+  region: string,
   request: FastifyRequest<MediaRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { stream, rendition } = request.params
-  const found = await route.forNode(stream, rendition)
+  const found = await route.forNode(stream, rendition, region)
   const media = found === undefined ? err(NOT_THERE) : await localMedia(route, found, null, request)
   if (!media.ok) return refuseHls(reply, media.error)
   if ('piece' in media.value) reply.header(PLAYS_MS, media.value.playsMs)
@@ -167,9 +171,12 @@ function movedTo({ ticket, stream }: MovedStream, { params, query }: FastifyRequ
 function movedFrom(route: HlsRoute, { raw, params, url }: FastifyRequest<MediaRequest>): HttpRefusal | null {
   const nodeUrl = route.nodeFor(raw, params.ticket, params.stream, params.file === MEDIA_PLAYLIST)
   if (nodeUrl === null) return null
-  const location = atNode(nodeUrl, url)
-  return { status: 307, text: 'Another server continues this stream', location }
+  return { ...CONTINUES, location: atNode(nodeUrl, url) }
 }
+
+/** A refusal that names a node names the address there. */
+const whole = (refused: HttpRefusal, { url }: FastifyRequest): HttpRefusal =>
+  refused.nodeUrl === undefined ? refused : { ...refused, location: atNode(refused.nodeUrl, url) }
 
 /** @param admission counts what is sent; null: another node counts */
 function answer(request: FastifyRequest, reply: FastifyReply, found: Found, admission: Admission | null): FastifyReply {

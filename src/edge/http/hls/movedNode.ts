@@ -1,4 +1,5 @@
 import { sha256 } from '../../../base/crypto.ts'
+import { regionsOfStream } from '../../../commands/regions/nodeWithRoom.ts'
 import type { Credential } from '../../../core/access/types.ts'
 import { hlsNodeFor } from '../../../core/nodes/drain.ts'
 import type { GrantTicket, SessionTicket } from '../media/tickets.ts'
@@ -27,7 +28,8 @@ export function movedNode(
   if (!isPlaylist && !isNew) return null
   const credential = entry?.request.credential
   if (request.headers.origin !== undefined && credential && hasOrigins(credential)) return null
-  return hlsNodeFor(drain, positionOf(id), isNew ? Number.POSITIVE_INFINITY : ctx.clock.monotonic())
+  const regions = viewer === undefined ? null : regionsOfStream(ctx, viewer.target)
+  return hlsNodeFor(drain, positionOf(id), regions, isNew ? Number.POSITIVE_INFINITY : ctx.clock.monotonic())
 }
 
 const hasOrigins = (credential: Credential): boolean =>

@@ -11,7 +11,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { type HttpRefusal, notAdmitted } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
 import type { HlsParts } from './parts.ts'
-import { LEAVING } from './sending.ts'
+import { CONTINUES, LEAVING } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import { HlsViewer, type StreamSource } from './viewers.ts'
 
@@ -118,8 +118,9 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
     },
   })
   if (!admitted.ok) {
-    // This node drains: the next playlist says where to go.
-    return 'url' in admitted ? LEAVING : notAdmitted(admitted)
+    if (!('url' in admitted)) return notAdmitted(admitted)
+    // While this node drains, the next playlist says where to go.
+    return ctx.sessions.drain === null ? { ...CONTINUES, nodeUrl: admitted.url } : LEAVING
   }
   if (viewer.isCut) {
     await closeSession(ctx, sessionId, 'left')

@@ -69,8 +69,8 @@ export interface HlsRoute {
   peek(ticket: string, stream: string, request: ViewerRequest): Admission | null
   /** The address of the node that serves the player from now on; null: this one does. */
   nodeFor(request: ViewerRequest, ticket: string, stream: string, isPlaylist: boolean): string | null
-  /** A rendition for another node. */
-  forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
+  /** A rendition for a node of a region. */
+  forNode(stream: string, rendition: string, region: string): Promise<LocalRendition | undefined>
 }
 
 /** The origin and address of a request, for the rules of its token. */

@@ -40,10 +40,10 @@ import {
 import { HlsViewers, SWEEP_MS, takeBytes } from './viewers.ts'
 
 /** What both kinds of viewers need, once for a server. */
-export function sharedHls(ctx: Pick<Context, 'clock'>, options: HlsRouteOptions): SharedHls {
+export function sharedHls(ctx: Pick<Context, 'clock' | 'policy'>, options: HlsRouteOptions): SharedHls {
   const { key, fetchFromNode, memory, refuseShared, isReporting } = options
   const remote = new RemoteMedia(ctx.clock, fetchFromNode, memory)
-  return { tickets: new Tickets(key, ctx.clock), remote, refuseShared, isReporting }
+  return { tickets: new Tickets(key, ctx.clock, ctx.policy.region), remote, refuseShared, isReporting }
 }
 
 /**
@@ -113,8 +113,8 @@ function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute 
     },
     nodeFor: (request, ticket, stream, isPlaylist) =>
       movedNode(parts, request, tickets.read(ticket, stream), isPlaylist),
-    async forNode(stream, rendition) {
-      return (await feeds.forNode(stream, rendition)) ?? distributions.forNode(stream, rendition)
+    async forNode(stream, rendition, region) {
+      return (await feeds.forNode(stream, rendition, region)) ?? distributions.forNode(stream, rendition, region)
     },
   }
 }

@@ -34,6 +34,8 @@ export const AWAY: HttpRefusal = {
   status: 503,
   text: 'The node of this stream does not answer: try again in a moment',
 }
+/** With the address there. */
+export const CONTINUES: HttpRefusal = { status: 307, text: 'Another server continues this stream' }
 export const LEAVING: HttpRefusal = { status: 503, text: 'The server stops: try again in a moment' }
 export const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
 export const NOT_THERE: HttpRefusal = {

@@ -3,11 +3,12 @@ import { sha256 } from '../../../base/crypto.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
+import { mayGoTo } from '../../../core/clusters.ts'
 import { type TaggedThumbnail, thumbnailForViewer, thumbnailOf } from '../../../commands/streams/thumbnail.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
 import { refuseHls } from './answering.ts'
-import { askNode, isForNode, type MasterRequest, type NodeParts, requestedSource } from './master.ts'
+import { askNode, regionOfNode, type MasterRequest, type NodeParts, requestedSource } from './master.ts'
 import { NO_TICKET, requestOfTicket } from './opening.ts'
 import { type HlsParts, requestOriginOf } from './parts.ts'
 import { AWAY } from './sending.ts'
@@ -35,7 +36,8 @@ export async function sendThumbnail(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const source = requestedSource(request)
-  if (isForNode(parts, request)) return sendToNode(parts, source, request, reply)
+  const region = regionOfNode(parts, request)
+  if (region !== null) return sendToNode(parts, source, region, { request, reply })
   const { accountId, streamName } = source
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
   return sendToViewer(parts, source, attemptOf(request, parts.peerOf, target), { request, reply })
@@ -88,11 +90,11 @@ async function sendToViewer(
 async function sendToNode(
   { ctx }: HlsParts,
   { accountId, streamName, sourceId }: StreamSource,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  region: string,
+  { request, reply }: Exchange,
 ): Promise<FastifyReply> {
   const feed = ctx.sessions.feeds.get(accountId, streamName, sourceId)
-  const found = feed ? thumbnailOf(ctx, feed) : err(REFUSALS.stream_not_published.text)
+  const found = feed && mayGoTo(region, [feed]) ? thumbnailOf(ctx, feed) : err(REFUSALS.stream_not_published.text)
   if (found.ok) return send(request, reply, jpegOf(found.value), `private, ${MAX_AGE}`)
   return reply
     .code(404)

@@ -15,6 +15,8 @@ export interface HttpRefusal {
   readonly text: string
   /** Set on redirects. */
   readonly location?: string
+  /** In place of `location`: the same address at this node. */
+  readonly nodeUrl?: string
   /** Replaces the default for the status. */
   readonly retryAfterSeconds?: number | undefined
   /** The page below `/docs/` about it. */

@@ -35,7 +35,7 @@ const MAC_BYTES = 16
 const CACHED_MAX = 10_000
 const SESSION_SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.(0|[1-9a-z][0-9a-z]{0,10})\.([\w-]{0,3500})\.[\w-]{22}$/
 const GRANT_SHAPE = /^g\.([1-9A-HJ-NP-Za-km-z]{22})\.([\w.-]{4,2304})\.[\w-]{22}$/
-const NODE_SHAPE = /^node\.(\d{1,15})\.([\w-]{22})$/
+const NODE_SHAPE = /^node\.(\d{1,15})(?:\.([a-z0-9-]{1,64}))?\.([\w-]{22})$/i
 /** A request of another node takes less, and clocks of nodes differ by less. */
 const NODE_TICKET_MS = 120_000
 
@@ -49,13 +49,18 @@ const NODE_TICKET_MS = 120_000
 export class Tickets {
   readonly #key: KeyObject
   readonly #clock: Clock
+  readonly #region: string
   /** Tickets with a checked signature: a player sends the same one with each request. */
   readonly #cached = new Map<string, TicketFacts>()
 
-  /** @param key the same on every node of an installation, and for nothing else */
-  constructor(key: KeyObject, clock: Clock) {
+  /**
+   * @param key the same on every node of an installation, and for nothing else
+   * @param region of this node; empty: none
+   */
+  constructor(key: KeyObject, clock: Clock, region = '') {
     this.#key = key
     this.#clock = clock
+    this.#region = region
   }
 
   make(facts: TicketFacts): string {
@@ -74,15 +79,16 @@ export class Tickets {
   /** A ticket with which a node of this installation reads a stream of another node. */
   forNode(stream: string): string {
     const untilMs = this.#clock.now() + NODE_TICKET_MS
-    return `node.${untilMs}.${this.#mac(['node', untilMs, stream])}`
+    const region = this.#region === '' ? '' : `.${this.#region}`
+    return `node.${untilMs}${region}.${this.#mac(nodeText(untilMs, this.#region, stream))}`
   }
 
-  /** Whether another node made this ticket, for this stream and a moment ago. */
-  isOfNode(ticket: unknown, stream: string): boolean {
-    const [, until = '', mac = ''] = (typeof ticket === 'string' && NODE_SHAPE.exec(ticket)) || []
+  /** The region of the node that made this ticket, for this stream and a moment ago; null: no node has made it. Empty: it has none. */
+  regionOfNode(ticket: unknown, stream: string): string | null {
+    const [, until = '', region = '', mac = ''] = (typeof ticket === 'string' && NODE_SHAPE.exec(ticket)) || []
     const leftMs = Number(until) - this.#clock.now()
-    if (mac === '' || leftMs <= 0 || leftMs > 2 * NODE_TICKET_MS) return false
-    return constantTimeEqual(mac, this.#mac(['node', Number(until), stream]))
+    if (mac === '' || leftMs <= 0 || leftMs > 2 * NODE_TICKET_MS) return null
+    return constantTimeEqual(mac, this.#mac(nodeText(Number(until), region, stream))) ? region : null
   }
 
   #factsOf(ticket: string, stream: string): TicketFacts | null {
@@ -101,6 +107,10 @@ export class Tickets {
     return mac.subarray(0, MAC_BYTES).toString('base64url')
   }
 }
+
+/** What the code of a ticket of a node is of. */
+const nodeText = (untilMs: number, region: string, stream: string) =>
+  region === '' ? ['node', untilMs, stream] : ['node', untilMs, stream, region]
 
 function readSession(ticket: string, stream: string): SessionTicket | null {
   const [, sessionId, token = '0', request = ''] = SESSION_SHAPE.exec(ticket) ?? []

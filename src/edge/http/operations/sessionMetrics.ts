@@ -173,11 +173,14 @@ function registerCacheMetrics(registry: Registry, counts: Context['sessions']['c
   )
 }
 
-const linksGauge = ({ lentRooms }: Context): Gauge =>
+const linksGauge = ({ lentRooms, sessions }: Context): Gauge =>
   gauge('sluice_links', 'Streams that this node has from other nodes, or lends to them.', ['direction'], () => {
-    const { borrowed = 0, lent = 0 } = lentRooms.links?.counts ?? {}
+    const { borrowed = 0 } = lentRooms.links?.counts ?? {}
+    const lent = lentRooms.streams(sessions.node)
+    const relayed = lent.filter(({ direction }) => direction === 'relayed').length
     return [
       [['in'], borrowed],
-      [['out'], lent],
+      [['out'], lent.length - relayed],
+      [['relayed'], relayed],
     ]
   })

@@ -190,7 +190,7 @@ function publishOnly(app: FastifyInstance, ctx: Context): void {
   const tag = 'publish tokens'
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/publish_token/list_by_cluster',
-    document(tag, 'List publish tokens of a cluster: all of them, as none is bound to a region', {
+    document(tag, 'List the publish tokens of a region, or those that are good in every one (`auto`)', {
       operationId: 'listPublishTokensByCluster',
       querystring: requests.ListByClusterQuery,
       data: Type.Array(SCHEMAS.publish.listed),

@@ -936,6 +936,13 @@ export const de: Sentences = {
       recordingDays: 'Aufnahmen behalten für',
       recordingDaysUnit: 'Tage',
       recordingDaysHint: 'Danach werden sie gelöscht. 0: sie bleiben. Leer: wie das Konto sagt, in den Einstellungen.',
+      region: 'Region der Sender',
+      regionHint:
+        'Nur Server dieser Region nehmen sie an. Leer: wie das Konto sagt, in den Einstellungen. auto: alle Server tun es.',
+      mediaRegions: 'Regionen der Zuschauer',
+      mediaRegionsHint:
+        'Nur Server dieser Regionen zeigen die Streams, und die in der Region des Senders. Andere schicken Zuschauer weiter. ' +
+        'Leer: wie das Konto sagt. all: alle Server.',
       priority: 'Priorität',
       priorityHint:
         'Von mehreren Quellen eines Streams wird die mit der höchsten Zahl gezeigt. Die anderen warten und springen ein, wenn sie ausfällt.',
@@ -1456,6 +1463,7 @@ export const de: Sentences = {
       address_not_allowed: 'Adresse nicht erlaubt',
       country_not_allowed: 'Land nicht erlaubt',
       ip_filters_not_supported: 'Kein RTMP mit Adressregeln',
+      region_not_allowed: 'Andere Region',
       stream_not_published: 'Nicht auf Sendung',
       too_many_sessions: 'Zu viele Sitzungen',
       too_many_from_address: 'Zu viele von dieser Adresse',
@@ -1464,7 +1472,7 @@ export const de: Sentences = {
       too_many_without_token: 'Zu viele ohne Token',
       viewer_limit: 'Grenze der Zuschauer erreicht',
       node_full: 'Knoten voll',
-      redirected: 'An einen freien Knoten verwiesen',
+      redirected: 'An einen anderen Knoten verwiesen',
       ticket_shared: 'Von mehreren Playern benutzt',
     },
     title: 'Zugriff',
@@ -1518,9 +1526,10 @@ export const de: Sentences = {
       address: 'Adresse',
       country: 'Land',
       rtmpIpFilters: 'Adressregeln über RTMP',
+      region: 'Region',
       binding: 'Gebundene Adressen',
       viewers: 'Zuschauer zugleich',
-      node: 'Last des Knotens',
+      node: 'Knoten',
     },
     ask: {
       title: 'Würde das zugelassen?',

@@ -919,6 +919,13 @@ export const en = {
       recordingDays: 'Keep recordings for',
       recordingDaysUnit: 'days',
       recordingDaysHint: 'Then they are deleted. 0: they stay. Empty: as the account says, in Settings.',
+      region: 'Region of publishers',
+      regionHint:
+        'Only servers of this region take them. Empty: as the account says, in Settings. auto: all servers do.',
+      mediaRegions: 'Regions of viewers',
+      mediaRegionsHint:
+        'Only servers of these regions show the streams, and those of the publisher’s. Others send viewers on. ' +
+        'Empty: as the account says. all: every server does.',
       priority: 'Priority',
       priorityHint:
         'Of several publishers of one stream the one with the highest number is shown. The others wait, and take over when it is gone.',
@@ -1432,6 +1439,7 @@ export const en = {
       address_not_allowed: 'Address not allowed',
       country_not_allowed: 'Country not allowed',
       ip_filters_not_supported: 'No RTMP with address rules',
+      region_not_allowed: 'Another region',
       stream_not_published: 'Not being published',
       too_many_sessions: 'Too many sessions',
       too_many_from_address: 'Too many from this address',
@@ -1440,7 +1448,7 @@ export const en = {
       too_many_without_token: 'Too many without a token',
       viewer_limit: 'Limit of viewers reached',
       node_full: 'Node full',
-      redirected: 'Redirected to a free node',
+      redirected: 'Redirected to another node',
       ticket_shared: 'Used by several players',
     } as Readonly<Record<string, string>>,
     title: 'Access',
@@ -1494,9 +1502,10 @@ export const en = {
       address: 'Address',
       country: 'Country',
       rtmpIpFilters: 'Address rules over RTMP',
+      region: 'Region',
       binding: 'Bound addresses',
       viewers: 'Viewers at once',
-      node: 'Load of the node',
+      node: 'Node',
     } as Readonly<Record<string, string>>,
     ask: {
       title: 'Would this be admitted?',

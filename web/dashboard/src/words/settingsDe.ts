@@ -16,14 +16,21 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
     onlyCountries: (list) => `Nur Clients in ${list} dürfen Tokens ohne Länderregeln verwenden.`,
     notCountries: (list) => `Clients in ${list} dürfen Tokens ohne Länderregeln nicht verwenden.`,
     anyCountry: 'Clients in jedem Land dürfen Tokens ohne Länderregeln verwenden.',
+    region: 'Region der Sender',
+    regionText:
+      'Von Publish-Token, die selbst keine nennen: nur Server dieser Region nehmen ihre Sender an. ' +
+      'Die nächste Entscheidung benutzt sie, und Sendungen, die sie abweist, enden in einer Sekunde.',
+    regionName: 'Region',
+    regionNameHint: 'Eine Region von Knoten. auto: alle Server nehmen Sender an.',
+    regionIs: (name) => (name === 'auto' ? 'Alle Server nehmen Sender an.' : `Server in ${name} nehmen Sender an.`),
     distribution: 'Verteilung',
     distributionText:
-      'Gespeichert für Clients gehosteter Dienste, die es setzen und wieder lesen. ' +
-      'Es ändert nichts: Medien gehen in jede Region, die Zuschauer hat.',
-    cascade: 'Medien an andere Cluster weitergeben',
-    clusters: 'Cluster',
-    clustersAre: (list) => `An, für ${list}.`,
-    cascadeOff: 'Aus.',
+      'Von Publish-Token, die selbst nichts sagen: nur Server dieser Regionen zeigen ihre Streams, und die in der Region des ' +
+      'Senders. Sendungen, die ab jetzt beginnen, haben es. Aus: alle Server tun es.',
+    cascade: 'Nur in manchen Regionen',
+    clusters: 'Regionen',
+    clustersAre: (list) => `Server in ${list} zeigen Streams.`,
+    cascadeOff: 'Alle Server zeigen Streams.',
     recordingsText:
       'Von allen Streams, außer der Publish-Token hat eigene Tage. Aufnahmen, die ab jetzt fertig ' +
       'werden, löscht Sluice von selbst, mit ihren Dateien; ältere behalten ihr Datum.',
@@ -53,11 +60,13 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
     media: (percent) => `zu ${percent} % ausgelastet`,
     linksName: 'Streams anderer Knoten',
     links: (lent, borrowed) => `${borrowed} von anderen, ${lent} an andere`,
+    relayed: (streams) => `${streams} in seiner Region weitergegeben`,
     redirects: 'Leitet Zuschauer um',
     linkProblems: {
       media_port: 'die Medien-Ports eines Knotens antworten nicht',
       no_answer: 'ein Knoten antwortet nicht',
       refused: 'ein Knoten hat einen anderen Schlüssel oder eine andere Version',
+      busy: 'ein Knoten bekommt zu viele Anfragen',
       lends_nothing: 'ein Knoten leitet nur um',
     },
     thisOne: 'dieser',

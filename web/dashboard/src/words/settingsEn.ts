@@ -13,14 +13,22 @@ export const settingsEn = {
     onlyCountries: (list: string) => `Only clients in ${list} may use tokens without country rules.`,
     notCountries: (list: string) => `Clients in ${list} may not use tokens without country rules.`,
     anyCountry: 'Clients in any country may use tokens without country rules.',
+    region: 'Region of publishers',
+    regionText:
+      'Of publish tokens that name none themselves: only servers of this region take their publishers. ' +
+      'The next decision uses it, and broadcasts that it refuses end within a second.',
+    regionName: 'Region',
+    regionNameHint: 'A region of nodes. auto: all servers take publishers.',
+    regionIs: (name: string) =>
+      name === 'auto' ? 'All servers take publishers.' : `Servers in ${name} take publishers.`,
     distribution: 'Distribution',
     distributionText:
-      'Stored for clients of hosted services, which set it and read it back. ' +
-      'It changes nothing: media goes to each region that has viewers.',
-    cascade: 'Pass media on to other clusters',
-    clusters: 'Clusters',
-    clustersAre: (list: string) => `On, for ${list}.`,
-    cascadeOff: 'Off.',
+      'Of publish tokens that say nothing themselves: only servers of these regions show their streams, and those of the ' +
+      'publisher’s. Broadcasts that begin from now on have it. Off: every server does.',
+    cascade: 'Only in some regions',
+    clusters: 'Regions',
+    clustersAre: (list: string) => `Servers in ${list} show streams.`,
+    cascadeOff: 'All servers show streams.',
     recordingsText:
       'Of all streams, unless their publish token has days of its own. Recordings that get complete from now on are deleted by themselves, ' +
       'with their files; older ones keep their date.',
@@ -50,11 +58,13 @@ export const settingsEn = {
     media: (percent: number) => `${percent} % busy`,
     linksName: 'Streams of other nodes',
     links: (lent: string, borrowed: string) => `${borrowed} from others, ${lent} to others`,
+    relayed: (streams: string) => `${streams} passed on in its region`,
     redirects: 'Redirects viewers',
     linkProblems: {
       media_port: 'a node’s media ports do not answer',
       no_answer: 'a node does not answer',
       refused: 'a node has another key or version',
+      busy: 'a node gets too many requests',
       lends_nothing: 'a node only redirects',
     },
     thisOne: 'this one',

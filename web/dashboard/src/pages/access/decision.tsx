@@ -30,6 +30,7 @@ const RULES: Readonly<Record<string, string>> = {
   address: 'addresses',
   country: 'countries',
   rtmpIpFilters: 'addresses',
+  region: 'region',
   binding: 'bind',
   viewers: 'viewers',
 }

@@ -11,7 +11,18 @@ export interface Step {
 }
 
 /** The checks of every decision in their order. The first that fails ends it. That of limits of viewers comes after them, if there are any. */
-const CHECKS = ['token', 'active', 'expiry', 'streamName', 'origin', 'address', 'country', 'rtmpIpFilters', 'binding']
+const CHECKS = [
+  'token',
+  'active',
+  'expiry',
+  'streamName',
+  'origin',
+  'address',
+  'country',
+  'rtmpIpFilters',
+  'region',
+  'binding',
+]
 
 const nameOf = (check: string): string => text.checks[check] ?? check
 

@@ -3,15 +3,17 @@ import {
   type Answer,
   readAccountDistribution,
   readAccountSecurity,
+  readClusters,
   readMediaExpiration,
   readServer,
   updateAccountDistribution,
   updateAccountSecurity,
+  updateDefaultCluster,
   updateMediaExpiration,
 } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { ChipsField, NumberField, Toggle } from '../../parts/form.tsx'
+import { ChipsField, NumberField, TextField, Toggle } from '../../parts/form.tsx'
 import { settingsWords } from '../../words/settingsWords.ts'
 import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
@@ -29,6 +31,7 @@ export const DefaultsPage = () => (
       <CountriesCard />
       <div class="stack">
         <RecordingsCard />
+        <RegionCard />
         <DistributionCard />
       </div>
     </div>
@@ -86,6 +89,40 @@ function CountriesForm({ security: { allowedCountries, deniedCountries }, onSave
           hint={text.countriesHint}
           errors={errors}
           onChange={(change) => setForm({ ...form, ...change })}
+        />
+      )}
+    </SaveForm>
+  )
+}
+
+const RegionCard = () => (
+  <DefaultsCard
+    title={text.region}
+    about={text.regionText}
+    read={async (signal) => (await call(readClusters, {}, { signal })).defaultCluster}
+    write={async (defaultCluster) => (await call(updateDefaultCluster, { body: { defaultCluster } })).defaultCluster}
+    sentence={text.regionIs}
+    form={(region, save) => <RegionForm region={region} onSave={save} />}
+  />
+)
+
+interface RegionFormProps {
+  readonly region: string
+  readonly onSave: (region: string) => Promise<void>
+}
+
+function RegionForm({ region, onSave }: RegionFormProps) {
+  const [typed, setTyped] = useState(region)
+  return (
+    <SaveForm isWrong={false} onSave={() => onSave(typed.trim() || 'auto')}>
+      {(errors) => (
+        <TextField
+          label={text.regionName}
+          hint={text.regionNameHint}
+          maxLength={64}
+          error={errors['defaultCluster']}
+          value={typed}
+          onValue={setTyped}
         />
       )}
     </SaveForm>

@@ -69,12 +69,13 @@ const load = ({ bitrateIn, bitrateOut }: Node): string => text.load(bitrate(bitr
 /** Streams that it shares with other nodes, and why some do not come. */
 function Links({ links = [] }: Pick<Node, 'links'>) {
   if (links.length === 0) return <span class="faint">–</span>
-  const sum = (name: 'lent' | 'borrowed' | 'bitrateOut' | 'bitrateIn'): number =>
+  const sum = (name: 'lent' | 'relayed' | 'borrowed' | 'bitrateOut' | 'bitrateIn'): number =>
     links.reduce((total, link) => total + link[name], 0)
   const problems = [...new Set(links.flatMap(({ problem }) => problem ?? []))]
   return (
     <>
       {text.links(count(sum('lent')), count(sum('borrowed')))}
+      {sum('relayed') > 0 && <span class="sub">{text.relayed(count(sum('relayed')))}</span>}
       <span class="sub">{text.load(bitrate(sum('bitrateIn')), bitrate(sum('bitrateOut')))}</span>
       {problems.length > 0 && <State kind="warn">{text.redirects}</State>}
       {problems.length > 0 && (

@@ -28,7 +28,16 @@ export interface FieldsProps {
 }
 
 /** The rules of a token, as links to one of them name it. */
-export type RuleName = 'active' | 'expiry' | 'streams' | 'sites' | 'addresses' | 'bind' | 'countries' | 'viewers'
+export type RuleName =
+  | 'active'
+  | 'expiry'
+  | 'streams'
+  | 'sites'
+  | 'addresses'
+  | 'bind'
+  | 'countries'
+  | 'viewers'
+  | 'region'
 
 /** A field that a link can lead to. */
 function Rule({ name, children }: { readonly name: RuleName; readonly children: ComponentChildren }) {
@@ -233,6 +242,7 @@ export function SwitchFields(props: FieldsProps) {
         ))}
       </div>
       {props.kind === 'publish' && <RecordingDaysField {...props} />}
+      {props.kind === 'publish' && <RegionFields {...props} />}
       {props.kind === 'publish' && <PriorityField {...props} />}
       {props.kind === 'publish' && <CodecsSwitch {...props} />}
       {props.kind === 'publish' && <RenditionsField {...props} />}
@@ -263,6 +273,30 @@ const RecordingDaysField = (props: FieldsProps) => (
     unit={text.recordingDaysUnit}
     hint={text.recordingDaysHint}
   />
+)
+
+const RegionFields = (props: FieldsProps) => (
+  <>
+    <Rule name="region">
+      <TextField
+        label={text.region}
+        isOptional
+        hint={text.regionHint}
+        maxLength={64}
+        error={errorOf(props.errors, 'originCluster')}
+        value={props.form.originCluster}
+        onValue={setter(props)('originCluster')}
+      />
+    </Rule>
+    <ChipsField
+      label={text.mediaRegions}
+      isOptional
+      hint={text.mediaRegionsHint}
+      error={errorOf(props.errors, 'geoCascade.clusters', props.form.geoCascade) ?? errorOf(props.errors, 'geoCascade')}
+      values={props.form.geoCascade}
+      onValues={setter(props)('geoCascade')}
+    />
+  </>
 )
 
 const PriorityField = (props: FieldsProps) => (

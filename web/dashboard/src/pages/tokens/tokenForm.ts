@@ -53,6 +53,10 @@ export interface TokenForm extends Readonly<Record<FormFlag, boolean>> {
   readonly maxViewers: string
   readonly countries: readonly string[]
   readonly countryRule: CountryRule
+  /** The region whose servers take its publishers, or `auto`; empty: as the account says. */
+  readonly originCluster: string
+  /** The regions whose servers show its streams, or `all`; empty: as the account says. */
+  readonly geoCascade: readonly string[]
   readonly priority: string
   readonly recordingDays: string
   /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
@@ -74,6 +78,8 @@ export interface StoredToken extends Readonly<Partial<Record<FormFlag, boolean |
   readonly maxViewers?: number | undefined
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
+  readonly originCluster?: string | undefined
+  readonly geoCascade?: { readonly clusters: readonly string[] } | undefined
   readonly priority?: number | undefined
   readonly recordingDays?: number | undefined
   readonly hlsRenditions?: readonly FeedRendition[] | undefined
@@ -91,6 +97,8 @@ export const emptyForm: TokenForm = {
   countries: [],
   countryRule: 'allowed',
   ...eachFlag((name) => FLAGS[name].byDefault),
+  originCluster: '',
+  geoCascade: [],
   priority: '',
   recordingDays: '',
   hlsRenditions: [],
@@ -114,6 +122,8 @@ export function formOf(token: StoredToken): TokenForm {
     countries: isDenied ? token.deniedCountries : token.allowedCountries,
     countryRule: isDenied ? 'denied' : 'allowed',
     ...eachFlag((name) => token[name] ?? FLAGS[name].byDefault),
+    originCluster: token.originCluster ?? '',
+    geoCascade: token.geoCascade?.clusters ?? [],
     priority: String(token.priority ?? ''),
     recordingDays: String(token.recordingDays ?? ''),
     hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
@@ -154,7 +164,9 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
 const changedFlags = (kind: TokenKind, before: TokenForm, now: TokenForm) =>
   Object.fromEntries(flagsOf(kind).map((name) => [name, changed(before[name], now[name])]))
 
-const publishBody = ({ priority, recordingDays, hlsRenditions, hlsCodecs }: TokenForm) => ({
+const publishBody = ({ originCluster, geoCascade, priority, recordingDays, hlsRenditions, hlsCodecs }: TokenForm) => ({
+  originCluster: originCluster.trim() || undefined,
+  geoCascade: cascadeChange([], geoCascade),
   priority: whole(priority),
   recordingDays: whole(recordingDays),
   hlsRenditions: filled(hlsRenditions)?.map(renditionOf),
@@ -183,6 +195,8 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     ...changedFlags(kind, before, now),
     ...(kind === 'publish'
       ? {
+          originCluster: changed(before.originCluster, now.originCluster.trim()),
+          geoCascade: cascadeChange(before.geoCascade, now.geoCascade),
           priority: changed(whole(before.priority) ?? null, whole(now.priority) ?? null),
           recordingDays: changed(whole(before.recordingDays) ?? null, whole(now.recordingDays) ?? null),
           hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
@@ -211,6 +225,9 @@ function streamChanges(before: readonly StreamEntry[], now: readonly StreamEntry
   const added = now.filter((one) => !before.some((other) => isSame(one, other)))
   return { addTokenStreams: filled(added), removeTokenStreams: filled(removed) }
 }
+
+const cascadeChange = (before: readonly string[], clusters: readonly string[]) =>
+  isSame(before, clusters) ? undefined : { isEnabled: clusters.length > 0, clusters }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
@@ -250,6 +267,8 @@ const FIELDS = [
   'maxViewers',
   'allowedCountries',
   'deniedCountries',
+  'originCluster',
+  'geoCascade',
   'priority',
   'recordingDays',
   'hlsRenditions',

@@ -65,6 +65,8 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     ...(form.maxViewers === '' ? [] : [flag('max-viewers', form.maxViewers)]),
     ...form.countries.map((country) => flag(countryFlag, country)),
     ...flagsOf(kind).flatMap((name) => optionOf(name, form)),
+    ...(kind === 'publish' && form.originCluster !== '' ? [flag('origin-cluster', form.originCluster)] : []),
+    ...(kind === 'publish' ? form.geoCascade.map((region) => flag('geo-cascade', region)) : []),
     ...(kind === 'publish' && form.priority !== '' ? [`--priority=${form.priority}`] : []),
     ...(kind === 'publish' && form.recordingDays !== '' ? [flag('recording-days', form.recordingDays)] : []),
     ...(kind === 'publish' ? form.hlsRenditions.map(renditionFlag) : []),
