@@ -66,6 +66,8 @@ export interface RoomShare {
   readonly key: Uint8Array
   /** 32 bits, which tell it from other shares of the engine that lends the room. */
   readonly ssrc: number
+  /** Another engine can lend the room too, so one that falls silent is given up sooner. */
+  readonly isReplaceable?: boolean
 }
 
 /** Those of shares begin here: the upper 8 bits of a lower one are the number of a process of the engine. */

@@ -303,7 +303,7 @@ export class Cascade {
     const { links, feed, ending, granted } = opening
     if (ending.signal.aborted) return null
     let [isOpen, isOver] = [false, false]
-    const room = links.borrow(share, addresses, () => {
+    const room = links.borrow({ ...share, isReplaceable: lender !== feed }, addresses, () => {
       isOver = true
       // When a node of the region ends it before it has begun, the one of the feed is asked next.
       if (isOpen || lender === feed) ending.abort()

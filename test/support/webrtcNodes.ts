@@ -36,6 +36,11 @@ export class WebRtcNodes {
     return app
   }
 
+  /** Of the database, once a node has started. */
+  get databaseUrl(): string {
+    return this.#place?.url ?? ''
+  }
+
   /** A secured stream on the air at a node, known to all. */
   async publish(at: RunningApp, streamName: string, presented?: string): Promise<TestPublisher> {
     const streams = [{ streamName }]

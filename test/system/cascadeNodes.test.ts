@@ -2,9 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NodeLink } from '../../src/core/nodes/nodeLinks.ts'
 import type { RunningApp } from '../support/app.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
-import { makeToken } from '../support/testNode.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { makeToken, SEALING_KEY } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { offerTo, viewersOf, WebRtcNodes } from '../support/webrtcNodes.ts'
+import { endServers, newDirectory, serve } from './cliProcess.ts'
 
 const nodes = new WebRtcNodes()
 /** Has the feeds, and room. */
@@ -13,7 +15,10 @@ let home: RunningApp
 beforeAll(async () => {
   home = await nodes.start()
 })
-afterAll(() => nodes.close())
+afterAll(async () => {
+  endServers()
+  await nodes.close()
+})
 
 test('a region gets a stream once: its nodes have it from the first one, and from the node of the feed when that one drains or dies', async () => {
   const south = () => nodes.start({ server: { region: 'south' } })
@@ -60,6 +65,44 @@ test('a region gets a stream once: its nodes have it from the first one, and fro
   const left = others[child === second ? 0 : 1]
   await left?.viewer.gets(100)
   expect(left?.viewer.steps).toEqual(new Set([1]))
+})
+
+test('when the node that lends a stream on in its region is killed, the others have it from its home, without a new offer', async () => {
+  const port = String(await ownPort())
+  const parent = await serve(['--data', newDirectory()], {
+    SLUICE_STORAGE_URL: nodes.databaseUrl,
+    SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
+    SLUICE_SERVER_PORT: port,
+    SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
+    SLUICE_SERVER_REGION: 'east',
+    SLUICE_WEBRTC_HOST: '127.0.0.1',
+    SLUICE_WEBRTC_PORT: '0',
+    SLUICE_WEBRTC_PROCESSES: '1',
+  })
+  const child = await nodes.start({ server: { region: 'east' } })
+  await nodes.publish(home, 'lasting')
+  const { token } = await makeToken(home, 'subscribe')
+  const first = new TestViewer('vp8', LOOPBACK)
+  nodes.open.push(first)
+  const offer = await first.offer()
+  const whep = `${parent.url}/api/whep/${home.accountId}/lasting`
+  const answer = await until(async () => {
+    const asked = await offerTo(whep, token, offer)
+    return asked.status === 201 && asked.text()
+  })
+  await first.accept(answer)
+  await first.gets()
+  const { viewer, status } = await nodes.view(child, 'lasting', token)
+  expect(status).toBe(201)
+  await viewer.gets()
+  const lenders = () => child.app.ctx.cascade.streams.map(({ node }) => node)
+  const { node: homeId } = home.app.ctx.sessions
+  expect(lenders()).not.toContain(homeId)
+  parent.signal('SIGKILL')
+  await until(() => lenders().includes(homeId))
+  await viewer.gets(60)
+  // It is the session of before.
+  expect(viewersOf(child)).toHaveLength(1)
 })
 
 test('a publisher whose token is for another region is sent on over WHIP, and its viewers watch where they are', async () => {

@@ -45,9 +45,9 @@ function twoNodes() {
       step(passed)
     }
   }
-  const share = (key = KEY, ssrc = SSRC): void => {
+  const share = (key = KEY, ssrc = SSRC, isReplaceable = false): void => {
     const addresses = home.relay.shareWithNode({ peer: 1000, room: ROOM, key: KEY, ssrc, addresses: null })
-    edge.relay.shareWithNode({ peer: 1001, room: ROOM, key, ssrc, addresses })
+    edge.relay.shareWithNode({ peer: 1001, room: ROOM, key, ssrc, addresses, isReplaceable })
   }
   return { home, edge, pass, share, state, carried, told, wants }
 }
@@ -164,6 +164,30 @@ test('a node that falls silent is given up, and nothing is sent to it any more',
   await pass(500, publish)
   expect(carried.slice(sent).filter(({ to, datagram }) => to === '198.51.100.2' && isRtp(datagram))).toEqual([])
   expect(viewer.media.length).toBeGreaterThan(0)
+})
+
+test.each([
+  { isReplaceable: true, gaveUp: true },
+  { isReplaceable: false, gaveUp: false },
+])(
+  'a silent node is given up after three seconds if another one can lend the room: %o',
+  async ({ isReplaceable, gaveUp }) => {
+    const { pass, share, state, told } = twoNodes()
+    share(KEY, SSRC, isReplaceable)
+    await pass(200)
+    state.drops = (_, to) => to === '198.51.100.2'
+    await pass(3000)
+    expect(told.includes('edge 1001 ended')).toBe(gaveUp)
+  },
+)
+
+test('a pause of a node is no silence of the other one, which it has not heard yet', async () => {
+  const { pass, share, edge, told } = twoNodes()
+  share(KEY, SSRC, true)
+  await pass(200)
+  edge.nowMs += 60_000
+  await pass(200)
+  expect(told).not.toContain('edge 1001 ended')
 })
 
 test('a node whose address changes, as behind a NAT, gets everything at its new one', async () => {

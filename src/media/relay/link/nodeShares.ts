@@ -1,3 +1,4 @@
+import { LateLooks } from '../../../base/lateLooks.ts'
 import { isTcp } from '../transport/tcp.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
@@ -23,6 +24,8 @@ export interface NodeShare {
   readonly from?: number | null
   /** 32 bytes, from which all keys of this share are derived. Used once. */
   readonly key: Uint8Array
+  /** A third node can lend the room as well, so this end gives the other one up sooner when it falls silent. */
+  readonly isReplaceable?: boolean
   /** Of the control channel, in both directions. */
   readonly ssrc: number
   /** Where the other end listens. Null: it begins, and this end answers where it came from. */
@@ -55,8 +58,13 @@ interface Share extends NodeShare {
   seekMs: number
 }
 
-/** An end that says nothing for this long is gone. It says something each second. */
-const SILENT_MS = 5000
+/**
+ * An end that says nothing for this long is gone. It says something each second. One that is only slow is back by then; if a third
+ * node lends the room at once, nothing is lost by being wrong.
+ */
+const SILENT_MS = { usual: 5000, replaceable: 2500 }
+/** From one call of `pace` to the next. */
+const PACE_MS = 50
 /** How long the other end may take to be heard for the first time. */
 const FIRST_MS = 3000
 const SEEK_MS = 50
@@ -72,6 +80,7 @@ const MAX_VIAS = 16
 export class NodeShares {
   readonly #options: NodeSharesOptions
   readonly #links: Links
+  readonly #looks: LateLooks
   /** By SSRC of the control channel. */
   readonly #bySsrc = new Map<number, Share>()
   readonly #byPeer = new Map<number, Share>()
@@ -79,6 +88,7 @@ export class NodeShares {
   constructor(options: NodeSharesOptions, links: Links) {
     this.#options = options
     this.#links = links
+    this.#looks = new LateLooks(PACE_MS, options.now())
   }
 
   /** False: its SSRC is taken. */
@@ -93,7 +103,7 @@ export class NodeShares {
       channel,
       to: null,
       isOpen: false,
-      heardAtMs: nowMs - SILENT_MS + FIRST_MS,
+      heardAtMs: nowMs - silentMsOf(share) + FIRST_MS,
       seekAtMs: nowMs,
       seekMs: SEEK_MS,
     }
@@ -130,8 +140,11 @@ export class NodeShares {
 
   /** Call it every few hundredths of a second. */
   pace(nowMs: number): void {
+    // After a pause of this process the other end is heard first: what it has said meanwhile waits in the sockets.
+    this.#looks.look(nowMs)
     for (const share of this.#byPeer.values()) {
-      if (share.channel.isBroken || nowMs - share.heardAtMs > SILENT_MS) this.end(share.peer, nowMs)
+      const isSilent = this.#looks.lastedMs(share.heardAtMs, nowMs) > silentMsOf(share)
+      if (share.channel.isBroken || isSilent) this.end(share.peer, nowMs)
       else if (share.to === null) this.#seek(share, nowMs)
       else share.channel.pace(nowMs)
     }
@@ -197,3 +210,6 @@ export class NodeShares {
     if (to !== null) this.#options.send(sealed, to)
   }
 }
+
+const silentMsOf = ({ isReplaceable = false }: NodeShare): number =>
+  isReplaceable ? SILENT_MS.replaceable : SILENT_MS.usual
