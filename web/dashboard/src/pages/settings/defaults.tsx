@@ -18,6 +18,7 @@ import { settingsWords } from '../../words/settingsWords.ts'
 import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
 import { type Countries, CountriesField } from '../tokens/countriesField.tsx'
+import { errorOf } from '../tokens/tokenForm.ts'
 import { DefaultsCard, SaveForm } from './defaultsCard.tsx'
 import { SettingsFrame } from './tabs.tsx'
 
@@ -158,7 +159,7 @@ function CascadeForm({ cascade, onSave }: CascadeFormProps) {
             <ChipsField
               label={text.clusters}
               placeholder="all"
-              error={errors['geoCascade.clusters']}
+              error={errorOf(errors, 'geoCascade.clusters', clusters)}
               values={clusters}
               onValues={(values) => setForm({ isEnabled, clusters: [...values] })}
             />
