@@ -124,6 +124,22 @@ test('a publisher whose token is for another region is sent on over WHIP, and it
   await watching.viewer.gets()
 })
 
+test('a stream for some regions comes to none of the others: viewers there go on to its home, over WHEP and HLS', async () => {
+  const [west, north] = [
+    await nodes.start({ server: { region: 'west' } }),
+    await nodes.start({ server: { region: 'north' } }),
+  ]
+  const geoCascade = { isEnabled: true, clusters: ['west'] }
+  const { token } = await makeToken(home, 'publish', { streams: [{ streamName: 'kept' }], geoCascade })
+  await nodes.publish(home, 'kept', token)
+  const [inside, outside] = [await nodes.view(west, 'kept', ''), await nodes.view(north, 'kept', '')]
+  expect([inside.status, outside.status, outside.location.startsWith(home.base)]).toEqual([201, 307, true])
+  await inside.viewer.gets()
+  const hls = await fetch(`${north.base}/hls/${home.accountId}/kept/index.m3u8`, { redirect: 'manual' })
+  expect([hls.status, hls.headers.get('location')?.startsWith(home.base)]).toEqual([307, true])
+  expect(north.app.ctx.cascade.has({ accountId: home.accountId, streamName: 'kept' })).toBe(false)
+})
+
 test('a full node sends new viewers and publishers on to one with room, which sends none further', async () => {
   // The publisher takes the only slot.
   const small = await nodes.start({ sessions: { max: 1 } })
