@@ -7,6 +7,7 @@ import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import type { Drain, Move } from '../../src/core/nodes/drain.ts'
 import { PushedKeys } from '../../src/services/pushedKeys.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
@@ -189,8 +190,18 @@ test('it knows where players go before it says that it drains, and waits a secon
     await another.stop()
     return found?.nodes
   }
+  const urlOf = ({ ctx }: TestNode) => ({ url: `https://${ctx.sessions.node}.example.com`, region: '' })
   list.mockResolvedValueOnce(withUrls)
-  expect(await begun(0)).toEqual([{ url: `https://${other.ctx.sessions.node}.example.com`, region: '' }])
+  expect(await begun(0)).toEqual([urlOf(other)])
+  // A full one only if there is no other.
+  const { store, sessions } = other.ctx
+  await store.transaction((tx) => tx.nodes.setLoad(sessions.node, { ...NODE_FACTS, full: ['media'] }))
+  list.mockResolvedValueOnce(withUrls)
+  expect(await begun(0)).toEqual([urlOf(other)])
+  const free = await startTestNode({ url: at.url, clock, hostKey: 'free' })
+  list.mockResolvedValueOnce([...withUrls, { ...withUrls[0]!, id: free.ctx.sessions.node, url: urlOf(free).url }])
+  expect(await begun(0)).toEqual([urlOf(free)])
+  await free.close()
   list.mockRejectedValueOnce(new StoreUnavailable('away'))
   expect(await begun(0)).toEqual([])
   list.mockReturnValueOnce(new Promise(() => undefined))
