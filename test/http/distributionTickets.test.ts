@@ -1,3 +1,4 @@
+import { VERSION } from '../../src/base/version.ts'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
@@ -104,5 +105,28 @@ it('a node that has too much to do gives out no new tickets, and those who have 
     { code: 'node_full', message: 'The server is busy and takes no more: try again later' },
   ])
   expect(refused.get('node_full')).toBe(counted + 1)
+
+  const url = 'https://free.example.com'
+  const free = {
+    url,
+    isServing: true,
+    region: '',
+    ageMs: 0,
+    version: VERSION,
+    full: [],
+    mediaPercent: 0,
+    cpuPercent: 0,
+  }
+  vi.spyOn(ctx.otherNodes, 'list').mockResolvedValue([free])
+  const ask = async (query: string, headers = {}) => {
+    const address = `${live.running.base}/v2/distributions/${stage.id}/hls/main.m3u8${query}`
+    const { status, headers: sent } = await fetch(address, { redirect: 'manual', headers })
+    return [status, sent.get('location')]
+  }
+  const there = `${url}/v2/distributions/${stage.id}/hls/main.m3u8?a=b&handover=redirected`
+  expect(await ask('?a=b')).toEqual([307, there])
+  // One that was sent on, and one whose token the redirect would drop.
+  expect(await ask('?handover=redirected')).toEqual([503, null])
+  expect(await ask('', { authorization: 'Bearer token' })).toEqual([503, null])
   for (const file of ['media.m3u8', stage.segment]) expect((await get(`${before}/${file}`)).status).toBe(200)
 })
