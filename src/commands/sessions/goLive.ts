@@ -1,5 +1,6 @@
 import { uuid } from '../../base/ids.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
+import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { FrameSource } from '../../media/frame.ts'
 import type { ActiveSession, PublisherStanding } from '../../media/sessionRegistry.ts'
@@ -84,7 +85,7 @@ function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): 
   if (!feed.secured) return
   dropAnonymous(ctx, [feed])
   // Other nodes may not have read yet that its viewers need tokens; then they ask again.
-  ctx.lentRooms.endIf(({ stream, isSecured }) => !isSecured && isOfStream(feed, stream))
+  ctx.lentRooms.endIf(({ stream, isSecured }) => !isSecured && streamIdOf(stream) === streamIdOf(feed))
 }
 
 interface Begun {
@@ -230,6 +231,3 @@ function dropReplaced(ctx: SessionContext, sessionId: string): void {
   if (feed) ctx.sessions.feeds.remove(feed)
   void endSession(ctx, entry, 'replaced')
 }
-
-const isOfStream = (feed: Stream, { accountId, streamName }: Stream): boolean =>
-  feed.accountId === accountId && feed.streamName === streamName
