@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { startNode } from '../../src/commands/nodes/servingNode.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { type Leases, StoreUnavailable } from '../../src/store/store.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+import { makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
 const ROUND_MS = 3000
@@ -48,6 +51,19 @@ describe.each(testedStores())('usage of nodes on %s', (engine) => {
         throw new Counted(await tx.usage.foldNode(node, 1000))
       })
       .catch((error: unknown) => (error instanceof Counted ? error.rows : Promise.reject(error)))
+
+  it('a node that has lost its lease takes no viewer until it has registered again', async () => {
+    const { ctx, accountId } = await start('a')
+    let lose = (): void => undefined
+    const leases: Leases = { keep: (_lease, lost) => void (lose = lost ?? lose), release: () => Promise.resolve() }
+    const isRunning = (): boolean => true
+    await startNode(ctx, { hostKey: 'b', pid: 1, isRunning, leaseMs: 1e12, leases, url: null, facts: () => NODE_FACTS })
+    lose()
+    expect(await tryToView({ ctx, accountId })).toMatchObject({ ok: false, code: 'not_serving' })
+    await until(() => ctx.sessions.node !== '')
+    // No stream is on the air.
+    expect(await tryToView({ ctx, accountId })).toMatchObject({ ok: false, status: 409 })
+  })
 
   it('viewers of a stream share one row, and their ends add nothing to it', async () => {
     const at = await start('a')

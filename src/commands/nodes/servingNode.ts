@@ -147,7 +147,10 @@ class HoldingNode implements ServingNode {
   /** Other nodes gave this node up and ended its sessions in the store, so they must end here as well. */
   async #restartOnce(): Promise<void> {
     if (this.#stopped) return
-    this.#ctx.log.error({ node: this.#ctx.sessions.node }, 'other nodes gave this node up: its sessions are ended')
+    const { sessions, log } = this.#ctx
+    log.error({ node: sessions.node }, 'other nodes gave this node up: its sessions are ended')
+    // From here on none comes, until there is an id again: others end what has the old one, and this node would not hear of it.
+    sessions.node = ''
     await endAll(this.#ctx, 'lost')
     if (!this.#stopped) await this.register()
   }
