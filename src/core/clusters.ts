@@ -70,13 +70,13 @@ export const NO_CLUSTERS = 'Geo cascade Clusters list cannot be empty'
 
 /**
  * The clusters of a cascade; null: it is off. One that is on and names none has all.
- * @param regions those that it may name
+ * @param regions those that it may name; empty: no node has a region, and it may name those of the service that its client comes from
  */
 export function readCascade(body: BodyReader<CascadeBody>, regions: readonly string[]): readonly string[] | null {
   if (body.value('isEnabled') !== true) return null
   const names = body.items('clusters')
   if (body.value('clusters')?.length === 0) body.problems.add(`${body.at}clusters`, NO_CLUSTERS)
-  for (const { at, item } of names) checkName(body.problems, at, item, ALL_CLUSTERS, regions)
+  if (regions.length > 0) for (const { at, item } of names) checkName(body.problems, at, item, ALL_CLUSTERS, regions)
   return body.names('clusters') ? [...new Set(names.map(({ item }) => item))] : [ALL_CLUSTERS]
 }
 

@@ -93,7 +93,9 @@ it('a check asks the store, and records nothing before, if memory does not hold 
   const { token } = await makeToken(at, 'publish')
   const question = { action: 'publish', protocol: 'whip', streamName: 'elsewhere', ip: '192.0.2.1', token }
   await checkAccess(at.ctx, at.accountId, { ...question, streamName: 'other' })
-  const ctx: Context = { ...at.ctx, sessions: Object.create(at.ctx.sessions, { knowsAll: { value: false } }) }
+  const feeds = Object.create(at.ctx.sessions.feeds, { knowsAll: { value: false } })
+  const sessions = Object.create(at.ctx.sessions, { feeds: { value: feeds } })
+  const ctx: Context = { ...at.ctx, sessions }
   expect(checkFromMemory(ctx, at.accountId, question)).toBeNull()
   expect(await rowsOf('elsewhere')).toBe(0)
   expect(fromMemory({ action: 'view', accountId: at.accountId, streamName: 'elsewhere' }, ctx)).toBeNull()

@@ -65,9 +65,11 @@ function node() {
     ctx: {
       clock,
       sessions: {
-        knowsAll: true,
-        feed: () => state.here && { feedId: state.here, secured: false },
-        remote: () => state.there && { ...state.there, secured: false, regions: null },
+        feeds: {
+          knowsAll: true,
+          get: () => state.here && { feedId: state.here, secured: false },
+          remote: () => state.there && { ...state.there, secured: false, regions: null },
+        },
       },
       policy: { region: '' },
     },
@@ -165,14 +167,18 @@ test('a node that is asked for a feed waits a second until it is on the air', as
     const time = new ManualClock()
     let feed: ActiveFeed | undefined
     let told: () => void = () => undefined
-    const sessions = {
-      feed: () => feed,
-      watchFeeds(listener: () => void) {
+    const feeds = {
+      get: () => feed,
+      watch(listener: () => void) {
         told = listener
         return () => (told = () => undefined)
       },
     }
-    const found = feedSoon({ sessions, clock: time } as never, { accountId: 'a', streamName: 's', sourceId: null })
+    const found = feedSoon({ sessions: { feeds }, clock: time } as never, {
+      accountId: 'a',
+      streamName: 's',
+      sourceId: null,
+    })
     told()
     if (begins) feed = { feedId: 'f' } as ActiveFeed
     if (begins) told()
@@ -189,10 +195,9 @@ describe('where a player of a node that drains goes', () => {
   function asks(at: { ms: number; isPlaylist: boolean; ticketId: string; hasSession?: boolean; isChannel?: boolean }) {
     const { ms, isPlaylist, ticketId, hasSession = false, isChannel = false } = at
     const drain = draining({ drainMs: 20_000, plan, nodes: [{ url: TWO, region: '' }] })
-    const feeds = { feedsOf: () => [], remotesOf: () => [] }
     const sessions = {
       drain,
-      ...feeds,
+      feeds: { ofStream: () => [], remotesOf: () => [] },
       get: () => (hasSession ? { request: { credential: { kind: 'none' } } } : undefined),
     }
     const viewers = { find: () => ({ sessionId: ticketId, target: { accountId: 'a', streamName: 's' } }) }

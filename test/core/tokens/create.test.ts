@@ -291,6 +291,8 @@ describe('features that are not built', () => {
       'geoCascade.clusters[1]': ['must be all or a region of nodes (north, south), not phx-1'],
       'geoCascade.clusters[2]': ['must be all or a region of nodes (north, south), not auto'],
     })
+    const nowhere = { geoCascade: on(['phx-1', 'ams-1']) }
+    expect(rules('publish', nowhere).geoCascade).toEqual(['phx-1', 'ams-1'])
     for (const wrong of [true, 'all', { isEnabled: 'yes' }, { regions: [] }, on('north'), on([7])])
       expect(Object.keys(error(create(wrong)))[0]).toMatch(/^geoCascade/)
   })

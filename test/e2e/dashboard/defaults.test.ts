@@ -7,7 +7,7 @@ const SOON = { timeout: 60_000, interval: 100 }
 let dashboard: Dashboard
 let page: Page
 beforeAll(async () => {
-  dashboard = await openDashboard()
+  dashboard = await openDashboard({ SLUICE_SERVER_REGION: 'eu-west' })
 })
 afterAll(() => dashboard.close())
 
@@ -62,7 +62,7 @@ test('the regions that show streams are changed, and one that no node is in is r
   await distribution.getByRole('switch').check()
   await distribution.getByRole('textbox').fill('phx-1,all,')
   await distribution.getByRole('button', { name: 'Save' }).click()
-  await distribution.getByText('phx-1: must be all, as no node has a region').waitFor()
+  await distribution.getByText('phx-1: must be all or a region of nodes (eu-west), not phx-1').waitFor()
   await distribution.getByRole('button', { name: 'Remove phx-1' }).click()
   await distribution.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('status').getByText('Saved').waitFor()
