@@ -228,6 +228,8 @@ const TABLES = {
     /** Families of the viewer's program, without its `User-Agent`. */
     device: TEXT_OR_NULL,
     browser: TEXT_OR_NULL,
+    /** As the claim of a self-signed token. */
+    custom_viewer_data: TEXT_OR_NULL,
     node: TEXT,
     feed_id: TEXT_OR_NULL,
     started_at_ms: NUMBER,

@@ -115,12 +115,12 @@ describe.each(testedStores())('sessions on %s', (engine) => {
     const broadcast = await makeToken(at, 'publish')
     const { id, token } = await makeToken(at, 'subscribe', { tracking: { trackingId: 'parent' } })
     await publish(at, { presented: broadcast.token })
-    const child = (claims: object) => selfSigned(id, token, claims)
+    const child = (claims: object) => selfSigned(id, token, claims, { customViewerData: 'seat 5' })
     const [first, second] = [child({ jti: 'one' }), child({ jti: 'two', iat: seconds() - 600 })]
     const one = await view(at, { presented: first })
     const two = await view(at, { presented: second })
     const parent = await view(at, { presented: token })
-    expect(one.session).toMatchObject({ tokenId: id, jti: 'one', trackingId: 'parent' })
+    expect(one.session).toMatchObject({ tokenId: id, jti: 'one', trackingId: 'parent', customViewerData: 'seat 5' })
     await at.call('POST', `/api/subscribe_token/${id}/revoke`, { jti: 'one' })
     await until(() => one.cuts.length > 0)
     expect(cutsOf([two, parent])).toEqual([])
@@ -391,9 +391,9 @@ async function everybodyLeaves({ ctx }: TestNode): Promise<void> {
 const anyRequest = () => ({ sourceId: null, cut: () => Promise.resolve() })
 const seconds = () => Math.floor(Date.now() / 1000)
 
-function selfSigned(tokenId: number, value: string, claims: object): string {
+function selfSigned(tokenId: number, value: string, claims: object, more: object = {}): string {
   const part = (object: object) => Buffer.from(JSON.stringify(object)).toString('base64url')
-  const streaming = { tokenId, tokenType: 'Subscribe', streamName: 'show' }
+  const streaming = { tokenId, tokenType: 'Subscribe', streamName: 'show', ...more }
   const payload = { iat: seconds(), exp: seconds() + 600, streaming, ...claims }
   const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(payload)}`
   return `${input}.${createHmac('sha256', value).update(input).digest('base64url')}`

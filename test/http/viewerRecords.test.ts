@@ -28,12 +28,13 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
       trackingId: 'customer-1',
       country: 'NZ',
       jti: '=1+1',
+      customViewerData: 'seat 5',
     })
     await watched('second', 5, 20, { streamName: 'other', protocol: 'hls' })
     await watched('open', 8, null, { client: { device: 'tv', browser: 'AVPlayer' } })
     await watched('publisher', 9, 10, { action: 'publish', protocol: 'whip' })
     await watched('foreign', 9, 10, { accountId: 'others' })
-    await watched('last', 30, 31, { trackingId: 'customer-2', address: '203.0.113.9' })
+    await watched('last', 30, 31, { trackingId: 'customer-2', customViewerData: 'Ann', address: '203.0.113.9' })
   })
   afterAll(async () => {
     await at.close()
@@ -82,7 +83,7 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
       userAgent: null,
       streamName: 'show',
       trackingId: 'customer-1',
-      customViewerData: null,
+      customViewerData: 'seat 5',
       protocol: 'whep',
       site: null,
       device: null,
@@ -141,7 +142,7 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
       /^recordId,previousRecordId,startTime,endTime,duration,bytes,clientId,clusterId,country,ipAddress,/,
     )
     expect(first?.split(',').slice(2).join()).toBe(
-      '2026-01-31T12:00:00.000Z,2026-01-31T12:10:00.000Z,600,100,"\'=1+1",auto,NZ,192.0.2.1,,show,customer-1,,whep,,,,left,,,,,,,,,',
+      '2026-01-31T12:00:00.000Z,2026-01-31T12:10:00.000Z,600,100,"\'=1+1",auto,NZ,192.0.2.1,,show,customer-1,seat 5,whep,,,,left,,,,,,,,,',
     )
     expect(last).toBe('')
   })
@@ -222,7 +223,8 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
   it('have nothing of a viewer that was forgotten, except that it was there', async () => {
     await forgetViewer(ctx(), cliActor(at.accountId), { address: '203.0.113.9' }, false)
     const lines = (await ask('GET', '/api/reports/viewers')).split('\n')
-    const last = { recordId: ids['last'], ipAddress: null, trackingId: null, bytes: 100, streamName: 'show' }
+    const known = { ipAddress: null, trackingId: null, customViewerData: null }
+    const last = { ...known, recordId: ids['last'], bytes: 100, streamName: 'show' }
     expect(JSON.parse(lines[3] ?? '')).toMatchObject(last)
   })
 })

@@ -50,6 +50,7 @@ export function activeSessionOf(
 ): ActiveSession {
   if (!decision.allowed) throw new Error('a refused attempt has no session')
   const token = tokenOf(request.credential)
+  const claims = request.credential.kind === 'selfSigned' ? request.credential.claims : null
   const startedAtMs = ctx.clock.now()
   const session: Session = {
     id: sessionRequest.sessionId ?? timeOrderedId(startedAtMs, ctx.random),
@@ -59,12 +60,13 @@ export function activeSessionOf(
     streamName: request.streamName,
     sourceId: token?.kind === 'publish' && !token.multisource ? null : sessionRequest.sourceId || null,
     tokenId: decision.tokenId,
-    jti: request.credential.kind === 'selfSigned' ? request.credential.claims.jti : null,
+    jti: claims?.jti ?? null,
     trackingId: decision.trackingId,
     address: request.address.text,
     origin: request.origin?.slice(0, 255) ?? null,
     country: request.country,
     client: request.action === 'view' ? familiesOf(sessionRequest.userAgent) : null,
+    customViewerData: claims?.customViewerData ?? null,
     startedAtMs,
   }
   return {

@@ -97,7 +97,9 @@ function readViewer(streaming: JsonObject): Part<Viewer> {
   if (typeof ends !== 'boolean') return err('streaming.endAtExpiry must be true or false')
   const data = customViewerData ?? null
   if (data !== null && !isText(data, CUSTOM_VIEWER_DATA_MAX)) {
-    return err(`streaming.customViewerData must be a string of at most ${CUSTOM_VIEWER_DATA_MAX} characters`)
+    return err(
+      `streaming.customViewerData must be a string of at most ${CUSTOM_VIEWER_DATA_MAX} characters without NUL`,
+    )
   }
   return ok({ trackingId: trackingId.value, maxViewers: most.value, endAtExpiry: ends, customViewerData: data })
 }
@@ -151,4 +153,4 @@ const isNumericDate = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= SECONDS_MAX
 
 const isText = (value: unknown, max: number): value is string =>
-  typeof value === 'string' && value.length <= max && value.isWellFormed()
+  typeof value === 'string' && value.length <= max && value.isWellFormed() && !value.includes('\0')

@@ -9,6 +9,8 @@ export interface ViewerSession {
   readonly streamName: string
   readonly protocol: string
   readonly trackingId: string | null
+  /** As the claim of a self-signed token. */
+  readonly customViewerData: string | null
   readonly jti: string | null
   /** Null: it was forgotten. */
   readonly address: string | null
@@ -52,7 +54,7 @@ const COLUMNS = {
   userAgent: () => null,
   streamName: ({ streamName }) => streamName,
   trackingId: ({ trackingId }) => trackingId,
-  customViewerData: () => null,
+  customViewerData: ({ customViewerData }) => customViewerData,
   protocol: ({ protocol }) => protocol,
   site: ({ origin }) => siteOfOrigin(origin) || null,
   device: ({ device }) => device,

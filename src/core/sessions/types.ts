@@ -26,6 +26,8 @@ export interface Session {
   readonly country: string | null
   /** The program of a viewer; null or absent: it did not identify itself. */
   readonly client?: ClientFamilies | null
+  /** What the signer of a self-signed token says of its viewer; null or absent: nothing. */
+  readonly customViewerData?: string | null
   readonly startedAtMs: number
 }
 

@@ -17,6 +17,7 @@ import * as nodeLinks from './0013_nodeLinks.ts'
 import * as regions from './0014_regions.ts'
 import * as originCluster from './0015_originCluster.ts'
 import * as geoCascade from './0016_geoCascade.ts'
+import * as customViewerData from './0017_customViewerData.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -38,6 +39,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0014_regions', regions.up],
   ['0015_originCluster', originCluster.up],
   ['0016_geoCascade', geoCascade.up],
+  ['0017_customViewerData', customViewerData.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

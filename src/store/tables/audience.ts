@@ -87,7 +87,7 @@ type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
 const inRange = statement((db, p: ViewerSessionQuery) =>
   db
     .selectFrom('sessions')
-    .select([...WATCHED, 'tracking_id', 'end_reason', 'bytes_out', 'cache_bytes'])
+    .select([...WATCHED, 'tracking_id', 'custom_viewer_data', 'end_reason', 'bytes_out', 'cache_bytes'])
     .where('account_id', '=', p.accountId)
     .where('action', '=', sql.lit('view'))
     .where('id', '>', p.after)
@@ -232,13 +232,15 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
 /** Or its player reported why there is none. */
 const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0 or quality is not null)`
 
-type RecordedRow = Watched & Pick<RowOf<'sessions'>, 'tracking_id' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
+type RecordedRow = Watched &
+  Pick<RowOf<'sessions'>, 'tracking_id' | 'custom_viewer_data' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
 
 const viewerOf = (row: RecordedRow): ViewerSession => ({
   id: row.id,
   streamName: row.stream_name,
   protocol: row.protocol,
   trackingId: row.tracking_id,
+  customViewerData: row.custom_viewer_data,
   jti: row.jti,
   address: row.address === NO_ADDRESS ? null : row.address,
   origin: row.origin,

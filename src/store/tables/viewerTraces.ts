@@ -167,7 +167,7 @@ export class ViewerTraceTxVerbs extends ViewerTraceReadVerbs {
     const found = by === 'address' ? endedSessions : endedTracked
     const ids = (await this.executor.all(found, { accountId, value, limit })).map(({ id }) => id)
     if (ids.length === 0) return 0
-    const identity = { address: NO_ADDRESS, tracking_id: null, jti: null }
+    const identity = { address: NO_ADDRESS, tracking_id: null, jti: null, custom_viewer_data: null }
     const nothing = { ...identity, origin: null, country: null, device: null, browser: null, quality: null }
     await this.executor.change((db) => db.updateTable('sessions').set(nothing).where('id', 'in', ids))
     return ids.length

@@ -199,6 +199,7 @@ describe('self-signed tokens', () => {
     [{ tokenId: 1.5 }, 'streaming.tokenId must be the integer id of the parent token'],
     [{ ['y'.repeat(70)]: 1 }, `streaming.${'y'.repeat(64)} is not known`],
     [{ customViewerData: '' }, 'fine'],
+    [{ customViewerData: 'a\0b' }, expect.stringMatching(/^streaming.customViewerData must be a string of at most/)],
     [{ customViewerData: 5 }, expect.stringMatching(/^streaming.customViewerData must be a string of at most/)],
     [{ tracking: {} }, 'streaming.tracking.trackingId must be a string'],
     [{ tracking: { trackingId: 'x\n' } }, 'streaming.tracking.trackingId must not contain control characters'],

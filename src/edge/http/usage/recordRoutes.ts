@@ -166,7 +166,7 @@ const ViewerRecordLine = Type.Object({
   userAgent: none('Always null: of a `User-Agent` Sluice keeps `device` and `browser`.'),
   streamName: text(''),
   trackingId: orNull(''),
-  customViewerData: none('Always null: Sluice takes none.'),
+  customViewerData: orNull('As the claim of a self-signed token.'),
   protocol: text(''),
   site: orNull('The host of the page.'),
   device: orNull('As in the audience.'),
