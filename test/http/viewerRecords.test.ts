@@ -142,7 +142,7 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
       /^recordId,previousRecordId,startTime,endTime,duration,bytes,clientId,clusterId,country,ipAddress,/,
     )
     expect(first?.split(',').slice(2).join()).toBe(
-      '2026-01-31T12:00:00.000Z,2026-01-31T12:10:00.000Z,600,100,"\'=1+1",auto,NZ,192.0.2.1,,show,customer-1,seat 5,whep,,,,left,,,,,,,,,',
+      '2026-01-31T12:00:00.000Z,2026-01-31T12:10:00.000Z,600,100,"\'=1+1",auto,NZ,192.0.2.1,,show,customer-1,"seat 5",whep,,,,left,,,,,,,,,',
     )
     expect(last).toBe('')
   })
