@@ -72,15 +72,17 @@ test('targets of a broadcast at another node are added, taken away and switched 
   expect([first.publications.length, second.publications.length]).toEqual([2, 1])
 
   const path = '/api/streams/show/restream-events?limit=100'
-  const events = async (): Promise<{ label: string; status: string }[]> => (await here.call('GET', path)).json.data
+  const events = async (): Promise<{ label: string; index: number; status: string }[]> =>
+    (await here.call('GET', path)).json.data
   await eventually(async () => {
     const of = async (name: string) =>
       (await events())
         .filter(({ label }) => label === name)
-        .map(({ status }) => status)
+        .map(({ index, status }) => `${index} ${status}`)
         .toReversed()
-    expect(await of('first')).toEqual(['connecting', 'live', 'off', 'connecting', 'live', 'off'])
-    expect(await of('second')).toEqual(['connecting', 'live', 'off'])
+    expect(await of('first')).toEqual(['0 connecting', '0 live', '0 off', '0 connecting', '0 live', '0 off'])
+    // It has gone on as the first of the list.
+    expect(await of('second')).toEqual(['1 connecting', '1 live', '1 off', '0 live', '0 off'])
   })
 })
 
