@@ -7,14 +7,7 @@ import { PublisherClock } from '../forward/timeline.ts'
 import { RtpReceiver } from '../inbound/rtpReceiver.ts'
 import { noteSize } from '../outbound/layerSize.ts'
 import { middleOf, wallOf } from '../wire/ntp.ts'
-import {
-  type ReportBlock,
-  type RtcpPacket,
-  type SenderReport,
-  writeNack,
-  writePli,
-  writeReceiverReport,
-} from '../wire/rtcp/rtcp.ts'
+import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { type CarriedFigures, LinkTally } from './linkTally.ts'
 import type { LinkOffer, LinkRates, LinkTrack } from './linkOffer.ts'
@@ -23,16 +16,9 @@ import { type LinkTransport, TAG_BYTES } from './linkTransport.ts'
 /** A track stays wanted for this long after its last use: a viewer may come back, or to a layer. */
 const UNUSED_MS = 10_000
 
-/**
- * A report that is older is repeated with the next request for lost packets. The parent asks for one a second, and many of those
- * questions and answers do not arrive when much is lost.
- */
-const REPORT_MS = 250
-
 interface Received extends LinkTrack {
   readonly receiver: RtpReceiver
   usedAtMs: number
-  reportedAtMs: number
 }
 
 /** The parent sends packets with the fixed header alone (RFC 3550 section 5.1): no sources, no extensions, no padding. */
@@ -77,7 +63,7 @@ export class LinkReceiver {
       const reader = isVideoCodec(shape.codec) ? videoReader(shape.codec) : null
       // Audio too: what a link loses all viewers of the process would miss.
       const receiver = new RtpReceiver(ssrc, track, reader, true)
-      return { ...one, receiver, usedAtMs: Number.NEGATIVE_INFINITY, reportedAtMs: nowMs }
+      return { ...one, receiver, usedAtMs: Number.NEGATIVE_INFINITY }
     })
     this.#received = new Map(all.map((one) => [one.ssrc, one]))
     this.#repaired = new Map(all.map((one) => [one.rtxSsrc, one]))
@@ -123,9 +109,9 @@ export class LinkReceiver {
 
   /** Call it every few hundredths of a second. */
   pace(nowMs: number): void {
-    for (const one of this.#received.values()) {
-      this.#sendNack(one, nowMs)
-      one.receiver.track.tick(nowMs)
+    for (const { receiver } of this.#received.values()) {
+      this.#sendNack(receiver, nowMs)
+      receiver.track.tick(nowMs)
     }
   }
 
@@ -150,10 +136,10 @@ export class LinkReceiver {
     }
     this.#tally.carried(arrival.payload.length)
     const ssrc = sealed.readUInt32BE(8)
-    const received = this.#received.get(ssrc)
-    if (received === undefined) return this.#repaired.get(ssrc)?.receiver.takeRetransmission(arrival, nowMs)
-    received.receiver.take(arrival, nowMs)
-    this.#sendNack(received, nowMs)
+    const receiver = this.#received.get(ssrc)?.receiver
+    if (receiver !== undefined) receiver.take(arrival, nowMs)
+    else this.#repaired.get(ssrc)?.receiver.takeRetransmission(arrival, nowMs)
+    if (receiver !== undefined) this.#sendNack(receiver, nowMs)
   }
 
   #prepare(nowMs: number): void {
@@ -176,32 +162,22 @@ export class LinkReceiver {
 
   /** The answer tells the parent the loss and the round trip. */
   #senderReport(report: SenderReport, nowMs: number): void {
-    const received = this.#received.get(report.ssrc)
-    if (received === undefined) return
-    const { receiver } = received
+    const receiver = this.#received.get(report.ssrc)?.receiver
+    if (receiver === undefined) return
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
     receiver.track.timeline.reported(receiver.track.ownTimestamp(report.rtpTimestamp), wallMs)
     receiver.reported(middleOf(report), nowMs)
-    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, [this.#report(received, nowMs)]))
-  }
-
-  #report(received: Received, nowMs: number): ReportBlock {
-    received.reportedAtMs = nowMs
-    const block = received.receiver.report(nowMs)
+    const block = receiver.report(nowMs)
     this.#tally.reported(block.fractionLost / 256, null)
-    return block
+    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, [block]))
   }
 
-  #sendNack(received: Received, nowMs: number): void {
-    const { receiver, reportedAtMs } = received
+  #sendNack(receiver: RtpReceiver, nowMs: number): void {
     const missing = receiver.missing(nowMs)
-    if (missing.length === 0) return
-    const blocks = nowMs - reportedAtMs < REPORT_MS ? [] : [this.#report(received, nowMs)]
-    // Twice, because the next request is a round trip away. The parent answers the second one if the first was lost.
-    for (let copy = 0; copy < 2; copy++) this.#send(writeNack(this.offer.linkId, receiver.ssrc, missing), blocks)
+    if (missing.length > 0) this.#send(writeNack(this.offer.linkId, receiver.ssrc, missing))
   }
 
-  #send(feedback: Buffer, blocks: readonly ReportBlock[] = []): void {
-    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, blocks), feedback)
+  #send(feedback: Buffer): void {
+    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId), feedback)
   }
 }

@@ -134,7 +134,7 @@ export class LinkSender {
   #noteReport(report: ReportBlock, nowMs: number): void {
     this.#tally.reported(report.fractionLost / 256, roundTripOf(report, nowMs)?.roundTripMs ?? null)
     const share = this.#capacity.reported(report, this.#layers(), nowMs)
-    if (share !== null) for (const { down } of this.#carried) down.repeatResends(copiesAt(share, 'link'))
+    if (share !== null) for (const { down } of this.#carried) down.repeatResends(copiesAt(share))
   }
 
   #probe(nowMs: number): void {

@@ -24,11 +24,11 @@ export interface RetransmitterOptions {
   readonly firstIndex: number
 }
 
-/** Above this loss, retransmissions are lost so often that two copies are worth their cost; of a link, which all viewers of a node share. */
-const LOSSY = { viewer: 0.04, link: 0.01 } as const
+/** Above this loss, retransmissions are lost so often that two copies are worth their cost. */
+const LOSSY = 0.04
 
-/** How many copies of a lost packet to send to a peer at a loss of 0 to 1. */
-export const copiesAt = (loss: number, peer: keyof typeof LOSSY): 1 | 2 => (loss > LOSSY[peer] ? 2 : 1)
+/** How many copies of a lost packet to send at a loss of 0 to 1. */
+export const copiesAt = (loss: number): 1 | 2 => (loss > LOSSY ? 2 : 1)
 
 /** A small packet costs us no less than one of this size, whether it is sent or retransmitted. */
 const LEAST_COST = 500
