@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import fastify from 'fastify'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { refuseWhenOver } from '../../src/edge/http/operations/routes.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { draining } from '../support/draining.ts'
 
@@ -108,6 +110,21 @@ describe('the audit record', () => {
     expect(JSON.parse(rows[1]?.after ?? '')).toMatchObject({ label: 'renamed', refreshToken: true })
     expect(JSON.stringify(rows)).not.toContain(token)
   })
+})
+
+test('when its sessions are over, a server that stops tells players to try again, and not that their stream is gone', async () => {
+  let isOver = false
+  const app = fastify()
+  refuseWhenOver(app, () => isOver)
+  app.get('/healthz', () => 'ok')
+  const asked = async (url: string) => {
+    const { statusCode, headers } = await app.inject(url)
+    return [statusCode, headers['retry-after']]
+  }
+  expect(await asked('/hls/a/show/index.m3u8')).toEqual([404, undefined])
+  isOver = true
+  expect(await asked('/hls/a/show/index.m3u8')).toEqual([503, '1'])
+  expect(await asked('/healthz')).toEqual([200, undefined])
 })
 
 describe('half a request', () => {

@@ -40,7 +40,7 @@ import { type FastPath, type FastPathOptions, KEEP_ALIVE_MS } from './fastPath.t
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
-import { operationRoutes } from './operations/routes.ts'
+import { operationRoutes, refuseWhenOver } from './operations/routes.ts'
 import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
@@ -156,6 +156,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   discardRefusedBodies(app)
   const methodsAt = answerUnknownRoutes(app)
   observe(app, log, metrics)
+  refuseWhenOver(app, () => connections.areEnding && ctx.sessions.node === '')
   await collectOpenApi(app, options.version)
   const peerOf = peerResolver(ctx.isProxy)
   operationRoutes(app, ctx, metrics, { ...options, peerOf })

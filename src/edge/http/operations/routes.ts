@@ -56,6 +56,20 @@ export function operationRoutes(
   serveDocument(app, '/api/openapi.json', () => app.swagger())
 }
 
+/** What operators ask also while a server stops. */
+const ASKED_TO_THE_END = new Set(['/healthz', '/readyz', '/metrics'])
+
+/**
+ * While clients leave a server that stops, its sessions and streams are gone already. A player that is told so with 404 gives up,
+ * and the next server has them again.
+ */
+export function refuseWhenOver(app: FastifyInstance, isOver: () => boolean): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!isOver() || ASKED_TO_THE_END.has(request.routeOptions.url ?? '')) return done()
+    void reply.code(503).header('Retry-After', '1').type('text/plain').send('The server stops: try again in a moment\n')
+  })
+}
+
 const notReady = (reply: FastifyReply, why: string): FastifyReply =>
   reply.code(503).header('Retry-After', '1').type('text/plain').send(`not ready: ${why}\n`)
 
