@@ -62,7 +62,7 @@ test('a refusal appears by itself, shows its trace, and leads to the rule of the
     'Expirythe token never expires',
     'Stream namethe token covers the stream name',
     'Sitethe origin matches none of the allowed origins of the token',
-    'Address, Country, Address rules over RTMP, Bound addressesnot checked, because the decision was clear',
+    'Address, Country, Address rules over RTMP, Region, Bound addressesnot checked, because the decision was clear',
   ])
   expect(await page.locator('.trace .stop b').textContent()).toBe('Site')
   await page.getByText(`“${HOSTILE}”, publish token ${id}`).waitFor()
