@@ -40,7 +40,7 @@ const NO_TOKENS: readonly number[] = []
 
 /** The feeds on the air: those of this node, and those of others as far as memory knows. */
 export class FeedsOnAir {
-  /** The streams whose feeds at other nodes are to be read. */
+  /** Streams that have changed at other nodes, and are not read yet. */
   readonly stale = new StaleStreams()
   /** Reads of feeds of other nodes, one at a time, so that none overwrites a later one. */
   readonly reading = new Batches<'feeds'>(1)

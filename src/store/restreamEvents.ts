@@ -30,6 +30,8 @@ export interface RestreamEventTx extends RestreamEventReads {
   unfinished(feedIds: readonly string[]): Promise<RestreamEvent[]>
   /** Adds one, and deletes the oldest of its feed that are more than `keep`, but never the latest of a target. Returns its id. */
   add(event: Omit<RestreamEvent, 'id'>, keep: number): Promise<number>
+  /** Adds those of several feeds together, as `add` does one. */
+  addAll(events: readonly Omit<RestreamEvent, 'id'>[], keep: number): Promise<void>
   /** Deletes at most `limit` earlier ones, but never the latest of a target that is not off; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

@@ -4,7 +4,8 @@ import type { WebhookEvent } from '../../core/webhooks/events.ts'
 import type { RestreamedFeed, TargetReport } from '../../services/restreams.ts'
 import type { EndedFeed, Tx } from '../../store/store.ts'
 import type { CommandContext } from '../context.ts'
-import { emitStreamEvent } from '../webhooks/emit.ts'
+import type { EmittedEvent, Occasion } from '../emit.ts'
+import { emitStreamEvent, streamEventOf } from '../webhooks/emit.ts'
 
 /** Changes of the targets of a feed that are kept. One that stays away makes four a minute. */
 const KEPT_OF_FEED = 200
@@ -44,18 +45,26 @@ function newsAfter(wasLive: boolean, status: TargetStatus, news: TargetNews | nu
   return news ?? (status === 'off' ? null : 'ended')
 }
 
-/** Ends what is on record of the targets of feeds that end, with their events, in the transaction that ends the feeds. */
-export async function endTargets(tx: Tx, feeds: readonly EndedFeed[]): Promise<void> {
-  const ended = new Map(feeds.map((feed) => [feed.feedId, feed]))
-  for (const { id: _id, ...latest } of await tx.restreamEvents.unfinished([...ended.keys()])) {
-    const feed = ended.get(latest.feedId)
-    if (feed === undefined) continue
-    const atMs = Math.max(feed.endedAtMs, latest.atMs)
-    await tx.restreamEvents.add({ ...latest, status: 'off', problem: null, atMs }, KEPT_OF_FEED)
-    const { accountId } = feed
-    if (latest.status === 'live')
-      await emitStreamEvent(tx, { accountId, atMs }, { type: 'restream', event: 'ended', data: dataOf(feed, latest) })
-  }
+/**
+ * Ends what is on record of the targets of feeds that end, in the transaction that ends the feeds. Returns the events to emit
+ * there. A node that dies may leave thousands of targets.
+ */
+export async function endTargets(tx: Tx, feeds: readonly EndedFeed[]): Promise<(Occasion & EmittedEvent)[]> {
+  const latest = await tx.restreamEvents.unfinished(feeds.map(({ feedId }) => feedId))
+  if (latest.length === 0) return []
+  const ofFeed = Map.groupBy(latest, ({ feedId }) => feedId)
+  const ends = feeds.flatMap((feed) =>
+    (ofFeed.get(feed.feedId) ?? []).map((target) => ({ feed, target, atMs: Math.max(feed.endedAtMs, target.atMs) })),
+  )
+  const off = ends.map(({ target: { id: _id, ...target }, atMs }) => {
+    return { ...target, status: 'off' as const, problem: null, atMs }
+  })
+  await tx.restreamEvents.addAll(off, KEPT_OF_FEED)
+  const live = ends.filter(({ target }) => target.status === 'live')
+  return live.map(({ feed, target, atMs }) => {
+    const event = streamEventOf({ type: 'restream', event: 'ended', data: dataOf(feed, target) })
+    return { accountId: feed.accountId, atMs, ...event }
+  })
 }
 
 function eventOf(feed: RestreamedFeed, target: TargetReport, news: TargetNews): WebhookEvent {

@@ -154,13 +154,13 @@ const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): Ses
 
 /** Ends the targets of feeds that end, and emits the events of both, in the transaction that ends the feeds. */
 export async function emitEnds(tx: Tx, ...feeds: readonly EndedFeed[]): Promise<void> {
-  await endTargets(tx, feeds)
+  const targets = await endTargets(tx, feeds)
   const events = feeds.map((feed) => {
     const { accountId, endedAtMs: atMs } = feed
     const data = { ...feedData(feed), active: false, ended: atMs }
     return { accountId, atMs, ...streamEventOf({ type: 'feeds', event: 'ended', data }) }
   })
-  await emit(tx, ...events)
+  await emit(tx, ...targets, ...events)
 }
 
 /** Lets all nodes read the feeds of these streams again, or all feeds if there are many. */

@@ -66,8 +66,8 @@ export class HttpConnections {
   }
 
   /**
-   * Resolves when each client that asks at least every `oftenMs` has had its last answer, and so long after `end` in any case;
-   * at once if there is no such client. A request that is on its way when its connection is closed fails (RFC 9112 section 9.6).
+   * Resolves when each client that asks at least every `oftenMs` has had its last answer, at the latest `oftenMs` after `end`. Without
+   * such clients it resolves at once. A request on a connection that closes meanwhile would fail (RFC 9112 section 9.6).
    */
   async settled(oftenMs: number): Promise<void> {
     const endedAtMs = this.#endedAtMs ?? this.#clock.monotonic()

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { insertion, inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, namesOf, type RowOf } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
@@ -19,6 +19,18 @@ const isPast = (eb: EventBuilder) =>
 const isOff = (eb: EventBuilder) => eb('event.status', '=', 'off')
 
 const EVENT_COLUMNS = namesOf('restream_events').map((column) => `event.${column}` as const)
+
+const insertAll = insertion('restream_events', [
+  'account_id',
+  'stream_name',
+  'feed_id',
+  'ord',
+  'label',
+  'url',
+  'status',
+  'problem',
+  'at_ms',
+])
 
 const trim = statement((db, p: { feedId: string; keep: number }) =>
   db.deleteFrom('restream_events').where('id', 'in', (query) =>
@@ -100,32 +112,34 @@ export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
     return rows.map(fromRow)
   }
 
-  async add({ feedId, ...event }: Omit<RestreamEvent, 'id'>, keep: number): Promise<number> {
-    const [row] = await this.executor.ask((db) =>
-      db
-        .insertInto('restream_events')
-        .values({
-          account_id: event.accountId,
-          stream_name: event.streamName,
-          feed_id: feedId,
-          ord: event.index,
-          label: event.label,
-          url: event.url,
-          status: event.status,
-          problem: event.problem,
-          at_ms: event.atMs,
-        })
-        .returning('id'),
-    )
+  async add(event: Omit<RestreamEvent, 'id'>, keep: number): Promise<number> {
+    const [row] = await this.executor.ask((db) => db.insertInto('restream_events').values(toRow(event)).returning('id'))
     if (!row) throw new Error('insert returned no row')
-    await this.executor.run(trim, { feedId, keep })
+    await this.executor.run(trim, { feedId: event.feedId, keep })
     return row.id
+  }
+
+  async addAll(events: readonly Omit<RestreamEvent, 'id'>[], keep: number): Promise<void> {
+    await insertAll(this.executor, events.map(toRow))
+    for (const feedId of new Set(events.map((event) => event.feedId))) await this.executor.run(trim, { feedId, keep })
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {
     return this.executor.run(prune, { beforeMs, limit })
   }
 }
+
+const toRow = (event: Omit<RestreamEvent, 'id'>) => ({
+  account_id: event.accountId,
+  stream_name: event.streamName,
+  feed_id: event.feedId,
+  ord: event.index,
+  label: event.label,
+  url: event.url,
+  status: event.status,
+  problem: event.problem,
+  at_ms: event.atMs,
+})
 
 const fromRow = (row: RowOf<'restream_events'>): RestreamEvent => ({
   id: row.id,
