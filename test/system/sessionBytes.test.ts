@@ -80,9 +80,12 @@ test('the sessions, the reports and the network agree on every byte', async () =
     for (; sent < from + 25; sent++) publisher.send(videoFrame(sent * 40, 4000, { key: sent === from }))
   }
   const master = `/hls/${sluice.accountId}/show/index.m3u8?auth=${viewing.token}`
-  // The first answer waits for segments, so they are sent before it. A refusal belongs to no session.
-  for (let second = 0; second < 8; second++) sendSecond()
-  await until(async () => (await fetch(sluice.base + master)).status === 200)
+  // The first answer waits for segments, which begin with what is sent after it was asked. A refusal belongs to no session.
+  const isReady = until(async () => (await fetch(sluice.base + master)).status === 200)
+  await until(() => {
+    sendSecond()
+    return Promise.race([isReady, Promise.resolve(false)])
+  })
   await watchHls(await RawConnection.open(http.port), master, sendSecond)
   const ids = sessionIds()
   publisher.socket.end()
