@@ -1,12 +1,12 @@
-import { type KeyObject, randomBytes } from 'node:crypto'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { KeyObject } from 'node:crypto'
+import fastify, { type FastifyInstance } from 'fastify'
 import { repeat } from '../../base/repeat.ts'
 import type { Context } from '../../commands/context.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
+import { answerLog, observe, requestIds } from './answerLog.ts'
 import { accountRoutes } from './about/account.ts'
 import { attentionRoutes } from './about/attention.ts'
 import { type BackupDesk, backupRoutes } from './about/backup.ts'
@@ -31,19 +31,19 @@ import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
 import { documentPages } from './docs/documents.ts'
 import { apiPages } from './docs/routes.ts'
-import { isMediaPath, openToPages } from './media/cors.ts'
-import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
-import { HLS_CHECK, HLS_MEDIA } from './hls/parts.ts'
+import { isMediaPath } from './media/cors.ts'
+import type { HttpsOptions } from './https.ts'
 import { sharedHls } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
-import { type FastPath, type FastPathOptions, KEEP_ALIVE_MS } from './fastPath.ts'
+import type { FastPath, FastPathOptions } from './fastPath.ts'
+import { listenerOf } from './listener.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
-import { createMetrics, type Metrics } from './operations/metrics.ts'
+import { createMetrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes, refuseWhenOver } from './operations/routes.ts'
 import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
-import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
+import { parserErrorHandler, type ProtocolErrorOptions } from './protocolErrors.ts'
 import { recordingLinkRoutes } from './recordings/linkRoutes.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
 import { type PlayerOptions, playerRoutes, watchErrorHandler } from './player/routes.ts'
@@ -295,100 +295,4 @@ function watch(
   watched.attach(app.server)
   app.addHook('onClose', async () => watched.close())
   return watched
-}
-
-const LOOK_MS = 5000
-
-interface Listening {
-  readonly connections: HttpConnections
-  readonly isTaken: FastPath
-  /** Whether answers close their connections. */
-  readonly isEnding: () => boolean
-  readonly handler: RequestListener
-  readonly protocolErrors: ProtocolErrorOptions
-}
-
-/**
- * A server that passes a request to the framework unless a fast path has answered it. Every request has a time limit.
- */
-function listenerOf(
-  { requestTimeoutMs, https }: ServerOptions,
-  { connections, isTaken, isEnding, handler, protocolErrors }: Listening,
-): Server {
-  const settings = {
-    requestTimeout: requestTimeoutMs,
-    headersTimeout: requestTimeoutMs,
-    // Node finds slow requests by polling, by default only every 30 seconds.
-    connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // `refuseHead` checks it, so that the answer has our format.
-    requireHostHeader: false,
-  }
-  const serve: RequestListener = (request, response) => {
-    if (https) addHsts(response, https)
-    if (isEnding()) response.shouldKeepAlive = false
-    if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
-    openToPages(request, response)
-    handler(request, response)
-  }
-  const refuse: RequestListener = (request, response) => refuseExpectation(request, response, protocolErrors)
-  const listener: RequestListener = (request, response) => connections.enter(request, response, serve)
-  const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
-  server.on('checkExpectation', (request, response) => connections.enter(request, response, refuse))
-  if (!https) connections.attach(server)
-  return server
-}
-
-/** Unique across restarts and nodes, and cheap: 64 random bits for the process, then a counter. */
-function requestIds(): () => string {
-  const process = randomBytes(8).toString('base64url')
-  let count = 0
-  return () => `${process}-${(count++).toString(36)}`
-}
-
-/** Routes so frequent that one line per request would be most of the log. */
-const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_CHECK, HLS_MEDIA])
-
-/** The fields of a log line about an answer. */
-interface Answered {
-  readonly requestId: string
-  readonly method: string
-  readonly route: string
-  readonly status: number
-  readonly durationMs: number
-  readonly accountId?: string
-}
-
-/** Every answer carries its request id and is counted. Except on the frequent routes, it leaves one log line. */
-function observe(app: FastifyInstance, log: (answered: Answered) => void, metrics: Metrics): void {
-  app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
-    reply.header('X-Request-Id', request.id)
-    done()
-  })
-  app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
-    const { id: requestId, method } = request
-    const { statusCode: status } = reply
-    const route = request.routeOptions.url ?? 'none'
-    const holder = request.secret ?? request.credential ?? request.user
-    metrics.answered(method, route, status)
-    const durationMs = Math.round(reply.elapsedTime * 10) / 10
-    log({ requestId, method, route, status, durationMs, ...(holder ? { accountId: holder.accountId } : {}) })
-    done()
-  })
-}
-
-/** Asked every few seconds by whatever watches a server. An answer that is well says nothing. */
-const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
-
-/** Samples answers to requests without a secret, because their number has no limit. Logs our own errors always. */
-function answerLog({ log, sampled }: Context): (answered: Answered) => void {
-  const logOf = ({ status, accountId }: Answered) => {
-    if (accountId !== undefined || (status >= 500 && status !== 503)) return log
-    return status >= 400 ? sampled.refusals : sampled.answers
-  }
-  return (answered) => {
-    if (QUIET.has(answered.route) && answered.status < 500) return
-    if (PROBES.has(answered.route) && answered.status === 200) log.debug({ ...answered }, 'answered')
-    else logOf(answered).info({ ...answered }, 'answered')
-  }
 }

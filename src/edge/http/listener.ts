@@ -1,0 +1,55 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { HttpConnections } from './connections.ts'
+import { type FastPath, KEEP_ALIVE_MS } from './fastPath.ts'
+import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
+import { openToPages } from './media/cors.ts'
+import { type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
+
+const LOOK_MS = 5000
+
+interface ListenerOptions {
+  readonly requestTimeoutMs: number
+  /** Absent: without TLS. */
+  readonly https?: HttpsOptions
+}
+
+/** What answers the requests of a listener. */
+interface Listening {
+  readonly connections: HttpConnections
+  readonly isTaken: FastPath
+  /** Whether answers close their connections. */
+  readonly isEnding: () => boolean
+  readonly handler: RequestListener
+  readonly protocolErrors: ProtocolErrorOptions
+}
+
+/**
+ * A server that passes a request to the framework unless a fast path has answered it. Every request has a time limit.
+ */
+export function listenerOf(
+  { requestTimeoutMs, https }: ListenerOptions,
+  { connections, isTaken, isEnding, handler, protocolErrors }: Listening,
+): Server {
+  const settings = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    // Node finds slow requests by polling, by default only every 30 seconds.
+    connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // `refuseHead` checks it, so that the answer has our format.
+    requireHostHeader: false,
+  }
+  const serve: RequestListener = (request, response) => {
+    if (https) addHsts(response, https)
+    if (isEnding()) response.shouldKeepAlive = false
+    if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
+    openToPages(request, response)
+    handler(request, response)
+  }
+  const refuse: RequestListener = (request, response) => refuseExpectation(request, response, protocolErrors)
+  const listener: RequestListener = (request, response) => connections.enter(request, response, serve)
+  const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
+  server.on('checkExpectation', (request, response) => connections.enter(request, response, refuse))
+  if (!https) connections.attach(server)
+  return server
+}
