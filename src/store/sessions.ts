@@ -210,8 +210,8 @@ export interface SessionReads {
   kicked(node: string, limit: number): Promise<{ id: string; reason: SessionEndReason }[]>
 }
 
-/** A feed of another node, with that node's address for clients. */
-export type RemoteFeed = StoredFeed & Pick<Node, 'url'>
+/** A feed with the address of its node for clients. */
+export type LocatedFeed = StoredFeed & Pick<Node, 'url'>
 
 /** Half open. */
 export interface PublishedQuery {
@@ -235,7 +235,7 @@ export interface FeedReads {
   /** Feeds on the air at a node that users have recorded, or no longer. */
   switched(node: string): Promise<StoredFeed[]>
   /** Feeds on the air at all nodes except `node`, oldest first. */
-  remote(node: string, limit: number): Promise<RemoteFeed[]>
+  remote(node: string, limit: number): Promise<LocatedFeed[]>
   /** The feeds of a page of streams at all nodes: by name, then the oldest first. */
   onAir(query: OnAirQuery): Promise<OnAirFeed[]>
   /** Feeds on the air, and those that ended since, of the stream or of all: the oldest first. Beyond the limit the newest. */
@@ -245,9 +245,9 @@ export interface FeedReads {
   /** Feeds that were on the air in a time, in no order. */
   published(query: PublishedQuery): Promise<PublishedFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
-  remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
-  /** The same of several streams. */
-  remoteOfSome(node: string, streams: readonly Stream[]): Promise<RemoteFeed[]>
+  remoteOf(node: string, stream: Stream): Promise<LocatedFeed[]>
+  /** Feeds of several streams at all nodes, oldest first. */
+  openOf(streams: readonly Stream[]): Promise<LocatedFeed[]>
 }
 
 export interface NodeReads {

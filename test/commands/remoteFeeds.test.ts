@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { FeedReadVerbs } from '../../src/store/tables/feeds.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -28,15 +27,15 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
   /** The reads of node one from now on: names of streams, or `all`. */
   const readsOf = ({ ctx }: TestNode) => {
     const reads: string[][] = []
-    const remote = Reflect.get(FeedReadVerbs.prototype, 'remote')
-    const remoteOfSome = Reflect.get(FeedReadVerbs.prototype, 'remoteOfSome')
-    vi.spyOn(FeedReadVerbs.prototype, 'remote').mockImplementation(function (this: FeedReadVerbs, node, limit) {
-      if (node === ctx.sessions.node) reads.push(['all'])
-      return remote.call(this, node, limit)
+    const { feeds } = ctx.store.read
+    const [remote, openOf] = [feeds.remote.bind(feeds), feeds.openOf.bind(feeds)]
+    vi.spyOn(feeds, 'remote').mockImplementation((node, limit) => {
+      reads.push(['all'])
+      return remote(node, limit)
     })
-    vi.spyOn(FeedReadVerbs.prototype, 'remoteOfSome').mockImplementation(function (this: FeedReadVerbs, node, streams) {
-      if (node === ctx.sessions.node) reads.push(streams.map(({ streamName }) => streamName))
-      return remoteOfSome.call(this, node, streams)
+    vi.spyOn(feeds, 'openOf').mockImplementation((streams) => {
+      reads.push(streams.map(({ streamName }) => streamName))
+      return openOf(streams)
     })
     return reads
   }
@@ -66,7 +65,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     one.ctx.sessions.feeds.setRemote([], true)
     one.ctx.sessions.feeds.stale.add({ accountId: one.accountId, streamName: 'other' })
     const down = new StoreUnavailable('down')
-    vi.spyOn(FeedReadVerbs.prototype, 'remoteOfSome').mockRejectedValueOnce(down)
+    vi.spyOn(one.ctx.store.read.feeds, 'openOf').mockRejectedValueOnce(down)
     await expect(one.node.reconcile()).rejects.toBe(down)
     await one.node.reconcile()
     expect(knows('show')).toBe(1)

@@ -304,10 +304,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   it('at two nodes: the higher one takes the air, and the other one takes it back', async () => {
     const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
     const { token } = await makeToken(at, 'publish')
-    const settle = async (node: TestNode) => {
-      await refreshRemoteFeeds(node.ctx)
-      await settleSpares(node.ctx)
-    }
+    const settle = async ({ ctx }: TestNode) => settleSpares(ctx, await refreshRemoteFeeds(ctx))
     const low = await begin({ presented: token }, 1)
     const high = await begin({ presented: token }, 2, other)
     await settle(at)
@@ -344,8 +341,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await begin({ presented: token }, 2, other)
     clock.advance(1000)
     const third = await begin({ presented: token }, 1)
-    await refreshRemoteFeeds(at.ctx)
-    await settleSpares(at.ctx)
+    await settleSpares(at.ctx, await refreshRemoteFeeds(at.ctx))
     expect([onAir(at), second.cuts, third.cuts]).toEqual([[], ['replaced'], []])
     await other.close()
   })
@@ -370,7 +366,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     await other.close()
   })
 
-  it('at two nodes: one that was outranked for a moment, of which its node has read nothing, is on the air again with the next check', async () => {
+  it('at two nodes: one that was outranked for a moment, of which its node has read nothing, is on the air again with the next read', async () => {
     const [one, other] = [
       await startTestNode({ url: place.url, clock }),
       await startTestNode({ url: place.url, clock }),
@@ -381,7 +377,8 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     const low = await begin({ presented: token }, 1, one)
     await close(await begin({ presented: token }, 2, other), other)
     await until(() => other.ctx.sessions.leaving.size === 0)
-    await one.node.check()
+    one.ctx.sessions.feeds.stale.add(low.session)
+    await readStaleFeeds(one.ctx, settleSpares)
     expect([one.ctx.sessions.feeds.hasPeers, low.air, low.cuts]).toEqual([false, ['show', 'hide', 'show'], []])
     await close(low, one)
     await Promise.all([one.close(), other.close()])

@@ -9,7 +9,7 @@ import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { startNode } from '../../src/commands/nodes/servingNode.ts'
 import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
-import type { RemoteFeed } from '../../src/store/store.ts'
+import type { LocatedFeed } from '../../src/store/store.ts'
 import { overriding } from '../../src/store/nouns.ts'
 import {
   admit,
@@ -367,7 +367,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
     let count = 10_000
     const { read } = at.ctx.store
     const feeds = overriding(read.feeds, {
-      remote: () => Promise.resolve(Array.from({ length: count }, () => feed as RemoteFeed)),
+      remote: () => Promise.resolve(Array.from({ length: count }, () => feed as LocatedFeed)),
     })
     const ctx = { ...at.ctx, store: { ...at.ctx.store, read: overriding(read, { feeds }) } } as unknown as Context
     await refreshRemoteFeeds(ctx)

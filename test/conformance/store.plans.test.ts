@@ -62,6 +62,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['the usage of a node', ({ tx }) => tx.usage.foldNode('n-7', 100)],
   ['the streams on the air', ({ reads }) => reads.feeds.onAir({ ...page, streamName: 'show-100' })],
   ['the feeds of a node', ({ reads }) => reads.feeds.openIds('n-1')],
+  ['the feeds of streams', ({ reads }) => reads.feeds.openOf([{ accountId, streamName: 'show-100' }])],
   ['feeds whose recording users switched', ({ reads }) => reads.feeds.switched('n-1')],
   ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
   ['streams off the air', ({ reads }) => reads.feeds.broadcasts({ ...page, isLast: true }), 'feeds_broadcasts'],

@@ -229,6 +229,27 @@ export function sessionsSuite(stores: Stores): void {
       expect(await feeds.tokenIds(of.accountId)).toEqual([12])
     })
 
+    test('of some streams are read at all nodes, the oldest first, with the addresses of nodes that have one', async () => {
+      const node = randomBytes(4).toString('hex')
+      const url = `https://${node}.example.com`
+      await write((tx) => tx.nodes.insert({ id: node, hostKey: node, pid: 1, url }, 60_000))
+      const [watched, other, quiet] = [stream(), stream(), stream()]
+      const [last, first, middle] = [
+        feed({ ...watched, node, startedAtMs: 300 }),
+        feed({ ...watched, sourceId: 'cam', startedAtMs: 100 }),
+        feed({ ...other, startedAtMs: 200 }),
+      ]
+      const [over, unread] = [feed({ ...quiet, node }), feed({ ...watched, accountId: newAccount(), node })]
+      for (const one of [last, first, middle, over, unread]) await write((tx) => tx.feeds.insert(one))
+      await write((tx) => tx.feeds.end(over.feedId, 2000))
+      expect(await stores.other.read.feeds.openOf([watched, other, quiet])).toEqual([
+        { ...first, url: null },
+        { ...middle, url: null },
+        { ...last, url },
+      ])
+      expect(await stores.other.read.feeds.openOf([])).toEqual([])
+    })
+
     test('of a node end together, none before it began', async () => {
       const node = randomBytes(4).toString('hex')
       const [early, late] = [feed({ node, startedAtMs: 100 }), feed({ node, startedAtMs: 900 })]

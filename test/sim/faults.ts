@@ -102,7 +102,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a node shows a feed that another one has ended',
     file: 'src/commands/sessions/spares.ts',
-    find: '  await dropOutranked(ctx, streams)\n',
+    find: '  for (const feed of over) dropOutranked(ctx, feed)\n',
     put: '',
     seed: 93,
     says: /a node shows feeds|is on the air/,

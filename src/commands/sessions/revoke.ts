@@ -3,7 +3,7 @@ import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { decide } from '../../core/access/decide.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import { chooseSource, type RemoteFeedRef } from '../../media/feedsOnAir.ts'
+import { type ActiveFeed, chooseSource, type RemoteFeedRef } from '../../media/feedsOnAir.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
@@ -17,8 +17,8 @@ const FEEDS_MAX = 10_000
 
 type Refusal = Extract<Decision, { allowed: false }>
 
-/** Called with the streams whose feeds at other nodes have been read; null: all. */
-type FeedsRead = (ctx: SessionContext, streams: readonly Stream[] | null) => Promise<void>
+/** Called when feeds of other nodes have been read, with those of this node that turned out to be over. */
+type FeedsRead = (ctx: SessionContext, over: readonly ActiveFeed[]) => Promise<void>
 
 /**
  * Follows changes, here and on other nodes, until the returned function is called.
@@ -229,10 +229,10 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
     const streams = ctx.sessions.feeds.stale.take()
     if (streams?.length === 0) return
     try {
-      await refreshRemoteFeeds(ctx, streams)
+      const over = await refreshRemoteFeeds(ctx, streams)
       dropAnonymous(ctx, streams)
       ctx.cascade.follow(streams)
-      await feedsRead(ctx, streams)
+      await feedsRead(ctx, over)
     } catch (error) {
       ctx.sessions.feeds.stale.addAll()
       throw error
@@ -240,17 +240,37 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
   })
 }
 
-/** Reads the feeds of streams at other nodes; without a list those of all streams. */
-export async function refreshRemoteFeeds(ctx: SessionContext, streams: readonly Stream[] | null = null): Promise<void> {
-  if (streams !== null) {
-    const some = await ctx.store.read.feeds.remoteOfSome(ctx.sessions.node, streams)
-    return ctx.sessions.feeds.setRemoteOf(streams, some, FEEDS_MAX)
-  }
-  const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
+/**
+ * Reads the feeds of streams at other nodes; without a list those of all streams. Returns the feeds of this node that turned out to be
+ * over.
+ */
+export async function refreshRemoteFeeds(
+  ctx: SessionContext,
+  streams: readonly Stream[] | null = null,
+): Promise<ActiveFeed[]> {
+  const { feeds } = ctx.sessions
+  // Listed before the read, since that may miss a feed that begins meanwhile.
+  const own = streams?.flatMap(({ accountId, streamName }) => feeds.ofStream(accountId, streamName)) ?? feeds.all()
+  const open = await (streams === null ? readAll(ctx, own.length > 0) : readSome(ctx, streams))
+  return own.filter(({ feedId }) => !open.has(feedId))
+}
+
+/** Returns the ids of the feeds of these streams. */
+async function readSome({ sessions, store }: SessionContext, streams: readonly Stream[]): Promise<Set<string>> {
+  const open = await store.read.feeds.openOf(streams)
+  const remote = open.filter(({ node }) => node !== sessions.node)
+  sessions.feeds.setRemoteOf(streams, remote, FEEDS_MAX)
+  return new Set(open.map(({ feedId }) => feedId))
+}
+
+/** Returns the ids of the feeds of this node, if it has any. */
+async function readAll({ sessions, store, log }: SessionContext, hasOwn: boolean): Promise<Set<string>> {
+  const feeds = await store.read.feeds.remote(sessions.node, FEEDS_MAX + 1)
   const knowsAll = feeds.length <= FEEDS_MAX
-  if (!knowsAll && ctx.sessions.feeds.knowsAll)
-    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than memory holds; querying the others')
-  ctx.sessions.feeds.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
+  if (!knowsAll && sessions.feeds.knowsAll)
+    log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than memory holds; querying the others')
+  sessions.feeds.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
+  return new Set(hasOwn ? await store.read.feeds.openIds(sessions.node) : [])
 }
 
 /** The feed of one source at another node: from memory, or from the store if memory does not hold all feeds. */

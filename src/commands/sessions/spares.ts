@@ -1,7 +1,7 @@
 import { LateLooks } from '../../base/lateLooks.ts'
 import { compareStandings, nextStall, type Standing } from '../../core/sessions/rank.ts'
+import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
-import type { Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { feedOfSession, goLive, makeSpare } from './goLive.ts'
 import { isSameSource } from './heldEnd.ts'
@@ -11,10 +11,10 @@ import { isSameSource } from './heldEnd.ts'
  * another node has outranked, and puts the best spare of a source on the air that has nothing better. Call it when feeds
  * have begun or ended anywhere, and when a publisher stalls or has recovered; one call at a time.
  *
- * @param streams where feeds may have been outranked; null: everywhere
+ * @param over feeds of this node that are over on record
  */
-export async function settleSpares(ctx: SessionContext, streams: readonly Stream[] | null = null): Promise<void> {
-  await dropOutranked(ctx, streams)
+export async function settleSpares(ctx: SessionContext, over: readonly ActiveFeed[] = []): Promise<void> {
+  for (const feed of over) dropOutranked(ctx, feed)
   for (const spare of bestSpares(ctx)) await take(ctx, spare)
 }
 
@@ -27,19 +27,10 @@ async function take(ctx: SessionContext, { session, standing }: ActiveSession): 
   ctx.log.info({ sessionId, accountId, streamName, sourceId, priority: standing.priority }, 'a spare is on the air')
 }
 
-/** Another node may have ended feeds of this one in the store, because its publishers have a higher priority. */
-async function dropOutranked(ctx: SessionContext, streams: readonly Stream[] | null): Promise<void> {
-  const { sessions } = ctx
-  const those = streams?.flatMap(({ accountId, streamName }) => sessions.feeds.ofStream(accountId, streamName))
-  // A publisher at another node may have come and gone between two reads. The check of each minute finds what it outranked.
-  const feeds = sessions.feeds.hasPeers || streams === null ? (those ?? sessions.feeds.all()) : []
-  if (feeds.length === 0) return
-  const open = new Set(await ctx.store.read.feeds.openIds(ctx.sessions.node))
-  for (const { feedId, sessionId } of feeds) {
-    const entry = ctx.sessions.get(sessionId)
-    if (open.has(feedId) || entry?.ending !== null || feedOfSession(ctx, entry)?.feedId !== feedId) continue
-    makeSpare(ctx, sessionId)
-  }
+/** Another node ended the feed in the store, because its publisher has a higher priority. That one may have gone since. */
+function dropOutranked(ctx: SessionContext, { feedId, sessionId }: ActiveFeed): void {
+  const entry = ctx.sessions.get(sessionId)
+  if (entry?.ending === null && feedOfSession(ctx, entry)?.feedId === feedId) makeSpare(ctx, sessionId)
 }
 
 /** The best spare of each source, if nothing better is on the air. */

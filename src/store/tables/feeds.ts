@@ -11,11 +11,11 @@ import type {
   EndedFeed,
   FeedBytes,
   FeedReport,
+  LocatedFeed,
   OnAirFeed,
   OnAirQuery,
   PublishedQuery,
   RecentFeedQuery,
-  RemoteFeed,
   StoredFeed,
   Stream,
 } from '../store.ts'
@@ -220,8 +220,8 @@ export class FeedReadVerbs extends Verbs {
     return (await this.executor.all(switched, { node })).map(feedFromRow)
   }
 
-  async remote(node: string, limit: number): Promise<RemoteFeed[]> {
-    return (await this.executor.all(remote, { node, limit })).map((row) => ({ ...feedFromRow(row), url: row.url }))
+  async remote(node: string, limit: number): Promise<LocatedFeed[]> {
+    return (await this.executor.all(remote, { node, limit })).map(fromLocatedRow)
   }
 
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]> {
@@ -240,16 +240,13 @@ export class FeedReadVerbs extends Verbs {
     return streamsOnAir(this.executor, query)
   }
 
-  async remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]> {
-    return (await this.executor.all(remoteOf, { node, ...stream })).map((row) => ({
-      ...feedFromRow(row),
-      url: row.url,
-    }))
+  async remoteOf(node: string, stream: Stream): Promise<LocatedFeed[]> {
+    return (await this.executor.all(remoteOf, { node, ...stream })).map(fromLocatedRow)
   }
 
   /** Streams are named each by itself: joined to a list of values, PostgreSQL would read all feeds. */
-  async remoteOfSome(node: string, streams: readonly Stream[]): Promise<RemoteFeed[]> {
-    const feeds: RemoteFeed[] = []
+  async openOf(streams: readonly Stream[]): Promise<LocatedFeed[]> {
+    const feeds: LocatedFeed[] = []
     await inSlices(streams, async (slice) => {
       const rows = await this.executor.ask((db) =>
         db
@@ -265,10 +262,9 @@ export class FeedReadVerbs extends Verbs {
             ),
           )
           .where('feeds.ended_at_ms', 'is', null)
-          .where('feeds.node', '<>', node)
           .orderBy('feeds.started_at_ms'),
       )
-      feeds.push(...rows.map((row) => ({ ...feedFromRow(row), url: row.url })))
+      feeds.push(...rows.map(fromLocatedRow))
     })
     return feeds
   }
@@ -351,6 +347,8 @@ export class FeedTxVerbs extends FeedReadVerbs {
     return (await this.executor.all(endOfNode, { node, atMs })).map(fromEndedRow)
   }
 }
+
+const fromLocatedRow = (row: FeedRow & Pick<LocatedFeed, 'url'>): LocatedFeed => ({ ...feedFromRow(row), url: row.url })
 
 const fromEndedRow = (row: FeedRow): EndedFeed => ({
   ...feedFromRow(row),
