@@ -12,6 +12,12 @@ export interface StoredIngest extends Ingest {
   keyHash: Uint8Array | null
 }
 
+/** What the publisher of an ingest has to meet, from its first byte to its last. */
+export interface PushRules extends Pick<Ingest, 'type' | 'audio'> {
+  /** SHA-256 of its stream key. */
+  readonly keyHash: Uint8Array
+}
+
 /** A key to verify viewers' tokens; `keySealed` is its text, sealed under `distribution:key`. */
 export interface DistributionKey {
   id: string
@@ -117,8 +123,8 @@ export interface ChannelReads {
     OfChannel<StoredIngest> & {
       page(query: Newest & { channelId: string }): Promise<StoredIngest[]>
       findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined>
-      /** The key hashes of those of these ingests that exist and have a key. */
-      keyHashes(ids: readonly string[]): Promise<Map<string, Uint8Array>>
+      /** What publishers have to meet, of those of these ingests that have a key. */
+      pushRules(ids: readonly string[]): Promise<Map<string, PushRules>>
     }
   engines: Owned<Engine> &
     OfChannel<Engine> & {

@@ -143,7 +143,7 @@ test('publishers of channels are asked and cut like those of streams, with their
   const forget = pushed.add({
     ingestId: 'in_1',
     connectedAtMs: clock.now(),
-    keyHash: Buffer.alloc(32),
+    rules: { keyHash: Buffer.alloc(32), type: 'rtmp-push', audio: [] },
     cut: async (why) => void seen.push(why),
     askToMove: (move) => void seen.push(move),
   })

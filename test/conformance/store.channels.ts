@@ -119,8 +119,10 @@ export function channelSuite(stores: Stores): void {
       expect(await of(newAccount())).toEqual(Array(5).fill(undefined))
       expect(await read().distributions.find(distribution.id)).toEqual(distribution)
       expect(await read().ingests.findByKeyHash(ingest.keyHash ?? new Uint8Array())).toEqual(ingest)
-      const hashes = await read().ingests.keyHashes([ingest.id, 'in_nothing'])
-      expect([...hashes]).toEqual([[ingest.id, ingest.keyHash]])
+      const { keyHash, type, audio } = ingest
+      expect([...(await read().ingests.pushRules([ingest.id, 'in_nothing']))]).toEqual([
+        [ingest.id, { keyHash, type, audio }],
+      ])
     })
 
     test('have parts that are written many at a time, counted, and read for several parents', async () => {

@@ -39,7 +39,7 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
     const forget = pushed.add({
       ingestId: id,
       connectedAtMs: ctx.clock.now(),
-      keyHash: sha256(key),
+      rules: { keyHash: sha256(key), type: ingest.type, audio: ingest.audio },
       cut: (why) => connection.cut(why),
       askToMove: connection.askToMove,
     })

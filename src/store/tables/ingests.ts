@@ -1,7 +1,7 @@
 import type { IngestAudio } from '../../core/channels/types.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
-import type { Newest, StoredIngest } from '../store.ts'
+import type { Newest, PushRules, StoredIngest } from '../store.ts'
 import { afterKey } from './keyset.ts'
 import { PartStatements } from './resource.ts'
 
@@ -65,13 +65,14 @@ export class IngestReadVerbs extends Verbs {
     return ingests.read(await this.executor.all(byKeyHash, { hash }))[0]
   }
 
-  async keyHashes(ids: readonly string[]): Promise<Map<string, Uint8Array>> {
-    const found = new Map<string, Uint8Array>()
+  async pushRules(ids: readonly string[]): Promise<Map<string, PushRules>> {
+    const found = new Map<string, PushRules>()
     await inSlices(ids, async (slice) => {
       const rows = await this.executor.ask((db) =>
-        db.selectFrom('ingests').select(['id', 'key_hash']).where('id', 'in', slice),
+        db.selectFrom('ingests').select(['id', 'key_hash', 'type', 'audio']).where('id', 'in', slice),
       )
-      for (const { id, key_hash: hash } of rows) if (hash !== null) found.set(id, hash)
+      for (const { id, key_hash: keyHash, type, audio } of rows)
+        if (keyHash !== null) found.set(id, { keyHash, type, audio: JSON.parse(audio) as IngestAudio[] })
     })
     return found
   }
