@@ -107,7 +107,9 @@ async function costOf(
 }
 
 async function theirs(media: Media): Promise<Cost> {
-  const run = ffmpeg.run({ name: 'peer', args: peerArguments(), stdin: true, cwd: folder })
+  // As many pipes as ours has, because its thumbnails go to the last one.
+  const outputs = Array.from({ length: rungs.length + 2 }, () => () => undefined)
+  const run = ffmpeg.run({ name: 'peer', args: peerArguments(), stdin: true, cwd: folder, outputs })
   if (!run.ok) throw new Error(run.error.message)
   return costOf(run.value, media)
 }

@@ -45,8 +45,6 @@ export interface Channels {
   readonly load: EncodingLoad
   /** The current values for metrics. */
   readonly gauges: () => ChannelGauges
-  /** The latest JPEG of an engine; null: there is none. */
-  readonly thumbnailOf: (engineId: string) => Promise<Buffer | null>
   /** A viewer of an engine requests a playlist; see `FfmpegTranscoder`. */
   readonly viewed: (engineId: string, slateId: string | null) => void
   stop(): Promise<void>
@@ -102,7 +100,6 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
       ffmpeg: { running: ffmpeg.running, most: app.config.ffmpeg.maxProcesses },
       viewers: measured.viewers.total,
     }),
-    thumbnailOf: (engineId) => transcoder.thumbnailOf(engineId),
     viewed: (engineId, slateId) => transcoder.viewed(engineId, slateId),
     stop() {
       unfollow()

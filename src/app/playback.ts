@@ -18,7 +18,7 @@ export interface Playback {
 /** Serves the HLS of this node's engines until it is stopped. */
 export async function startPlayback(
   app: App,
-  { thumbnailOf, viewed, measured }: Pick<Channels, 'thumbnailOf' | 'viewed' | 'measured'>,
+  { viewed, measured }: Pick<Channels, 'viewed' | 'measured'>,
 ): Promise<Playback> {
   const { ctx, bus, channelStreams } = app
   const here = { processName: measured.node, runs: (engineId: string) => channelStreams.find(engineId) !== undefined }
@@ -31,7 +31,6 @@ export async function startPlayback(
       playbacks,
       served,
       streamOf: (engineId) => channelStreams.find(engineId),
-      thumbnailOf,
       viewed,
       claim: () => app.config.channels.viewerClaim,
     },

@@ -1,6 +1,4 @@
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ActiveStatus } from '../../src/core/channels/types.ts'
 import type { Answer } from '../support/app.ts'
@@ -37,11 +35,10 @@ async function newStage(distribution: object = {}): Promise<Stage> {
 }
 
 async function staged(id: string): Promise<StagedEngine> {
-  const folder = join(live.running.dataDir, 'channels', id)
-  await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'thumbnail.jpeg'), 'jpeg')
   await setStatus(id, 'playing')
-  return new StagedEngine(live.running.app.channelStreams, id).begin().play(3)
+  const engine = new StagedEngine(live.running.app.channelStreams, id).begin().play(3)
+  engine.stream.thumbnail = Buffer.from('jpeg')
+  return engine
 }
 
 const setStatus = (id: string, status: ActiveStatus) =>

@@ -36,6 +36,11 @@ export function pushTo(url: string, speed = 1): ChildProcess {
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
+/** What a publisher said until its end. */
+export async function textOf({ stderr }: ChildProcess): Promise<string> {
+  return stderr === null ? '' : (await stderr.toArray()).join('')
+}
+
 /** Hertz of the audio tracks of `pushTones`. Their PIDs follow each other. */
 export const TONES = [440, 880, 1320]
 export const TONE_PID = 0x101

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { endChildren, ended, pushTo, workingIn } from '../support/channels.ts'
+import { endChildren, ended, pushTo, textOf } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { until } from '../support/until.ts'
 
@@ -25,11 +25,11 @@ async function startedChannel(type: PushType) {
   const ingests = [{ name: 'Camera', type, engines: [{ name: 'Main', quality: { abrLadderId } }] }]
   const { id, engines, ingests: made } = await live.made('POST', '/channels', { name: 'Stage', ingests })
   await live.made('POST', `/channels/${id}/start`)
-  const [{ url, streamKey }] = made
+  const [{ id: ingestId, url, streamKey }] = made
   const { rtmpPort, srtPort } = live.running
   const rtmp = `rtmp://127.0.0.1:${rtmpPort}/live/${streamKey}`
   const address = type === 'rtmp-push' ? rtmp : `srt://127.0.0.1:${srtPort}${new URL(url).search}`
-  return { id: String(id), engineId: String(engines[0].id), address }
+  return { id: String(id), engineId: String(engines[0].id), ingestId: String(ingestId), address }
 }
 
 const reaches = (id: string, status: string) =>
@@ -66,20 +66,39 @@ describe('an engine', () => {
     expect(await warningsOf(engineId)).toEqual([expect.stringContaining(`A publisher was cut: ${why}`)])
   })
 
-  test('plays on when its thumbnail cannot be written, as on a full disk', async () => {
-    const { id, engineId, address } = await startedChannel('rtmp-push')
-    pushTo(address, 2)
+  test('starts without a folder, as on a full disk, and has thumbnails', async () => {
+    const ingests = [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId } }] }]
+    const distributions = [{ name: 'Web' }]
+    const { id, engines, ...made } = await live.made('POST', '/channels', { name: 'Stage', ingests, distributions })
+    await writeFile(join(live.running.dataDir, 'channels', engines[0].id), 'no folder')
+    await live.made('POST', `/channels/${id}/start`)
+    pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${made.ingests[0].streamKey}`, 2)
     await reaches(id, 'playing')
-    const folder = join(live.running.dataDir, 'channels', engineId)
-    const before = await workingIn(folder)
-    // Where ffmpeg writes before it renames.
-    await mkdir(join(folder, 'thumbnail.jpeg.tmp'))
-    const segments = async () =>
-      (await live.made('GET', `/monitoring/engines/${engineId}`)).renditions[0].metrics.length
-    const first = await segments()
-    // Ten seconds of media have two thumbnails.
-    await until(async () => (await segments()) >= first + 5, 'five more segments')
-    expect(await workingIn(folder)).toEqual(before)
+    const path = `/v2/distributions/${made.distributions[0].id}/thumbnails/thumbnail.jpeg`
+    const thumbnail = async () => Buffer.from(await (await fetch(live.running.base + path)).arrayBuffer())
+    const first = await until(async () => {
+      const image = await thumbnail()
+      return image.subarray(0, 2).toString('hex') === 'ffd8' ? image : undefined
+    }, 'a thumbnail')
+    await until(async () => !(await thumbnail()).equals(first), 'another thumbnail')
     await stop(id)
+  })
+
+  test.each([
+    ['takes another protocol', { type: 'srt-push' }, 'This ingest takes srt-push now, at another address'],
+    [
+      'has other audio tracks',
+      { tracks: { audio: [{ language: 'de', label: 'Deutsch', pid: 1 }] } },
+      'The audio tracks of this ingest have changed; connect again',
+    ],
+  ])('has no publisher any more that connected before its ingest %s', async (_, change, why) => {
+    const { id, ingestId, address } = await startedChannel('rtmp-push')
+    const publisher = pushTo(address)
+    const output = textOf(publisher)
+    await reaches(id, 'playing')
+    await stop(id)
+    await live.made('PATCH', `/ingests/${ingestId}`, change)
+    expect(await output).toContain(why)
+    expect((await live.made('GET', `/monitoring/ingests/${ingestId}`)).status).not.toBe('connected')
   })
 })

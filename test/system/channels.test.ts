@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { endChildren, ended, pushTo, workingIn } from '../support/channels.ts'
+import { endChildren, ended, pushTo, textOf, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
@@ -125,8 +125,10 @@ describe('a channel', () => {
     })
     const at = `${live.running.base}/v2/distributions/${distributionId}`
     expect(await probe(`${at}/hls/main.m3u8`)).toEqual(['aac', 'h264 160x90', 'h264 320x180'])
-    await until(async () => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
-    const image = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
+    const image = await until(async () => {
+      const answer = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
+      return answer.ok ? answer : undefined
+    }, 'a thumbnail')
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
     const bytes = () => servedBy(live.running.app.ctx.store, distributionId)
     await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
@@ -374,10 +376,6 @@ function listen(port: number): ChildProcess {
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p -c:a aac -f mpegts'
   const args = `-hide_banner -loglevel error ${video} ${codecs} srt://127.0.0.1:${port}?mode=listener`.split(' ')
   return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
-}
-
-async function textOf({ stderr }: ChildProcess): Promise<string> {
-  return stderr === null ? '' : (await stderr.toArray()).join('')
 }
 
 const exec = promisify(execFile)

@@ -9,9 +9,6 @@ const THUMBNAIL_EVERY_SECONDS = 5
 /** Pixels; of a picture that is more than twice as high as wide, the height is twice this. */
 const THUMBNAIL_WIDTH = 640
 
-/** The name of the thumbnail in the working folder. */
-export const THUMBNAIL_FILE = 'thumbnail.jpeg'
-
 /**
  * Added to the times of each output, microseconds: AAC begins a little before its source, and a time below zero would
  * become a huge one.
@@ -46,11 +43,12 @@ const copies = ({ hasVideo, rungs }: Pick<LadderInput, 'hasVideo' | 'rungs'>): b
 
 /**
  * Encodes H.264 for the rungs of a ladder, and each audio track as AAC once for all of them. Each goes to a pipe of its own,
- * audio to the last ones, as fragmented MP4 with one frame in a fragment. With video, writes a thumbnail into the working folder.
+ * audio after the rungs, as fragmented MP4 with one frame in a fragment. With video, thumbnails go to the last pipe.
  */
 export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): string[] {
   const { audioKbps, hasVideo } = ladder
   const rungs = encodedRungs(ladder)
+  const audioTracks = encodedAudioTracks(ladder)
   const keyframes = copies(ladder) ? KEYFRAMES_OF_SOURCE : KEYFRAMES
   return [
     // A decoder that works on several frames in parallel would hold them back.
@@ -65,12 +63,12 @@ export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): str
       const times = rung.frameRate === null ? encoder.ofSourceRate : []
       return videoOutput(encoder, index, [...times, ...keyframes, ...rates(rung)])
     }),
-    ...encodedAudioTracks(ladder).flatMap((_, index) => [
+    ...audioTracks.flatMap((_, index) => [
       ...words(`-map 0:a:${index} -b:a ${audioKbps}k`),
       ...AAC,
       ...toPipe(rungs.length + index),
     ]),
-    ...(hasVideo ? THUMBNAIL : []),
+    ...(hasVideo ? [...THUMBNAIL, outputPipe(rungs.length + audioTracks.length)] : []),
   ]
 }
 
@@ -126,9 +124,11 @@ export const toPipe = (output: number, muxing: readonly string[] = []): string[]
   outputPipe(output),
 ]
 
-/** `-color_range pc` replaces the deprecated `yuvj420p`, for which ffmpeg logs a warning in every run. */
+/**
+ * JPEGs with their lengths in front (`ThumbnailReader`), for `outputPipe`. `-color_range pc` replaces the deprecated `yuvj420p`,
+ * for which ffmpeg logs a warning in every run.
+ */
 const THUMBNAIL = [
   ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuv420p -color_range pc -strict unofficial -fps_mode passthrough'),
-  // On a full disk `image2` would end the whole process, and `tee` goes on with its other output.
-  ...words(`-f tee [f=null]-|[f=image2:update=1:atomic_writing=1:onfail=ignore]${THUMBNAIL_FILE}`),
+  ...words('-f mpjpeg -flush_packets 1'),
 ]

@@ -6,6 +6,7 @@ import { encodedAudioTracks, encodedRungs, ladderArguments, type LadderInput, OF
 import { EncodedAudio } from './encodedAudio.ts'
 import { EncodedLadder, type LadderSink } from './encodedLadder.ts'
 import { FragmentReader } from './fragmentReader.ts'
+import { ThumbnailReader } from './thumbnailReader.ts'
 
 export interface EncoderOptions {
   readonly ffmpeg: Ffmpeg
@@ -16,6 +17,8 @@ export interface EncoderOptions {
   readonly args?: readonly string[]
   /** Takes what the process makes, until it is gone. */
   readonly out: LadderSink
+  /** Takes each thumbnail of a channel's ladder, a JPEG. */
+  readonly thumbnail?: (jpeg: Uint8Array) => void
   /** The process is gone, and its output was read. Called before `exited` resolves for others. */
   readonly ended: () => void
 }
@@ -34,12 +37,13 @@ export interface Encoder {
   readonly encodedMs: number
 }
 
-/** Encodes a ladder in one process, which writes frames and no files, except for a thumbnail. */
+/** Encodes a ladder in one process, which writes to pipes and no files. */
 export function startEncoder(options: EncoderOptions): Result<Encoder, FfmpegRefusal> {
   const { ffmpeg, job, ladder, args = ladderArguments(ladder, ffmpeg.videoEncoder), ended } = options
   const joined = joinedOf(options)
   let process: FfmpegProcess | null = null
   const outputs = joined.outputs.map((sink) => outputOf(sink, () => void process?.stop(0)))
+  if (ladder.hasVideo && options.args === undefined) outputs.push(thumbnailOutput(options))
   const run = ffmpeg.run({ ...job, args, outputs })
   if (!run.ok) return run
   process = run.value
@@ -104,4 +108,9 @@ function outputOf(sink: OutputSink, broken: () => void): (chunk: Buffer) => void
     isBroken = true
     broken()
   }
+}
+
+function thumbnailOutput({ thumbnail = () => undefined }: EncoderOptions): (chunk: Buffer) => void {
+  const reader = new ThumbnailReader(thumbnail)
+  return (chunk) => reader.push(chunk)
 }

@@ -85,6 +85,8 @@ const MAX_BYTES = 128 * 1024 * 1024
  * `edge/http/channels` reads and waits. `ChannelStreams` opens and stops it.
  */
 export class ChannelStream {
+  /** The latest JPEG of the broadcast; null: there is none. */
+  thumbnail: Uint8Array | null = null
   readonly #clock: Clock
   readonly #stream: HlsStream
   readonly #times: RunTimes

@@ -1,12 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
-import { encodedAudioTracks, THUMBNAIL_FILE } from '../encoder/arguments.ts'
+import { encodedAudioTracks } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { Frame } from '../frame.ts'
@@ -55,6 +54,8 @@ export class Encoding {
   readonly #notify: (event: TranscodeEvent | TranscodeLog) => void
   readonly #signal: AbortSignal
   readonly #load: LoadControl
+  /** Undefined: there is no folder, as on a full disk. A process works without, since it writes no files. */
+  #cwd: string | undefined
   #process: FfmpegProcess | null = null
   #loggedRefusal: string | null = null
   /** Something was reported of the source at hand. */
@@ -118,13 +119,15 @@ export class Encoding {
       stream.end()
       output.pause()
     }
-    if (!hasVideo) this.#removeThumbnail()
+    // The picture of an earlier source would stay the latest one.
+    if (!hasVideo) stream.thumbnail = null
     const started = startEncoder({
       ffmpeg,
       clock,
-      job: { name: this.#job.name, cwd: this.#folder, stdin: true },
+      job: { name: this.#job.name, stdin: true, ...(this.#cwd === undefined ? {} : { cwd: this.#cwd }) },
       ladder,
       out: output.beside(run.rungs, stream.begin(run)),
+      thumbnail: (jpeg) => (stream.thumbnail = jpeg),
       ended,
     })
     if (!started.ok) {
@@ -171,20 +174,19 @@ export class Encoding {
     meter.segment(engineId, rendition, { atMs: clock.now(), framerate, bitrate: Math.round((bytes * 8) / seconds) })
   }
 
-  /** The picture of an earlier source would stay the latest one. */
-  #removeThumbnail(): void {
-    rm(join(this.#folder, THUMBNAIL_FILE), { force: true }).catch((error: unknown) =>
-      this.#tools.log.warn({ engine: this.#job.engineId, err: error }, 'a thumbnail could not be removed'),
-    )
-  }
-
   /** Whether the ladder of this engine has audio. */
   get makesAudio(): boolean {
     return this.#job.ladder.audioKbps !== null
   }
 
+  /** Makes the folder in which its processes work. Never rejects. */
   async makeFolder(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+      this.#cwd = this.#folder
+    } catch (error) {
+      this.#tools.log.warn({ engine: this.#job.engineId, err: error }, 'an engine starts without a folder')
+    }
   }
 
   /** Reports that the process at hand receives media. */

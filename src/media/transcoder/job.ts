@@ -24,7 +24,7 @@ export class RunningTranscode {
   #isReady = false
   #unwatch = (): void => undefined
   /** Resolves when the folder is made. Never rejects. */
-  #made: Promise<unknown> = Promise.resolve()
+  #made: Promise<void> = Promise.resolve()
 
   constructor(
     job: TranscodeJob,
@@ -52,10 +52,9 @@ export class RunningTranscode {
   async start(): Promise<void> {
     const { signal } = this.#stopping
     if (signal.aborted) return
-    const made = this.#encoding.makeFolder()
     // A job that stops waits for its folder, so that it can remove it.
-    this.#made = made.catch(() => undefined)
-    await made
+    this.#made = this.#encoding.makeFolder()
+    await this.#made
     if (signal.aborted) return
     this.#encoding.ready()
     this.#isReady = true

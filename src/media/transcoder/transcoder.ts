@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -13,7 +13,6 @@ import type {
   TranscodeLog,
   Transcoder,
 } from '../../core/channels/runs/transcoder.ts'
-import { THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { ChannelStreams } from '../hls/channelStreams.ts'
 import type { DialSource } from '../pulling.ts'
@@ -49,8 +48,6 @@ export interface FfmpegTranscoder extends Transcoder {
   stop(): Promise<void>
   /** A viewer of an engine requests a playlist. The slate of its channel shows while it has no source; null: none does. */
   viewed(engineId: string, slateId: string | null): void
-  /** The latest JPEG of an engine; null: there is none. */
-  thumbnailOf(engineId: string): Promise<Buffer | null>
 }
 
 export const createTranscoder = (options: TranscoderOptions): FfmpegTranscoder => new EngineJobs(options)
@@ -110,10 +107,6 @@ class EngineJobs implements FfmpegTranscoder {
 
   viewed(engineId: string, slateId: string | null): void {
     this.#jobs.get(engineId)?.viewed(slateId)
-  }
-
-  thumbnailOf(engineId: string): Promise<Buffer | null> {
-    return readFile(join(this.#folderOf(engineId), THUMBNAIL_FILE)).catch(() => null)
   }
 
   #folderOf(engineId: string): string {

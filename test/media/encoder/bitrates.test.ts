@@ -56,7 +56,8 @@ async function rendition(source: Recorded, args: readonly string[]): Promise<Mad
     track: (track) => (found.track = track),
     frame: (frame) => void found.frames.push(frame),
   })
-  await made(source, { args, outputs: [(chunk) => void reader.push(chunk)] })
+  // The second one gets thumbnails of the ladder of a channel.
+  await made(source, { args, outputs: [(chunk) => void reader.push(chunk), () => undefined] })
   return found
 }
 

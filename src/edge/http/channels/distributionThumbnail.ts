@@ -10,13 +10,10 @@ export const THUMBNAIL_FOR_NODE = 'private, max-age=2'
 const isPlaying = ({ status }: Engine): boolean => status === 'playing'
 
 /** The latest thumbnail of the first engine that plays at this node; null: there is none. */
-export async function localThumbnail(
-  { thumbnailOf }: PlaybackParts,
-  { engines, nodes }: PlaybackRules,
-): Promise<Buffer | null> {
+export function localThumbnail({ streamOf }: PlaybackParts, { engines, nodes }: PlaybackRules): Uint8Array | null {
   for (const { id } of engines.filter((engine) => isPlaying(engine) && !nodes.has(engine.id))) {
-    const bytes = await thumbnailOf(id)
-    if (bytes !== null && bytes.length > 0) return bytes
+    const jpeg = streamOf(id)?.thumbnail ?? null
+    if (jpeg !== null) return jpeg
   }
   return null
 }
@@ -25,7 +22,7 @@ export async function localThumbnail(
 export async function remoteThumbnail(
   { remote, tickets }: PlaybackParts,
   { distribution: { id }, engines, nodes }: PlaybackRules,
-): Promise<Buffer | null> {
+): Promise<Uint8Array | null> {
   const urls = new Set(engines.filter(isPlaying).flatMap((engine) => nodes.get(engine.id) ?? []))
   for (const nodeUrl of urls) {
     const url = atNode(nodeUrl, `/v2/distributions/${id}/thumbnails/thumbnail.jpeg`)

@@ -19,8 +19,6 @@ export interface PlaybackOptions {
   readonly streamOf: (engineId: string) => ChannelStream | undefined
   /** A viewer of an engine requests a playlist. The slate of its channel shows while it has no source. */
   readonly viewed: (engineId: string, slateId: string | null) => void
-  /** The latest JPEG of an engine; null: there is none. */
-  readonly thumbnailOf: (engineId: string) => Promise<Buffer | null>
 }
 
 /** What is needed to admit and serve viewers of distributions. */

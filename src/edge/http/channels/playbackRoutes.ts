@@ -133,13 +133,13 @@ async function sendThumbnail(
   const { distributionId } = request.params
   if (parts.tickets.regionOfNode(request.query.node, distributionId) !== null) {
     const rules = await parts.playbacks.find(distributionId)
-    const bytes = rules && (await localThumbnail(parts, rules))
+    const bytes = rules && localThumbnail(parts, rules)
     return bytes ? reply.header('Cache-Control', THUMBNAIL_FOR_NODE).type(JPEG).send(bytes) : refuse(reply, NOT_LIVE)
   }
   const asked = await admittedTo(parts, request)
   if (!asked.ok) return refuse(reply, asked.error)
   const { rules } = asked.value
-  const bytes = (await localThumbnail(parts, rules)) ?? (await remoteThumbnail(parts, rules))
+  const bytes = localThumbnail(parts, rules) ?? (await remoteThumbnail(parts, rules))
   // The rules may have changed meanwhile.
   const admitted = await admittedTo(parts, request)
   if (!admitted.ok) return refuse(reply, admitted.error)
@@ -182,7 +182,7 @@ function send(
   { rules, grant, country }: Admitted,
   request: FastifyRequest,
   reply: FastifyReply,
-  { bytes, type, cache }: { bytes: Buffer; type: string; cache: string },
+  { bytes, type, cache }: { bytes: Uint8Array; type: string; cache: string },
 ): FastifyReply {
   const length = request.method === 'HEAD' ? 0 : bytes.length
   countServed(parts, reply.raw, { rules, grant, country, length, playsMs: 0 })
