@@ -50,7 +50,7 @@ test('a pause of the process does not make an encoder look slow', async () => {
       return { restart: false }
     },
   } as unknown as LoadControl
-  const fed = () => ({ inMs: 0, leadMs: 0, droppedFrames: 0, droppedMs: 0 })
+  const fed = () => ({ dueMs: 0, leadMs: 0, droppedFrames: 0, droppedMs: 0 })
   const watching = watchEncoder({ clock, log: silentLog, encoder, fed, load, found: () => undefined })
   for (const ms of [1000, 1000, PAUSE_MS, 1000]) {
     const count = looksAtMs.length

@@ -21,7 +21,7 @@ function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fp
   for (const { index } of control.rungs) control.counted(index, fps)
   return Array.from({ length: seconds }, (_, at) => {
     const media = {
-      inMs: at * 1000,
+      dueMs: at * 1000,
       leadMs: at * 1000,
       outMs: at * 1000 * speed,
       droppedFrames: at > 5 && speed < 1 ? 7 : 0,
@@ -131,10 +131,10 @@ describe('an engine', () => {
         .filter(Boolean),
     ).toEqual(['warn'])
     expect(control.notice).toMatch(/^The machine cannot keep up/)
-    const after = { inMs: 0, leadMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0 }
+    const after = { dueMs: 0, leadMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0 }
     const logs = Array.from({ length: 40 }, (_, at) => {
       const mediaMs = 20_000 + at * 1000
-      return control.look({ ...after, atMs: 11_000 + at * 1000, inMs: mediaMs, outMs: mediaMs }).log
+      return control.look({ ...after, atMs: 11_000 + at * 1000, dueMs: mediaMs, outMs: mediaMs }).log
     })
     expect(logs.filter((log) => log !== null)).toEqual([{ level: 'info', message: 'The engine keeps up again' }])
     expect(control.notice).toBeNull()
@@ -146,7 +146,7 @@ describe('an engine', () => {
     run(control, 20)
     const verdicts = [1, 2, 3, 4].map((second) => {
       const atMs = (19 + second) * 1000
-      const input = { inMs: atMs, leadMs: atMs, droppedFrames: second * 25, droppedMs: 0 }
+      const input = { dueMs: atMs, leadMs: atMs, droppedFrames: second * 25, droppedMs: 0 }
       return control.look({ ...input, atMs, outMs: 19_000, cpuMs: 9500 })
     })
     expect(verdicts.map(({ isHung }) => isHung)).toEqual([false, false, true, true])

@@ -9,8 +9,8 @@ import type { Encoder } from './encoder.ts'
 
 /** What a process received, and what it could not take. */
 export interface Fed {
-  /** Media from the first frame to the latest, milliseconds. */
-  readonly inMs: number
+  /** Media from the first frame to the latest that it can have finished, milliseconds. */
+  readonly dueMs: number
   /** The time of the latest frame of video, or of audio without video, milliseconds. */
   readonly leadMs: number
   readonly droppedFrames: number
@@ -18,8 +18,8 @@ export interface Fed {
   readonly droppedMs: number
 }
 
-export const fedBy = ({ mediaUs, leadUs, dropped: droppedFrames, droppedUs }: MuxFeed): Fed => ({
-  inMs: mediaUs / 1000,
+export const fedBy = ({ dueUs, leadUs, dropped: droppedFrames, droppedUs }: MuxFeed): Fed => ({
+  dueMs: dueUs / 1000,
   leadMs: leadUs / 1000,
   droppedFrames,
   droppedMs: droppedUs / 1000,

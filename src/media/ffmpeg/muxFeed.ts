@@ -15,6 +15,8 @@ export interface MuxFeedOptions {
  */
 const AHEAD_MAX_US = 10_000_000
 const BACK_MAX_US = 500_000
+/** A process gives a frame when it has this many later ones, which say how long it is shown and that none comes before it. */
+const LATER_FRAMES = 3
 /** A gap is at least this many times the step before it, so that a low frame rate is not a gap. */
 const GAP_IN_STEPS = 4
 
@@ -33,6 +35,8 @@ export class MuxFeed implements FrameSink {
   readonly #lastUs = new Map<string, number>()
   #stepUs = 0
   #latestUs = 0
+  /** Decode times of the latest frames that lead, the oldest first. */
+  readonly #leadsUs: number[] = []
   #beganUs = 0
   /** Frames that were dropped because the reader was slow, including those up to the next keyframe. */
   dropped = 0
@@ -54,6 +58,7 @@ export class MuxFeed implements FrameSink {
   frame(frame: Frame): void {
     if (this.#jumps(frame)) this.#interrupt(frame)
     const sinceUs = this.#pass(frame)
+    if (this.#leads(frame)) this.#lead(frame)
     if (this.#waitsForKey) {
       if (!this.#canBegin(frame)) return this.#countDropped(sinceUs)
       this.#waitsForKey = false
@@ -69,9 +74,13 @@ export class MuxFeed implements FrameSink {
     this.#options.end()
   }
 
-  /** Media time from the first frame written to the latest frame received, microseconds. */
-  get mediaUs(): number {
-    return this.#writer === null ? 0 : this.#latestUs - this.#beganUs
+  /**
+   * Media from the first frame written to the latest that a process can have finished, microseconds. With a picture every few
+   * seconds that is long before the latest frame, and while a source pauses its video it stands.
+   */
+  get dueUs(): number {
+    const [dueUs = 0] = this.#leadsUs.length > LATER_FRAMES ? this.#leadsUs : []
+    return this.#writer === null ? 0 : Math.max(0, dueUs - this.#beganUs)
   }
 
   /** The decode time of the latest frame of video, or of audio without video, microseconds. */
@@ -84,6 +93,11 @@ export class MuxFeed implements FrameSink {
     const sinceUs = Math.max(0, decodeTimeUs - this.#latestUs)
     this.#latestUs = Math.max(decodeTimeUs, this.#latestUs)
     return sinceUs
+  }
+
+  #lead({ decodeTimeUs }: Frame): void {
+    this.#leadsUs.push(decodeTimeUs)
+    if (this.#leadsUs.length > LATER_FRAMES + 1) this.#leadsUs.shift()
   }
 
   /** Frames before the first written one do not count as dropped. */
@@ -115,6 +129,7 @@ export class MuxFeed implements FrameSink {
   #interrupt(frame: Frame): void {
     this.#lastUs.clear()
     this.#lastUs.set(trackKey(frame), frame.decodeTimeUs)
+    this.#leadsUs.length = 0
     this.#latestUs = frame.decodeTimeUs
     this.#writer = null
     this.#waitsForKey = true

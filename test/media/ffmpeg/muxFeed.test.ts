@@ -148,13 +148,29 @@ test('frames that a slow reader misses are counted up to the next keyframe, with
   feed.frame(frame('video', false))
   feed.frame(frame('video', true))
   feed.frame(frame('audio', true))
-  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([0, 0, 1000])
+  expect([feed.dropped, feed.droppedUs, feed.dueUs]).toEqual([0, 0, 0])
   takes = false
   feed.frame(frame('video', false))
   takes = true
   feed.frame(frame('audio', true))
   feed.frame(frame('video', false))
-  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([3, 3000, 4000])
+  expect([feed.dropped, feed.droppedUs, feed.dueUs]).toEqual([3, 3000, 0])
   feed.frame(frame('video', true))
-  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([3, 3000, 5000])
+  expect([feed.dropped, feed.droppedUs, feed.dueUs]).toEqual([3, 3000, 0])
+})
+
+test('what a process can have finished ends before the latest three frames of video, however far apart they are', () => {
+  const { feed } = reader()
+  feed.tracks([VIDEO, AUDIO])
+  const sent = [true, false, false, false, false].map((key) => {
+    const video = frame('video', key)
+    for (const each of [video, frame('audio', true), frame('audio', true)]) feed.frame(each)
+    return { timeUs: video.timeUs, dueUs: feed.dueUs }
+  })
+  const [first = 0, second = 0] = sent.map(({ timeUs }) => timeUs)
+  expect(sent.map(({ dueUs }) => dueUs)).toEqual([0, 0, 0, 0, second - first])
+  const radio = reader().feed
+  radio.tracks([AUDIO])
+  for (let count = 0; count < 5; count++) radio.frame(frame('audio', true))
+  expect(radio.dueUs).toBe(1000)
 })

@@ -4,9 +4,9 @@
 export interface PaceSample {
   /** Monotonic, milliseconds. */
   readonly atMs: number
-  /** Media that its source has sent since the process began, milliseconds; null: the process reads the source itself. */
-  readonly inMs: number | null
-  /** The time of the latest frame that has to come out: of video, or of audio without video, milliseconds. Null as `inMs`. */
+  /** Media that it can have finished since it began, milliseconds; null: the process reads the source itself. */
+  readonly dueMs: number | null
+  /** The time of the latest frame that has to come out: of video, or of audio without video, milliseconds. Null as `dueMs`. */
   readonly leadMs: number | null
   /** Encoded media, milliseconds. */
   readonly outMs: number
@@ -23,7 +23,7 @@ export interface PaceSample {
 export interface Pace {
   /** Seconds of media encoded per second, averaged over the last ten; null in the first two seconds. */
   readonly speed: number | null
-  /** How far it lags behind the media that its source has sent, milliseconds; null: unknown. */
+  /** How far it lags behind what it can have finished, milliseconds; null: unknown. */
   readonly lagMs: number | null
   /** Frames that this process has dropped so far. */
   readonly droppedFrames: number
@@ -73,7 +73,7 @@ export class PaceWatch {
   }
 }
 
-const lagOf = ({ inMs, outMs }: PaceSample): number | null => (inMs === null ? null : Math.max(0, inMs - outMs))
+const lagOf = ({ dueMs, outMs }: PaceSample): number | null => (dueMs === null ? null : Math.max(0, dueMs - outMs))
 
 /** Dropped media is a gap that takes no time to encode, so it does not count as encoded. */
 function speedOf(first: PaceSample, last: PaceSample): number | null {
@@ -92,10 +92,10 @@ function coresOf(first: PaceSample, last: PaceSample): number | null {
 /** Whether the process itself is too slow. A source that pauses or is late does not count. */
 function isSlow(samples: readonly PaceSample[], first: PaceSample, last: PaceSample): boolean {
   const speed = speedOf(first, last) ?? 1
-  if (last.inMs === null || first.inMs === null) return speed < SLOW_PULL && lacksProcessor(first, last)
+  if (last.dueMs === null || first.dueMs === null) return speed < SLOW_PULL && lacksProcessor(first, last)
   if (speed >= SLOW) return false
   if (last.droppedFrames > first.droppedFrames) return true
-  const fallsBehind = last.outMs - first.outMs < SLOW * (last.inMs - first.inMs)
+  const fallsBehind = last.outMs - first.outMs < SLOW * (last.dueMs - first.dueMs)
   return fallsBehind && samples.every((sample) => (lagOf(sample) ?? 0) >= LAG_MS || sample === first)
 }
 

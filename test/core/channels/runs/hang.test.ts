@@ -5,7 +5,7 @@ import type { PaceSample } from '../../../../src/core/channels/runs/pace.ts'
 /** It was encoding for a second, and goes on as these samples say. */
 function watch(seconds: number, lookAt: (second: number) => Partial<PaceSample>): Motion[] {
   const watch = new HangWatch()
-  const base = { inMs: 0, droppedFrames: 0, droppedMs: 0, idleCores: null }
+  const base = { dueMs: 0, droppedFrames: 0, droppedMs: 0, idleCores: null }
   const stuck = (at: number) => ({ ...base, atMs: at * 1000, leadMs: at * 1000, outMs: 500, cpuMs: 700 })
   watch.look({ ...stuck(0), outMs: 0, cpuMs: 200 })
   return Array.from({ length: seconds }, (_, at) => watch.look({ ...stuck(at + 1), ...lookAt(at + 1) }))
