@@ -92,24 +92,28 @@ describe('a webhook of the channels interface', () => {
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 
-  test('gets an event for everything that is deleted, also for the parts of a deleted channel', async () => {
-    const events = ['ingest.deleted', 'engine.deleting', 'engine.deleted', 'distribution.deleted', 'channel.deleted']
+  test('gets an event for everything that is deleted or named it, also for the parts of a deleted channel', async () => {
+    const deletions = ['ingest.deleted', 'engine.deleting', 'engine.deleted', 'distribution.deleted', 'channel.deleted']
+    const events = ['distribution.updated', ...deletions]
     const hook = await make({ events })
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const [alone, other] = made.engines as { id: string; name: string }[]
+    const [web] = made.distributions as { id: string; updatedAt: string }[]
     await live.v2('DELETE', `/engines/${alone?.id}`)
+    const after = await live.made('GET', `/distributions/${web?.id}`)
+    expect([after.endpoints.engineIds, after.updatedAt > (web?.updatedAt ?? '')]).toEqual([[other?.id], true])
     await live.v2('DELETE', `/channels/${made.id}`)
     const entries = await until(async () => {
       const { data } = await logs(hook.id, '?limit=100')
-      return data.length >= 8 ? data : undefined
-    }, 'eight callbacks')
+      return data.length >= 9 ? data : undefined
+    }, 'nine callbacks')
     type Entry = { type: string; requestData: { object: { id: string } } }
     const sent = entries.map(({ type, requestData }: Entry) => `${type} ${requestData.object.id}`)
     const engines = [alone, other].flatMap((one) => [`engine.deleting ${one?.id}`, `engine.deleted ${one?.id}`])
     const ingests = made.ingests.map(({ id }: { id: string }) => `ingest.deleted ${id}`)
-    const rest = [`distribution.deleted ${made.distributions[0].id}`, `channel.deleted ${made.id}`]
-    expect(new Set(sent)).toEqual(new Set([...engines, ...ingests, ...rest]))
-    expect(sent).toHaveLength(8)
+    const ofWeb = [`distribution.updated ${web?.id}`, `distribution.deleted ${web?.id}`]
+    expect(new Set(sent)).toEqual(new Set([...engines, ...ingests, ...ofWeb, `channel.deleted ${made.id}`]))
+    expect(sent).toHaveLength(9)
     const { object } = entries.find(({ type }: { type: string }) => type === 'engine.deleting').requestData
     expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id, name: 'Stage' } })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })

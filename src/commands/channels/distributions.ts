@@ -115,6 +115,25 @@ export function deleteDistribution(ctx: ChannelContext, actor: Actor, id: string
   )
 }
 
+/** Takes a deleted engine out of the distributions of its channel, which is locked. Returns their changes. */
+export async function forgetEngine(
+  tx: Tx,
+  nowMs: number,
+  channel: Channel,
+  engineId: string,
+): Promise<ResourceChange[]> {
+  const changes: ResourceChange[] = []
+  for (const before of await tx.distributions.ofChannel(channel.id)) {
+    if (!before.engineIds.includes(engineId)) continue
+    const engineIds = before.engineIds.filter((id) => id !== engineId)
+    const after = { ...before, engineIds, updatedAtMs: Math.max(nowMs, before.updatedAtMs + 1) }
+    await tx.distributions.replace(after)
+    const states = { before: { engineIds: before.engineIds }, after: { engineIds } }
+    changes.push({ object: objectOf(after, channel), verb: 'updated', ...states })
+  }
+  return changes
+}
+
 /** One page of the distributions of a channel, by name. */
 export async function listDistributions(
   ctx: ChannelContext,

@@ -14,6 +14,7 @@ import type { ChildListQuery, Tx } from '../../store/store.ts'
 import { type Actor, audit, type ChannelContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import { sealedTargets } from './engineTargets.ts'
+import { forgetEngine } from './distributions.ts'
 import { forgetTarget } from './schedules/forgetTargets.ts'
 import { hasLadder, noLadder } from './ladders.ts'
 import {
@@ -126,19 +127,15 @@ export function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): Cha
     const schedulers = named ? await tx.schedulers.lockNaming(actor.accountId, named.channelId) : []
     return withPart(tx, actor, enginePart(tx, id), async (engine, channel): ChannelResult<true> => {
       if (!isIdle(engine.status)) return err(stillRuns(engine))
-      for (const distribution of await tx.distributions.ofChannel(engine.channelId)) {
-        const engineIds = distribution.engineIds.filter((other) => other !== id)
-        if (engineIds.length < distribution.engineIds.length)
-          await tx.distributions.replace({ ...distribution, engineIds })
-      }
-      const schedulerChanges = await forgetTarget(tx, nowMs, schedulers, { channelId: channel.id, engineId: id })
+      const others = [
+        ...(await forgetEngine(tx, nowMs, channel, id)),
+        ...(await forgetTarget(tx, nowMs, schedulers, { channelId: channel.id, engineId: id })),
+      ]
       await tx.engines.delete(id)
       const object = objectOf(engine, channel)
-      await recordChanges(tx, actor, nowMs, { object, verb: 'deleting', isEventOnly: true }, ...schedulerChanges, {
-        object,
-        verb: 'deleted',
-        before: auditView(engine),
-      })
+      const deleting = { object, verb: 'deleting', isEventOnly: true } as const
+      const deleted = { object, verb: 'deleted', before: auditView(engine) }
+      await recordChanges(tx, actor, nowMs, deleting, ...others, deleted)
       return ok(true)
     })
   })
