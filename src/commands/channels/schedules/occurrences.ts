@@ -1,3 +1,4 @@
+import { allInTurn } from '../../../base/allEnded.ts'
 import type { Cause } from '../../../core/channels/runs/engine.ts'
 import type { Engine } from '../../../core/channels/types.ts'
 import { advance } from '../../../core/channels/schedules/advance.ts'
@@ -9,22 +10,31 @@ import { startOrStop } from '../runs/start.ts'
 import { type LockedChannel, lockEngines } from '../runs/step.ts'
 import { emitChannelEvents } from '../webhooks/emit.ts'
 
-/** Schedulers in one round. */
+/** Schedulers that are read at a time. */
 const AT_ONCE = 50
 
 /**
  * Begins and ends due occurrences. Any number of nodes may run it at once: each scheduler's row stays locked while its
- * engines start. So one node acts, and the others find nothing to do.
+ * engines start. So one node acts, and the others find nothing to do. One that fails keeps none of those after it. Rejects
+ * then, as the first that failed.
  */
 export async function runSchedulers(ctx: ChannelContext): Promise<void> {
-  const due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
-  for (const { accountId, id } of due) {
-    await ctx.store.transaction(async (tx) => {
-      const scheduler = await tx.schedulers.lock(accountId, id)
-      if (scheduler) await caughtUp(ctx, tx, scheduler)
-    })
-    ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
-  }
+  let due: { accountId: string; id: string }[]
+  do {
+    due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
+    await allInTurn(due.map((one) => () => runScheduler(ctx, one)))
+  } while (due.length === AT_ONCE)
+}
+
+async function runScheduler(
+  ctx: ChannelContext,
+  { accountId, id }: { readonly accountId: string; readonly id: string },
+): Promise<void> {
+  await ctx.store.transaction(async (tx) => {
+    const scheduler = await tx.schedulers.lock(accountId, id)
+    if (scheduler) await caughtUp(ctx, tx, scheduler)
+  })
+  ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
 }
 
 /** Begins and ends what is due of a scheduler, which is locked. @returns the scheduler after that */
