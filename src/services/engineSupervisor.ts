@@ -47,6 +47,8 @@ export interface SupervisedEngine {
   readonly engine: Engine | undefined
   /** The node that its publisher is connected to; null: none is known. */
   readonly publisherAt: string | null
+  /** No engine of its channel has had a source for as long as the channel allows. */
+  readonly isOverdue: boolean
 }
 
 /** The number of engines and channels of a node in each state. */
@@ -65,13 +67,15 @@ interface Report {
 
 /** The most reports that wait for the store. */
 const REPORTS_MAX = 10_000
+/** Engines that are worked on at the same time, so that what they write shares commits: 1,000 of them start together. */
+const AT_ONCE = 64
 
 const HANDED_OVER = 'The publisher is connected to another node, where the engine continues'
 
 /**
  * Reconciles this node's processes with the store. It adopts engines without a node, starts and stops their processes,
  * records the events of these processes, hands engines to the nodes of their publishers, and takes over from dead nodes. All
- * of it runs in sequence.
+ * that concerns one engine runs in sequence.
  */
 export class EngineSupervisor {
   readonly #options: SupervisorOptions
@@ -79,7 +83,7 @@ export class EngineSupervisor {
   /** The latest launch of each engine. */
   readonly #launches = new Map<string, symbol>()
   /** What processes reported and is not written yet, the oldest first. */
-  readonly #reports: Report[] = []
+  #reports: Report[] = []
   #queue: Promise<void> = Promise.resolve()
   #isQueued = false
   #isStopping = false
@@ -114,15 +118,18 @@ export class EngineSupervisor {
   stop(): Promise<void> {
     this.#isStopping = true
     return this.#enqueue(async () => {
-      for (const { state, engine } of await this.#records.busy()) {
-        if (state.node !== this.#options.node) continue
-        await this.#kill(state.engineId)
-        if (engine) await this.#records.apply(engine, { kind: 'stop', cause: { type: 'shutdown', id: '' } })
-        if (engine) await this.#records.apply(engine, { kind: 'ended' })
-        await this.#records.release(state.engineId)
-      }
+      const busy = await this.#records.busy()
+      const mine = busy.filter(({ state }) => state.node === this.#options.node)
+      await inGroups(mine, ({ state, engine }) => this.#close(state, engine))
       await this.#releaseLease()
     })
+  }
+
+  async #close(state: StoredEngineState, engine: Engine | undefined): Promise<void> {
+    await this.#kill(state.engineId)
+    if (engine) await this.#records.apply(engine, { kind: 'stop', cause: { type: 'shutdown', id: '' } })
+    if (engine) await this.#records.apply(engine, { kind: 'ended' })
+    await this.#records.release(state.engineId)
   }
 
   #keepLease(): void {
@@ -147,10 +154,10 @@ export class EngineSupervisor {
     const mine = supervised.filter(({ state }) => state.node === this.#options.node)
     this.#census = censusOf(mine)
     await (mine.length > 0 ? this.#keepLease() : this.#releaseLease())
-    for (const one of supervised) {
+    await inGroups(supervised, (one) =>
       // An engine that fails is tried again at the next reconciliation, and the others do not wait for it.
-      await this.#reconcileOne(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId))
-    }
+      this.#reconcileOne(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId)),
+    )
     await this.#timeOut(supervised)
   }
 
@@ -235,21 +242,36 @@ export class EngineSupervisor {
       if (event.kind === 'died')
         this.#options.log.warn({ engine: engine.id, problem: event.message }, 'an engine failed')
       this.#reports.push({ engine, launch, event })
-      // The first one may be being written.
-      if (this.#reports.length > REPORTS_MAX) this.#reports.splice(1, 1)
+      if (this.#reports.length > REPORTS_MAX) this.#reports.shift()
       void this.#enqueue(() => this.#writeReports())
     })
   }
 
   /** While the store is away all reports wait: without them an engine would have a wrong status for as long as it runs. */
   async #writeReports(): Promise<void> {
-    for (let [report] = this.#reports; report !== undefined; [report] = this.#reports) {
-      await this.#write(report).catch((error: unknown) => {
-        if (error instanceof StoreUnavailable) throw error
-        this.#warnOf(error, report?.engine.id)
-      })
-      this.#reports.shift()
+    while (this.#reports.length > 0) {
+      const unwritten: { readonly report: Report; readonly error: StoreUnavailable }[] = []
+      await inGroups(this.#takeReports(), (report) =>
+        this.#write(report).catch((error: unknown) => {
+          if (error instanceof StoreUnavailable) unwritten.push({ report, error })
+          else this.#warnOf(error, report.engine.id)
+        }),
+      )
+      this.#reports.unshift(...unwritten.map(({ report }) => report))
+      if (unwritten[0]) throw unwritten[0].error
     }
+  }
+
+  /** The oldest report of each engine; those after it stay. */
+  #takeReports(): Report[] {
+    const oldest = new Map<string, Report>()
+    const later: Report[] = []
+    for (const report of this.#reports) {
+      if (oldest.has(report.engine.id)) later.push(report)
+      else oldest.set(report.engine.id, report)
+    }
+    this.#reports = later
+    return [...oldest.values()]
   }
 
   async #write({ engine, launch, event }: Report): Promise<void> {
@@ -270,13 +292,17 @@ export class EngineSupervisor {
 
   /** Stops channels without a source for too long. The node with one of their engines does it. */
   async #timeOut(supervised: readonly SupervisedEngine[]): Promise<void> {
-    const mine = supervised.filter(({ state }) => state.node === this.#options.node && state.idleSinceMs !== null)
+    const mine = supervised.filter(({ state, isOverdue }) => state.node === this.#options.node && isOverdue)
     const channels = new Map(mine.map(({ state }) => [state.channelId, state.accountId]))
     for (const [channelId, accountId] of channels) {
       const stopped = await this.#records.timeOut(accountId, channelId)
       if (stopped) void this.reconcile()
     }
   }
+}
+
+async function inGroups<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(work))
 }
 
 function censusOf(supervised: readonly SupervisedEngine[]): Census {

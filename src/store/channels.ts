@@ -114,6 +114,8 @@ export interface ChannelReads {
   channels: Owned<Channel> & {
     /** Newest first. */
     page(query: ChannelPageQuery): Promise<Channel[]>
+    /** `timeoutSeconds` of those of these channels that exist. */
+    timeouts(ids: readonly string[]): Promise<Map<string, number>>
   }
   slates: {
     /** The file of a slate. Undefined: its channel has another one, or none. */

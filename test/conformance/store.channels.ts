@@ -119,6 +119,7 @@ export function channelSuite(stores: Stores): void {
       expect(await of(newAccount())).toEqual(Array(5).fill(undefined))
       expect(await read().distributions.find(distribution.id)).toEqual(distribution)
       expect(await read().ingests.findByKeyHash(ingest.keyHash ?? new Uint8Array())).toEqual(ingest)
+      expect([...(await read().channels.timeouts([channel.id, 'ch_nothing']))]).toEqual([[channel.id, 0]])
       const { keyHash, type, audio } = ingest
       expect([...(await read().ingests.pushRules([ingest.id, 'in_nothing']))]).toEqual([
         [ingest.id, { keyHash, type, audio }],

@@ -20,6 +20,32 @@ const STATE: StoredEngineState = {
   isExpired: false,
 }
 
+type Job = Exclude<Awaited<ReturnType<EngineRecords['jobOf']>>, string>
+
+/** A supervisor of engines that a test holds in memory. */
+function supervise(of: Partial<EngineRecords> & Pick<EngineRecords, 'busy'>, with_: Partial<Transcoder> = {}) {
+  const records: EngineRecords = {
+    apply: async () => [],
+    log: async () => undefined,
+    jobOf: async ({ id }) => ({ ...OF, engineId: id }) as Job,
+    ladderOf: async () => undefined,
+    adopt: async () => false,
+    handOver: async () => false,
+    release: async () => undefined,
+    timeOut: async () => false,
+    ...of,
+  }
+  const transcoder: Transcoder = {
+    launch: () => undefined,
+    kill: async () => undefined,
+    isRunning: () => false,
+    ...with_,
+  }
+  const load = { warningFor: () => null }
+  const parts = { records, transcoder, load, node: NODE, leaseMs: 15_000, takes: () => true, leases: unrenewed }
+  return new EngineSupervisor({ ...parts, log: silentLog })
+}
+
 test('what a process reports while the store is away is written when it is back, in order', async () => {
   const written: string[] = []
   let status: Engine['status'] = 'deploying'
@@ -30,25 +56,14 @@ test('what a process reports while the store is away is written when it is back,
     written.push(what)
   }
   const engine = () => ({ ...OF, id: 'en_1', status }) as Engine
-  const records: EngineRecords = {
-    busy: async () => [{ state: STATE, engine: engine(), publisherAt: null }],
-    apply: async (_, event) => (write(event.kind), []),
-    log: async (_, { message }) => write(message),
-    jobOf: async () => ({ ...OF, engineId: 'en_1' }) as Exclude<Awaited<ReturnType<EngineRecords['jobOf']>>, string>,
-    ladderOf: async () => undefined,
-    adopt: async () => false,
-    handOver: async () => false,
-    release: async () => undefined,
-    timeOut: async () => false,
-  }
-  const transcoder: Transcoder = {
-    launch: (_, notify) => void (report = notify),
-    kill: async () => undefined,
-    isRunning: () => status !== 'deploying',
-  }
-  const load = { warningFor: () => null }
-  const of = { records, transcoder, load, node: NODE, leaseMs: 15_000, takes: () => true, leases: unrenewed }
-  const supervisor = new EngineSupervisor({ ...of, log: silentLog })
+  const supervisor = supervise(
+    {
+      busy: async () => [{ state: STATE, engine: engine(), publisherAt: null, isOverdue: false }],
+      apply: async (_, event) => (write(event.kind), []),
+      log: async (_, { message }) => write(message),
+    },
+    { launch: (_, notify) => void (report = notify), isRunning: () => status !== 'deploying' },
+  )
   await supervisor.reconcile()
   status = 'waiting'
   isAway = true
@@ -62,4 +77,49 @@ test('what a process reports while the store is away is written when it is back,
   report({ kind: 'sourceLost' })
   await supervisor.reconcile()
   expect(written).toEqual(['launched', 'source', 'The source has video', 'manifest', 'sourceLost'])
+})
+
+test('many engines are adopted, started and reported together, so that what is written shares commits', async () => {
+  const ids = ['en_1', 'en_2', 'en_3']
+  let [node, status]: [string | null, Engine['status']] = [null, 'deploying']
+  const reports: ((event: TranscodeEvent) => void)[] = []
+  const begun: string[] = []
+  const meetings = new Map(['adopt', 'launched', 'ready'].map((step) => [step, Promise.withResolvers<void>()]))
+  /** Ends when the step has begun for all engines. */
+  const together = async (step: string): Promise<void> => {
+    begun.push(step)
+    const meeting = meetings.get(step)
+    if (begun.filter((one) => one === step).length === ids.length) meeting?.resolve()
+    await meeting?.promise
+  }
+  const supervisedOf = (id: string) => {
+    const engine = { ...OF, id, status } as Engine
+    return { state: { ...STATE, engineId: id, node }, engine, publisherAt: null, isOverdue: false }
+  }
+  const supervisor = supervise(
+    {
+      busy: async () => ids.map(supervisedOf),
+      async adopt() {
+        await together('adopt')
+        node = NODE
+        return true
+      },
+      async apply(_, { kind }) {
+        await together(kind)
+        return []
+      },
+    },
+    {
+      launch(_, notify) {
+        reports.push(notify)
+        status = 'starting'
+      },
+      isRunning: () => status !== 'deploying',
+    },
+  )
+  await supervisor.reconcile()
+  await supervisor.reconcile()
+  for (const report of reports) report({ kind: 'ready' })
+  await supervisor.reconcile()
+  expect(begun).toEqual(['adopt', 'launched', 'ready'].flatMap((step) => ids.map(() => step)))
 })

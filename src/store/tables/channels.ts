@@ -73,6 +73,17 @@ export class ChannelReadVerbs extends Verbs {
     })
     return channels.read(rows)
   }
+
+  async timeouts(ids: readonly string[]): Promise<Map<string, number>> {
+    const found = new Map<string, number>()
+    await inSlices(ids, async (slice) => {
+      const rows = await this.executor.ask((db) =>
+        db.selectFrom('channels').select(['id', 'timeout_seconds']).where('id', 'in', slice),
+      )
+      for (const { id, timeout_seconds: seconds } of rows) found.set(id, seconds)
+    })
+    return found
+  }
 }
 
 /** The verbs of channels in a transaction. */

@@ -1,8 +1,13 @@
-import { type EngineEffect, type EngineEvent, isTimedOut } from '../../../core/channels/runs/engine.ts'
+import {
+  type EngineEffect,
+  type EngineEvent,
+  type EngineState,
+  isTimedOut,
+} from '../../../core/channels/runs/engine.ts'
 import type { TranscodeJob, TranscodeLog } from '../../../core/channels/runs/transcoder.ts'
 import { type Engine, isPush } from '../../../core/channels/types.ts'
-import type { EngineRecords } from '../../../services/engineSupervisor.ts'
-import type { Tx } from '../../../store/store.ts'
+import type { EngineRecords, SupervisedEngine } from '../../../services/engineSupervisor.ts'
+import type { StoredEngineState, Tx } from '../../../store/store.ts'
 import type { ChannelContext, SessionContext } from '../../context.ts'
 import { partObject } from '../channelCommand.ts'
 import { sourceOf } from '../ingests.ts'
@@ -22,7 +27,12 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
     )
     const found = states.map((state) => ({ state, engine: engines.get(state.engineId) }))
     const publisherAt = await publisherNodes(ctx, at, found)
-    return found.map((one) => ({ ...one, publisherAt: publisherAt(one.engine) }))
+    const overdue = await overdueChannels(ctx, found)
+    return found.map((one) => ({
+      ...one,
+      publisherAt: publisherAt(one.engine),
+      isOverdue: overdue.has(one.state.channelId),
+    }))
   },
   adopt: (state) => adoptEngine(ctx, at, state),
   handOver: (engine, node) => handOverEngine(ctx, at, engine, node),
@@ -33,6 +43,28 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
   jobOf: (engine) => jobOf(ctx, engine),
   timeOut: (accountId, channelId) => ctx.store.transaction((tx) => timeOut(ctx, tx, accountId, channelId)),
 })
+
+type Found = Pick<SupervisedEngine, 'state' | 'engine'>
+
+/** Those whose engines wait for a source for longer than the channel allows. A transaction decides. */
+async function overdueChannels(ctx: ChannelContext, found: readonly Found[]): Promise<ReadonlySet<string>> {
+  const channels = Map.groupBy(found, ({ state }) => state.channelId)
+  const idle = [...channels].filter(([, engines]) => engines.some(({ state }) => state.idleSinceMs !== null))
+  const timeouts = await ctx.store.read.channels.timeouts(idle.map(([id]) => id))
+  const overdue = idle.filter(([id, engines]) =>
+    isTimedOut(
+      engines.flatMap(({ state, engine }) => (engine ? [engineState(engine, state)] : [])),
+      timeouts.get(id) ?? 0,
+      ctx.clock.now(),
+    ),
+  )
+  return new Set(overdue.map(([id]) => id))
+}
+
+const engineState = (
+  { status, statusMessage: message }: Engine,
+  { idleSinceMs = null, failures = 0, retryAtMs = null }: Partial<StoredEngineState> = {},
+): EngineState => ({ status, message, idleSinceMs, failures, retryAtMs })
 
 function applyEvent(
   ctx: ChannelContext,
@@ -85,10 +117,7 @@ async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId
   const of = await lockEngines(tx, accountId, channelId)
   if (!of) return false
   const { channel, engines, states } = of
-  const running = engines.map(({ id, status, statusMessage: message }) => {
-    const { idleSinceMs = null, failures = 0, retryAtMs = null } = states.get(id) ?? {}
-    return { status, message, idleSinceMs, failures, retryAtMs }
-  })
+  const running = engines.map((engine) => engineState(engine, states.get(engine.id)))
   if (!isTimedOut(running, channel.timeoutSeconds, ctx.clock.now())) return false
   await stepEngines(ctx, tx, of, engines, { kind: 'stop', cause: { type: 'timeout', id: '' } })
   return true
