@@ -133,3 +133,31 @@ test('the page at /watch has a heading, and shares its link without the token', 
   expect(await page.getByLabel('Embed code', { exact: true }).isVisible()).toBe(false)
   await page.getByText('The link asks each of them for their own.').waitFor()
 })
+
+test('the player speaks the language of its page, and the page at /watch that of the browser', async () => {
+  const context = await stage.browser.newContext({ locale: 'de-AT' })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${stage.server.url}/watch/${named('open-german')}`)
+  await page.getByText('Dieser Stream beginnt bald').waitFor()
+  expect(await page.locator('html').getAttribute('lang')).toBe('de')
+  await page.getByRole('button', { name: 'Einstellungen' }).click()
+  await page.getByRole('button', { name: 'Statistik' }).click()
+  await page.getByText('Verlorene Pakete').waitFor()
+
+  // A page of a site names its language. The file of the other one may be gone after an update of the server.
+  const site = await context.newPage()
+  const body = `<sluice-player stream="${named('open-german')}"></sluice-player>`
+  const html = (lang: string) =>
+    `<!doctype html><html lang="${lang}">${body}<script type="module" src="${stage.server.url}/player.js"></script>`
+  let lang = 'en'
+  await site.route('**/page', (route) => route.fulfill({ contentType: 'text/html', body: html(lang) }))
+  await site.goto(`${stage.server.url}/page`)
+  await site.getByText('This stream starts soon').waitFor()
+  lang = 'de'
+  await site.reload()
+  await site.getByText('Dieser Stream beginnt bald').waitFor()
+  await site.route('**/player/wordsDe.js', (route) => route.abort())
+  await site.reload()
+  await site.getByText('This stream starts soon').waitFor()
+})

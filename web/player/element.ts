@@ -8,7 +8,7 @@ import { type MenuEntry, showMenu } from './menu.ts'
 import { readAttributes, readSources } from './attributes.ts'
 import type { Level } from './playback.ts'
 import { Screen } from './screen.ts'
-import { HAS_ENDED, NO_STREAM, REFUSALS, STARTS_SOON, WORDS, type Message } from './words.ts'
+import { type Message, MESSAGES, WORDS } from './words.ts'
 
 const FIGURES_MS = 2000
 /** Without a movement of the pointer for this time, the controls go. */
@@ -169,7 +169,7 @@ export class SluicePlayer extends HTMLElement {
     this.#screen.showPlaying(state !== 'idle' && state !== 'refused')
     play.disabled = wanted === null
     setText(badge, isIdle ? '' : state === 'playing' ? WORDS.live : WORDS.soon)
-    this.#screen.say(wanted === null ? NO_STREAM : messageOf(state, reason), detailOf(state, reason))
+    this.#screen.say(wanted === null ? MESSAGES.no_stream : messageOf(state, reason), detailOf(state, reason))
     this.#showAudio()
     this.#showSettings()
     this.#wake()
@@ -290,11 +290,12 @@ export class SluicePlayer extends HTMLElement {
 }
 
 function messageOf(state: PlayerState, reason: SluiceError | null): Message | null {
-  if (state === 'connecting') return reason ? REFUSALS[reason.code] : { title: WORDS.connecting, text: '' }
+  if (state === 'connecting') return reason ? MESSAGES[reason.code] : { title: WORDS.connecting, text: '' }
   if (state === 'interrupted') return { title: WORDS.reconnecting, text: '' }
-  if (state === 'waiting') return reason?.code === 'at_another_node' ? REFUSALS.at_another_node : STARTS_SOON
-  if (state === 'ended') return HAS_ENDED
-  return state === 'refused' && reason ? REFUSALS[reason.code] : null
+  if (state === 'waiting')
+    return MESSAGES[reason?.code === 'at_another_node' ? 'at_another_node' : 'stream_not_published']
+  if (state === 'ended') return MESSAGES.ended
+  return state === 'refused' && reason ? MESSAGES[reason.code] : null
 }
 
 /** The server's own words, for the people whom the viewer asks. */

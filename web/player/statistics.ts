@@ -10,7 +10,8 @@ type Row = readonly [label: string, text: (figures: Figures, delivery: Delivery)
 
 const shown = (value: number | null, text: (value: number) => string): string => (value === null ? NONE : text(value))
 
-const ROWS: readonly Row[] = [
+/** Made with the first player, which has its language then. */
+const rowsOf = (): readonly Row[] => [
   [WORDS.protocol, (_figures, delivery) => PROTOCOLS[delivery]],
   [WORDS.size, ({ width, height }) => (height === 0 ? NONE : `${width} × ${height}`)],
   [WORDS.frames, ({ framesPerSecond }) => shown(framesPerSecond, (rate) => WORDS.perSecond(String(rate)))],
@@ -28,21 +29,15 @@ const seconds = (value: number): string => `${value.toFixed(2)} s`
 /** The rows of the statistics: a term and its value each. They are made once, so that readers of the screen keep their place. */
 export class Statistics {
   readonly list = html('dl')
-  readonly #values: readonly HTMLElement[]
-
-  constructor() {
-    this.#values = ROWS.map(([label]) => {
-      const value = html('dd', {}, NONE)
-      this.list.append(html('dt', {}, label), value)
-      return value
-    })
-  }
+  readonly #rows = rowsOf().map(([label, text]) => {
+    const value = html('dd', {}, NONE)
+    this.list.append(html('dt', {}, label), value)
+    return { value, text }
+  })
 
   /** Null: nothing is played. */
   show(figures: Figures | null, delivery: Delivery | null): void {
-    for (const [at, [, text]] of ROWS.entries()) {
-      const value = this.#values[at]
-      if (value) setText(value, figures === null || delivery === null ? NONE : text(figures, delivery))
-    }
+    for (const { value, text } of this.#rows)
+      setText(value, figures === null || delivery === null ? NONE : text(figures, delivery))
   }
 }

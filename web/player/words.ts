@@ -1,7 +1,13 @@
 import type { SluiceErrorCode } from '../client/index.ts'
 
-/** Every text of the player. To translate the player, translate this file. */
-export const WORDS = {
+/** The same texts in another language. */
+type Translated<T> = T extends string
+  ? string
+  : T extends (...args: infer A) => string
+    ? (...args: A) => string
+    : { readonly [K in keyof T]: Translated<T[K]> }
+
+const english = {
   player: (stream: string) => `Player: ${stream}`,
   play: 'Watch',
   pause: 'Pause',
@@ -61,31 +67,25 @@ export const WORDS = {
   source: 'Camera',
 } as const
 
+/** Every text of the player. `speak` changes its language, before the first player is made. */
+export const WORDS: Translated<typeof english> = { ...english }
+
 /** What the player says in the place of the video. */
 export interface Message {
   readonly title: string
   readonly text: string
 }
 
-/** Before the first broadcast. */
-export const STARTS_SOON: Message = {
-  title: 'This stream starts soon',
-  text: 'There is no broadcast right now. It begins here by itself.',
-}
-
-/** After a broadcast that was watched. */
-export const HAS_ENDED: Message = {
-  title: 'The broadcast is over, or pauses',
-  text: 'If it continues, it begins here by itself.',
-}
-
-export const NO_STREAM: Message = {
-  title: 'No stream is named',
-  text: 'The attribute “stream” of this player must be “account/name”.',
-}
-
-/** What a viewer reads instead of a refusal, and what to do about it. */
-export const REFUSALS: Readonly<Record<SluiceErrorCode, Message>> = {
+/** What a viewer reads instead of a refusal, and what to do about it; `ended`: after a broadcast that was watched. */
+export const MESSAGES: Readonly<Record<SluiceErrorCode | 'ended' | 'no_stream', Message>> = {
+  ended: {
+    title: 'The broadcast is over, or pauses',
+    text: 'If it continues, it begins here by itself.',
+  },
+  no_stream: {
+    title: 'No stream is named',
+    text: 'The attribute “stream” of this player must be “account/name”.',
+  },
   invalid_token: {
     title: 'You need a link of your own',
     text: 'This stream is for people who have a valid token. Ask the person who sent you here for a new link.',
@@ -111,7 +111,10 @@ export const REFUSALS: Readonly<Record<SluiceErrorCode, Message>> = {
     title: 'Not in this country',
     text: 'The owner of the stream allows it in other countries only.',
   },
-  stream_not_published: STARTS_SOON,
+  stream_not_published: {
+    title: 'This stream starts soon',
+    text: 'There is no broadcast right now. It begins here by itself.',
+  },
   at_another_node: { title: 'The stream is on another server', text: 'This player looks for it again by itself.' },
   codec_not_supported: {
     title: 'This browser cannot decode the stream',
@@ -133,4 +136,16 @@ export const REFUSALS: Readonly<Record<SluiceErrorCode, Message>> = {
   no_webrtc: { title: 'This browser has no WebRTC', text: 'Use a browser of this decade.' },
   cannot_send_codec: { title: 'This browser cannot send the codec', text: 'Choose another codec.' },
   stopped: { title: 'Stopped', text: '' },
+}
+
+/** What the file of another language has. */
+export interface PlayerLanguage {
+  readonly words: typeof WORDS
+  readonly messages: typeof MESSAGES
+}
+
+/** Takes the texts of another language. */
+export function speak({ words, messages }: PlayerLanguage): void {
+  Object.assign(WORDS, words)
+  Object.assign(MESSAGES, messages)
 }

@@ -32,6 +32,9 @@ function keepToken(player: Player): void {
   history.replaceState(null, '', `#${new URLSearchParams({ token }).toString()}`)
 }
 
+// Before the player begins, which speaks the language of its page.
+if (/^de\b/i.test(navigator.language)) document.documentElement.lang = 'de'
+
 const player = document.querySelector<Player>('sluice-player')
 if (player !== null) {
   show(player)

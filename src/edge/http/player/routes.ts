@@ -29,6 +29,7 @@ const FILES: readonly (readonly [path: string, file: URL, type: StaticType])[] =
   ['client.js', built('client.js'), 'js'],
   ['player/hls.js', new URL(import.meta.resolve('hls.js/dist/hls.min.mjs')), 'js'],
   ['player/hls.light.js', new URL(import.meta.resolve('hls.js/dist/hls.light.min.mjs')), 'js'],
+  ['player/wordsDe.js', built('player/wordsDe.js'), 'js'],
   ['player/watch.js', built('player/watch.js'), 'js'],
   ['player/watch.css', built('player/watch.css'), 'css'],
   ['player/icon.svg', built('player/icon.svg'), 'svg'],
