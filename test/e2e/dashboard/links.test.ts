@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
 beforeAll(async () => {
   dashboard = await openDashboard()
+  await fill()
 })
 afterAll(() => dashboard.close())
 
@@ -44,41 +45,59 @@ const CHOSEN = `[
 
 const LINKS = `[...document.querySelectorAll('a[href^="#"]')].map((one) => one.getAttribute('href'))`
 
-/** Counts the calls of a page that are not answered yet. Its event stream is none of them. */
+/**
+ * Notes the calls of a page that are not answered yet. Its event stream is none of them. Nor is a call that it has had an answer to:
+ * figures are asked for every two seconds, and where an answer takes as long, one of them is always on its way.
+ */
 const WATCH_CALLS = `{
-  globalThis.calls = 0
+  globalThis.calls = new Set()
+  globalThis.answered = new Set()
   const { fetch: send } = globalThis
   globalThis.fetch = async (...call) => {
-    calls += 1
+    const name = String(call[0].url ?? call[0])
+    if (answered.has(name)) return send(...call)
+    calls.add(name)
     try {
       const answer = await send(...call)
       await answer.clone().arrayBuffer()
       return answer
     } finally {
-      calls -= 1
+      calls.delete(name)
+      answered.add(name)
     }
   }
 }`
 
-/** Whether a page has drawn all that it knows and asks for nothing more. It asks after it was drawn, so two frames pass. */
-const IS_SETTLED = `(async () => {
+/** What a page waits for until it has drawn all that it knows. It asks after it was drawn, so two frames pass. */
+const WAITS_FOR = `(async () => {
   const frame = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))
   for (let round = 0; round < 2; round++) {
     await frame()
     await frame()
-    if (calls > 0) return false
+    if (calls.size > 0) return [...calls]
   }
-  return document.querySelector('main .bone') === null
+  return document.querySelector('main .bone') === null ? [] : ['what it has not drawn']
 })()`
+
+/** Where a test is. Its time is that of all pages, so the page is named when it is over. */
+let at = ''
+const nameThePage = (): void => onTestFailed(() => console.error(`the test was at ${at}`))
+
+/** Shows a page, until it is drawn. */
+async function show(page: Page, href: string): Promise<void> {
+  at = href
+  await page.evaluate('answered.clear()')
+  await page.goto(`${dashboard.home}${href}`)
+  await page.locator('main :is(h1, h2)').first().waitFor()
+  await expect.poll(() => page.evaluate(WAITS_FOR), { ...SOON, message: `${href} waits` }).toEqual([])
+}
 
 /** Shown in another way than as a value: a decision by its reason, a list by its length. */
 const OTHERWISE: Readonly<Record<string, string>> = { decision: 'main h2:text-is("Why")' }
 
 /** What a link of a page has promised and its target does not show. */
 async function broken(page: Page, href: string): Promise<string[]> {
-  await page.goto(`${dashboard.home}${href}`)
-  await page.locator('main :is(h1, h2)').first().waitFor()
-  await expect.poll(() => page.evaluate(IS_SETTLED), SOON).toBe(true)
+  await show(page, href)
   const problems: string[] = []
   if ((await page.getByText('There is no such page').count()) > 0) problems.push('leads to no page')
   const alerts = await page.locator('main [role=alert]').allTextContents()
@@ -101,7 +120,7 @@ const formOf = (href: string): string => href.replace(/(decision=)[\w-]+/, '$1ID
 const pages = new Set<string>()
 
 test('every link of a page to another leads there, with the filter that it names', async () => {
-  await fill()
+  nameThePage()
   const page = await dashboard.open('/')
   await page.addInitScript(WATCH_CALLS)
   await page.reload()
@@ -137,14 +156,13 @@ test.each([390, 1280])(
   '%i pixels wide, no page has a finding of axe in light or in dark, or scrolls sideways',
   async (width) => {
     expect(pages.size).toBeGreaterThan(20)
+    nameThePage()
     const page = await dashboard.open('/', { width })
     await page.addInitScript(WATCH_CALLS)
     await page.reload()
     const problems: string[] = []
     for (const href of pages) {
-      await page.goto(`${dashboard.home}${href}`)
-      await page.locator('main :is(h1, h2)').first().waitFor()
-      await expect.poll(() => page.evaluate(IS_SETTLED), SOON).toBe(true)
+      await show(page, href)
       problems.push(...(await axe(page)).map((finding) => `${href}: ${finding}`))
       const shown = await page.evaluate('document.documentElement.scrollWidth')
       if (shown !== width) problems.push(`${href}: has ${String(shown)} pixels`)
