@@ -15,21 +15,29 @@ export interface ServerAddresses {
 }
 
 const known = signal<ServerAddresses | null>(null)
+const isLoaded = signal(false)
 
-/** Asks the server how clients reach it. Until it has answered, the addresses are those of this page. */
+/** Asks the server how clients reach it. Until it has answered, and if it does not, the addresses are those of this page. */
 export async function loadAddresses(): Promise<void> {
-  const { addresses } = await call(readServer, {})
-  const base = (address?: string): string | undefined => address?.split('/v2/pub')[0]
-  known.value = {
-    http: addresses.base.replace(/\/$/, ''),
-    rtmp: base(addresses.rtmp) ?? pageAddresses().rtmp,
-    rtmps: base(addresses.rtmps) ?? null,
-    srt: addresses.srt ?? null,
+  try {
+    const { addresses } = await call(readServer, {})
+    const base = (address?: string): string | undefined => address?.split('/v2/pub')[0]
+    known.value = {
+      http: addresses.base.replace(/\/$/, ''),
+      rtmp: base(addresses.rtmp) ?? pageAddresses().rtmp,
+      rtmps: base(addresses.rtmps) ?? null,
+      srt: addresses.srt ?? null,
+    }
+  } finally {
+    isLoaded.value = true
   }
 }
 
 /** The addresses that clients reach the server at. */
 export const ownAddresses = (): ServerAddresses => known.value ?? pageAddresses()
+
+/** Whether the addresses are final: a page that is open for copying would show those of this page for a moment. */
+export const areAddressesFinal = (): boolean => isLoaded.value
 
 /** As this browser reaches the server; a proxy may put a prefix in front of `/dashboard/`. */
 export const pageAddresses = (): ServerAddresses => ({
@@ -79,6 +87,3 @@ export const distributionAddress = ({ http }: Pick<ServerAddresses, 'http'>, id:
 /** A viewer's page. `token`: the subscribe token, for streams that need one. */
 export const watchAddress = ({ http }: ServerAddresses, accountId: string, streamName: string, token = ''): string =>
   `${http}/watch/${part(accountId)}/${part(streamName)}${token === '' ? '' : `?token=${part(token)}`}`
-
-/** What the page of the server says at another node, which has a sign-in of its own. @param url of the node */
-export const serverPageAt = (url: string): string => `${url.replace(/\/$/, '')}/dashboard/#/settings/server`

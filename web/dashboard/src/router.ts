@@ -37,7 +37,7 @@ export function go(path: string, query: Record<string, string | undefined> = {},
     location.hash = address
     return
   }
-  history.replaceState(null, '', address)
+  history.replaceState(history.state, '', address)
   current.value = read()
 }
 

@@ -122,8 +122,9 @@ const Find = () => (
   </button>
 )
 
-/** At the bottom of a phone; the menu beside them has the others. */
-const IN_BAR: readonly string[] = ['/', '/tokens/publish']
+/** At the bottom of a phone, around the action; the menu beside them has the others. */
+const IN_BAR: readonly string[] = ['/', '/tokens/publish', '/access']
+const BEHIND_MORE = NAV_ITEMS.filter(({ path }) => !IN_BAR.includes(path))
 
 const MoreMenu = () => (
   <Menu
@@ -134,7 +135,8 @@ const MoreMenu = () => (
         {text.more}
       </>
     }
-    items={NAV_ITEMS.filter(({ path }) => !IN_BAR.includes(path)).map(({ path, icon, text: shown }) => ({
+    isCurrent={BEHIND_MORE.some(({ path }) => path === currentPath.value)}
+    items={BEHIND_MORE.map(({ path, icon, text: shown }) => ({
       icon,
       text: shown,
       onSelect: () => go(path),
@@ -172,7 +174,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {children}
       </div>
       <nav class="tabbar" aria-label={text.mainShort}>
-        {NAV_ITEMS.filter(({ path }) => IN_BAR.includes(path)).map((item) => (
+        {NAV_ITEMS.filter(({ path }) => IN_BAR.slice(0, 2).includes(path)).map((item) => (
           <NavLink key={item.path} {...item} />
         ))}
         {canChange() && (

@@ -16,13 +16,15 @@ interface MenuProps {
   readonly items: readonly MenuItem[]
   /** What the button shows instead of three dots. */
   readonly face?: ComponentChildren
+  /** The page that is shown is one of its items. */
+  readonly isCurrent?: boolean
 }
 
 /**
  * A menu behind three dots. Arrow keys move, Escape closes and gives the focus back. It is a popover, so that no table cuts it
  * off, and stays at its button when the page scrolls.
  */
-export function Menu({ label, items, face }: MenuProps) {
+export function Menu({ label, items, face, isCurrent = false }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   useOpenMenu(root, isOpen, () => setOpen(false))
@@ -34,6 +36,7 @@ export function Menu({ label, items, face }: MenuProps) {
           aria-label={label}
           aria-haspopup="menu"
           aria-expanded={isOpen}
+          aria-current={isCurrent ? 'page' : undefined}
           onClick={() => setOpen(!isOpen)}
         >
           {face}

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { listUsablePublishTokenIds, readPublishToken } from '#api/tokens.ts'
-import { ownAddresses, watchAddress } from '../../addresses.ts'
+import { areAddressesFinal, ownAddresses, watchAddress } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { StreamOnAir } from '../../live.ts'
 import { CodeBlock, CopyField } from '../../parts/copy.tsx'
 import { Segment } from '../../parts/form.tsx'
-import { LoadError, Notice } from '../../parts/notice.tsx'
+import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
 import { addressesOf, embedCode, frameCode } from '../tokens/addresses.ts'
@@ -39,7 +39,11 @@ export function Embed({ accountId, streamName, stream }: EmbedProps) {
           <ViewerToken streamName={streamName} onValue={setToken} />
         </>
       )}
-      <Addresses accountId={accountId} streamName={streamName} token={secured.data ? token : ''} />
+      {areAddressesFinal() ? (
+        <Addresses accountId={accountId} streamName={streamName} token={secured.data ? token : ''} />
+      ) : (
+        <Bones />
+      )}
     </Card>
   )
 }
