@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readSessionQuery, readStreamStop } from '../../src/core/sessions/sessionQuery.ts'
-import { readUsageQuery, type UsageResolution, slotsOf } from '../../src/core/usage/query.ts'
+import { readUsageQuery } from '../../src/core/usage/query.ts'
+import { type SlotResolution, slotsOf } from '../../src/core/zonedSlots.ts'
 import { cases } from '../support/randomCases.ts'
 
 const DAY_MS = 86_400_000
@@ -39,7 +40,7 @@ describe('any query', () => {
 })
 
 describe('slots', () => {
-  const resolution = fc.constantFrom<UsageResolution>('Hour', 'Day')
+  const resolution = fc.constantFrom<SlotResolution>('Hour', 'Day')
 
   it('follow one another without a gap from the first moment to the last', () => {
     fc.assert(

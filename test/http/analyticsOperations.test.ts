@@ -45,6 +45,18 @@ describe('reports', () => {
     expect((await read('account/token_total?startDate=2025-01-01&stopDate=2025-02-01')).data).toEqual([])
   })
 
+  it('by the days of a time zone, in which the query names its dates', async () => {
+    const days = 'startDate=2026-01-10&stopDate=2026-01-12&timeZone=Pacific/Kiritimati'
+    const series = `account/series?${days}&resolution=Day`
+    expect((await read(series)).data.bandwidth).toEqual({
+      '2026-01-09T10:00:00Z': { bytesOut: 1330, bytesIn: 500 },
+      '2026-01-10T10:00:00Z': { bytesOut: 7, bytesIn: 0 },
+    })
+    expect((await read(`account/total?${days}`)).data).toMatchObject({ bytesOut: 1337, bytesIn: 500 })
+    const wrong = await read(`account/series?startDate=2026-01-10&stopDate=2026-01-10&timeZone=Atlantis&resolution=Day`)
+    expect(Object.keys(wrong.data.errors)).toEqual(['timeZone', 'stopDate'])
+  })
+
   it('of media alone count no report of a publisher or viewer as media of the other side', async () => {
     await served({ protocol: 'whip', tokenId: 8, streamName: 'quiet' }, 700, 9, REPORTED)
     await served({ protocol: 'whep', tokenId: 9, streamName: 'quiet', country: 'NZ' }, 11, 60, REPORTED)
@@ -125,6 +137,12 @@ describe('CSV', () => {
     // No player has said how well it played.
     const unsaid = ','.repeat(12)
     expect(lines).toEqual([`total,,0,0,0,0${unsaid}`, `before,,0,0,0,0${unsaid}`, ''])
+  })
+
+  it('has the days of a time zone', async () => {
+    const days = 'startDate=2026-01-10&stopDate=2026-01-12&timeZone=Pacific/Kiritimati'
+    const { text } = await csv(`account/series?${days}&resolution=Day`)
+    expect(text).toBe('time,bytesOut,bytesIn\r\n2026-01-09T10:00:00Z,4,2\r\n')
   })
 
   it('is for those who ask for it, and a refusal stays JSON', async () => {

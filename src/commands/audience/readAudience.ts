@@ -5,7 +5,6 @@ import {
   HOURS_DAYS_MAX,
   readAudienceQuery,
   seriesSlotsOf,
-  type AudienceSpan,
 } from '../../core/audience/query.ts'
 import { audienceReport, type AudienceReport, spansOf } from '../../core/audience/report.ts'
 import {
@@ -18,6 +17,7 @@ import {
   type SlotLength,
 } from '../../core/audience/slots.ts'
 import { type Failure, failure, invalid } from '../../core/errors.ts'
+import type { HourSpan } from '../../core/zonedSlots.ts'
 import type { UnwrittenSlots } from '../../services/audienceNow.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -32,7 +32,7 @@ interface Source {
   readonly parts: readonly AudienceDimension[]
 }
 
-type Span = AudienceSpan & { readonly length: SlotLength }
+type Span = HourSpan & { readonly length: SlotLength }
 
 /** Who watched, how long, and how many at once; up to now. */
 export async function readAudience(
@@ -63,7 +63,7 @@ export async function readAudience(
 export async function readCountries(
   ctx: Pick<SessionContext, 'store' | 'audience'>,
   { accountId, streamNames = [''] }: { readonly accountId: string; readonly streamNames?: readonly string[] },
-  span: AudienceSpan,
+  span: HourSpan,
   longest: SlotLength,
 ): Promise<AudienceSlot[]> {
   const unwritten = await ctx.audience.read(ctx.store)
@@ -101,7 +101,7 @@ const ofEach = ({ store }: Pick<SessionContext, 'store'>, of: Of, { fromMs, slot
 
 /** @param longest null: no slots */
 async function slotsIn(
-  span: AudienceSpan,
+  span: HourSpan,
   { read, unwritten, parts }: Source,
   longest: SlotLength | null = 'month',
 ): Promise<AudienceSlot[]> {
@@ -120,10 +120,10 @@ function longestOf(question: AudienceQuestion): SlotLength | null {
   return isLong || areAll('day') ? 'day' : 'hour'
 }
 
-const writtenPart = (span: AudienceSpan, { fromMs }: UnwrittenSlots): AudienceSpan => ({
+const writtenPart = (span: HourSpan, { fromMs }: UnwrittenSlots): HourSpan => ({
   fromMs: span.fromMs,
   untilMs: Math.max(span.fromMs, Math.min(span.untilMs, fromMs)),
 })
 
-const unwrittenPart = (span: AudienceSpan, { slots }: UnwrittenSlots): AudienceSlot[] =>
+const unwrittenPart = (span: HourSpan, { slots }: UnwrittenSlots): AudienceSlot[] =>
   slots.filter(({ atMs }) => atMs >= span.fromMs && atMs < span.untilMs)

@@ -182,11 +182,12 @@ async function readRestreams(
   return sums.map(({ slotMs, streamName, ...restream }) => ({ ...report.BLANK_ROW, slotMs, streamName, restream }))
 }
 
-const scopeOf = (accountId: string, shown: Report, { fromMs, untilMs, names, resolution }: UsageQuestion) => ({
+const scopeOf = (accountId: string, shown: Report, { fromMs, untilMs, names, ...of }: UsageQuestion) => ({
   accountId,
   fromMs,
   untilMs,
-  slot: resolution === 'Hour' ? ('hour' as const) : ('day' as const),
+  // Days of other zones are summed of their hours.
+  slot: of.resolution !== 'Hour' && of.zone === 'UTC' ? ('day' as const) : ('hour' as const),
   ...(shown.names ? { [shown.names]: names } : {}),
   limit: ROWS_MAX + 1,
 })

@@ -11,9 +11,12 @@ import type { SessionContext } from '../context.ts'
 /** Broadcasts that one report reads. */
 const FEEDS_MAX = 100_000
 
+/** Hours and days of other zones are summed of hours. */
+const isByHour = ({ resolution, zone }: UsageQuestion): boolean => resolution === 'Hour' || zone !== 'UTC'
+
 /** Whether a series has broadcasts and views beside its bytes. Hours with their countries are too much to read for a year. */
 export const isWatchable = (question: UsageQuestion): boolean =>
-  question.resolution !== 'Hour' || lengthInDays(question) <= HOURS_DAYS_MAX
+  !isByHour(question) || lengthInDays(question) <= HOURS_DAYS_MAX
 
 /** Broadcasts and views as rows beside those of bytes; up to now. */
 export async function readWatched(
@@ -24,14 +27,14 @@ export async function readWatched(
 ): Promise<Result<UsageRow[], Failure>> {
   const isSeries = resolutions !== undefined
   if (isSeries && !isWatchable(question)) return ok([])
-  const { fromMs, untilMs, resolution, names } = question
+  const { fromMs, untilMs, names } = question
   const of = { accountId, ...(parameter ? { streamNames: names } : {}) }
   const feeds = await ctx.store.read.feeds.published({ ...of, fromMs, untilMs, limit: FEEDS_MAX + 1 })
   if (feeds.length > FEEDS_MAX)
     return err(failure('bad_request', `More than ${FEEDS_MAX} broadcasts: ask for less time`))
-  const isByHour = resolution === 'Hour'
-  const slotMs = !isSeries ? untilMs - fromMs : isByHour ? HOUR_MS : DAY_MS
-  const longest = !isSeries ? 'month' : isByHour ? 'hour' : 'day'
+  const length = isByHour(question) ? 'hour' : 'day'
+  const slotMs = !isSeries ? untilMs - fromMs : length === 'hour' ? HOUR_MS : DAY_MS
+  const longest = isSeries ? length : 'month'
   const views = await readCountries(ctx, of, question, longest)
   return ok([...publishRows(feeds, { fromMs, untilMs, slotMs }, ctx.clock.now()), ...viewRows(views)])
 }

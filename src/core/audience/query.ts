@@ -1,31 +1,32 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { PROTOCOLS_OF } from '../access/protocols.ts'
 import { checkStreamName } from '../access/streamName.ts'
-import { dayAt, instantOf, isZone } from '../channels/schedules/zone.ts'
 import type { FieldErrors } from '../errors.ts'
 import { parametersOf, wordOf } from '../pages/parameters.ts'
-import { AUDIENCE_DIMENSIONS, type AudienceDimension, DAY_MS, HOUR_MS } from './slots.ts'
+import {
+  beginOfDay,
+  dayOfHour,
+  type HourSpan,
+  readDateIn,
+  readZone,
+  type SlotResolution,
+  slotsOf,
+} from '../zonedSlots.ts'
+import { AUDIENCE_DIMENSIONS, type AudienceDimension, DAY_MS } from './slots.ts'
 
-export const AUDIENCE_RESOLUTIONS = ['Hour', 'Day', 'Month'] as const
-export type AudienceResolution = (typeof AUDIENCE_RESOLUTIONS)[number]
+export const AUDIENCE_RESOLUTIONS = ['Hour', 'Day', 'Month'] as const satisfies readonly SlotResolution[]
 
 /** What a report can be divided by. */
 export const AUDIENCE_BY = ['streamName', ...AUDIENCE_DIMENSIONS] as const
 export type AudienceBy = (typeof AUDIENCE_BY)[number]
 
-/** Half open, on whole hours. */
-export interface AudienceSpan {
-  readonly fromMs: number
-  readonly untilMs: number
-}
-
 /** A parsed question. */
-export interface AudienceQuestion extends AudienceSpan {
+export interface AudienceQuestion extends HourSpan {
   readonly zone: string
   /** As many days before. */
-  readonly before: AudienceSpan
+  readonly before: HourSpan
   /** Null: no series. */
-  readonly resolution: AudienceResolution | null
+  readonly resolution: SlotResolution | null
   /** Null: all streams. */
   readonly streamName: string | null
   readonly filter: { readonly dimension: AudienceDimension; readonly value: string } | null
@@ -61,39 +62,14 @@ export function readAudienceQuery(query: Record<string, unknown>): Result<Audien
   return ok({ ...span, zone, before: spanBefore(span, zone), resolution, streamName, filter, by })
 }
 
-function readZone(text: Given['timeZone']): Result<string, string> {
-  if (text === undefined) return ok('UTC')
-  return typeof text === 'string' && isZone(text)
-    ? ok(text)
-    : err('must be a name of the IANA time zone database, such as Europe/Vienna')
-}
-
-function readSpan(given: Given, zone: string, note: Note): AudienceSpan | undefined {
-  const fromMs = note('startDate', readDate(given.startDate, zone))
-  const untilMs = note('stopDate', readDate(given.stopDate, zone))
+function readSpan(given: Given, zone: string, note: Note): HourSpan | undefined {
+  const fromMs = note('startDate', readDateIn(zone, given.startDate))
+  const untilMs = note('stopDate', readDateIn(zone, given.stopDate))
   if (fromMs === undefined || untilMs === undefined) return undefined
   if (untilMs <= fromMs) return note('stopDate', err('must be later than startDate; it is exclusive'))
   if (untilMs - fromMs > DAYS_MAX * DAY_MS)
     return note('stopDate', err(`must be at most ${DAYS_MAX} days after startDate`))
   return { fromMs, untilMs }
-}
-
-const DATE_RULE = 'must be a date such as 2026-01-31, or an ISO 8601 time with a zone on a whole hour'
-
-function readDate(text: string | string[] | undefined, zone: string): Result<number, string> {
-  if (typeof text !== 'string') return err(`is required once; it ${DATE_RULE}`)
-  const dayMs = Date.parse(text.slice(0, 10))
-  const isOnTheCalendar = !Number.isNaN(dayMs) && new Date(dayMs).toISOString().startsWith(text.slice(0, 10))
-  if (!isOnTheCalendar) return err(DATE_RULE)
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return ok(beginOfDay(zone, dayMs / DAY_MS))
-  const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:00(:00(\.0{1,9})?)?(Z|[+-]\d{2}:00)$/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(ms) ? err(DATE_RULE) : ok(ms)
-}
-
-/** Hours are those of UTC, so in a zone with half an hour more a day begins with the hour that its midnight is in. */
-function beginOfDay(zone: string, day: number): number {
-  const ms = instantOf(zone, day, 0)
-  return ms - (ms % HOUR_MS)
 }
 
 function readStream(text: Given['streamName']): Result<string | null, string> {
@@ -145,13 +121,10 @@ function readBy(
     : ok(by)
 }
 
-export const lengthInDays = (span: AudienceSpan | undefined): number =>
+export const lengthInDays = (span: HourSpan | undefined): number =>
   span === undefined ? 0 : (span.untilMs - span.fromMs) / DAY_MS
 
-function readResolution(
-  text: Given['resolution'],
-  span: AudienceSpan | undefined,
-): Result<AudienceResolution | null, string> {
+function readResolution(text: Given['resolution'], span: HourSpan | undefined): Result<SlotResolution | null, string> {
   if (text === undefined) return ok(null)
   const word = wordOf(AUDIENCE_RESOLUTIONS, text)
   if (word === undefined) return err(`must be one of ${AUDIENCE_RESOLUTIONS.join(', ')}`)
@@ -161,28 +134,12 @@ function readResolution(
 }
 
 /** As many days of the zone's calendar, or as many hours where the span is not of whole days. */
-function spanBefore({ fromMs, untilMs }: AudienceSpan, zone: string): AudienceSpan {
-  const [from, until] = [dayAt(zone, fromMs + HOUR_MS - 1), dayAt(zone, untilMs + HOUR_MS - 1)]
+function spanBefore({ fromMs, untilMs }: HourSpan, zone: string): HourSpan {
+  const [from, until] = [dayOfHour(zone, fromMs), dayOfHour(zone, untilMs)]
   const areDays = beginOfDay(zone, from) === fromMs && beginOfDay(zone, until) === untilMs
   return { fromMs: areDays ? beginOfDay(zone, 2 * from - until) : 2 * fromMs - untilMs, untilMs: fromMs }
 }
 
 /** The beginnings of the slots of a series, in order; the first may be before the span. */
-export function seriesSlotsOf({ fromMs, untilMs, zone, resolution }: AudienceQuestion): number[] {
-  const slots: number[] = []
-  if (resolution === null) return slots
-  for (let ms = fromMs; ms < untilMs; ms = nextSlot(ms, zone, resolution)) slots.push(ms)
-  return slots
-}
-
-function nextSlot(ms: number, zone: string, resolution: AudienceResolution): number {
-  if (resolution === 'Hour') return ms + HOUR_MS
-  // The last moment of its hour, because the day may begin within the hour.
-  const day = dayAt(zone, ms + HOUR_MS - 1)
-  return beginOfDay(zone, resolution === 'Day' ? day + 1 : nextMonth(day))
-}
-
-function nextMonth(day: number): number {
-  const date = new Date(day * DAY_MS)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / DAY_MS
-}
+export const seriesSlotsOf = ({ resolution, ...span }: AudienceQuestion): number[] =>
+  resolution === null ? [] : slotsOf({ ...span, resolution })

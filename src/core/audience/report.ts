@@ -1,6 +1,7 @@
 import { type QualityFigures, shownQuality, startFailuresOf } from '../quality/shown.ts'
 import { csvLine } from '../usage/csv.ts'
-import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, type AudienceSpan, UNKNOWN_VALUES } from './query.ts'
+import type { HourSpan } from '../zonedSlots.ts'
+import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, UNKNOWN_VALUES } from './query.ts'
 import {
   addFigures,
   type AudienceSlot,
@@ -60,7 +61,7 @@ export function audienceReport(question: AudienceQuestion, material: AudienceMat
 
 const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-const spanOf = ({ fromMs, untilMs }: AudienceSpan) => ({ from: timeOf(fromMs), until: timeOf(untilMs) })
+const spanOf = ({ fromMs, untilMs }: HourSpan) => ({ from: timeOf(fromMs), until: timeOf(untilMs) })
 
 /** The figures of a slot that a filter leaves, none or one. */
 const figuresOf =
@@ -161,7 +162,7 @@ const SHORTER = { month: 'day', day: 'hour' } as const
  * hours. Times are those of UTC.
  * @param longest longer slots are not used
  */
-export function spansOf(span: AudienceSpan, longest: SlotLength): readonly (AudienceSpan & { length: SlotLength })[] {
+export function spansOf(span: HourSpan, longest: SlotLength): readonly (HourSpan & { length: SlotLength })[] {
   const { fromMs, untilMs } = span
   if (untilMs <= fromMs) return []
   if (longest === 'hour') return [{ length: 'hour', fromMs, untilMs }]

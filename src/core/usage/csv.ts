@@ -1,5 +1,5 @@
 import type { UsageRow } from './report.ts'
-import { slotOf, type UsageQuestion } from './query.ts'
+import { slotIn, slotsOf, type SlottedSpan } from '../zonedSlots.ts'
 
 /** A column of a report: what its sums are grouped by. */
 export type UsageDimension = 'slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId'
@@ -22,11 +22,12 @@ const BYTES = ['bytesOut', 'bytesIn', 'bytesFromCaches']
 export function usageCsv(
   rows: readonly UsageRow[],
   dimensions: readonly UsageDimension[],
-  { resolution }: Pick<UsageQuestion, 'resolution'>,
+  question: SlottedSpan,
 ): string {
+  const slots = slotsOf(question)
   const sums = new Map<string, [bytesOut: number, bytesIn: number, fromCaches: number]>()
   for (const row of rows) {
-    const key = dimensions.map((name) => cell(valueOf(row, name, resolution))).join(',')
+    const key = dimensions.map((name) => cell(valueOf(row, name, slots))).join(',')
     const [bytesOut, bytesIn, fromCaches] = sums.get(key) ?? [0, 0, 0]
     sums.set(key, [bytesOut + row.bytesOut, bytesIn + row.bytesIn, fromCaches + (row.bytesFromCaches ?? 0)])
   }
@@ -37,8 +38,8 @@ export function usageCsv(
   return [[...dimensions.map((name) => HEADINGS[name]), ...columns].join(), ...lines, ''].join('\r\n')
 }
 
-function valueOf(row: UsageRow, name: UsageDimension, resolution: UsageQuestion['resolution']): string {
-  if (name === 'slot') return `${new Date(slotOf(row.slotMs, resolution)).toISOString().slice(0, 19)}Z`
+function valueOf(row: UsageRow, name: UsageDimension, slots: readonly number[]): string {
+  if (name === 'slot') return `${new Date(slotIn(slots, row.slotMs)).toISOString().slice(0, 19)}Z`
   if (name === 'tokenId') return row.tokenId ? String(row.tokenId) : ''
   return row[name] ?? ''
 }

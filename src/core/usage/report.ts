@@ -1,5 +1,6 @@
 import type { Bytes } from '../sessions/types.ts'
-import { slotOf, slotsOf, type UsageQuestion } from './query.ts'
+import { slotIn, slotsOf } from '../zonedSlots.ts'
+import type { UsageQuestion } from './query.ts'
 
 /** A sum of usage. A dimension that it was not grouped by is empty. */
 export interface UsageRow extends Bytes {
@@ -72,8 +73,9 @@ export function byName<T>(
  * second.
  */
 export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Rows) => T): Record<string, T> {
-  const groups = groupBy(rows, (row) => slotOf(row.slotMs, question.resolution))
-  return objectOf(slotsOf(question).map((slot) => [timeKey(slot), report(groups.get(slot) ?? [])]))
+  const slots = slotsOf(question)
+  const groups = groupBy(rows, (row) => slotIn(slots, row.slotMs))
+  return objectOf(slots.map((slot) => [timeKey(slot), report(groups.get(slot) ?? [])]))
 }
 
 /** Clients look slots up by this key. The API has no fraction of a second in it. */

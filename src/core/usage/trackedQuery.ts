@@ -21,7 +21,7 @@ const READERS: Readonly<Record<string, ParameterReader<{ prefix: string }>>> = {
 
 /** Parses the query of the list of tracking ids. All errors at once. */
 export function readTrackedQuery(query: Record<string, unknown>): Result<TrackedFilter & QueryPart, FieldErrors> {
-  const dates = readUsageQuery(parametersOf(query, ['startDate', 'stopDate']), {})
+  const dates = readUsageQuery(parametersOf(query, ['startDate', 'stopDate', 'timeZone']), {})
   const page = readListQuery(query, READERS)
   const errors = { ...(dates.ok ? {} : dates.error), ...(page.ok ? {} : page.error) }
   if (!dates.ok || !page.ok) return err(errors)

@@ -35,15 +35,19 @@ export function audienceRoutes(app: FastifyInstance, ctx: Context): void {
 const only = (description: string, example: string) =>
   Type.Optional(Type.String({ maxLength: 255, description, examples: [example] }))
 
+/** The zone of days and months. */
+export const timeZone = () =>
+  Type.Optional(
+    Type.String({ default: 'UTC', description: 'A name of the IANA database.', examples: ['Europe/Vienna'] }),
+  )
+
 const AudienceQuery = Type.Object({
   startDate: Type.String({
     description: 'Inclusive. A date in `timeZone`, or an ISO 8601 time with a zone on a whole hour.',
     examples: ['2026-01-31'],
   }),
   stopDate: Type.String({ description: 'Exclusive; at most 400 days later.', examples: ['2026-02-07'] }),
-  timeZone: Type.Optional(
-    Type.String({ default: 'UTC', description: 'A name of the IANA database.', examples: ['Europe/Vienna'] }),
-  ),
+  timeZone: timeZone(),
   resolution: Type.Optional(
     Type.Enum([...AUDIENCE_RESOLUTIONS], { description: 'Adds a series; by the hour for at most 31 days.' }),
   ),

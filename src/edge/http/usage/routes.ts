@@ -10,7 +10,7 @@ import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
-import { audienceRoutes } from './audienceRoutes.ts'
+import { audienceRoutes, timeZone } from './audienceRoutes.ts'
 import { wantsCsv } from './csv.ts'
 import { recordRoutes } from './recordRoutes.ts'
 
@@ -92,8 +92,9 @@ const SeriesData = Type.Object({
 function queryOf({ names, resolutions }: Report): TObject {
   const date = (description: string, example: string) => Type.String({ description, examples: [example] })
   return Type.Object({
-    startDate: date('UTC, inclusive. A date, or an ISO 8601 time on a whole hour.', '2026-01-01'),
-    stopDate: date('UTC, exclusive; at most 366 days later.', '2026-01-31'),
+    startDate: date('Inclusive. A date in `timeZone`, or an ISO 8601 time on a whole hour.', '2026-01-01'),
+    stopDate: date('Exclusive; at most 366 days later.', '2026-01-31'),
+    timeZone: timeZone(),
     ...(names ? { [names]: Type.Array(Type.String({ maxLength: 128 }), { minItems: 1, maxItems: 10 }) } : {}),
     ...(resolutions ? { resolution: Type.Enum([...resolutions]) } : {}),
     mediaOnly: Type.Optional(
@@ -121,7 +122,7 @@ const Moved = Type.Object(moved)
 const Restream = Type.Object({ secondsUsed: count(), ...moved })
 const by = (schema: TSchema, description: string) => Type.Record(Type.String(), schema, { description })
 const bySlot = (schema: TSchema) =>
-  by(schema, 'By the beginning of each hour, day or month, ISO 8601 UTC: 2026-01-31T00:00:00Z.')
+  by(schema, 'By the beginning of each hour, day or month of `timeZone`, ISO 8601 UTC: 2026-01-31T00:00:00Z.')
 const watched = (description: string) => Type.Integer({ minimum: 0, description })
 const WATCHED = {
   publishDuration: watched('How long broadcasts of publishers there lasted in this time, seconds.'),
@@ -146,6 +147,7 @@ const Series = Type.Object({
 const TrackedQuery = Type.Object({
   startDate: Type.String({ description: 'As in the reports.', examples: ['2026-01-01'] }),
   stopDate: Type.String({ examples: ['2026-02-01'] }),
+  timeZone: timeZone(),
   prefix: Type.Optional(Type.String({ maxLength: 128, description: 'Only ids that begin with this; case counts.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
   cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),

@@ -15,7 +15,7 @@ import { filtersOf } from './audienceQuery.ts'
 import { BytesBars } from './bytesBars.tsx'
 import { CsvButton } from './csvButton.tsx'
 import { Protocols } from './protocols.tsx'
-import { byStep, daysOf, type Range, rangeOf, type Span, type Traffic } from './range.ts'
+import { daysOf, type Range, rangeOf, resolutionOf, type Span, type Traffic, untilNow } from './range.ts'
 import { Tokens } from './tokens.tsx'
 import { TrackingIds } from './trackingIds.tsx'
 import '../../parts/figures.css'
@@ -32,19 +32,19 @@ export function AnalyticsPage({ query }: PageArgs) {
   const span = spanOf(query)
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const range = rangeOf(daysOf(span, query, new Date(), zone), Date.now())
-  const { startDate, stopDate, resolution } = range
+  const range = rangeOf(daysOf(span, query, new Date(), zone), zone)
+  const { startDate, stopDate } = range
   const load = useLoad(
     async (signal) => {
-      const query = { startDate, stopDate, mediaOnly: true }
+      const query = { ...range, mediaOnly: true }
       const [total, series, geo] = await Promise.all([
         call(readAccountUsage, { query }, { signal }),
-        call(readAccountUsageSeries, { query: { ...query, resolution } }, { signal }),
+        call(readAccountUsageSeries, { query: { ...query, resolution: resolutionOf(range) } }, { signal }),
         call(readAccountUsageByCountry, { query }, { signal }),
       ])
       return { total, series: series.bandwidth, geo: geo.geo, range }
     },
-    [startDate, stopDate, resolution, range.steps.length],
+    [startDate, stopDate],
   )
   const { data } = load
   const isQuiet = data !== undefined && data.total.bytesIn + data.total.bytesOut === 0
@@ -114,15 +114,13 @@ interface TrafficProps {
 }
 
 function TrafficCard({ total, series, range, children }: TrafficProps) {
-  const sums = byStep(series, range)
-  const [out, into] = [sums.map(({ bytesOut }) => bytesOut), sums.map(({ bytesIn }) => bytesIn)]
-  const times = range.steps
-  const rows = times.map((time, row) => [new Date(time * 1000).toISOString(), out[row] ?? 0, into[row] ?? 0])
+  const sums = untilNow(series, Date.now())
+  const rows = sums.map(([at, { bytesOut, bytesIn }]) => [at, bytesOut, bytesIn])
   const lines = [
-    { label: text.out, colour: 1, values: out },
-    { label: text.in, colour: 2, values: into },
+    { label: text.out, colour: 1, values: sums.map(([, { bytesOut }]) => bytesOut) },
+    { label: text.in, colour: 2, values: sums.map(([, { bytesIn }]) => bytesIn) },
   ] as const
-  const title = range.shownBy === 'Hour' ? text.byHour : text.byDay
+  const title = resolutionOf(range) === 'Hour' ? text.byHour : text.byDay
   return (
     <Card
       title={title}
@@ -131,8 +129,7 @@ function TrafficCard({ total, series, range, children }: TrafficProps) {
       {children}
       <Figures {...total} />
       <Legends lines={lines} />
-      <Plot sentence={title} times={times} format={bytes} lines={lines} />
-      {range.resolution === 'Day' && <p class="note">{text.daysOfUtc}</p>}
+      <Plot sentence={title} times={sums.map(([at]) => Date.parse(at) / 1000)} format={bytes} lines={lines} />
     </Card>
   )
 }

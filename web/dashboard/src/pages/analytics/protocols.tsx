@@ -12,10 +12,10 @@ import type { Range } from './range.ts'
 const text = words.analytics
 
 /** Bytes by protocol and direction. */
-export function Protocols({ range: { startDate, stopDate } }: { readonly range: Range }) {
+export function Protocols({ range }: { readonly range: Range }) {
   const load = useLoad(
-    (signal) => call(readAccountUsageByProtocol, { query: { startDate, stopDate, mediaOnly: true } }, { signal }),
-    [startDate, stopDate],
+    (signal) => call(readAccountUsageByProtocol, { query: { ...range, mediaOnly: true } }, { signal }),
+    [range.startDate, range.stopDate],
   )
   const { data = {} } = load
   const csv = Object.entries(data).map(([protocol, { bytesOut, bytesIn }]) => [protocol, bytesOut, bytesIn] as const)

@@ -32,13 +32,13 @@ async function loadNames(signal: AbortSignal): Promise<Named> {
 }
 
 /** Bytes by token, the most first. */
-export function Tokens({ range: { startDate, stopDate } }: { readonly range: Range }) {
+export function Tokens({ range }: { readonly range: Range }) {
   const [isWhole, setWhole] = useState(false)
   const load = useLoad(
-    (signal) => call(readAccountUsageByToken, { query: { startDate, stopDate, mediaOnly: true } }, { signal }),
-    [startDate, stopDate],
+    (signal) => call(readAccountUsageByToken, { query: { ...range, mediaOnly: true } }, { signal }),
+    [range.startDate, range.stopDate],
   )
-  const names = useLoad(loadNames, [startDate, stopDate])
+  const names = useLoad(loadNames, [range.startDate, range.stopDate])
   const rows = (load.data ?? []).filter(({ bytesOut, bytesIn }) => bytesOut + bytesIn > 0)
   const shown = isWhole ? rows : rows.slice(0, SHOWN)
   const csv = rows.map(({ tokenId = '', bytesOut, bytesIn }) => [tokenId, bytesOut, bytesIn])

@@ -20,12 +20,12 @@ const COLUMNS: readonly Column<Tracked>[] = [
 ]
 
 /** Bytes by tracking id, in the order of the ids. */
-export function TrackingIds({ range: { startDate, stopDate } }: { readonly range: Range }) {
+export function TrackingIds({ range }: { readonly range: Range }) {
   const [prefix, setPrefix] = useState('')
   const list = useWalk(
     (cursor, signal) =>
-      callPage(listTrackingIds, { query: { startDate, stopDate, prefix: prefix || undefined, cursor } }, { signal }),
-    [startDate, stopDate, prefix],
+      callPage(listTrackingIds, { query: { ...range, prefix: prefix || undefined, cursor } }, { signal }),
+    [range.startDate, range.stopDate, prefix],
   )
   return (
     <Card
