@@ -1,18 +1,38 @@
 import type { Clock } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { VERSION } from '../base/version.ts'
 import type { Reloading } from '../cli/host.ts'
+import { NodeReporting } from '../commands/nodes/nodeReports.ts'
 import { formatConfigProblem } from '../config/problem.ts'
 import { failure, type Failure } from '../core/errors.ts'
 import { type Examination, examination } from '../core/examination.ts'
 import type { ConfigurationReport } from '../edge/http/about/configuration.ts'
 import type { DatedExamination, Doctor } from '../edge/http/about/doctor.ts'
+import { nodeReports } from '../edge/http/about/reports.ts'
 import type { App } from './app.ts'
+import { LocalStorage } from './storageSurvey.ts'
+import type { Tls } from './tls.ts'
 import { tryVideoEncoder } from './videoEncoder.ts'
 
 type ReadConfig = Reloading['readConfig']
 
+/** What nodes say of themselves to operators. */
+export function openReporting(app: App, readConfig: ReadConfig, tls: Tls | null = null): NodeReporting {
+  const { ctx } = app
+  const storage = new LocalStorage(app)
+  const own = nodeReports(ctx, {
+    version: VERSION,
+    configuration: () => configurationOf(app, readConfig),
+    doctor: doctorOf(app, readConfig),
+    storage: () => storage.read(),
+    countryFile: () => app.countries.file,
+    ...(tls ? { https: tls } : {}),
+  })
+  return new NodeReporting(ctx, () => ctx.sessions.node, own)
+}
+
 /** The configuration of this node, beside its sources as they are now. */
-export function configurationOf({ holder }: App, readConfig: ReadConfig): ConfigurationReport {
+function configurationOf({ holder }: App, readConfig: ReadConfig): ConfigurationReport {
   const next = readConfig()
   const changes = next.ok ? holder.compare(next.value) : { applied: [], needRestart: [] }
   return {
@@ -23,7 +43,7 @@ export function configurationOf({ holder }: App, readConfig: ReadConfig): Config
 }
 
 /** The checks of `sluice doctor` on the running configuration, with the store that is open. */
-export function doctorOf(app: App, readConfig: ReadConfig): Doctor {
+function doctorOf(app: App, readConfig: ReadConfig): Doctor {
   const { ctx } = app
   return new OneByOne(ctx.clock, async () => {
     // Loaded by the first examination.

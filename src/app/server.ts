@@ -15,10 +15,11 @@ import { openEncoders } from './encoders.ts'
 import { offlineFfmpeg } from './offline.ts'
 import { openVideoEncoder } from './videoEncoder.ts'
 import { LocalBackups } from './backupDesk.ts'
-import { configurationOf, doctorOf } from './operator.ts'
+import { openReporting } from './operator.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Reloading, Serving } from '../cli/host.ts'
+import type { NodeReporting } from '../commands/nodes/nodeReports.ts'
 import { answerReloads, type Reload } from '../commands/nodes/reload.ts'
 import { VERSION } from '../base/version.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
@@ -55,7 +56,6 @@ import type { Transport } from '../core/restream/targets.ts'
 import { dialledTargets, startRestreams } from './restream.ts'
 import { openRtmp } from './rtmp.ts'
 import { openSrt } from './srt.ts'
-import { LocalStorage } from './storageSurvey.ts'
 import { useSplice } from './segmentMemory.ts'
 import { startSessions } from './sessions.ts'
 import { openTls, type Tls } from './tls.ts'
@@ -93,6 +93,7 @@ interface Media {
   readonly channels?: LocalChannels
   readonly tls?: Tls | null
   readonly viewerEncoding?: Pick<ViewerEncoding, 'refusalOf'>
+  readonly reporting?: NodeReporting
 }
 
 /** Measurements of the channels that this node runs. */
@@ -150,13 +151,14 @@ export async function startServing(
     parts.started('pulls', startPulls(app, { ingest, dial }))
     const playback = parts.started('playback', await startPlayback(app, channels))
     await leases.ready
-    const media = { engine, packager, playback, channels, tls, viewerEncoding }
+    const reporting = openReporting(app, options.reloading.readConfig, tls)
+    const media = { engine, packager, playback, channels, tls, viewerEncoding, reporting }
     const port = await startHttp(app, media, options, parts)
     ownPorts.tcp.push(port)
     const prepared: Prepare[] = [(next) => app.countries.prepare(next)]
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
     const reload = createReload(app, options.reloading, prepared)
-    parts.add('reloads', reloadOnRequest(app, reload))
+    parts.add('reloads', answerRequests(app, reload, reporting))
     const drain = parts.started('drain', startDrain(app, channels.pushed))
     return {
       port,
@@ -174,9 +176,12 @@ export async function startServing(
   }
 }
 
-/** Answers requests of `sluice reload`, until it is stopped. */
-function reloadOnRequest({ ctx, due }: App, reload: Reload): () => Promise<void> {
-  const answering = due.on('reloads', () => answerReloads(ctx, ctx.sessions.node, reload))
+/** Answers what is asked of this node over the store, until it is stopped: reloads, and what it says of itself. */
+function answerRequests({ ctx, due }: App, reload: Reload, reporting: NodeReporting): () => Promise<void> {
+  const answering = due.on('reloads', async () => {
+    await answerReloads(ctx, ctx.sessions.node, reload)
+    await reporting.answer()
+  })
   return () => answering.stop()
 }
 
@@ -213,7 +218,6 @@ export function buildHttp(
   const { engine, packager, playback, channels, tls, viewerEncoding } = media
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
-  const storage = new LocalStorage(app)
   return buildServer(ctx, {
     ...(tls ? { https: { ...tls, hstsSeconds: () => app.config.tls.hstsSeconds } } : {}),
     ...(engine
@@ -244,11 +248,8 @@ export function buildHttp(
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
     facts: () => factsOf(app.config),
-    configuration: () => configurationOf(app, readConfig),
-    doctor: doctorOf(app, readConfig),
+    reporting: media.reporting ?? openReporting(app, readConfig, tls),
     backups: new LocalBackups(app),
-    storage: () => storage.read(),
-    countryFile: () => app.countries.file,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     connections: media.connections ?? openConnections(app),

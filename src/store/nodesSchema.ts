@@ -35,6 +35,16 @@ export const NODE_TABLES = {
     /** When the load was written, by the time of the database; null: by a version that did not say. */
     reported_at_ms: NUMBER_OR_NULL,
   },
-  /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
-  reload_requests: { id: TEXT, node_id: TEXT, is_check: FLAG, asked_at_ms: NUMBER, answer: TEXT_OR_NULL },
+  /**
+   * Requests to a serving node: to read its configuration again, or, if `report` is not null, to say this of itself. `answer` is
+   * JSON; null until the node answered.
+   */
+  reload_requests: {
+    id: TEXT,
+    node_id: TEXT,
+    is_check: FLAG,
+    asked_at_ms: NUMBER,
+    answer: TEXT_OR_NULL,
+    report: TEXT_OR_NULL,
+  },
 }

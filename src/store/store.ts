@@ -216,12 +216,14 @@ export interface AuditQuery {
   limit: number
 }
 
-/** A request to a serving node to read its configuration again. */
-export interface ReloadRequest {
+/** A request to a serving node: to read its configuration again, or to say something of itself. */
+export interface NodeRequest {
   readonly id: string
   readonly nodeId: string
   /** Only say what would change. */
   readonly isCheck: boolean
+  /** What it is to say; null: it is to read its configuration. */
+  readonly report: string | null
 }
 
 /** Numbers of rows that name a viewer. */
@@ -288,8 +290,10 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounRea
   minutes: MinuteReads
   deliveries: DeliveryReads
   reloads: {
-    /** Requests to a node without an answer, the oldest first. */
-    waiting(nodeId: string, limit: number): Promise<ReloadRequest[]>
+    /** Requests to a node to reload without an answer, the oldest first. */
+    waiting(nodeId: string, limit: number): Promise<NodeRequest[]>
+    /** What else a node was asked and has not answered, each once. */
+    reports(nodeId: string): Promise<string[]>
     /** JSON; null: none yet. */
     answer(id: string): Promise<string | null>
   }
@@ -342,8 +346,10 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   webhooks: WebhookTx
   sealed: SealedTx
   reloads: {
-    insert(request: ReloadRequest, askedAtMs: number): Promise<void>
+    insert(request: NodeRequest, askedAtMs: number): Promise<void>
     answer(id: string, answer: string): Promise<void>
+    /** Answers all that a node was asked of this kind. */
+    answerReports(of: { nodeId: string; report: string; answer: string }): Promise<void>
     delete(id: string): Promise<void>
     /** Deletes older requests. */
     prune(beforeMs: number): Promise<number>

@@ -23,7 +23,7 @@ export async function expectDue(url: string): Promise<void> {
   expect([await dueAt(AT - 1), await dueAt(AT)]).toEqual([NOTHING, { ...NOTHING, schedulers: true }])
   await other.transaction((tx) => tx.schedulers.replace({ ...scheduler, nextAtMs: null }))
 
-  await other.transaction((tx) => tx.reloads.insert({ id: 'r', nodeId: NODE, isCheck: true }, AT))
+  await other.transaction((tx) => tx.reloads.insert({ id: 'r', nodeId: NODE, isCheck: true, report: null }, AT))
   expect([await dueAt(AT), await dueAt(AT, 'node 2')]).toEqual([{ ...NOTHING, reloads: true }, NOTHING])
   await other.transaction((tx) => tx.reloads.answer('r', '{}'))
 

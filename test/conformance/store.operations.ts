@@ -8,13 +8,13 @@ export function operationsSuite(stores: Stores): void {
       const { store, other } = stores
       const [mine, theirs] = [newAccount(), newAccount()]
       await store.transaction(async (tx) => {
-        await tx.reloads.insert({ id: `${mine}1`, nodeId: mine, isCheck: true }, 10)
-        await tx.reloads.insert({ id: `${mine}2`, nodeId: mine, isCheck: false }, 20)
-        await tx.reloads.insert({ id: `${theirs}1`, nodeId: theirs, isCheck: false }, 20)
+        await tx.reloads.insert({ id: `${mine}1`, nodeId: mine, isCheck: true, report: null }, 10)
+        await tx.reloads.insert({ id: `${mine}2`, nodeId: mine, isCheck: false, report: null }, 20)
+        await tx.reloads.insert({ id: `${theirs}1`, nodeId: theirs, isCheck: false, report: null }, 20)
       })
       expect(await other.read.reloads.waiting(mine, 10)).toEqual([
-        { id: `${mine}1`, nodeId: mine, isCheck: true },
-        { id: `${mine}2`, nodeId: mine, isCheck: false },
+        { id: `${mine}1`, nodeId: mine, isCheck: true, report: null },
+        { id: `${mine}2`, nodeId: mine, isCheck: false, report: null },
       ])
       await other.transaction((tx) => tx.reloads.answer(`${mine}2`, '{"ok":true}'))
       expect(await store.read.reloads.waiting(mine, 10)).toHaveLength(1)
@@ -24,6 +24,22 @@ export function operationsSuite(stores: Stores): void {
       expect(await store.read.reloads.waiting(mine, 10)).toEqual([])
       await store.transaction((tx) => tx.reloads.delete(`${mine}2`))
       expect(await store.read.reloads.answer(`${mine}2`)).toBeNull()
+    })
+
+    test('what a node is asked to say of itself waits apart from reloads, each once, and one answer is for all', async () => {
+      const { store, other } = stores
+      const node = newAccount()
+      const asked = { nodeId: node, isCheck: true }
+      await store.transaction(async (tx) => {
+        for (const [at, report] of ['storage', 'upkeep', 'storage'].entries())
+          await tx.reloads.insert({ ...asked, id: `${node}${at}`, report }, 10)
+      })
+      expect(await other.read.reloads.waiting(node, 10)).toEqual([])
+      expect((await other.read.reloads.reports(node)).toSorted()).toEqual(['storage', 'upkeep'])
+      await other.transaction((tx) => tx.reloads.answerReports({ nodeId: node, report: 'storage', answer: '{}' }))
+      expect(await store.read.reloads.reports(node)).toEqual(['upkeep'])
+      const answers = [0, 1, 2].map((at) => store.read.reloads.answer(`${node}${at}`))
+      expect(await Promise.all(answers)).toEqual(['{}', null, '{}'])
     })
 
     test('each table has its rows and its bytes', async () => {

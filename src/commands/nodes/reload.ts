@@ -1,7 +1,7 @@
-import { timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
 import { type Actor, type CommandContext, audit, cliActor } from '../context.ts'
+import { askOverStore, type WaitOptions } from './askOverStore.ts'
 import { noNode } from './drain.ts'
 
 /** A key that a reload changed, or would change. Values of secrets are left out. */
@@ -26,28 +26,16 @@ export interface ReloadAnswer {
 export type Reload = (request: { readonly isCheck: boolean }) => Promise<ReloadAnswer>
 
 const ANSWERED_AT_ONCE = 10
-const LOOK_MS = 200
 /** A node looks every second. A reload itself takes milliseconds, but the node's store may be slow. */
 const WAIT_MS = 20_000
 
-/**
- * Asks a serving node to reload, and waits. Null: it did not answer.
- * @param pause keeps the process alive, which the pauses of `ctx.clock` do not
- */
+/** Asks a serving node to reload, and waits. Null: it did not answer. */
 export async function askForReload(
   ctx: CommandContext,
   nodeId: string,
-  { isCheck, pause }: { readonly isCheck: boolean; readonly pause: (ms: number) => Promise<void> },
+  { isCheck, pause }: { readonly isCheck: boolean } & Pick<WaitOptions, 'pause'>,
 ): Promise<ReloadAnswer | null> {
-  const id = timeOrderedId(ctx.clock.now(), ctx.random)
-  await ctx.store.transaction((tx) => tx.reloads.insert({ id, nodeId, isCheck }, ctx.clock.now()))
-  const untilMs = ctx.clock.monotonic() + WAIT_MS
-  let answer: string | null = null
-  while (answer === null && ctx.clock.monotonic() < untilMs) {
-    await pause(LOOK_MS)
-    answer = await ctx.store.read.reloads.answer(id)
-  }
-  await ctx.store.transaction((tx) => tx.reloads.delete(id))
+  const answer = await askOverStore(ctx, { nodeId, isCheck, report: null }, { waitMs: WAIT_MS, pause })
   return answer === null ? null : (JSON.parse(answer) as ReloadAnswer)
 }
 

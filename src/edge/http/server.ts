@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import fastify, { type FastifyInstance } from 'fastify'
 import { repeat } from '../../base/repeat.ts'
 import type { Context } from '../../commands/context.ts'
+import type { NodeReporting } from '../../commands/nodes/nodeReports.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
@@ -10,13 +11,10 @@ import { answerLog, observe, requestIds } from './answerLog.ts'
 import { accountRoutes } from './about/account.ts'
 import { attentionRoutes } from './about/attention.ts'
 import { type BackupDesk, backupRoutes } from './about/backup.ts'
-import { type ConfigurationReport, configurationRoutes } from './about/configuration.ts'
-import { type Doctor, doctorRoutes } from './about/doctor.ts'
 import { linkRoutes } from './about/links.ts'
 import { nodeRoutes } from './about/nodes.ts'
-import { serverStorageRoutes, type StorageSurvey } from './about/serverStorage.ts'
+import { reportRoutes } from './about/reports.ts'
 import { storageRoutes } from './about/storage.ts'
-import { type CountryFile, upkeepRoutes } from './about/upkeep.ts'
 import { clusterRoutes } from './about/clusters.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
@@ -77,11 +75,9 @@ export interface ServerOptions {
   sign: Mac
   /** What `GET /api/server` tells. */
   facts: () => ServerFacts
-  configuration: () => ConfigurationReport
-  doctor: Doctor
+  /** What nodes say of themselves. */
+  reporting: NodeReporting
   backups: BackupDesk
-  storage: () => Promise<StorageSurvey>
-  countryFile: () => CountryFile | null
   /** Whether Sluice serves `/demo`. */
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
@@ -250,11 +246,8 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
   clusterRoutes(api, ctx, options.facts, peerOf)
-  configurationRoutes(api, ctx, options.configuration)
-  doctorRoutes(api, ctx, options.doctor)
+  reportRoutes(api, ctx, options.reporting)
   backupRoutes(api, ctx, peerOf, options.backups)
-  serverStorageRoutes(api, ctx, options.storage)
-  upkeepRoutes(api, ctx, options)
   accountRoutes(api, ctx, peerOf)
   attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)

@@ -18,6 +18,7 @@ import * as regions from './0014_regions.ts'
 import * as originCluster from './0015_originCluster.ts'
 import * as geoCascade from './0016_geoCascade.ts'
 import * as customViewerData from './0017_customViewerData.ts'
+import * as nodeReports from './0018_nodeReports.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -40,6 +41,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0015_originCluster', originCluster.up],
   ['0016_geoCascade', geoCascade.up],
   ['0017_customViewerData', customViewerData.up],
+  ['0018_nodeReports', nodeReports.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

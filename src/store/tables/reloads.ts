@@ -1,15 +1,17 @@
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
-import type { ReloadRequest } from '../store.ts'
+import type { NodeRequest } from '../store.ts'
 
-const insert = statement((db, p: { id: string; nodeId: string; isCheck: 0 | 1; askedAtMs: number }) =>
-  db.insertInto('reload_requests').values({
-    id: p.id,
-    node_id: p.nodeId,
-    is_check: p.isCheck,
-    asked_at_ms: p.askedAtMs,
-    answer: null,
-  }),
+const insert = statement(
+  (db, p: { id: string; nodeId: string; isCheck: 0 | 1; askedAtMs: number; report: string | null }) =>
+    db.insertInto('reload_requests').values({
+      id: p.id,
+      node_id: p.nodeId,
+      is_check: p.isCheck,
+      asked_at_ms: p.askedAtMs,
+      answer: null,
+      report: p.report,
+    }),
 )
 
 const waiting = statement((db, p: { nodeId: string; limit: number }) =>
@@ -18,8 +20,32 @@ const waiting = statement((db, p: { nodeId: string; limit: number }) =>
     .select(columnsOf('reload_requests'))
     .where('node_id', '=', p.nodeId)
     .where('answer', 'is', null)
+    .where('report', 'is', null)
     .orderBy('id')
     .limit(p.limit),
+)
+
+/** A newer version may ask for others; each is answered. */
+const REPORTS_AT_ONCE = 20
+
+const reports = statement((db, p: { nodeId: string; limit: number }) =>
+  db
+    .selectFrom('reload_requests')
+    .select('report')
+    .distinct()
+    .where('node_id', '=', p.nodeId)
+    .where('answer', 'is', null)
+    .where('report', 'is not', null)
+    .limit(p.limit),
+)
+
+const answerReports = statement((db, p: { nodeId: string; report: string; answer: string }) =>
+  db
+    .updateTable('reload_requests')
+    .set({ answer: p.answer })
+    .where('node_id', '=', p.nodeId)
+    .where('report', '=', p.report)
+    .where('answer', 'is', null),
 )
 
 const setAnswer = statement((db, p: { id: string; answer: string }) =>
@@ -38,9 +64,14 @@ const prune = statement((db, p: { beforeMs: number }) =>
 
 /** The reads of reloads. */
 export class ReloadReadVerbs extends Verbs {
-  async waiting(nodeId: string, limit: number): Promise<ReloadRequest[]> {
+  async waiting(nodeId: string, limit: number): Promise<NodeRequest[]> {
     const rows = await this.executor.all(waiting, { nodeId, limit })
-    return rows.map((row) => ({ id: row.id, nodeId: row.node_id, isCheck: row.is_check === 1 }))
+    return rows.map((row) => ({ id: row.id, nodeId: row.node_id, isCheck: row.is_check === 1, report: null }))
+  }
+
+  async reports(nodeId: string): Promise<string[]> {
+    const rows = await this.executor.all(reports, { nodeId, limit: REPORTS_AT_ONCE })
+    return rows.flatMap(({ report }) => report ?? [])
   }
 
   async answer(id: string): Promise<string | null> {
@@ -50,12 +81,16 @@ export class ReloadReadVerbs extends Verbs {
 
 /** The verbs of reloads in a transaction. */
 export class ReloadTxVerbs extends Verbs {
-  async insert(request: ReloadRequest, askedAtMs: number): Promise<void> {
+  async insert(request: NodeRequest, askedAtMs: number): Promise<void> {
     await this.executor.run(insert, { ...request, isCheck: request.isCheck ? 1 : 0, askedAtMs })
   }
 
   async answer(id: string, answer: string): Promise<void> {
     await this.executor.run(setAnswer, { id, answer })
+  }
+
+  async answerReports(of: { nodeId: string; report: string; answer: string }): Promise<void> {
+    await this.executor.run(answerReports, of)
   }
 
   async delete(id: string): Promise<void> {

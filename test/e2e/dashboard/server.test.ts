@@ -86,6 +86,31 @@ test('a backup is made at a click and downloaded, and what fills the disks is th
   expect(await axe(page)).toEqual([])
 })
 
+test('another node is chosen by its name, and says how it is in place of this one', async () => {
+  const nodes = (await dashboard.api('GET', '/api/nodes')).data as { nodes: object[] }
+  const other = { ...nodes.nodes[0], id: 'two', isThis: false, url: 'https://node2.example.com' }
+  const answer = async (path: string) => (await dashboard.api('GET', path)).data as object
+  const [upkeep, configuration] = [await answer('/api/server/upkeep'), await answer('/api/server/configuration')]
+  page = await dashboard.open('/')
+  onTestFinished(() => page.close())
+  const give = (path: string, data: unknown) =>
+    page.route(`**/dashboard/api/${path}`, (route) => route.fulfill({ json: { status: 'success', data } }))
+  await give('nodes', { database: 'postgres', nodes: [...nodes.nodes, other] })
+  await give('server/upkeep?node=two', { ...upkeep, node: 'two', version: '9.8.7' })
+  await give('server/configuration?node=two', { ...configuration, node: 'two' })
+  await give('server/doctor?node=two', null)
+  await page.goto(`${dashboard.home}#/settings/nodes`)
+  await page.getByRole('link', { name: 'https://node2.example.com' }).click()
+  await card('Version and ages').getByText('9.8.7').waitFor()
+  expect(await page.getByLabel('Node', { exact: true }).inputValue()).toBe('two')
+  expect(await card('Backup').count()).toBe(0)
+  // The server itself has no such node.
+  await page.getByRole('alert').getByText('No node with id: two').waitFor()
+  await page.getByLabel('Node', { exact: true }).selectOption({ index: 0 })
+  await card('Backup').waitFor()
+  expect(await axe(page)).toEqual([])
+})
+
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })

@@ -1,11 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { FastifyInstance } from 'fastify'
-import { ok } from '../../../base/result.ts'
-import type { Context } from '../../../commands/context.ts'
 import type { ListedKey } from '../../../config/holder.ts'
-import { document } from '../openapi.ts'
-import { sendResult } from '../problem.ts'
-import { operatorsOnly } from './operators.ts'
 
 /** The configuration that this node runs with, and what became of its sources since. */
 export interface ConfigurationReport {
@@ -16,23 +10,16 @@ export interface ConfigurationReport {
   readonly problems: readonly string[]
 }
 
-/** Every key of the configuration with its source. Secrets never leave, in no form. */
-export function configurationRoutes(app: FastifyInstance, ctx: Context, read: () => ConfigurationReport): void {
-  app.get(
-    '/api/server/configuration',
-    {
-      ...document('server', 'The configuration of the node that answers, with the source of each value', {
-        operationId: 'readConfiguration',
-        data: Configuration,
-      }),
-      preHandler: operatorsOnly(ctx, 'sluice doctor'),
-    },
-    (_request, reply) => {
-      const { keys, ...rest } = read()
-      return sendResult(reply, ok({ node: ctx.sessions.node, keys: keys.map(toRecord), ...rest }))
-    },
-  )
-}
+/** Every key with its source. Secrets never leave, in no form. */
+export const configurationRecord = (
+  node: string,
+  { keys, waiting, problems }: ConfigurationReport,
+): Static<typeof Configuration> => ({
+  node,
+  keys: keys.map(toRecord),
+  waiting: { reload: [...waiting.reload], restart: [...waiting.restart] },
+  problems: [...problems],
+})
 
 function toRecord({ value, default: usual, origin, ...facts }: ListedKey): Static<typeof ConfigurationKey> {
   const source = origin === null ? ({ source: 'default' } as const) : { source: origin.kind, sourceName: origin.name }
@@ -57,17 +44,17 @@ const ConfigurationKey = Type.Object({
   allowed: Type.String({ description: 'The allowed values, in words.' }),
 })
 
-const keys = (description: string) => Type.Array(Type.String(), { description })
+const keysOf = (description: string) => Type.Array(Type.String(), { description })
 
-const Configuration = Type.Object({
-  node: Type.String({ description: 'The id of the node that answers.' }),
+export const Configuration = Type.Object({
+  node: Type.String({ description: 'The id of the node that it is about.' }),
   keys: Type.Array(ConfigurationKey),
   waiting: Type.Object(
     {
-      reload: keys('A reload changes them: `sluice reload`.'),
-      restart: keys('A restart changes them.'),
+      reload: keysOf('A reload changes them: `sluice reload`.'),
+      restart: keysOf('A restart changes them.'),
     },
     { description: 'Keys whose sources have another value now than the node runs with.' },
   ),
-  problems: keys('What is wrong with the sources now: neither a reload nor a start succeeds.'),
+  problems: keysOf('What is wrong with the sources now: neither a reload nor a start succeeds.'),
 })

@@ -1,13 +1,9 @@
 import { type Static, Type } from 'typebox'
-import type { FastifyInstance } from 'fastify'
-import { ok, type Result } from '../../../base/result.ts'
-import type { Context } from '../../../commands/context.ts'
+import type { Result } from '../../../base/result.ts'
 import type { Failure } from '../../../core/errors.ts'
 import { CHECKS, type Examination } from '../../../core/examination.ts'
 import { type DoctorCode, SENTENCES } from '../../../core/examinationSentences.ts'
-import { document } from '../openapi.ts'
-import { sendResult } from '../problem.ts'
-import { operatorsOnly } from './operators.ts'
+import { CodedSentence } from '../../../core/notices.ts'
 
 /** An examination of this node, and when it ended. */
 export interface DatedExamination extends Examination {
@@ -22,47 +18,20 @@ export interface Doctor {
   readonly latest: DatedExamination | null
 }
 
-/** The checks of `sluice doctor`, in the process that serves. */
-export function doctorRoutes(app: FastifyInstance, ctx: Context, doctor: Doctor): void {
-  const path = '/api/server/doctor'
-  const preHandler = operatorsOnly(ctx, 'sluice doctor')
-  const toRecord = ({ atMs, ...rest }: DatedExamination): Static<typeof ExaminationRecord> => ({
-    node: ctx.sessions.node,
-    at: new Date(atMs).toISOString(),
-    ok: rest.ok,
-    checks: [...rest.checks],
-  })
-  app.post(
-    path,
-    {
-      ...document('server', 'Check the node that answers, as `sluice doctor` does; takes some seconds', {
-        operationId: 'examineServer',
-        data: ExaminationRecord,
-      }),
-      preHandler,
-    },
-    async (_request, reply) => {
-      const done = await doctor.examine()
-      return sendResult(reply, done.ok ? ok(toRecord(done.value)) : done)
-    },
-  )
-  app.get(
-    path,
-    {
-      ...document('server', 'What the latest check of the node that answers found', {
-        operationId: 'readExamination',
-        data: Type.Union([ExaminationRecord, Type.Null()], { description: 'Null: no check since its start.' }),
-      }),
-      preHandler,
-    },
-    (_request, reply) => sendResult(reply, ok(doctor.latest && toRecord(doctor.latest))),
-  )
-}
+export const examinationRecord = (
+  node: string,
+  { atMs, ok, checks }: DatedExamination,
+): Static<typeof ExaminationRecord> => ({
+  node,
+  at: new Date(atMs).toISOString(),
+  ok,
+  checks: checks.map(({ sentences, ...check }) => ({ ...check, ...(sentences ? { sentences: [...sentences] } : {}) })),
+})
 
 const CODES = Object.keys(SENTENCES) as DoctorCode[]
 
-const ExaminationRecord = Type.Object({
-  node: Type.String({ description: 'The id of the node that answers.' }),
+export const ExaminationRecord = Type.Object({
+  node: Type.String({ description: 'The id of the node that it is about.' }),
   at: Type.String({ format: 'date-time' }),
   ok: Type.Boolean({ description: 'No check has failed.' }),
   checks: Type.Array(
@@ -74,6 +43,7 @@ const ExaminationRecord = Type.Object({
         description: 'What stands in the sentence.',
       }),
       detail: Type.String({ description: 'The sentence: what was found and, unless it is ok, what to do.' }),
+      sentences: Type.Optional(Type.Array(CodedSentence, { description: 'Of what needs attention, as data.' })),
     }),
   ),
 })

@@ -1,10 +1,5 @@
-import { Type } from 'typebox'
-import type { FastifyInstance } from 'fastify'
-import { ok } from '../../../base/result.ts'
+import { type Static, Type } from 'typebox'
 import type { Context } from '../../../commands/context.ts'
-import { document } from '../openapi.ts'
-import { sendResult } from '../problem.ts'
-import { operatorsOnly } from './operators.ts'
 
 /** The disk of some directories. */
 export interface StorageVolume {
@@ -35,36 +30,21 @@ export interface StorageSurvey {
   readonly tables: readonly TableSize[]
 }
 
-/** What fills the disks of the node that answers. */
-export function serverStorageRoutes(app: FastifyInstance, ctx: Context, survey: () => Promise<StorageSurvey>): void {
-  app.get(
-    '/api/server/storage',
-    {
-      ...document('server', 'What fills the disks of the node that answers, at most a minute old', {
-        operationId: 'readServerStorage',
-        data: ServerStorage,
-      }),
-      preHandler: operatorsOnly(ctx, 'sluice doctor'),
-    },
-    async (_request, reply) => {
-      const { atMs, tables, ...rest } = await survey()
-      return sendResult(
-        reply,
-        ok({
-          node: ctx.sessions.node,
-          at: new Date(atMs).toISOString(),
-          ...rest,
-          tables: tables.map(({ bytes, ...table }) => ({ ...table, ...(bytes === null ? {} : { bytes }) })),
-        }),
-      )
-    },
-  )
-}
+export const storageRecord = (
+  node: string,
+  { atMs, tables, volumes, parts }: StorageSurvey,
+): Static<typeof ServerStorage> => ({
+  node,
+  at: new Date(atMs).toISOString(),
+  volumes: volumes.map(({ directories, ...space }) => ({ directories: [...directories], ...space })),
+  parts: [...parts],
+  tables: tables.map(({ bytes, ...table }) => ({ ...table, ...(bytes === null ? {} : { bytes }) })),
+})
 
 const count = () => Type.Integer({ minimum: 0 })
 
-const ServerStorage = Type.Object({
-  node: Type.String({ description: 'The id of the node that answers.' }),
+export const ServerStorage = Type.Object({
+  node: Type.String({ description: 'The id of the node that it is about.' }),
   at: Type.String({ format: 'date-time' }),
   volumes: Type.Array(
     Type.Object({ directories: Type.Array(Type.String()), freeBytes: count(), totalBytes: count() }),

@@ -1,12 +1,6 @@
-import { Type } from 'typebox'
-import type { FastifyInstance } from 'fastify'
-import { ok } from '../../../base/result.ts'
-import type { Context } from '../../../commands/context.ts'
+import { type Static, Type } from 'typebox'
 import { daysLeft, expiresSoon } from '../../../core/certificates/renewal.ts'
 import type { HttpsOptions } from '../https.ts'
-import { document } from '../openapi.ts'
-import { sendResult } from '../problem.ts'
-import { operatorsOnly } from './operators.ts'
 
 /** The country database in use. */
 export interface CountryFile {
@@ -20,36 +14,24 @@ export interface UpkeepOptions {
   /** Null: there is none. */
   readonly countryFile: () => CountryFile | null
   /** Absent: this server speaks no TLS. */
-  readonly https?: HttpsOptions | undefined
+  readonly https?: Pick<HttpsOptions, 'certificate'> | undefined
 }
 
 const DAY_MS = 86_400_000
 
 /** What grows old: the version, the certificate, the country database. */
-export function upkeepRoutes(app: FastifyInstance, ctx: Context, { version, countryFile, https }: UpkeepOptions): void {
-  app.get(
-    '/api/server/upkeep',
-    {
-      ...document('server', 'The ages of what an operator renews, of the node that answers', {
-        operationId: 'readUpkeep',
-        data: Upkeep,
-      }),
-      preHandler: operatorsOnly(ctx, 'sluice doctor'),
-    },
-    (_request, reply) => {
-      const nowMs = ctx.clock.now()
-      const countries = countryFile()
-      return sendResult(
-        reply,
-        ok({
-          node: ctx.sessions.node,
-          version,
-          ...(countries === null ? {} : { countryDatabase: countriesAt(countries, nowMs) }),
-          ...(https ? { certificate: certificateAt(https, nowMs) } : {}),
-        }),
-      )
-    },
-  )
+export function upkeepRecord(
+  node: string,
+  { version, countryFile, https }: UpkeepOptions,
+  nowMs: number,
+): Static<typeof Upkeep> {
+  const countries = countryFile()
+  return {
+    node,
+    version,
+    ...(countries === null ? {} : { countryDatabase: countriesAt(countries, nowMs) }),
+    ...(https ? { certificate: certificateAt(https, nowMs) } : {}),
+  }
 }
 
 const countriesAt = ({ path, builtMs }: CountryFile, nowMs: number) => ({
@@ -59,7 +41,7 @@ const countriesAt = ({ path, builtMs }: CountryFile, nowMs: number) => ({
     : { builtOn: new Date(builtMs).toISOString(), ageDays: Math.max(0, Math.floor((nowMs - builtMs) / DAY_MS)) }),
 })
 
-const certificateAt = ({ certificate: { current, problem } }: HttpsOptions, nowMs: number) => ({
+const certificateAt = ({ certificate: { current, problem } }: Pick<HttpsOptions, 'certificate'>, nowMs: number) => ({
   names: [...current.names],
   expiresOn: new Date(current.expiresMs).toISOString(),
   daysLeft: daysLeft(current, nowMs),
@@ -67,8 +49,8 @@ const certificateAt = ({ certificate: { current, problem } }: HttpsOptions, nowM
   ...(problem === null ? {} : { problem }),
 })
 
-const Upkeep = Type.Object({
-  node: Type.String({ description: 'The id of the node that answers.' }),
+export const Upkeep = Type.Object({
+  node: Type.String({ description: 'The id of the node that it is about.' }),
   version: Type.String(),
   countryDatabase: Type.Optional(
     Type.Object(

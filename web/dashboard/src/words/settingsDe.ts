@@ -92,12 +92,9 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
   server: {
     title: 'Server',
     adminsOnly: 'Nur Admins sehen die Konfiguration und starten Prüfungen.',
-    whichNode: (node) => `Diese Seite zeigt den Knoten, der antwortet: ${node}.`,
-    otherNodes: 'Dieselbe Seite anderer Knoten:',
-    withoutAddress: (nodes) =>
-      nodes === 1
-        ? 'Ein weiterer Knoten hat keine eigene Adresse (server.nodeUrl).'
-        : `${nodes} weitere Knoten haben keine eigene Adresse (server.nodeUrl).`,
+    node: 'Knoten',
+    thisOne: 'dieser',
+    gone: 'Ein Knoten, den es nicht mehr gibt',
     doctor: {
       title: 'Diagnose',
       run: 'Prüfungen starten',

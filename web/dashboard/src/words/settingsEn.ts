@@ -90,12 +90,9 @@ export const settingsEn = {
   server: {
     title: 'Server',
     adminsOnly: 'Only admins see the configuration and run checks.',
-    whichNode: (node: string) => `What you see here is of the node that answers: ${node}.`,
-    otherNodes: 'The same page of other nodes:',
-    withoutAddress: (nodes: number) =>
-      nodes === 1
-        ? 'Another node has no address of its own (server.nodeUrl).'
-        : `${nodes} other nodes have no address of their own (server.nodeUrl).`,
+    node: 'Node',
+    thisOne: 'this one',
+    gone: 'A node that is gone',
     doctor: {
       title: 'Doctor',
       run: 'Run the checks',

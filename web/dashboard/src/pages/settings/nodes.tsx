@@ -1,6 +1,5 @@
 import { useEffect } from 'preact/hooks'
 import { type Answer, listNodes } from '#api/tokens.ts'
-import { serverPageAt } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
@@ -111,11 +110,11 @@ function OnlyNode({ node, database }: { readonly node: Node; readonly database: 
   )
 }
 
-/** Leads to the findings, the storage and the configuration of a node that can be reached. */
+/** Leads to the findings, the storage and the configuration of a node that can answer. */
 function Name({ id, url, isThis, state }: Node) {
-  if (url === undefined) return <code>{id}</code>
-  if (isThis) return <a href={linkTo('/settings/server')}>{url}</a>
-  return state === 'silent' ? <>{url}</> : <a href={serverPageAt(url)}>{url}</a>
+  const name = url ?? <code>{id}</code>
+  if (state === 'silent') return <>{name}</>
+  return <a href={linkTo('/settings/server', { node: isThis ? undefined : id })}>{name}</a>
 }
 
 const Running = ({ node: { startedOn } }: { readonly node: Node }) => (

@@ -9,6 +9,7 @@ import { Shape, State } from '../../../parts/state.tsx'
 import { Time } from '../../../parts/values.tsx'
 import { findingWords } from '../../../words/doctorWords.ts'
 import { settingsWords } from '../../../words/settingsWords.ts'
+import type { NodeProps } from './nodeProps.ts'
 
 const text = settingsWords.server.doctor
 
@@ -16,15 +17,15 @@ type Examination = Answer<typeof examineServer>
 type Finding = Examination['checks'][number]
 
 /** The checks of `sluice doctor`, run by the server. What was found last is shown until the next run. */
-export function DoctorCard() {
-  const latest = useLoad((signal) => call(readExamination, {}, { signal }), [])
+export function DoctorCard({ node }: NodeProps) {
+  const latest = useLoad((signal) => call(readExamination, { query: { node } }, { signal }), [])
   const [isBusy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<ApiError | null>(null)
   const run = async (): Promise<void> => {
     setBusy(true)
     setRefusal(null)
     try {
-      latest.set(await call(examineServer, {}))
+      latest.set(await call(examineServer, { query: { node } }))
     } catch (error) {
       setRefusal(asApiError(error))
     } finally {

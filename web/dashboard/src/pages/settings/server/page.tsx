@@ -1,22 +1,24 @@
 import { type Answer, listNodes, readConfiguration } from '#api/tokens.ts'
-import { serverPageAt } from '../../../addresses.ts'
 import { call } from '../../../api/call.ts'
 import { useLoad } from '../../../api/load.ts'
 import { Bones, LoadError } from '../../../parts/notice.tsx'
 import { Card } from '../../../parts/page.tsx'
-import type { PageArgs } from '../../../router.ts'
+import { type PageArgs, setQuery } from '../../../router.ts'
 import { canChange } from '../../../session.ts'
 import { settingsWords } from '../../../words/settingsWords.ts'
 import { SettingsFrame } from '../tabs.tsx'
 import { BackupCard } from './backup.tsx'
 import { ConfigurationCard } from './configuration.tsx'
 import { DoctorCard } from './doctor.tsx'
+import type { NodeProps } from './nodeProps.ts'
 import { StorageCard } from './storage.tsx'
 import { UpkeepCard } from './upkeep.tsx'
 
 const text = settingsWords.server
 
-/** What an operator looks after, of the node that answers. */
+type Node = Answer<typeof listNodes>['nodes'][number]
+
+/** What an operator looks after, of the node that answers or of another. */
 export function ServerPage(args: PageArgs) {
   return (
     <SettingsFrame path="/settings/server">
@@ -31,51 +33,60 @@ export function ServerPage(args: PageArgs) {
   )
 }
 
+/** The parts have a state of their own for each node. */
 function Operated({ query }: PageArgs) {
-  const loaded = useLoad((signal) => call(readConfiguration, {}, { signal }), [])
+  const { data } = useLoad((signal) => call(listNodes, {}, { signal }), [])
+  const nodes = data?.nodes ?? []
+  const asked = query.get('node') ?? ''
+  const isOther = asked !== '' && !nodes.some(({ id, isThis }) => isThis && id === asked)
+  return (
+    <>
+      <NodeChoice nodes={nodes} asked={asked} />
+      {isOther ? <OneNode key={asked} node={asked} query={query} /> : <OneNode key="this" query={query} />}
+    </>
+  )
+}
+
+/** Nodes that are gone cannot say anything. The one that was asked for stays in the list. */
+function NodeChoice({ nodes, asked }: { readonly nodes: readonly Node[]; readonly asked: string }) {
+  const listed = nodes.filter(({ id, state }) => state !== 'silent' || id === asked)
+  const isGone = asked !== '' && nodes.length > 0 && !listed.some(({ id }) => id === asked)
+  if (listed.length < 2 && !isGone) return null
+  return (
+    <select
+      class="select auto"
+      aria-label={text.node}
+      value={asked || listed.find(({ isThis }) => isThis)?.id}
+      onChange={({ currentTarget: { value } }) => setQuery({ node: value })}
+    >
+      {isGone && <option value={asked}>{text.gone}</option>}
+      {listed.map(({ id, url, region, isThis }) => (
+        <option key={id} value={id}>
+          {[url ?? id, region, isThis ? text.thisOne : undefined].filter(Boolean).join(' · ')}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** @param node absent: the one that answers, whose backup is that of the database of all */
+function OneNode({ node, query }: NodeProps & { readonly query: URLSearchParams }) {
+  const loaded = useLoad((signal) => call(readConfiguration, { query: { node } }, { signal }), [])
   if (loaded.error) return <LoadError error={loaded.error} onRetry={loaded.reload} />
   if (!loaded.data) return <Bones />
   return (
     <>
-      <p class="note">
-        {text.whichNode(nodeName(loaded.data))} <OtherNodes />
-      </p>
       <div class="cols half">
         <div class="stack">
-          <DoctorCard />
-          <BackupCard />
+          <DoctorCard node={node} />
+          {node === undefined && <BackupCard />}
         </div>
         <div class="stack">
-          <UpkeepCard />
-          <StorageCard />
+          <UpkeepCard node={node} />
+          <StorageCard node={node} />
         </div>
       </div>
       <ConfigurationCard configuration={loaded.data} query={query} onReloaded={loaded.reload} />
     </>
   )
-}
-
-/** The same page of each other node, where that has an address of its own. */
-function OtherNodes() {
-  const { data } = useLoad((signal) => call(listNodes, {}, { signal }), [])
-  const others = (data?.nodes ?? []).filter(({ isThis, state }) => !isThis && state !== 'silent')
-  const addresses = others.flatMap(({ url }) => (url === undefined ? [] : [url]))
-  const rest = others.length - addresses.length
-  return (
-    <>
-      {addresses.length > 0 && text.otherNodes}{' '}
-      {addresses.map((url) => (
-        <span key={url}>
-          <a href={serverPageAt(url)}>{url}</a>{' '}
-        </span>
-      ))}
-      {rest > 0 && text.withoutAddress(rest)}
-    </>
-  )
-}
-
-/** The address of the node where it has one of its own, else its id. */
-function nodeName({ node, keys }: Answer<typeof readConfiguration>): string {
-  const url = keys.find(({ key }) => key === 'server.nodeUrl')?.value
-  return typeof url === 'string' && url !== '' ? url : node
 }

@@ -6,6 +6,7 @@ import { Card, Pairs } from '../../../parts/page.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
 import { bytes, count, Time } from '../../../parts/values.tsx'
 import { settingsWords } from '../../../words/settingsWords.ts'
+import type { NodeProps } from './nodeProps.ts'
 
 const text = settingsWords.server.storage
 
@@ -14,8 +15,8 @@ type Part = Storage['parts'][number]
 type StoredTable = Storage['tables'][number]
 
 /** The disks of the node, and what fills them. */
-export function StorageCard() {
-  const { data, error, reload } = useLoad((signal) => call(readServerStorage, {}, { signal }), [])
+export function StorageCard({ node }: NodeProps) {
+  const { data, error, reload } = useLoad((signal) => call(readServerStorage, { query: { node } }, { signal }), [])
   return (
     <Card
       title={text.title}

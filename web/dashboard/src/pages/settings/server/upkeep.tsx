@@ -6,6 +6,7 @@ import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
 import { State } from '../../../parts/state.tsx'
 import { settingsWords } from '../../../words/settingsWords.ts'
+import type { NodeProps } from './nodeProps.ts'
 
 const text = settingsWords.server.upkeep
 
@@ -15,8 +16,8 @@ type Upkeep = Answer<typeof readUpkeep>
 const OLD_DAYS = 60
 
 /** What grows old: version, certificate, country database. */
-export function UpkeepCard() {
-  const { data, error, reload } = useLoad((signal) => call(readUpkeep, {}, { signal }), [])
+export function UpkeepCard({ node }: NodeProps) {
+  const { data, error, reload } = useLoad((signal) => call(readUpkeep, { query: { node } }, { signal }), [])
   return (
     <Card title={text.title}>
       {error && <LoadError error={error} onRetry={reload} />}
