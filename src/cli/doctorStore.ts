@@ -106,9 +106,11 @@ async function checkAttention(ctx: Context): Promise<Finding[]> {
   const items = await Promise.all(
     accounts.map(({ id }) => readAttention(ctx, id, { recordings: null, certificate: null, addonProblem: null })),
   )
-  const texts = [...new Set(items.flat().map(({ text }) => text))]
-  if (texts.length === 0) return [found('ok', 'attention', 'attention')]
-  return texts.slice(0, TEXTS_MAX).map((text) => found('warn', 'attention', 'text', { text }))
+  const byText = new Map(items.flat().map((item) => [item.text, item]))
+  if (byText.size === 0) return [found('ok', 'attention', 'attention')]
+  return [...byText.values()]
+    .slice(0, TEXTS_MAX)
+    .map(({ text, sentences }) => ({ ...found('warn', 'attention', 'text', { text }), sentences }))
 }
 
 const ACCOUNTS_MAX = 100

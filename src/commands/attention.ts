@@ -43,8 +43,8 @@ export async function readAttention(
     engines: (await read.engines.unstopped()).filter((engine) => engine.accountId === accountId),
     streams: await firstStreamsOnAir(ctx, accountId, STREAMS_MAX),
     disks: [
-      ...(data === null ? [] : [{ what: 'the database', ...data }]),
-      ...(recordings === null ? [] : [{ what: 'recordings', ...recordings }]),
+      ...(data === null ? [] : [{ what: 'database' as const, ...data }]),
+      ...(recordings === null ? [] : [{ what: 'recordings' as const, ...recordings }]),
     ],
     certificate,
     addonProblem,

@@ -1,8 +1,11 @@
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
+import type { EngineMessage } from './channels/types.ts'
 import type { FullReason } from './nodes/load.ts'
 import type { LinkProblem } from './nodes/nodeLinks.ts'
+import { coded, type CodedSentence, noticeText } from './notices.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
+import type { SourceReading } from './streams/source.ts'
 
 /**
  * What needs a person: one list for the dashboard, `GET /api/attention` and `sluice doctor`, made of facts that the caller
@@ -33,8 +36,10 @@ export interface AttentionItem {
   readonly kind: AttentionKind
   /** `error`: something does not work now. `warning`: it will not, or not well. */
   readonly severity: 'error' | 'warning'
-  /** One sentence, and what to do. */
+  /** What is wrong, and what to do. */
   readonly text: string
+  /** The same as data: what `text` says, sentence by sentence. */
+  readonly sentences: readonly CodedSentence[]
   /** What it is about, by its id in the interface; absent: the server. */
   readonly subject?: {
     readonly type: 'webhook' | 'publish_token' | 'subscribe_token' | 'engine' | 'stream'
@@ -59,15 +64,20 @@ export interface AttentionFacts {
   /** The account names countries for tokens that name none. */
   readonly accountNamesCountries: boolean
   /** Engines that are not stopped. */
-  readonly engines: readonly { id: string; name: string; status: string; statusMessage: string | null }[]
+  readonly engines: readonly { id: string; name: string; status: string; statusMessage: EngineMessage | null }[]
   readonly streams: readonly {
     readonly streamName: string
     readonly health: StreamHealth
-    readonly findings: readonly Pick<SourceFinding, 'text' | 'advice'>[]
+    readonly findings: readonly Pick<SourceFinding, 'code' | 'shown' | 'text' | 'advice'>[]
+    readonly source?: Pick<SourceReading, 'declaredFrameRate' | 'videoProfile'>
     readonly bitrateLowest?: number
     readonly bitrateHighest?: number
   }[]
-  readonly disks: readonly { readonly what: string; readonly freeBytes: number; readonly totalBytes: number }[]
+  readonly disks: readonly {
+    readonly what: 'database' | 'recordings'
+    readonly freeBytes: number
+    readonly totalBytes: number
+  }[]
   /** What it costs that addons are missing; null: none is. */
   readonly addonProblem: string | null
   /** Migrations in the database that this version does not know. */
@@ -110,65 +120,66 @@ export function attentionOf(facts: AttentionFacts): AttentionItem[] {
   return items.toSorted((a, b) => rank(a) - rank(b))
 }
 
+type About = Pick<AttentionItem, 'kind' | 'subject' | 'until'>
+
+const item = (severity: AttentionItem['severity'], about: About, ...sentences: CodedSentence[]): AttentionItem => ({
+  ...about,
+  severity,
+  text: noticeText(sentences),
+  sentences,
+})
+const error = (about: About, ...sentences: CodedSentence[]): AttentionItem => item('error', about, ...sentences)
+const warning = (about: About, ...sentences: CodedSentence[]): AttentionItem => item('warning', about, ...sentences)
+/** What another part of Sluice says. */
+const said = (text: string): CodedSentence => coded('text', { text })
+
 function enginesOf({ engines }: AttentionFacts): AttentionItem[] {
   return engines.flatMap(({ id, name, status, statusMessage: message }): AttentionItem[] => {
     const subject = { type: 'engine', id } as const
-    if (status === 'error')
-      return [
-        { kind: 'engine_error', severity: 'error', subject, text: `Engine ${name} fails: ${message ?? 'unknown'}` },
-      ]
+    const own = message === null ? [said('unknown')] : sentencesOf(message)
+    if (status === 'error') return [error({ kind: 'engine_error', subject }, coded('engine_fails', { name }), ...own)]
     if (message === null || status === 'waiting') return []
-    return [{ kind: 'engine_notice', severity: 'warning', subject, text: `Engine ${name}: ${message}` }]
+    return [warning({ kind: 'engine_notice', subject }, coded('engine', { name }), ...own)]
   })
 }
 
-const WHY_FULL: Readonly<Record<FullReason, string>> = {
-  sessions: 'all sessions for viewers are taken (sessions.max)',
-  media: 'its media processes are busy',
-  egress: 'it sends as much as server.maxEgressMegabits says',
-}
+const sentencesOf = ({ text, sentences }: EngineMessage): readonly CodedSentence[] =>
+  sentences.length === 0 ? [said(text)] : sentences
 
 const fullNodesOf = ({ fullNodes }: AttentionFacts): AttentionItem[] =>
-  fullNodes.map(({ name, full }) => {
-    const why = full.map((reason) => WHY_FULL[reason]).join(', and ')
-    const node = name === null ? 'The server' : `The node ${name}`
-    const text = `${node} takes no new viewers: ${why}. Those who watch go on. Add a node, or raise the limit`
-    return { kind: 'node_full', severity: 'error', text }
-  })
-
-/** What to do about a link that does not come up. */
-const LINK_REMEDIES: Readonly<Record<LinkProblem, string>> = {
-  media_port:
-    'its media ports do not answer. Open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
-  no_answer: 'it does not answer over HTTP. Correct its server.nodeUrl, or the firewall',
-  refused: 'it refuses the request. Give both the same secrets.sealingKey and version',
-  busy: 'it gets too many requests for streams at once. It is asked again after some seconds',
-  lends_nothing: 'its server.handover is redirect. Set it to cascade there, or to redirect everywhere',
-}
+  fullNodes.map(({ name, full }) =>
+    error(
+      { kind: 'node_full' },
+      name === null ? coded('server_full') : coded('node_full', { node: name }),
+      ...full.map((reason) => coded(`full_${reason}`)),
+      coded('full_remedy'),
+    ),
+  )
 
 const unlinkedNodesOf = ({ unlinkedNodes }: AttentionFacts): AttentionItem[] =>
-  unlinkedNodes.map(({ from, to, problem }) => {
-    const text = `Viewers at the node ${to} are redirected to ${from}, because ${LINK_REMEDIES[problem]}`
-    return { kind: 'node_unlinked', severity: 'warning', text }
-  })
+  unlinkedNodes.map(({ from, to, problem }) =>
+    warning({ kind: 'node_unlinked' }, coded('unlinked', { from, to }), coded(`link_${problem}`)),
+  )
 
 function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): AttentionItem[] {
   if (end === null || nowMs - end.atMs >= ENDED_SHOWN_MS) return []
-  const what = end.isHung ? 'hung, was killed' : 'died'
-  const lost = end.sessions === 1 ? '1 session' : `${end.sessions} sessions`
-  const text = `A WebRTC process ${what} and was replaced, which ended ${lost}. If it happens again, look into the log`
-  return [{ kind: 'media_process_ended', severity: 'warning', text, until: isoOf(end.atMs + ENDED_SHOWN_MS) }]
+  return [
+    warning(
+      { kind: 'media_process_ended', until: isoOf(end.atMs + ENDED_SHOWN_MS) },
+      coded(end.isHung ? 'media_process_hung' : 'media_process_died'),
+      end.sessions === 1 ? coded('lost_session') : coded('lost_sessions', { sessions: end.sessions }),
+      coded('look_into_log'),
+    ),
+  ]
 }
 
 function disksOf({ disks }: AttentionFacts): AttentionItem[] {
   const low = disks.filter(
     ({ freeBytes, totalBytes }) => freeBytes < Math.min(DISK_LOW_BYTES, totalBytes * DISK_LOW_SHARE),
   )
-  return low.map(({ what, freeBytes }) => {
-    const gigabytes = (freeBytes / 1e9).toFixed(1)
-    const text = `The disk of ${what} is nearly full: ${gigabytes} GB are free. Delete recordings, or enlarge it`
-    return { kind: 'disk_low', severity: 'error', text }
-  })
+  return low.map(({ what, freeBytes }) =>
+    error({ kind: 'disk_low' }, coded(`disk_low_${what}`, { gigabytes: tenths(freeBytes / 1e9) })),
+  )
 }
 
 function certificateOf({ certificate, nowMs }: AttentionFacts): AttentionItem[] {
@@ -176,80 +187,91 @@ function certificateOf({ certificate, nowMs }: AttentionFacts): AttentionItem[] 
   const items: AttentionItem[] = []
   const { expiresMs, problem } = certificate
   const until = isoOf(expiresMs)
-  if (expiresMs <= nowMs)
-    items.push({ kind: 'certificate_expires', severity: 'error', until, text: `The certificate has expired. ${RENEW}` })
-  else if (expiresSoon(certificate, nowMs)) {
-    const text = `The certificate expires in ${daysLeft(certificate, nowMs)} days. ${RENEW}`
-    items.push({ kind: 'certificate_expires', severity: 'warning', until, text })
-  }
-  if (problem !== null) {
-    const text = `The certificate was not replaced: ${problem}`
-    items.push({ kind: 'certificate_kept', severity: 'warning', until, text })
-  }
+  const about = { kind: 'certificate_expires', until } as const
+  const renew = coded('certificate_renew')
+  if (expiresMs <= nowMs) items.push(error(about, coded('certificate_expired'), renew))
+  else if (expiresSoon(certificate, nowMs))
+    items.push(warning(about, coded('certificate_expires', { days: daysLeft(certificate, nowMs) }), renew))
+  if (problem !== null)
+    items.push(warning({ kind: 'certificate_kept', until }, coded('certificate_kept'), said(problem)))
   return items
 }
 
-const RENEW = 'Renew it, or see `sluice doctor` for what keeps it from being renewed'
-
-function schemaOf({ unknownMigrations }: AttentionFacts): AttentionItem[] {
-  if (unknownMigrations.length === 0) return []
-  const text = `A newer version of Sluice has changed the database (${unknownMigrations.join(', ')}). Upgrade this node`
-  return [{ kind: 'schema_newer', severity: 'warning', text }]
-}
+const schemaOf = ({ unknownMigrations }: AttentionFacts): AttentionItem[] =>
+  unknownMigrations.length === 0
+    ? []
+    : [warning({ kind: 'schema_newer' }, coded('schema_newer', { migrations: unknownMigrations.join(', ') }))]
 
 function webhooksOf({ webhooks, nowMs }: AttentionFacts): AttentionItem[] {
   return webhooks.flatMap(({ id, url, disabled }): AttentionItem[] => {
     if (disabled === null || disabled.untilMs <= nowMs) return []
-    const text = `The webhook to ${hostOf(url)} is paused: ${disabled.reason}`
-    const subject = { type: 'webhook', id } as const
-    return [{ kind: 'webhook_paused', severity: 'error', subject, text, until: isoOf(disabled.untilMs) }]
+    const about = { kind: 'webhook_paused', subject: { type: 'webhook', id }, until: isoOf(disabled.untilMs) } as const
+    return [error(about, coded('webhook_paused', { host: hostOf(url) }), said(disabled.reason))]
   })
 }
 
 function streamsOf({ streams }: AttentionFacts): AttentionItem[] {
-  return streams.flatMap(({ streamName, health, findings, bitrateLowest, bitrateHighest }): AttentionItem[] => {
-    const subject = { type: 'stream', id: streamName } as const
-    if (health === 'stalled')
-      return [{ kind: 'stream_stalled', severity: 'error', subject, text: `No media of ${streamName} arrives` }]
-    if (health === 'impaired') {
-      const [worst, ...others] = findings
-      const more = others.length === 0 ? '' : ` And ${others.length} more`
-      const said = `${streamName}: ${worst?.text ?? ''} ${worst?.advice ?? ''}${more}`
-      return [{ kind: 'stream_impaired', severity: 'warning', subject, text: said }]
-    }
+  return streams.flatMap(({ streamName: stream, health, findings, ...rest }): AttentionItem[] => {
+    const subject = { type: 'stream', id: stream } as const
+    if (health === 'stalled') return [error({ kind: 'stream_stalled', subject }, coded('stream_stalled', { stream }))]
+    if (health === 'impaired')
+      return [
+        warning(
+          { kind: 'stream_impaired', subject },
+          coded('stream_impaired', { stream }),
+          ...sentencesAbout(findings, rest.source),
+        ),
+      ]
     if (health !== 'uneven') return []
-    const range = `${megabits(bitrateLowest)} to ${megabits(bitrateHighest)} Mbit/s in five minutes`
-    const text = `${streamName} arrives unevenly, ${range}. Set the publisher to a constant bitrate`
-    return [{ kind: 'stream_uneven', severity: 'warning', subject, text }]
+    const range = { lowest: megabits(rest.bitrateLowest), highest: megabits(rest.bitrateHighest) }
+    return [warning({ kind: 'stream_uneven', subject }, coded('stream_uneven', { stream, ...range }))]
   })
 }
 
-const addonsOf = ({ addonProblem: text }: AttentionFacts): AttentionItem[] =>
-  text === null ? [] : [{ kind: 'addons_missing', severity: 'warning', text }]
+type StreamFacts = AttentionFacts['streams'][number]
 
-function countriesOf({ hasCountries, namingCountries: count, accountNamesCountries }: AttentionFacts): AttentionItem[] {
-  if (hasCountries || (count === 0 && !accountNamesCountries)) return []
-  const tokens = accountNamesCountries
-    ? 'the account names countries'
-    : count === 1
-      ? '1 token names countries'
-      : `${count} tokens name countries`
-  const text = `${tokens}, but there is no country database, so no address passes or fails by its country. Set geoip.database`
-  return [{ kind: 'countries_unknown', severity: 'warning', text }]
+/** The worst, and how many more there are. */
+function sentencesAbout([worst, ...others]: StreamFacts['findings'], source: StreamFacts['source']): CodedSentence[] {
+  if (worst === undefined) return []
+  const { code: finding, shown, text, advice } = worst
+  const of = (finding === 'frame_rate' ? source?.declaredFrameRate : source?.videoProfile) ?? ''
+  return [
+    { code: 'finding', values: { finding, shown, of, text: `${text} ${advice}` } },
+    ...(others.length === 0 ? [] : [coded('more_findings', { count: others.length })]),
+  ]
+}
+
+const addonsOf = ({ addonProblem: text }: AttentionFacts): AttentionItem[] =>
+  text === null ? [] : [warning({ kind: 'addons_missing' }, said(text))]
+
+function countriesOf({
+  hasCountries,
+  namingCountries: tokens,
+  accountNamesCountries,
+}: AttentionFacts): AttentionItem[] {
+  if (hasCountries || (tokens === 0 && !accountNamesCountries)) return []
+  const who = accountNamesCountries
+    ? coded('countries_of_account')
+    : tokens === 1
+      ? coded('countries_of_token')
+      : coded('countries_of_tokens', { tokens })
+  return [warning({ kind: 'countries_unknown' }, who, coded('countries_remedy'))]
 }
 
 function tokensOf({ expiring }: AttentionFacts): AttentionItem[] {
-  return expiring.map(({ kind, id, label, expiresAtMs }) => ({
-    kind: 'token_expires',
-    severity: 'warning',
-    subject: { type: `${kind}_token`, id: String(id) },
-    text: `The ${kind} token ${label} expires on ${isoOf(expiresAtMs).slice(0, 10)}`,
-    until: isoOf(expiresAtMs),
-  }))
+  return expiring.map(({ kind, id, label, expiresAtMs }) => {
+    const until = isoOf(expiresAtMs)
+    const subject = { type: `${kind}_token`, id: String(id) } as const
+    return warning(
+      { kind: 'token_expires', subject, until },
+      coded(`${kind}_token_expires`, { label, date: until.slice(0, 10) }),
+    )
+  })
 }
 
 const isoOf = (ms: number): string => new Date(ms).toISOString()
-const megabits = (bits = 0): string => (bits / 1e6).toFixed(1)
+const tenths = (value: number): number => Math.round(value * 10) / 10
+const megabits = (bits = 0): number => tenths(bits / 1e6)
 
 /** A path or a query may hold a secret of the receiver. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'an address')

@@ -1,4 +1,6 @@
-import { type DoctorCode, type DoctorValues, SENTENCES } from './examinationSentences.ts'
+import { type DoctorCode, SENTENCES } from './examinationSentences.ts'
+import type { CodedSentence } from './notices.ts'
+import { filled, type SentenceValues, type ValuesArgument } from './sentence.ts'
 
 /** The checks, by what people call them. */
 export const CHECKS = [
@@ -48,22 +50,21 @@ export interface Finding {
   readonly check: Check
   readonly outcome: 'ok' | 'warn' | 'FAIL'
   readonly code: DoctorCode
-  readonly values: Readonly<Record<string, string | number>>
+  readonly values: SentenceValues
   /** The sentence of the code with its values: the finding and, unless it is ok, the remedy. */
   readonly detail: string
+  /** What attention says, as data. */
+  readonly sentences?: readonly CodedSentence[]
 }
-
-type Values<Code extends DoctorCode> = keyof DoctorValues<Code> extends never ? [] : [values: DoctorValues<Code>]
 
 export function found<Code extends DoctorCode>(
   outcome: Finding['outcome'],
   check: Check,
   code: Code,
-  ...[given]: Values<Code>
+  ...[given]: ValuesArgument<(typeof SENTENCES)[Code]>
 ): Finding {
-  const values: Finding['values'] = given ?? {}
-  const detail = SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name]))
-  return { check, outcome, code, values, detail }
+  const values: SentenceValues = given ?? {}
+  return { check, outcome, code, values, detail: filled(SENTENCES[code], values) }
 }
 
 /** All findings at once; `ok`: nothing keeps Sluice from running well. */

@@ -133,10 +133,3 @@ export const SENTENCES = {
 } as const satisfies Record<string, string>
 
 export type DoctorCode = keyof typeof SENTENCES
-
-type NamesIn<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
-
-/** What a sentence needs. */
-export type DoctorValues<Code extends DoctorCode> = {
-  readonly [Name in NamesIn<(typeof SENTENCES)[Code]>]: string | number
-}

@@ -2,10 +2,11 @@ import type { ProcessorLoad } from '../base/processors.ts'
 import { coresPerMegapixel, LadderSteps } from '../core/channels/runs/ladderSteps.ts'
 import type { EngineLoad, EnginePace, LoadControl, LoadVerdict } from '../core/channels/runs/load.ts'
 import { HANG_TEXT, HangWatch } from '../core/channels/runs/hang.ts'
-import { overloadText, type Pace, type PaceSample, PaceWatch } from '../core/channels/runs/pace.ts'
+import { overloadSentences, type Pace, type PaceSample, PaceWatch } from '../core/channels/runs/pace.ts'
 import { EXPECTED_FRAMES, rungsOf, sumOf, weigh } from '../core/channels/runs/rungs.ts'
 import type { TranscodeJob } from '../core/channels/runs/transcoder.ts'
 import type { AbrLadder } from '../core/channels/types.ts'
+import { coded, type CodedSentence, noticeText } from '../core/notices.ts'
 
 type Ladder = Pick<AbrLadder, 'video'>
 
@@ -79,17 +80,21 @@ export class EncodingLoad implements EngineLoad {
     return [...this.#controls].flatMap(([id, { pace }]) => (pace === null ? [] : [[id, pace] as [string, EnginePace]]))
   }
 
+  /** The sentence of `noticeFor` as a text; null: none. */
+  warningFor(engines: readonly { readonly engineId: string; readonly ladder: Ladder }[]): string | null {
+    return noticeText(this.noticeFor(engines)) || null
+  }
+
   /**
-   * A sentence if this machine probably cannot encode these engines beside the running ones; else null. It ignores
+   * A sentence if this machine probably cannot encode these engines beside the running ones; else none. It ignores
    * other load, which changes from minute to minute and shows when an engine falls behind.
    */
-  warningFor(engines: readonly { readonly engineId: string; readonly ladder: Ladder }[]): string | null {
+  noticeFor(engines: readonly { readonly engineId: string; readonly ladder: Ladder }[]): CodedSentence[] {
     const { cores } = this.#options
     const more = engines.reduce((sum, { ladder }) => sum + this.#costOf(ladder), 0)
     const used = this.#usedCores((id) => engines.every(({ engineId }) => engineId !== id))
-    if (engines.length === 0 || more + used <= cores) return null
-    const facts = `about ${more.toFixed(1)} processors are needed, and engines that run need about ${used.toFixed(1)} of ${cores}`
-    return `This machine may not keep up with what is started: ${facts}. Smaller or fewer renditions need less`
+    if (engines.length === 0 || more + used <= cores) return []
+    return [coded('engine_too_much', { needed: tenths(more), used: tenths(used), cores }), coded('engine_needs_less')]
   }
 
   /** Whether this machine can probably encode such video for viewers beside all that runs. */
@@ -179,9 +184,9 @@ class EngineControl implements LoadControl {
     return this.#last && { ...this.#last, leftOut: this.steps.leftOut }
   }
 
-  get notice(): string | null {
-    const slow = this.#isOverloaded && this.#last !== null ? overloadText(this.#last) : null
-    return sentences(slow, this.steps.notice) || null
+  get notice(): CodedSentence[] {
+    const slow = this.#isOverloaded && this.#last !== null ? overloadSentences(this.#last) : []
+    return [...slow, ...this.steps.notice]
   }
 
   copies(allowed: boolean): void {
@@ -236,10 +241,11 @@ class EngineControl implements LoadControl {
     // After the restart the process has less to encode.
     this.#isOverloaded = pace.isOverloaded && !restart
     const { notice } = this.steps
-    if (pace.isOverloaded && (restart || !was)) return { level: 'warn', message: sentences(overloadText(pace), notice) }
-    if (restart) return { level: 'info', message: notice ?? 'There is room for the whole ladder again' }
+    if (pace.isOverloaded && (restart || !was))
+      return { level: 'warn', message: noticeText([...overloadSentences(pace), ...notice]) }
+    if (restart) return { level: 'info', message: noticeText(notice) || 'There is room for the whole ladder again' }
     return was && !pace.isOverloaded ? { level: 'info', message: 'The engine keeps up again' } : null
   }
 }
 
-const sentences = (...texts: readonly (string | null)[]): string => texts.filter((text) => text !== null).join('. ')
+const tenths = (value: number): number => Math.round(value * 10) / 10

@@ -2,6 +2,7 @@ import type { Logger } from '../base/log.ts'
 import type { EngineEffect, EngineEvent } from '../core/channels/runs/engine.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../core/channels/runs/transcoder.ts'
 import { type AbrLadder, ACTIVE_STATUSES, type ActiveStatus, type Engine, statusOf } from '../core/channels/types.ts'
+import { noticeText } from '../core/notices.ts'
 import { type Leases, type StoredEngineState, StoreUnavailable } from '../store/store.ts'
 import type { EncodingLoad } from './encodingLoad.ts'
 
@@ -29,7 +30,7 @@ export interface EngineRecords {
 export interface SupervisorOptions {
   readonly records: EngineRecords
   readonly transcoder: Transcoder
-  readonly load: Pick<EncodingLoad, 'warningFor'>
+  readonly load: Pick<EncodingLoad, 'noticeFor'>
   /** The id of this process; new at each start. */
   readonly node: string
   /** How long after a renewal other nodes consider this node's lease valid. */
@@ -284,10 +285,10 @@ export class EngineSupervisor {
   /** Warns if this machine will probably not keep up with the engine. */
   async #warn(engine: Engine): Promise<void> {
     const ladder = await this.#records.ladderOf(engine)
-    const message = ladder ? this.#options.load.warningFor([{ engineId: engine.id, ladder }]) : null
-    if (message === null) return
-    await this.#records.log(engine, { kind: 'log', level: 'warn', message })
-    await this.#records.apply(engine, { kind: 'notice', message })
+    const sentences = ladder ? this.#options.load.noticeFor([{ engineId: engine.id, ladder }]) : []
+    if (sentences.length === 0) return
+    await this.#records.log(engine, { kind: 'log', level: 'warn', message: noticeText(sentences) })
+    await this.#records.apply(engine, { kind: 'notice', sentences })
   }
 
   /** Stops channels without a source for too long. The node with one of their engines does it. */

@@ -1,5 +1,13 @@
 import type { SlateFacts } from '../core/channels/slate.ts'
-import type { AbrLadder, Channel, Distribution, Engine, Ingest, ActiveStatus } from '../core/channels/types.ts'
+import type {
+  AbrLadder,
+  Channel,
+  Distribution,
+  Engine,
+  EngineMessage,
+  Ingest,
+  ActiveStatus,
+} from '../core/channels/types.ts'
 
 // The store's interface for channels. Import it from `store.ts`.
 
@@ -178,7 +186,7 @@ export interface ChannelTx {
   }
   ingests: PartTx<StoredIngest> & { delete(id: string): Promise<void> }
   engines: PartTx<Engine> & {
-    setStatus(id: string, status: ActiveStatus, message: string | null): Promise<void>
+    setStatus(id: string, status: ActiveStatus, message: EngineMessage | null): Promise<void>
     delete(id: string): Promise<void>
     /** The first engine, of any channel, that uses this ladder. */
     usingLadder(abrLadderId: string): Promise<Engine | undefined>

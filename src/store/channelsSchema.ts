@@ -44,6 +44,8 @@ export const CHANNEL_TABLES = {
     target_keys_sealed: BYTES_OR_NULL,
     status: TEXT as ActiveStatus,
     status_message: TEXT_OR_NULL,
+    /** JSON. Null: the message has no codes. */
+    status_sentences: TEXT_OR_NULL,
     created_at_ms: NUMBER,
     updated_at_ms: NUMBER,
   },

@@ -77,7 +77,8 @@ describe('at 85 % of its media processes a node', () => {
     expect((await at.call('GET', '/api/attention')).json.data).toContainEqual({
       kind: 'node_full',
       severity: 'error',
-      text: expect.stringContaining('takes no new viewers: its media processes are busy'),
+      text: expect.stringContaining('takes no new viewers. Its media processes are busy'),
+      sentences: expect.arrayContaining([{ code: 'full_media', values: {} }]),
     })
     beat(0.7)
     expect(await tryOver('whep')).toMatchObject({ ok: true })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AbrLadder, Channel, Distribution, Engine } from '../../src/core/channels/types.ts'
+import { coded, noticeText } from '../../src/core/notices.ts'
 import { Conflict, type ServedQuery, type StoredIngest, type Tx } from '../../src/store/store.ts'
 import { newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -161,9 +162,11 @@ export function channelSuite(stores: Stores): void {
     test('are replaced without their status, which has its own verb', async () => {
       const channel = await channelOf({ externalIds: ['old', 'kept'] })
       const engine = newEngine(channel)
+      const sentences = [coded('engine_dropped', { frames: 7 })]
+      const message = { text: noticeText(sentences), sentences }
       await write(async (tx) => {
         await tx.engines.insert(engine)
-        await tx.engines.setStatus(engine.id, 'playing', 'all is well')
+        await tx.engines.setStatus(engine.id, 'playing', message)
         await tx.channels.setStatus(channel.id, 'playing')
         await tx.channels.replace({ ...channel, name: 'Renamed', externalIds: ['kept', 'new'] })
         await tx.engines.replace({ ...engine, name: 'Renamed', priority: 3 })
@@ -174,7 +177,7 @@ export function channelSuite(stores: Stores): void {
         status: 'playing',
       })
       const [stored] = await read().engines.ofChannel(channel.id)
-      expect(stored).toMatchObject({ name: 'Renamed', priority: 3, status: 'playing', statusMessage: 'all is well' })
+      expect(stored).toMatchObject({ name: 'Renamed', priority: 3, status: 'playing', statusMessage: message })
       expect((await read().engines.unstopped()).map(({ id }) => id)).toContain(engine.id)
       const found = (externalId: string) => read().channels.page({ accountId: channel.accountId, externalId, limit: 9 })
       expect(await found('old')).toEqual([])

@@ -19,6 +19,7 @@ const NOTHING: AttentionFacts = {
   unlinkedNodes: [],
   mediaProcessEnd: null,
 }
+const message = (text: string) => ({ text, sentences: [] })
 const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })
 const texts = (facts: Partial<AttentionFacts>) => of(facts).map(({ text }) => text)
 
@@ -35,7 +36,7 @@ describe('what needs attention', () => {
         ],
         engines: [
           { id: 'en_1', name: 'main', status: 'playing', statusMessage: null },
-          { id: 'en_2', name: 'idle', status: 'waiting', statusMessage: 'no source yet' },
+          { id: 'en_2', name: 'idle', status: 'waiting', statusMessage: message('no source yet') },
         ],
         streams: [{ streamName: 'show', health: 'steady', findings: [], bitrateLowest: 1, bitrateHighest: 9 }],
         disks: [{ what: 'recordings', freeBytes: 6e9, totalBytes: 1e12 }],
@@ -50,14 +51,18 @@ describe('what needs attention', () => {
       streams: [
         { streamName: 'talk', health: 'uneven', findings: [], bitrateLowest: 2_100_000, bitrateHighest: 6_800_000 },
         { streamName: 'show', health: 'stalled', findings: [] },
-        { streamName: 'film', health: 'impaired', findings: [{ text: 'It is odd.', advice: 'Set it.' }] },
+        {
+          streamName: 'film',
+          health: 'impaired',
+          findings: [{ code: 'b_frames', shown: '8%', text: 'It is odd.', advice: 'Set it.' }],
+        },
       ],
       webhooks: [
         { id: '4', url: 'https://hooks.example/secret?key=1', disabled: { untilMs: NOW_MS + 1, reason: 'it fails' } },
       ],
       engines: [
-        { id: 'en_1', name: 'main', status: 'error', statusMessage: 'no ffmpeg' },
-        { id: 'en_2', name: 'slow', status: 'playing', statusMessage: 'cannot keep up' },
+        { id: 'en_1', name: 'main', status: 'error', statusMessage: message('no ffmpeg') },
+        { id: 'en_2', name: 'slow', status: 'playing', statusMessage: message('cannot keep up') },
       ],
     })
     expect(items.map(({ kind, severity, subject }) => [kind, severity, subject?.type, subject?.id])).toEqual([
@@ -83,12 +88,17 @@ describe('what needs attention', () => {
       {
         kind: 'media_process_ended',
         severity: 'warning',
-        text: 'A WebRTC process hung, was killed and was replaced, which ended 3 sessions. If it happens again, look into the log',
+        text: 'A WebRTC process hung, was killed and was replaced. 3 sessions ended with it. If it happens again, look into the log',
+        sentences: [
+          { code: 'media_process_hung', values: {} },
+          { code: 'lost_sessions', values: { sessions: 3 } },
+          { code: 'look_into_log', values: {} },
+        ],
         until: '2026-01-31T00:00:00.001Z',
       },
     ])
     const died = { ...end, isHung: false, sessions: 1 }
-    expect(of({ mediaProcessEnd: died })[0]?.text).toContain('process died and was replaced, which ended 1 session.')
+    expect(of({ mediaProcessEnd: died })[0]?.text).toContain('process died and was replaced. 1 session ended with it.')
     expect(of({ mediaProcessEnd: { ...end, atMs: NOW_MS - 3_600_000 } })).toEqual([])
   })
 
@@ -97,8 +107,8 @@ describe('what needs attention', () => {
     const [item, ...others] = of({ unlinkedNodes })
     expect([item?.kind, item?.severity, others.length]).toEqual(['node_unlinked', 'warning', 0])
     expect(item?.text).toBe(
-      'Viewers at the node https://b.example are redirected to https://a.example, because its media ports do not answer. ' +
-        'Open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
+      'Viewers at the node https://b.example are redirected to https://a.example. Its media ports do not answer: ' +
+        'open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
     )
   })
 
@@ -115,7 +125,7 @@ describe('what needs attention', () => {
     expect(texts({ namingCountries: 1, unknownMigrations: ['0099_later'], addonProblem: 'No addons' })).toEqual([
       'A newer version of Sluice has changed the database (0099_later). Upgrade this node',
       'No addons',
-      '1 token names countries, but there is no country database, so no address passes or fails by its country. Set geoip.database',
+      '1 token names countries, but there is no country database. No address passes or fails by its country. Set geoip.database',
     ])
   })
 

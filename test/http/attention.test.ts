@@ -42,7 +42,8 @@ it('names a media process that hung, and counts it', async () => {
   expect(await read()).toContainEqual({
     kind: 'media_process_ended',
     severity: 'warning',
-    text: expect.stringContaining('hung, was killed and was replaced, which ended 2 sessions'),
+    text: expect.stringContaining('hung, was killed and was replaced. 2 sessions ended with it'),
+    sentences: expect.arrayContaining([{ code: 'lost_sessions', values: { sessions: 2 } }]),
     until: expect.any(String),
   })
   for (const late of [3, 0]) engine.emit({ kind: 'waits', process: 1, meanMs: 1, mostMs: 40 + late, late, load: 0.5 })

@@ -142,7 +142,7 @@ describe('a channel', () => {
     expect(refused).toMatchObject({ status: 409, json: { code: 'channel_running' } })
     expect(refused.json.message).toContain(engineId)
     expect((await live.v2('DELETE', `/engines/${engineId}`)).json.code).toBe('engine_running')
-    await store.transaction((tx) => tx.engines.setStatus(engineId, 'error', 'ffmpeg ended'))
+    await store.transaction((tx) => tx.engines.setStatus(engineId, 'error', { text: 'ffmpeg ended', sentences: [] }))
     expect(await live.made('GET', `/engines/${engineId}`)).toMatchObject({
       status: 'error',
       statusMessage: 'ffmpeg ended',

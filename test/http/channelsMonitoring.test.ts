@@ -86,7 +86,7 @@ test('a start that probably exceeds the machine succeeds, and both the answer an
   }
   expect(await start(`/engines/${idOf('Small')}`)).toEqual([204, null])
   expect(await start(`/channels/${channel.id}`, stranger)).toEqual([404, null])
-  const text = /^This machine may not keep up with what is started: about [0-9.]+ processors are needed/
+  const text = /^This machine may not keep up with what is started: it needs about [0-9.]+ processors/
   expect(await start(`/channels/${channel.id}`)).toEqual([204, expect.stringMatching(text)])
   // Engines that run already are not started.
   expect(await start(`/engines/${idOf('Main')}`)).toEqual([204, null])

@@ -195,7 +195,7 @@ describe('a scheduler', () => {
       ...other,
       records: engineRecords(ctx, other),
       transcoder: { launch: () => undefined, kill: async () => undefined, isRunning: () => true },
-      load: { warningFor: () => null },
+      load: { noticeFor: () => [] },
       leases: unrenewed,
       takes: () => true,
       log: ctx.log,

@@ -41,7 +41,7 @@ function supervise(of: Partial<EngineRecords> & Pick<EngineRecords, 'busy'>, wit
     isRunning: () => false,
     ...with_,
   }
-  const load = { warningFor: () => null }
+  const load = { noticeFor: () => [] }
   const parts = { records, transcoder, load, node: NODE, leaseMs: 15_000, takes: () => true, leases: unrenewed }
   return new EngineSupervisor({ ...parts, log: silentLog })
 }

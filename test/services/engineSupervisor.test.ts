@@ -66,7 +66,7 @@ function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = 
   const node = `node ${(nodes += 1)}`
   const at = { node, isGone, leaseMs: 15_000 }
   const records = engineRecords({ ...app.ctx, time }, at)
-  const load = { warningFor: () => null }
+  const load = { noticeFor: () => [] }
   const kept = new Set<string>()
   const leases: Leases = { keep: ({ id }) => void kept.add(id), release: async (id) => void kept.delete(id) }
   const keeper = new EngineSupervisor({ ...at, records, transcoder, load, leases, takes: () => true, log: silentLog })
@@ -128,7 +128,7 @@ describe('a node', () => {
     const early = transcoder.jobs.get(engineId)
     await report({ kind: 'ready' })
     await report({ kind: 'died', message: 'it broke' })
-    expect(await engineOf(engineId)).toMatchObject({ status: 'error', statusMessage: 'it broke' })
+    expect(await engineOf(engineId)).toMatchObject({ status: 'error', statusMessage: { text: 'it broke' } })
     await report({ kind: 'source' })
     expect((await engineOf(engineId))?.status).toBe('ingesting')
     await report({ kind: 'died', message: 'it broke again' })
@@ -220,7 +220,7 @@ describe('a node', () => {
     }
     await report({ kind: 'ready' })
     await report({ kind: 'log', level: 'warn', message: 'The source does not answer' })
-    const waiting = { status: 'waiting', statusMessage: 'The source does not answer' }
+    const waiting = { status: 'waiting', statusMessage: { text: 'The source does not answer' } }
     expect(await engineOf(engineId)).toMatchObject(waiting)
     await report({ kind: 'log', level: 'info', message: 'The source has h264 video' })
     expect(await engineOf(engineId)).toMatchObject(waiting)

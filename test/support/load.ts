@@ -9,7 +9,7 @@ export const freeLoad = (): EncodingLoad =>
 /** Of an engine that makes the renditions that a test chooses. */
 export class ScriptedLoad implements LoadControl {
   rungs: readonly Rung[] = []
-  notice = null
+  readonly notice = []
   #wanted: readonly Rung[] | null = null
 
   make(rungs: readonly Rung[]): void {

@@ -295,9 +295,7 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   const { json } = await edge.call('GET', '/api/attention')
   const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
   const [unreachable] = notes.filter(({ text }) => text.includes(away.base))
-  expect(unreachable?.text).toContain(
-    `${edge.base} are redirected to ${away.base}, because its media ports do not answer`,
-  )
+  expect(unreachable?.text).toContain(`${edge.base} are redirected to ${away.base}. Its media ports do not answer`)
   expect(await handoverOf(edge)).toEqual([expect.stringMatching(/^warn cascade: .* do not come, as said below$/)])
   expect(warned.filter((message) => message === why)).toHaveLength(1)
 })

@@ -26,10 +26,10 @@ export async function monitorChannel(
     name: channel.name,
     status: channel.status,
     ingests: ingests.map((ingest) => ({ id: ingest.id, protocol: INGEST_FACTS[ingest.type].protocol })),
-    engines: engines.map(({ id: engineId, status, statusMessage: message }) => ({
+    engines: engines.map(({ id: engineId, status, statusMessage }) => ({
       id: engineId,
       status,
-      ...(message === null ? {} : { statusMessage: message }),
+      ...(statusMessage === null ? {} : { statusMessage: statusMessage.text }),
     })),
     distributions: distributions.map((one) => ({
       id: one.id,

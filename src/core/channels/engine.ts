@@ -96,8 +96,14 @@ export function toEngineRecord(engine: Engine): EngineRecord {
     outputs: { hesp: false, hls: true, hlsMpegTs: false, llHls: true },
     restream: engine.restream.map(({ shownKey: key, ...target }) => ({ ...target, key })),
     status: engine.status,
-    ...(engine.statusMessage === null ? {} : { statusMessage: engine.statusMessage }),
+    ...messageOf(engine),
     createdAt: new Date(engine.createdAtMs).toISOString(),
     updatedAt: new Date(engine.updatedAtMs).toISOString(),
   }
+}
+
+function messageOf({ statusMessage }: Engine): Pick<EngineRecord, 'statusMessage' | 'statusSentences'> {
+  if (statusMessage === null) return {}
+  const { text, sentences } = statusMessage
+  return { statusMessage: text, ...(sentences.length === 0 ? {} : { statusSentences: [...sentences] }) }
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { CodedSentence } from '../notices.ts'
 import { RESTREAM_LIMITS } from '../restream/targets.ts'
 import { closed, date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
 import { ACTIVE_STATUSES } from './types.ts'
@@ -122,6 +123,11 @@ export const EngineRecord = Type.Object(
     status: word(ACTIVE_STATUSES),
     statusMessage: optional(
       Type.String({ description: 'Why it is in `error`, what it waits for, or that it cannot keep up.' }),
+    ),
+    statusSentences: optional(
+      Type.Array(CodedSentence, {
+        description: 'The same as data, for pages in other languages; absent: it has no codes.',
+      }),
     ),
     createdAt: date(),
     updatedAt: date(),

@@ -1,3 +1,4 @@
+import type { CodedSentence } from '../notices.ts'
 import type { TargetPolicy } from '../restream/targets.ts'
 import type { SlateFacts } from './slate.ts'
 
@@ -132,9 +133,16 @@ export interface Engine {
   targetKeysSealed: Uint8Array | null
   status: ActiveStatus
   /** Why it is in `error`, what it waits for, or why it leaves something out; for people. */
-  statusMessage: string | null
+  statusMessage: EngineMessage | null
   createdAtMs: number
   updatedAtMs: number
+}
+
+/** What an engine says of its status. */
+export interface EngineMessage {
+  readonly text: string
+  /** The same as data; empty: it has no codes. */
+  readonly sentences: readonly CodedSentence[]
 }
 
 export interface Rendition {

@@ -160,7 +160,7 @@ export class Encoding {
   #found({ log, restart, isHung }: LoadVerdict): void {
     if (log === null) return
     this.log(log.level, log.message)
-    this.#notify({ kind: 'notice', message: this.#load.notice })
+    this.#notify({ kind: 'notice', sentences: this.#load.notice })
     if (restart || isHung) this.restart()
   }
 
@@ -194,7 +194,8 @@ export class Encoding {
     this.#cut = null
     this.#isReported = true
     this.#notify({ kind: 'source' })
-    if (this.#load.notice !== null) this.#notify({ kind: 'notice', message: this.#load.notice })
+    const sentences = this.#load.notice
+    if (sentences.length > 0) this.#notify({ kind: 'notice', sentences })
   }
 
   /** Reports that the source has nothing that the ladder makes. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { ActiveStatus, Engine } from '../../core/channels/types.ts'
+import type { ActiveStatus, Engine, EngineMessage } from '../../core/channels/types.ts'
+import { noticeText } from '../../core/notices.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { ChildListQuery } from '../store.ts'
@@ -20,7 +21,7 @@ const engines = new PartStatements<'engines', Engine>('engines', {
     restream: JSON.stringify(engine.restream),
     target_keys_sealed: engine.targetKeysSealed,
     status: engine.status,
-    status_message: engine.statusMessage,
+    ...messageRow(engine.statusMessage),
     created_at_ms: engine.createdAtMs,
     updated_at_ms: engine.updatedAtMs,
   }),
@@ -36,12 +37,29 @@ const engines = new PartStatements<'engines', Engine>('engines', {
     restream: JSON.parse(row.restream) as Engine['restream'],
     targetKeysSealed: row.target_keys_sealed,
     status: row.status,
-    statusMessage: row.status_message,
+    statusMessage: messageOf(row),
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),
-  unchanged: ['status', 'status_message'],
+  unchanged: ['status', 'status_message', 'status_sentences'],
 })
+
+interface MessageRow {
+  readonly status_message: string | null
+  readonly status_sentences: string | null
+}
+
+const messageRow = (message: EngineMessage | null): MessageRow => ({
+  status_message: message?.text ?? null,
+  status_sentences: message === null || message.sentences.length === 0 ? null : JSON.stringify(message.sentences),
+})
+
+/** A version that knows no sentences leaves those of an earlier message. */
+function messageOf({ status_message: text, status_sentences: json }: MessageRow): EngineMessage | null {
+  if (text === null) return null
+  const sentences = json === null ? [] : (JSON.parse(json) as EngineMessage['sentences'])
+  return { text, sentences: noticeText(sentences) === text ? sentences : [] }
+}
 
 const unstopped = statement((db, _none: object) =>
   db
@@ -53,8 +71,11 @@ const unstopped = statement((db, _none: object) =>
     .orderBy('id'),
 )
 
-const setStatus = statement((db, p: { id: string; status: ActiveStatus; message: string | null }) =>
-  db.updateTable('engines').set({ status: p.status, status_message: p.message }).where('id', '=', p.id),
+const setStatus = statement((db, p: MessageRow & { id: string; status: ActiveStatus }) =>
+  db
+    .updateTable('engines')
+    .set({ status: p.status, status_message: p.status_message, status_sentences: p.status_sentences })
+    .where('id', '=', p.id),
 )
 
 const remove = statement((db, p: { id: string }) =>
@@ -124,8 +145,8 @@ export class EngineTxVerbs extends EngineReadVerbs {
     return engines.replace(this.executor, value)
   }
 
-  async setStatus(id: string, status: ActiveStatus, message: string | null): Promise<void> {
-    await this.executor.run(setStatus, { id, status, message })
+  async setStatus(id: string, status: ActiveStatus, message: EngineMessage | null): Promise<void> {
+    await this.executor.run(setStatus, { id, status, ...messageRow(message) })
   }
 
   async delete(id: string): Promise<void> {

@@ -12,6 +12,7 @@ const title = (page: Page, text: string) => page.getByRole('heading', { level: 1
 const lang = (page: Page): Promise<string | null> => page.locator('html').getAttribute('lang')
 
 test('the pages speak the language of the browser, until the user chooses another one', async () => {
+  await dashboard.token('subscribe', { label: 'Presse', streams: [{ streamName: 'gala' }], expires: 86_400 })
   const context = await dashboard.newContext({ locale: 'de-AT' })
   const page = await context.newPage()
   await page.goto(dashboard.home)
@@ -27,6 +28,8 @@ test('the pages speak the language of the browser, until the user chooses anothe
   // Dates have the form of the language.
   const day = page.locator('details td', { hasText: /^\d{1,2}\.\d{1,2}\.\d{4}, / })
   await day.first().waitFor({ state: 'attached' })
+  // What the server says by itself.
+  await page.getByText(/^Der Zuschau-Token Presse läuft am \d{2}\.\d{2}\.\d{4} ab/).waitFor()
   expect(await axe(page)).toEqual([])
 
   await page.goto(`${dashboard.home}#/settings/security`)

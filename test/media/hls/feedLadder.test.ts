@@ -320,7 +320,7 @@ test('when the machine is too slow, the largest rendition is left out and the ot
         get rungs() {
           return isSlow ? control.rungs.slice(1) : control.rungs
         },
-        notice: null,
+        notice: [],
         begun: () => control.begun(),
         copies: (isCopied) => control.copies(isCopied),
         counted: (index, framesPerSecond) => control.counted(index, framesPerSecond),

@@ -3,12 +3,14 @@ import { REFUSALS, SESSION_LIMITS, TICKET_SHARED } from '../../../src/core/acces
 import { allKeys } from '../../../src/config/schema.ts'
 import { CHECKS } from '../../../src/core/examination.ts'
 import { SENTENCES } from '../../../src/core/examinationSentences.ts'
+import { NOTICES } from '../../../src/core/notices.ts'
 import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { configurationDe } from '../../../web/dashboard/src/words/configurationDe.ts'
 import { doctorDe } from '../../../web/dashboard/src/words/doctorDe.ts'
 import { en } from '../../../web/dashboard/src/words/en.ts'
 import { firstSpoken } from '../../../web/dashboard/src/words/language.ts'
+import { noticesDe } from '../../../web/dashboard/src/words/noticesDe.ts'
 import { settingsDe } from '../../../web/dashboard/src/words/settingsDe.ts'
 import { settingsEn } from '../../../web/dashboard/src/words/settingsEn.ts'
 
@@ -77,11 +79,16 @@ test('a sentence that a translation lacks is shown in English, also in a list', 
   })
 })
 
-test('what the checks of the server find is said in German with all that the English sentence shows', () => {
-  const valuesIn = (sentence: string): string[] => sentence.match(/\{\w+\}/g)?.toSorted() ?? []
-  expect(Object.keys(doctorDe.sentences)).toEqual(Object.keys(SENTENCES))
-  for (const [code, sentence] of Object.entries(doctorDe.sentences))
-    expect([code, valuesIn(sentence)]).toEqual([code, valuesIn(SENTENCES[code as keyof typeof SENTENCES])])
+test.each([
+  ['the checks of the server find', doctorDe.sentences, SENTENCES],
+  ['needs attention, and what engines say,', noticesDe, NOTICES],
+])('what %s is said in German with all that the English sentence shows', (_what, german, english) => {
+  const valuesIn = (sentences: Readonly<Record<string, string>>) =>
+    Object.entries(sentences).map(([code, sentence]) => [code, sentence.match(/\{\w+\}/g)?.toSorted() ?? []])
+  expect(valuesIn(german)).toEqual(valuesIn(english))
+})
+
+test('each check of the server has a German name', () => {
   expect(Object.keys(doctorDe.checks)).toEqual(CHECKS)
 })
 

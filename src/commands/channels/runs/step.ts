@@ -182,7 +182,7 @@ function engineEvents(
 }
 
 function statusEvents(object: EventObject, { statusMessage }: Engine, status: ActiveStatus): ChannelWebhookEvent[] {
-  const data = status === 'error' ? { message: statusMessage } : null
+  const data = status === 'error' ? { message: statusMessage?.text ?? null } : null
   const told: ChannelWebhookEvent = { name: `engine.${status}`, object, data }
   return data ? [told, { name: 'engine.log.error', object, data }] : [told]
 }

@@ -1,4 +1,5 @@
-import type { ActiveStatus } from '../types.ts'
+import { type CodedSentence, noticeText } from '../../notices.ts'
+import type { ActiveStatus, EngineMessage } from '../types.ts'
 
 /**
  * The state machine of an engine as a pure function: an event and its time in, the next state and its effects out.
@@ -25,7 +26,7 @@ export interface EngineState {
   /** When the next attempt is due; null: none is. */
   readonly retryAtMs: number | null
   /** Why it is in `error` or still `waiting`, or a notice while it plays; for people. */
-  readonly message: string | null
+  readonly message: EngineMessage | null
 }
 
 export type EngineEvent =
@@ -50,8 +51,8 @@ export type EngineEvent =
   | { readonly kind: 'moved' }
   /** Why there is no source yet, or no longer one. */
   | { readonly kind: 'waits'; readonly message: string }
-  /** A notice about a running engine; null: the notice ends. */
-  | { readonly kind: 'notice'; readonly message: string | null }
+  /** A notice about a running engine; empty: the notice ends. */
+  | { readonly kind: 'notice'; readonly sentences: readonly CodedSentence[] }
   /** Time passes: an attempt may be due. */
   | { readonly kind: 'tick' }
 
@@ -111,12 +112,10 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
       return state.status === 'ingesting' ? moved({ ...state, failures: 0 }, 'playing') : unchanged(state)
     case 'waits':
       return state.status === 'waiting'
-        ? { state: { ...state, message: event.message }, effects: [] }
+        ? { state: { ...state, message: withoutCodes(event.message) }, effects: [] }
         : unchanged(state)
     case 'notice':
-      return isUp(state) && state.message !== event.message
-        ? { state: { ...state, message: event.message }, effects: [] }
-        : unchanged(state)
+      return isUp(state) ? noticed(state, event.sentences) : unchanged(state)
     case 'sourceLost':
       return hasSource(state) ? moved({ ...state, idleSinceMs: nowMs, message: null }, 'waiting') : unchanged(state)
   }
@@ -140,6 +139,13 @@ const unchanged = (state: EngineState): Step => ({ state, effects: [] })
 
 function moved(state: EngineState, status: ActiveStatus, ...effects: EngineEffect[]): Step {
   return { state: { ...state, status }, effects: [{ do: 'tell', status }, ...effects] }
+}
+
+const withoutCodes = (text: string): EngineMessage => ({ text, sentences: [] })
+
+function noticed(state: EngineState, sentences: readonly CodedSentence[]): Step {
+  const message = sentences.length === 0 ? null : { text: noticeText(sentences), sentences }
+  return state.message?.text === message?.text ? unchanged(state) : { state: { ...state, message }, effects: [] }
 }
 
 /** In `error`, frames come from a source other than the one that failed, so its failures no longer count. */
@@ -171,7 +177,8 @@ function stop(state: EngineState, cause: Cause): Step {
 function died(state: EngineState, { message, isFinal = false }: Died, nowMs: number): Step {
   const failures = state.failures + 1
   const retryAtMs = isFinal ? null : nowMs + retryAfterMs(failures)
-  return moved({ failures, retryAtMs, message, status: 'error', idleSinceMs: state.idleSinceMs ?? nowMs }, 'error')
+  const idleSinceMs = state.idleSinceMs ?? nowMs
+  return moved({ failures, retryAtMs, message: withoutCodes(message), status: 'error', idleSinceMs }, 'error')
 }
 
 /** The run ended with the node, whenever that was. */

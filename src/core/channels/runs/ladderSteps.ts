@@ -1,3 +1,4 @@
+import { coded, type CodedSentence } from '../../notices.ts'
 import type { Pace } from './pace.ts'
 import { heavier, lighter, megapixelsOf, type Rung, sumOf, weigh } from './rungs.ts'
 
@@ -44,17 +45,23 @@ export class LadderSteps {
 
   /** Labels of the rungs that are left out. */
   get leftOut(): string[] {
-    const gone = this.#full.filter(({ index }) => this.#rungs.every((rung) => rung.index !== index))
-    const thinned = this.#rungs.filter((rung) => !this.#full.includes(rung))
-    return [...gone.map(({ label }) => label), ...thinned.map(({ label }) => `every second frame of ${label}`)]
+    return [...this.#gone, ...this.#thinned.map((label) => `every second frame of ${label}`)]
   }
 
-  /** The same as a sentence; null: none is left out. */
-  get notice(): string | null {
-    const { leftOut } = this
-    if (leftOut.length === 0) return null
-    const again = `until it is started again, or has had room for ${this.#waitMs / 60_000} minutes`
-    return `To keep up, this engine leaves out ${leftOut.join(', ')} ${again}`
+  /** The same as sentences; empty: none is left out. */
+  get notice(): CodedSentence[] {
+    const minutes = this.#waitMs / 60_000
+    const of = (code: 'engine_leaves_out' | 'engine_halves_frames', labels: readonly string[]): CodedSentence[] =>
+      labels.length === 0 ? [] : [coded(code, { renditions: labels.join(', '), minutes })]
+    return [...of('engine_leaves_out', this.#gone), ...of('engine_halves_frames', this.#thinned)]
+  }
+
+  get #gone(): string[] {
+    return this.#full.filter(({ index }) => this.#rungs.every((rung) => rung.index !== index)).map(({ label }) => label)
+  }
+
+  get #thinned(): string[] {
+    return this.#rungs.filter((rung) => !this.#full.includes(rung)).map(({ label }) => label)
   }
 
   #down(pace: Pace, counted: CountedFrames, nowMs: number): boolean {

@@ -1,3 +1,4 @@
+import type { CodedSentence } from '../../notices.ts'
 import type { Pace, PaceSample } from './pace.ts'
 import type { Rung } from './rungs.ts'
 import type { TranscodeJob, TranscodeLog } from './transcoder.ts'
@@ -16,8 +17,8 @@ export interface LoadVerdict {
 export interface LoadControl {
   /** The rungs of the next process. */
   readonly rungs: readonly Rung[]
-  /** A notice to show as long as it applies; null: none. */
-  readonly notice: string | null
+  /** A notice to show as long as it applies; empty: none. */
+  readonly notice: readonly CodedSentence[]
   /** Whether the next processes copy what the ladder says. A change begins with the whole ladder again. */
   copies(allowed: boolean): void
   /** A process has started. */

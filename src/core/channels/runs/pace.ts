@@ -1,3 +1,4 @@
+import { coded, type CodedSentence } from '../../notices.ts'
 /** Measures how fast the process of an engine encodes. Pure: samples in, pace out. */
 
 /** One sample of a process; taken about once a second. */
@@ -106,11 +107,10 @@ function lacksProcessor(first: PaceSample, last: PaceSample): boolean {
 }
 
 /** For the person who operates the engine. */
-export function overloadText({ speed, lagMs, droppedFrames }: Pace): string {
-  const facts = [
-    `it encodes ${(speed ?? 0).toFixed(2)} seconds of media a second`,
-    ...(lagMs === null ? [] : [`is ${(lagMs / 1000).toFixed(1)} s behind its source`]),
-    ...(droppedFrames === 0 ? [] : [`has left out ${droppedFrames} frames`]),
-  ]
-  return `The machine cannot keep up with this engine: ${facts.join(', ')}`
-}
+export const overloadSentences = ({ speed, lagMs, droppedFrames }: Pace): CodedSentence[] => [
+  coded('engine_slow', { speed: rounded(speed ?? 0, 100) }),
+  ...(lagMs === null ? [] : [coded('engine_behind', { seconds: rounded(lagMs / 1000, 10) })]),
+  ...(droppedFrames === 0 ? [] : [coded('engine_dropped', { frames: droppedFrames })]),
+]
+
+const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts

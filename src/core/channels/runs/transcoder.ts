@@ -1,3 +1,4 @@
+import type { CodedSentence } from '../../notices.ts'
 import type { SlateMedia } from '../slate.ts'
 import type { AbrLadder, IngestAudio } from '../types.ts'
 
@@ -22,8 +23,8 @@ export type TranscodeEvent =
   | { readonly kind: 'ready' | 'source' | 'manifest' | 'sourceLost' }
   /** `isFinal`: it is useless to try again, before a user has mended something. */
   | { readonly kind: 'died'; readonly message: string; readonly isFinal?: boolean }
-  /** A notice about a working process; null: the notice ends. Without secrets. */
-  | { readonly kind: 'notice'; readonly message: string | null }
+  /** A notice about a working process; empty: the notice ends. Without secrets. */
+  | { readonly kind: 'notice'; readonly sentences: readonly CodedSentence[] }
 
 /** A log entry for the operator of an engine. It changes no state. */
 export interface TranscodeLog {

@@ -5,6 +5,7 @@ import { ok } from '../../../base/result.ts'
 import { type DiskSpace, readAttention } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
 import { ATTENTION_KINDS } from '../../../core/attention.ts'
+import { CodedSentence } from '../../../core/notices.ts'
 import { accountOf } from '../auth.ts'
 import { type HttpsOptions, servedFacts } from '../https.ts'
 import { document } from '../openapi.ts'
@@ -41,7 +42,8 @@ const Attention = Type.Array(
     severity: Type.Enum(['error', 'warning'], {
       description: '`error`: something does not work now. `warning`: it soon will not, or not well.',
     }),
-    text: Type.String({ description: 'One sentence, and what to do.' }),
+    text: Type.String({ description: 'What is wrong, and what to do.' }),
+    sentences: Type.Array(CodedSentence, { description: 'The same as data, for pages in other languages.' }),
     subject: Type.Optional(
       Type.Object(
         {

@@ -47,7 +47,7 @@ describe('an engine', () => {
     expect(through(lost).state).toMatchObject({ status: 'waiting', idleSinceMs: 5000 })
     const waits: EngineEvent = { kind: 'waits', message: 'nobody answers' }
     const waiting = through([...lost, waits])
-    expect(waiting.state).toMatchObject({ status: 'waiting', message: 'nobody answers' })
+    expect(waiting.state).toMatchObject({ status: 'waiting', message: { text: 'nobody answers' } })
     expect(waiting.words).toEqual(through(lost).words)
     for (const next of [{ kind: 'source' } as const, STOP]) {
       expect(advanceEngine(waiting.state, next, 0).state.message).toBeNull()
@@ -58,7 +58,7 @@ describe('an engine', () => {
 
   test('that died is in error with the reason, and retries after a growing pause', () => {
     const died = through([...PLAYING, { kind: 'died', message: 'ffmpeg is missing' }]).state
-    expect(died).toMatchObject({ status: 'error', message: 'ffmpeg is missing', retryAtMs: 6000 })
+    expect(died).toMatchObject({ status: 'error', message: { text: 'ffmpeg is missing' }, retryAtMs: 6000 })
     expect(advanceEngine(died, { kind: 'tick' }, 5999).effects).toEqual([])
     const again = advanceEngine(died, { kind: 'tick' }, 6000)
     expect(again.state).toMatchObject({ status: 'starting', message: null })
@@ -69,7 +69,7 @@ describe('an engine', () => {
   test('that gave up waits for a start, and goes on with the same run then', () => {
     const died: EngineEvent = { kind: 'died', message: 'the login is refused', isFinal: true }
     const { state } = through([...UP, died])
-    expect(state).toMatchObject({ status: 'error', message: 'the login is refused', retryAtMs: null })
+    expect(state).toMatchObject({ status: 'error', message: { text: 'the login is refused' }, retryAtMs: null })
     expect(advanceEngine(state, { kind: 'tick' }, 1e9)).toEqual({ state, effects: [] })
     const again = through([...UP, died, START])
     expect(again.state).toMatchObject({ status: 'deploying', message: null })

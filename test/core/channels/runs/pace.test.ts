@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { overloadText, type Pace, type PaceSample, PaceWatch } from '../../../../src/core/channels/runs/pace.ts'
+import { noticeText } from '../../../../src/core/notices.ts'
+import { overloadSentences, type Pace, type PaceSample, PaceWatch } from '../../../../src/core/channels/runs/pace.ts'
 
 type Look = Partial<Omit<PaceSample, 'atMs'>>
 
@@ -19,8 +20,8 @@ describe('a process that gets its media from us', () => {
     const last = paces.at(-1)
     expect(last).toMatchObject({ lagMs: 14_000, cores: 0.5, droppedFrames: 0 })
     expect(last?.speed).toBeCloseTo(0.3)
-    expect(last && overloadText(last)).toBe(
-      'The machine cannot keep up with this engine: it encodes 0.30 seconds of media a second, is 14.0 s behind its source',
+    expect(last && noticeText(overloadSentences(last))).toBe(
+      'The machine cannot keep up with this engine: it encodes 0.3 seconds of media a second. It is 14 s behind its source',
     )
   })
 
@@ -76,7 +77,7 @@ describe('a process that reads the source itself', () => {
     const paces = slow({})
     expect(overloadedAt(paces)).toBe(10)
     expect(paces.at(-1)).toMatchObject({ lagMs: null, cores: null })
-    expect(overloadText(paces.at(-1) as Pace)).not.toContain('behind')
+    expect(noticeText(overloadSentences(paces.at(-1) as Pace))).not.toContain('behind')
   })
 })
 

@@ -1556,7 +1556,6 @@ export const de: Sentences = {
     sub: (zone) =>
       `Wer zugesehen hat, wie gut es lief, und die Bytes der Medien, die nach etwa einer Minute folgen. Tage sind die von ${zone}.`,
     ofAllStreams: 'Bytes sind die aller Streams und Zuschauer: die Filter oben gelten für das Publikum.',
-    daysOfUtc: 'Tage sind hier die von UTC, weil der Zeitraum länger als 31 Tage ist.',
     span: 'Zeitraum',
     spans: { today: 'Heute', week: '7 Tage', month: '28 Tage', own: 'Von bis' },
     from: 'Von',

@@ -1,4 +1,5 @@
 import type { Answer, examineServer } from '#api/tokens.ts'
+import { noticeWords } from './noticeWords.ts'
 import { ownWords } from './words.ts'
 
 type Finding = Answer<typeof examineServer>['checks'][number]
@@ -7,7 +8,8 @@ const own = await ownWords({
 })
 
 /** A finding in the language of the page. */
-export function findingWords({ check, code, values, detail }: Finding): { check: string; detail: string } {
+export function findingWords({ check, code, values, detail, sentences }: Finding): { check: string; detail: string } {
+  if (sentences) return { check: own?.checks[check] ?? check, detail: noticeWords(detail, sentences) }
   const sentence = own?.sentences[code]
   return {
     check: own?.checks[check] ?? check,

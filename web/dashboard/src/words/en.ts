@@ -1532,7 +1532,6 @@ export const en = {
     sub: (zone: string) =>
       `Who watched, how well it played, and the bytes of media, which follow within a minute. Days are those of ${zone}.`,
     ofAllStreams: 'Bytes are those of all streams and viewers: the filters above are for the audience.',
-    daysOfUtc: 'Days here are those of UTC, because the time is longer than 31 days.',
     span: 'Time shown',
     spans: { today: 'Today', week: '7 days', month: '28 days', own: 'Dates' },
     from: 'From',

@@ -7,6 +7,7 @@ import { Notice } from '../../parts/notice.tsx'
 import { State } from '../../parts/state.tsx'
 import { bitrate, count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
+import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 import { isolate, variantsOf } from './ladder.ts'
 import { isRunning, STATUS } from './status.ts'
@@ -23,7 +24,7 @@ interface EngineCardProps {
 /** An engine: its state, its ladder, its speed, and what each rendition gets. */
 export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
   const status = now?.status ?? engine.status
-  const problem = engine.statusMessage
+  const problem = noticeWords(engine.statusMessage ?? '', engine.statusSentences)
   const toggle = useSubmit(async () => {
     await call(isRunning({ status }) ? stopEngine : startEngine, { path: { engineId: engine.id } })
     onChanged()

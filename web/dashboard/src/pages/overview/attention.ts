@@ -1,6 +1,7 @@
 import { type Answer, readAttention } from '#api/tokens.ts'
 import type { StateKind } from '../../parts/state.tsx'
 import { linkTo } from '../../router.ts'
+import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.overview.attention
@@ -44,10 +45,10 @@ const expiringOf = (type: 'publish_token' | 'subscribe_token', tokens: number): 
   href: linkTo(type === 'publish_token' ? '/tokens/publish' : '/tokens/subscribe', { state: 'expiring' }),
 })
 
-const needOf = ({ kind, severity, text: note, subject }: Found): Need => ({
+const needOf = ({ kind, severity, text: said, sentences, subject }: Found): Need => ({
   kind: severity === 'error' ? 'error' : 'warn',
   title: text.titles[kind],
-  note,
+  note: noticeWords(said, sentences),
   href: subject && pageOf(subject),
 })
 

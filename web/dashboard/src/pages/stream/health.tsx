@@ -6,6 +6,7 @@ import { documentAt } from '../../navigation.ts'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { count } from '../../parts/values.tsx'
+import { sourceFinding } from '../../words/noticeSentences.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.stream.media
@@ -44,19 +45,17 @@ const FeedHealth = ({ feed, isOne }: { readonly feed: Feed; readonly isOne: bool
 )
 
 function FindingNotice({ finding, source }: { readonly finding: Finding; readonly source: Feed['source'] }) {
-  const said = text.findings[finding.code]
   const of = finding.code === 'frame_rate' ? source.declaredFrameRate : source.videoProfile
+  const said = sourceFinding(finding.code, finding.shown, of)
   return (
     <Notice kind="warn">
-      <b>{said.text(localized(finding.shown), String(of ?? ''))}</b> {said.advice}{' '}
+      <b>{said.text}</b> {said.advice}{' '}
       <a href={documentAt(finding.docs)} target="_blank" rel="noopener">
         {text.more}
       </a>
     </Notice>
   )
 }
-
-const localized = (shown: string): string => shown.replace('.', (1.5).toLocaleString(words.locale).slice(1, 2))
 
 /** A keyframe that comes sooner is an answer to the request. */
 const WAIT_MS = 1000

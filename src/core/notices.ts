@@ -1,0 +1,93 @@
+import { type Static, Type } from 'typebox'
+import { filled, type ValuesArgument } from './sentence.ts'
+
+/**
+ * What Sluice says by itself: what needs attention, and how an engine does. A code stays when the words change; `{name}` stands
+ * for a value. None ends with a full stop. The dashboard has these sentences in other languages.
+ */
+export const NOTICES = {
+  /** From another part of Sluice, which has no code for it. */
+  text: '{text}',
+  server_full: 'The server takes no new viewers',
+  node_full: 'The node {node} takes no new viewers',
+  full_sessions: 'All sessions for viewers are taken (sessions.max)',
+  full_media: 'Its media processes are busy',
+  full_egress: 'It sends as much as server.maxEgressMegabits says',
+  full_remedy: 'Those who watch go on. Add a node, or raise the limit',
+  unlinked: 'Viewers at the node {to} are redirected to {from}',
+  link_media_port:
+    'Its media ports do not answer: open UDP between the nodes (webrtc.port), or correct webrtc.publicAddresses there',
+  link_no_answer: 'It does not answer over HTTP: correct its server.nodeUrl, or the firewall',
+  link_refused: 'It refuses the request: give both the same secrets.sealingKey and version',
+  link_busy: 'It gets too many requests for streams at once, and is asked again after some seconds',
+  link_lends_nothing: 'Its server.handover is redirect: set it to cascade there, or to redirect everywhere',
+  engine: 'Engine {name}:',
+  engine_fails: 'Engine {name} fails:',
+  media_process_hung: 'A WebRTC process hung, was killed and was replaced',
+  media_process_died: 'A WebRTC process died and was replaced',
+  lost_session: '1 session ended with it',
+  lost_sessions: '{sessions} sessions ended with it',
+  look_into_log: 'If it happens again, look into the log',
+  disk_low_database:
+    'The disk of the database is nearly full: {gigabytes} GB are free. Delete recordings, or enlarge it',
+  disk_low_recordings:
+    'The disk of recordings is nearly full: {gigabytes} GB are free. Delete recordings, or enlarge it',
+  certificate_expired: 'The certificate has expired',
+  certificate_expires: 'The certificate expires in {days} days',
+  certificate_renew: 'Renew it, or see `sluice doctor` for what keeps it from being renewed',
+  certificate_kept: 'The certificate was not replaced:',
+  schema_newer: 'A newer version of Sluice has changed the database ({migrations}). Upgrade this node',
+  webhook_paused: 'The webhook to {host} is paused:',
+  stream_stalled: 'No media of {stream} arrives',
+  stream_impaired: '{stream}:',
+  /** `finding` is a code of FINDINGS; `shown` and `of` are the values of its sentence. */
+  finding: '{text}',
+  more_findings: 'And {count} more',
+  stream_uneven:
+    '{stream} arrives unevenly, {lowest} to {highest} Mbit/s in five minutes. Set the publisher to a constant bitrate',
+  countries_of_account: 'The account names countries, but there is no country database',
+  countries_of_token: '1 token names countries, but there is no country database',
+  countries_of_tokens: '{tokens} tokens name countries, but there is no country database',
+  countries_remedy: 'No address passes or fails by its country. Set geoip.database',
+  publish_token_expires: 'The publish token {label} expires on {date}',
+  subscribe_token_expires: 'The subscribe token {label} expires on {date}',
+  engine_slow: 'The machine cannot keep up with this engine: it encodes {speed} seconds of media a second',
+  engine_behind: 'It is {seconds} s behind its source',
+  engine_dropped: 'It has left out {frames} frames',
+  engine_leaves_out:
+    'To keep up, this engine leaves out {renditions} until it is started again, or has had room for {minutes} minutes',
+  engine_halves_frames:
+    'To keep up, this engine leaves out every second frame of {renditions} until it is started again, or has had room for {minutes} minutes',
+  engine_too_much:
+    'This machine may not keep up with what is started: it needs about {needed} processors, and engines that run need about {used} of {cores}',
+  engine_needs_less: 'Smaller or fewer renditions need less',
+} as const satisfies Record<string, string>
+
+export type NoticeCode = keyof typeof NOTICES
+
+/** A sentence of this table as data. */
+export const CodedSentence = Type.Object({
+  code: Type.String({ description: 'Of the sentence; `text`: it has none. Versions add some.' }),
+  values: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+    description: 'What stands in the sentence.',
+  }),
+})
+export type CodedSentence = Readonly<Static<typeof CodedSentence>>
+
+export const coded = <Code extends NoticeCode>(
+  code: Code,
+  ...[values]: ValuesArgument<(typeof NOTICES)[Code]>
+): CodedSentence => ({ code, values: values ?? {} })
+
+/** The sentences as one text. */
+export const noticeText = (sentences: readonly CodedSentence[]): string =>
+  sentences.reduce((text, { code, values }) => joined(text, filled(BY_CODE[code] ?? '', values)), '')
+
+/** A newer node of the cluster may write a code that is not there. */
+const BY_CODE: Partial<Record<string, string>> = NOTICES
+
+/** A colon or a full stop at the end leads on by itself. */
+function joined(text: string, next: string): string {
+  if (text === '') return next
+  return /[.:]$/.test(text) ? `${text} ${next}` : `${text}. ${next}`
+}

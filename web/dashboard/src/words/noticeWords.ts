@@ -1,0 +1,14 @@
+import type { NoticeSentence } from './noticeSentences.ts'
+import { ownWords } from './words.ts'
+
+type Say = (sentences: readonly NoticeSentence[]) => string | undefined
+
+const say = await ownWords<Say>({
+  de: async () => {
+    const [{ sayIn }, { noticesDe }] = await Promise.all([import('./noticeSentences.ts'), import('./noticesDe.ts')])
+    return (sentences) => sayIn(noticesDe, sentences)
+  },
+})
+
+/** What the server says, in the language of the page; `text`, its own words, where that lacks a sentence. */
+export const noticeWords = (text: string, sentences: readonly NoticeSentence[] = []): string => say?.(sentences) || text
