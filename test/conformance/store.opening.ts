@@ -44,6 +44,11 @@ export async function expectEarlierRefused(url: string, execute: (sql: string) =
   await expect(opening).rejects.toThrow('from before the first release of Sluice, 0.1.0')
   await expect(opening).rejects.toThrow('`sluice provision export FILE`')
   await execute(`insert into tokens (id, label) values (1, 'as it was')`)
+
+  // Later ones of these sources had their migrations folded once before the release.
+  await execute(`update kysely_migration set name = '0001_schema' where name = '0001_init'`)
+  await execute(`update kysely_migration set name = '0002_nodeLoad' where name = '0034_stream_nodes'`)
+  await expect(openStore({ url, log: quiet })).rejects.toThrow('0.1.0 (its first migration is 0001_schema)')
 }
 
 /** Queued work is finished, later work is refused, and closing twice is harmless. */

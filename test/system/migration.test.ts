@@ -16,9 +16,10 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
+import { addWideMigration } from '../conformance/store.later.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { callAll } from '../http/clients/callAll.ts'
-import { type Call, CALLS } from '../http/clients/calls.ts'
+import type { Call } from '../http/clients/calls.ts'
 import { sampleValues } from '../http/clients/sampleValues.ts'
 import type { Document } from '../http/clients/typescript.ts'
 import { pushSource } from '../hls/sources.ts'
@@ -27,7 +28,7 @@ import { ownPort } from '../support/ownPort.ts'
 import { newPlace } from '../support/place.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
 import { until } from '../support/until.ts'
-import { command, endServers, newDirectory, serve, type Served } from './cliProcess.ts'
+import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'sluice-migration-'))
@@ -40,13 +41,14 @@ afterAll(() => {
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
 
-/** The commit before the newest migration; null: this is no clone, or one without that part of the history. */
+/** The commit before the newest migration; null: there is only the first, or this clone lacks that part of the history. */
 function commitBefore(): string | null {
   const migrations = 'src/store/migrations'
   const newest = readdirSync(join(ROOT, migrations))
-    .filter((name) => /^\d{4}_/.test(name))
+    .filter((name) => /^\d{4}_/.test(name) && !name.startsWith('0001_'))
     .toSorted()
     .at(-1)
+  if (newest === undefined) return null
   try {
     const added = git('log', '-1', '--diff-filter=A', '--format=%H', '--', `${migrations}/${newest}`)
     // One that is not committed yet.
@@ -70,82 +72,87 @@ function sourcesOf(commit: string): string {
 }
 
 interface Version {
+  /** Its program. */
+  readonly main: string
   readonly documents: Readonly<Record<string, Document>>
+  /** Calls of all operations of its interface. */
   readonly calls: readonly Call[]
 }
 
-/** The interface of a version, and calls of all of its operations. */
 async function versionOf(root: string): Promise<Version> {
   const documentOf = (name: string) =>
     JSON.parse(readFileSync(join(root, 'api', `${name}.openapi.json`), 'utf8')) as Document
   const file = pathToFileURL(join(root, 'test/http/clients/calls.ts')).href
   const { CALLS: calls } = (await import(file)) as { CALLS: readonly Call[] }
-  return { documents: { tokens: documentOf('tokens'), channels: documentOf('channels') }, calls }
+  const documents = { tokens: documentOf('tokens'), channels: documentOf('channels') }
+  return { main: join(root, 'src/main.ts'), documents, calls }
 }
 
-const commit = commitBefore()
-if (commit === null)
-  console.warn(
-    '\n*** This is no clone with the commit before the newest migration: the test of that version is SKIPPED ***\n',
-  )
+/**
+ * The newest migration is what parts the two. Where it is the first one, or its history is missing, the later version is this
+ * one with another migration.
+ */
+async function versions(): Promise<{ earlier: Version; later: Version }> {
+  const commit = commitBefore()
+  const own = await versionOf(ROOT)
+  if (commit !== null) return { earlier: await versionOf(sourcesOf(commit)), later: own }
+  // This process opens the database as well.
+  addWideMigration()
+  return { earlier: own, later: { ...own, main: join(ROOT, 'test/system/laterVersion.ts') } }
+}
 
-test.skipIf(commit === null)(
-  'the version before the newest migration goes on beside this one on a database that this one has migrated',
-  async () => {
-    const place = await newPlace('PostgreSQL')
-    onTestFinished(() => place.remove())
-    const env = { SLUICE_STORAGE_URL: place.url, SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
-    const root = sourcesOf(commit ?? '')
-    const cli = (...argv: string[]) => command(['--data', newDirectory(), ...argv], { env })
-    const before = await node(env, join(root, 'src/main.ts'))
-    const earlier = await versionOf(root)
-    const receiver = createServer((request, response) => void request.resume().on('end', () => response.end()))
-    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void receiver.close())
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
-    const uses = async ({ documents, calls }: Version, at: Served, name: string) => {
-      const { accountId, secret, credential } = await accountOf(name, async (...argv) => (await cli(...argv)).stdout)
-      const store = await openStore({ url: place.url, log: quiet })
-      const authorization = `Bearer ${secret}`
-      const makeWebhook = async (to: string): Promise<number> => {
-        const headers = { authorization, 'content-type': 'application/json' }
-        const body = JSON.stringify({ url: to })
-        const answer = await fetch(`${at.url}/api/webhooks`, { method: 'POST', headers, body })
-        return ((await answer.json()) as { data: { id: number } }).data.id
-      }
-      const values = await sampleValues({ store, accountId, receiver: url, makeWebhook })
-      await store.close()
-      const authorizationOf = (document: string) => (document === 'tokens' ? authorization : credential)
-      const own = join(folder, name)
-      mkdirSync(own)
-      writeFileSync(join(own, 'package.json'), '{"type": "module"}')
-      // PostgreSQL has backups of its own.
-      const here = calls.filter(({ operation }) => operation !== 'createBackup')
-      const { wrong } = await callAll(here, { folder: own, documents, base: at.url, authorizationOf, values })
-      expect(wrong).toEqual([])
+test('a version goes on beside the next one on a database that the next one has migrated', async () => {
+  const { earlier, later } = await versions()
+  const place = await newPlace('PostgreSQL')
+  onTestFinished(() => place.remove())
+  const env = { SLUICE_STORAGE_URL: place.url, SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
+  const before = await node(env, earlier)
+  const receiver = createServer((request, response) => void request.resume().on('end', () => response.end()))
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void receiver.close())
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+  const uses = async ({ documents, calls }: Version, at: Served, name: string) => {
+    const { accountId, secret, credential } = await accountOf(name, cliOf(later, env))
+    const store = await openStore({ url: place.url, log: quiet })
+    const authorization = `Bearer ${secret}`
+    const makeWebhook = async (to: string): Promise<number> => {
+      const headers = { authorization, 'content-type': 'application/json' }
+      const body = JSON.stringify({ url: to })
+      const answer = await fetch(`${at.url}/api/webhooks`, { method: 'POST', headers, body })
+      return ((await answer.json()) as { data: { id: number } }).data.id
     }
+    const values = await sampleValues({ store, accountId, receiver: url, makeWebhook })
+    await store.close()
+    const authorizationOf = (document: string) => (document === 'tokens' ? authorization : credential)
+    const own = join(folder, name)
+    mkdirSync(own)
+    writeFileSync(join(own, 'package.json'), '{"type": "module"}')
+    // PostgreSQL has backups of its own.
+    const here = calls.filter(({ operation }) => operation !== 'createBackup')
+    const { wrong } = await callAll(here, { folder: own, documents, base: at.url, authorizationOf, values })
+    expect(wrong).toEqual([])
+  }
 
-    // A broadcast goes on while the database is migrated.
-    const shows = await showOf(earlierCli(root, env), before)
-    shows.begin(before)
-    await until(async () => (await shows.statusAt(before)) === 200)
-    const after = await node(env)
-    await until(async () => (await shows.statusAt(after)) === 200)
-    await shows.end()
-    await uses(earlier, before, 'earlier')
-    await uses({ ...(await versionOf(ROOT)), calls: CALLS }, after, 'later')
-    shows.begin(after)
-    await until(async () => (await shows.statusAt(before)) === 200)
-    await shows.end()
-    for (const one of [before, after]) {
-      one.signal('SIGTERM')
-      expect(await one.ended).toBe(0)
-      expect(one.log()).not.toMatch(/"level":"(error|fatal)"/)
-    }
-  },
-)
+  // A broadcast goes on while the database is migrated.
+  const shows = await showOf(cliOf(earlier, env), before)
+  shows.begin(before)
+  await until(async () => (await shows.statusAt(before)) === 200)
+  const after = await node(env, later)
+  await until(async () => (await shows.statusAt(after)) === 200)
+  await shows.end()
+  await uses(earlier, before, 'earlier')
+  await uses(later, after, 'later')
+  shows.begin(after)
+  await until(async () => (await shows.statusAt(before)) === 200)
+  await shows.end()
+  for (const one of [before, after]) {
+    one.signal('SIGTERM')
+    expect(await one.ended).toBe(0)
+    expect(one.log()).not.toMatch(/"level":"(error|fatal)"/)
+  }
+})
 
-async function node(env: Record<string, string>, entry?: string): Promise<Served & { rtmpPort: number }> {
+async function node(env: Record<string, string>, { main }: Version): Promise<Served & { rtmpPort: number }> {
   const [port, rtmpPort] = [await ownPort(), await ownPort()]
   const own = {
     SLUICE_SERVER_PORT: String(port),
@@ -154,21 +161,20 @@ async function node(env: Record<string, string>, entry?: string): Promise<Served
     SLUICE_WEBRTC_PORT: '0',
     SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
   }
-  const served = await serve(['--data', newDirectory()], { ...env, ...own }, entry === undefined ? {} : { entry })
+  const served = await serve(['--data', newDirectory()], { ...env, ...own }, { entry: main })
   return { ...served, rtmpPort }
 }
 
 type Cli = (...argv: string[]) => Promise<string>
 
-/** The command line of other sources. */
-const earlierCli = (root: string, env: Record<string, string>): Cli => {
-  const main = join(root, 'src/main.ts')
-  return async (...argv) =>
+/** The command line of a version. */
+const cliOf =
+  ({ main }: Version, env: Record<string, string>): Cli =>
+  async (...argv) =>
     execFileSync(process.execPath, [main, '--data', newDirectory(), ...argv], {
       env: { ...process.env, ...env },
       encoding: 'utf8',
     })
-}
 
 /** The account, which is the only one, with a new API secret and credential of the channels interface. */
 async function accountOf(name: string, cli: Cli) {

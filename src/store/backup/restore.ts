@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { partialOf, publish, removeLeftPartials, syncFile } from '../../base/files.ts'
 import type { Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { isBeforeRelease, MIGRATIONS, WAY_OVER } from '../migrations/migrate.ts'
+import { MIGRATIONS, problemBeforeRelease } from '../migrations/migrate.ts'
 import { migrateFile } from '../sqlite/migrator.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
 import type { OpenBackup } from './backupFile.ts'
@@ -26,7 +26,8 @@ export interface RestoreRequest {
 
 /** Why this version cannot read the schema; null if it can. */
 export function schemaProblem({ schema, version }: Pick<Manifest, 'schema' | 'version'>): string | null {
-  if (isBeforeRelease(schema)) return `it is from before the first release of Sluice, 0.1.0. ${WAY_OVER}`
+  const problem = problemBeforeRelease(schema)
+  if (problem !== null) return `it ${problem}`
   const unknown = schema.filter((name) => !MIGRATIONS.has(name))
   if (unknown.length === 0) return null
   return `Sluice ${version} wrote it, whose database is newer (it has ${unknown.join(', ')}); restore it with that version or a newer one`

@@ -34,8 +34,8 @@ async function channelRows(make: Maker): Promise<void> {
 async function engines(make: Maker): Promise<void> {
   await make.table(
     'ingests',
-    `id text key, account_id text, channel_id channel, name text, type text, region text, secret_sealed bytes,
-    key_hash bytes null, created_at_ms big`,
+    `id text key, account_id text, channel_id channel, name text, type text, region text, audio text,
+    secret_sealed bytes, key_hash bytes null, created_at_ms big`,
   )
   await make.index('ingests_channel', 'ingests', ['channel_id', 'created_at_ms', 'id'])
   await make.unique('ingests_key_hash', 'ingests', ['key_hash'])
@@ -46,7 +46,8 @@ async function engines(make: Maker): Promise<void> {
   await make.table(
     'engines',
     `id text key, account_id text, channel_id channel, ingest_id text null, name text, region text,
-    abr_ladder_id text, priority big, status text, status_message text null, created_at_ms big, updated_at_ms big`,
+    abr_ladder_id text, priority big, status text, status_message text null, status_sentences text null,
+    created_at_ms big, updated_at_ms big, restream text, target_keys_sealed bytes null`,
   )
   await make.index('engines_channel', 'engines', ['channel_id', 'created_at_ms', 'id'])
   await make.index('engines_ingest', 'engines', ['ingest_id', 'created_at_ms', 'id'], 'ingest_id is not null')

@@ -28,7 +28,7 @@ async function people(make: Maker): Promise<void> {
   await make.table(
     'accounts',
     `id text key, name text, created_at_ms big, allowed_countries text, denied_countries text, geo_cascade text null,
-    version big`,
+    default_cluster text null, recording_days big null, version big`,
   )
   await make.table(
     'secrets',
@@ -83,7 +83,8 @@ async function tokens(make: Maker): Promise<void> {
     allowed_origins text, allowed_ip_addresses text, bind_ips_on_usage big,
     allowed_countries text, denied_countries text, end_sessions_on_update flag, end_at_expiry flag,
     subscribe_requires_auth flag, record flag, enable_thumbnails flag, multisource flag, display_srt_passphrase flag,
-    enable_utc_insertion flag, priority big null, renditions text, hls_codecs text, restream text, tracking_id text null, max_viewers big,
+    enable_utc_insertion flag, transcode flag, priority big null, renditions text, hls_codecs text, restream text,
+    origin_cluster text null, geo_cascade text null, recording_days big null, tracking_id text null, max_viewers big,
     added_at_ms big, expires_at_ms big null, version big, revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
   )
   await make.unique('tokens_value_hash', 'tokens', ['value_hash'])
@@ -262,11 +263,21 @@ async function deliveries(db: Kysely<unknown>, make: Maker): Promise<void> {
 async function nodes(make: Maker): Promise<void> {
   await make.table(
     'serving_nodes',
-    'id text key, host_key text, pid big, seen_at_ms big, alive_until_ms big, url text null, key_id text null',
+    `id text key, host_key text, pid big, seen_at_ms big, alive_until_ms big, url text null, key_id text null,
+    draining_since_ms big null`,
   )
   // Apart from the row of the node, whose lease is renewed by a thread that waits for no transaction of this one.
-  await make.table('node_facts', 'node_id node, version text, cores big, cpu_percent big null', ['node_id'])
-  await make.table('reload_requests', 'id text key, node_id text, is_check flag, asked_at_ms big, answer text null')
+  await make.table(
+    'node_facts',
+    `node_id node, version text, cores big, cpu_percent big null, media_percent big null, egress_bitrate big null,
+    full_reasons text null, links text null, region text null, rtmp_port big null, rtmps_port big null,
+    reported_at_ms big null`,
+    ['node_id'],
+  )
+  await make.table(
+    'reload_requests',
+    'id text key, node_id text, is_check flag, report text null, asked_at_ms big, answer text null',
+  )
   await make.table('acme_values', 'id text key, value_sealed bytes, changed_at_ms big')
   await make.table(
     'acme_renewals',

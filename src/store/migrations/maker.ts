@@ -52,24 +52,6 @@ export class Maker {
     await table.execute()
   }
 
-  /** Adds columns that may be null, so that versions from before them still write the table. */
-  async addColumns(name: string, columns: string): Promise<void> {
-    for (const column of columns.split(',')) {
-      const [columnName = '', type = ''] = column.trim().split(' ')
-      const words = sql.raw(TYPES[this.engine][type as ColumnType])
-      await this.#db.schema.alterTable(name).addColumn(columnName, words).execute()
-    }
-  }
-
-  /** Adds a column with a value for the rows that there are, and for those that older versions write. */
-  async addColumn(table: string, name: string, type: ColumnType, value: string): Promise<void> {
-    const words = sql.raw(TYPES[this.engine][type])
-    await this.#db.schema
-      .alterTable(table)
-      .addColumn(name, words, (c) => c.notNull().defaultTo(value))
-      .execute()
-  }
-
   #column(table: CreateTableBuilder<string, string>, column: string): CreateTableBuilder<string, string> {
     const [name = '', type = '', extra] = column.trim().split(' ')
     const parent = PARENTS[type]
@@ -104,6 +86,12 @@ export class Maker {
     for (const [index, size] of Object.entries(sizes)) {
       await sql`insert into sqlite_stat1 (tbl, idx, stat) values (${table}, ${index}, ${size})`.execute(this.#db)
     }
+  }
+
+  /** Leaves room in PostgreSQL's pages of a table, so that a changed row may stay in its page. */
+  async fillPages(table: string, percent: number): Promise<void> {
+    if (this.engine === 'postgres')
+      await sql`alter table ${sql.table(table)} set (fillfactor = ${sql.lit(percent)})`.execute(this.#db)
   }
 
   async insertMeta(...keys: string[]): Promise<void> {

@@ -2,58 +2,25 @@ import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { DialectName } from '../executor.ts'
 import * as schema from './0001_schema.ts'
-import * as nodeLoad from './0002_nodeLoad.ts'
-import * as nodeDrains from './0003_nodeDrains.ts'
-import * as quality from './0004_quality.ts'
-import * as engineTargets from './0005_engineTargets.ts'
-import * as recordingExpiry from './0006_recordingExpiry.ts'
-import * as recordingSwitch from './0007_recordingSwitch.ts'
-import * as tokenRecordingDays from './0008_tokenRecordingDays.ts'
-import * as ingestAudio from './0009_ingestAudio.ts'
-import * as sessionRoom from './0010_sessionRoom.ts'
-import * as nodePorts from './0011_nodePorts.ts'
-import * as tokenTranscode from './0012_tokenTranscode.ts'
-import * as nodeLinks from './0013_nodeLinks.ts'
-import * as regions from './0014_regions.ts'
-import * as originCluster from './0015_originCluster.ts'
-import * as geoCascade from './0016_geoCascade.ts'
-import * as customViewerData from './0017_customViewerData.ts'
-import * as nodeReports from './0018_nodeReports.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
+/** The schema of the first release. No earlier sources gave theirs this name. */
+const FIRST = '0001_release'
+
 /** Every migration by its name, in order. They only go forward; a released one is never edited. */
-export const MIGRATIONS = new Map<string, Up>([
-  ['0001_schema', schema.up],
-  ['0002_nodeLoad', nodeLoad.up],
-  ['0003_nodeDrains', nodeDrains.up],
-  ['0004_quality', quality.up],
-  ['0005_engineTargets', engineTargets.up],
-  ['0006_recordingExpiry', recordingExpiry.up],
-  ['0007_recordingSwitch', recordingSwitch.up],
-  ['0008_tokenRecordingDays', tokenRecordingDays.up],
-  ['0009_ingestAudio', ingestAudio.up],
-  ['0010_sessionRoom', sessionRoom.up],
-  ['0011_nodePorts', nodePorts.up],
-  ['0012_tokenTranscode', tokenTranscode.up],
-  ['0013_nodeLinks', nodeLinks.up],
-  ['0014_regions', regions.up],
-  ['0015_originCluster', originCluster.up],
-  ['0016_geoCascade', geoCascade.up],
-  ['0017_customViewerData', customViewerData.up],
-  ['0018_nodeReports', nodeReports.up],
-])
+export const MIGRATIONS = new Map<string, Up>([[FIRST, schema.up]])
 
-/** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */
-const BEFORE_RELEASE = '0001_init'
-
-/** True for the migrations of a database from before the first release, which no version opens. */
-export const isBeforeRelease = (schema: readonly string[]): boolean => schema.includes(BEFORE_RELEASE)
-
-/** What to do with such a database. */
-export const WAY_OVER =
-  'With the sources that made it, run `sluice provision export FILE`, which writes its tokens, webhooks and channels. ' +
-  'Then start this version with an empty data directory or database, and run `sluice provision apply` with the file'
+/** Why no version opens a database from before the first release, and what to do. Null: it is from later. */
+export function problemBeforeRelease(schema: readonly string[]): string | null {
+  const first = schema.find((name) => name.startsWith('0001_') && name !== FIRST)
+  if (first === undefined) return null
+  return (
+    `is from before the first release of Sluice, 0.1.0 (its first migration is ${first}). ` +
+    'With the sources that made it, run `sluice provision export FILE`, which writes its tokens, webhooks and channels. ' +
+    'Then start this version with an empty data directory or database, and run `sluice provision apply` with the file'
+  )
+}
 
 /** This version cannot use the database. The message says why, and what to do. */
 export class UnusableDatabase extends Error {}
@@ -96,9 +63,8 @@ async function namesOf(db: Kysely<unknown>): Promise<string[]> {
 }
 
 function refuseOthers(found: readonly string[]): void {
-  if (isBeforeRelease(found)) {
-    throw new DatabaseTooOld(`The database is from before the first release of Sluice, 0.1.0. ${WAY_OVER}.`)
-  }
+  const problem = problemBeforeRelease(found)
+  if (problem !== null) throw new DatabaseTooOld(`The database ${problem}.`)
   const unknown = found.filter((name) => !MIGRATIONS.has(name))
   if (unknown.length > 0) {
     throw new DatabaseTooNew(
