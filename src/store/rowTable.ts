@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DialectName, Executor } from './executor.ts'
 
-type Row<C extends string> = Readonly<Partial<Record<C, string | number | undefined>>>
+type Value = string | number | null | undefined
+type Row<C extends string> = Readonly<Partial<Record<C, Value>>>
 
 /** PostgreSQL takes an array for each column, SQLite all rows as JSON. */
-export type RowParams<C extends string> = Readonly<Partial<Record<C, readonly (string | number | undefined)[]>>> & {
+export type RowParams<C extends string> = Readonly<Partial<Record<C, readonly Value[]>>> & {
   readonly json?: string
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
 import type { CacheBytes } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -29,6 +30,15 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
+const SENT = new RowTable('sent', { sent_id: 'text', sent_bytes: 'bigint' })
+
+const addToSessions = statement((db, p: ReturnType<typeof SENT.params>, dialect) => ({
+  compile: () =>
+    sql`update sessions set cache_bytes = cache_bytes + sent_bytes from ${SENT.from(p, dialect)} where id = sent_id`.compile(
+      db,
+    ),
+}))
+
 /** The verbs of cacheLogs in a transaction. */
 export class CacheLogTxVerbs extends Verbs {
   /** One statement decides, so that of two writers of the same lines only one counts them. */
@@ -50,7 +60,10 @@ export class CacheLogTxVerbs extends Verbs {
     const sums = new Map<string, number>()
     for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
     const added = [...sums]
-    await inSlices(added, (slice) => addToSessions(this.executor, slice))
+    await inSlices(added, (slice) => {
+      const rows = slice.map(([sent_id, sent_bytes]) => ({ sent_id, sent_bytes }))
+      return this.executor.run(addToSessions, SENT.params(this.executor, rows))
+    })
     const hours = added.flatMap(([id, bytesOut]) => {
       const session = stored.get(id)
       return session === undefined || session.action === 'preview' ? [] : [hourOf(session, bytesOut, atMs)]
@@ -100,15 +113,4 @@ async function lockSessions(executor: Executor, ids: ReadonlySet<string>): Promi
     for (const row of rows) stored.set(row.id, row)
   })
   return stored
-}
-
-async function addToSessions(
-  executor: Executor,
-  slice: readonly (readonly [id: string, bytesOut: number])[],
-): Promise<void> {
-  const values = slice.map(([id, bytesOut]) => sql`(${id}, cast(${bytesOut} as bigint))`)
-  await executor.execute(
-    sql`update sessions set cache_bytes = cache_bytes + sent.column2
-      from (values ${sql.join(values)}) as sent where sessions.id = sent.column1`.compile(executor.engine.db),
-  )
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { CHANNEL_EVENT_TYPE } from '../../core/channels/webhooks/events.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
 import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DeliveryNodeVerbs } from './deliveryNodes.ts'
 import { passes } from './deliveryReads.ts'
@@ -38,38 +39,33 @@ const claimable = statement((db, p: { webhookId: number; limit: number }, engine
   return lockRows(engine, oldest, 'update', 'deliveries')
 })
 
-const end = statement((db, p: DeliveryEnd & { node: string }) =>
-  db
-    .updateTable('deliveries')
-    .set({
-      state: p.state,
-      ended_at_ms: p.endedAtMs,
-      status_code: p.statusCode,
-      duration_ms: p.durationMs,
-      answer: p.answer,
-      error: p.error,
-    })
-    .where('id', '=', p.id)
-    .where('node', '=', p.node)
-    .where('state', 'in', [STARTED, sql.lit('unknown')]),
-)
+const ENDS = new RowTable('ended', {
+  end_id: 'text',
+  end_state: 'text',
+  at_ms: 'bigint',
+  status: 'bigint',
+  took_ms: 'bigint',
+  said: 'text',
+  problem: 'text',
+})
 
-/** As `end`, in one round trip. */
-function endAll(executor: Executor, node: string, ends: readonly DeliveryEnd[]): Promise<unknown> {
-  const values = ends.map(
-    ({ id, state, endedAtMs, statusCode, durationMs, answer, error }) =>
-      sql`(${id}, ${state}, cast(${endedAtMs} as bigint), cast(${statusCode} as bigint), cast(${durationMs} as bigint),
-        cast(${answer} as text), cast(${error} as text))`,
-  )
-  return executor.execute(
-    sql`update deliveries set state = ended.column2, ended_at_ms = ended.column3, status_code = ended.column4,
-      duration_ms = ended.column5, answer = ended.column6, error = ended.column7
-      from (values ${sql.join(values)}) as ended
-      where deliveries.id = ended.column1 and node = ${node} and state in (${STARTED}, ${sql.lit('unknown')})`.compile(
-      executor.engine.db,
-    ),
-  )
-}
+const end = statement((db, p: { node: string } & ReturnType<typeof ENDS.params>, dialect) => ({
+  compile: () =>
+    sql`update deliveries set state = end_state, ended_at_ms = at_ms, status_code = status, duration_ms = took_ms,
+      answer = said, error = problem
+      from ${ENDS.from(p, dialect)}
+      where id = end_id and node = ${p.node} and state in (${STARTED}, ${sql.lit('unknown')})`.compile(db),
+}))
+
+const toEndRow = (ended: DeliveryEnd) => ({
+  end_id: ended.id,
+  end_state: ended.state,
+  at_ms: ended.endedAtMs,
+  status: ended.statusCode,
+  took_ms: ended.durationMs,
+  said: ended.answer,
+  problem: ended.error,
+})
 
 const removePending = statement((db, p: { webhookId: number }) =>
   db
@@ -175,9 +171,9 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
   }
 
   async finish(node: string, ends: readonly DeliveryEnd[]): Promise<void> {
-    // To SQLite a prepared statement is a call of microseconds. To compile one for all rows costs more.
-    if (this.executor.engine.name === 'postgres') await inSlices(ends, (slice) => endAll(this.executor, node, slice))
-    else for (const one of ends) await this.executor.run(end, { ...one, node })
+    await inSlices(ends, (slice) =>
+      this.executor.run(end, { node, ...ENDS.params(this.executor, slice.map(toEndRow)) }),
+    )
   }
 
   async skip({

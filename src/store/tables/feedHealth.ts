@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { FeedPoint } from '../../core/streams/history.ts'
 import { statement, Verbs } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
 import type { FeedHealthQuery, StoredPoint } from '../store.ts'
 
 /** Shares are stored as parts of a million. */
@@ -32,17 +33,7 @@ export class FeedHealthReadVerbs extends Verbs {
 export class FeedHealthTxVerbs extends FeedHealthReadVerbs {
   async put(rows: readonly StoredPoint[]): Promise<void> {
     if (rows.length === 0) return
-    const { db } = this.executor.engine
-    const values = rows.map((row) => sql`(${sql.join(valuesOf(row))})`)
-    // The feed of a row may have been deleted meanwhile. `on conflict` needs the `where`, or SQLite reads `on` as part of a join.
-    await this.executor.execute(
-      sql`insert into feed_health (feed_id, at_ms, bitrate_in, frame_rate, keyframe_ms, packet_loss, round_trip_ms,
-          b_frames, width, height, video_codec, audio_codec)
-        select column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, column11, column12
-        from (values ${sql.join(values)}) as point
-        where exists (select 1 from feeds where feeds.id = point.column1)
-        on conflict (feed_id, at_ms) do nothing`.compile(db),
-    )
+    await this.executor.run(put, POINTS.params(this.executor, rows.map(toRow)))
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {
@@ -50,25 +41,47 @@ export class FeedHealthTxVerbs extends FeedHealthReadVerbs {
   }
 }
 
-const whole = (value: number | null) => sql`cast(${value === null ? null : Math.round(value)} as bigint)`
-const share = (value: number | null) => whole(value === null ? null : value * SHARE)
-const text = (value: string | null) => sql`cast(${value} as text)`
+const POINTS = new RowTable('point', {
+  feed_id: 'text',
+  at_ms: 'bigint',
+  bitrate_in: 'bigint',
+  frame_rate: 'bigint',
+  keyframe_ms: 'bigint',
+  packet_loss: 'bigint',
+  round_trip_ms: 'bigint',
+  b_frames: 'bigint',
+  width: 'bigint',
+  height: 'bigint',
+  video_codec: 'text',
+  audio_codec: 'text',
+})
+
+/** The feed of a point may have been deleted meanwhile. */
+const put = statement((db, p: ReturnType<typeof POINTS.params>, dialect) => ({
+  compile: () =>
+    sql`insert into feed_health (${POINTS.names}) select ${POINTS.names} from ${POINTS.from(p, dialect)}
+      where exists (select 1 from feeds where feeds.id = point.feed_id)
+      on conflict (feed_id, at_ms) do nothing`.compile(db),
+}))
+
+const whole = (value: number | null) => (value === null ? null : Math.round(value))
+const share = (value: number | null) => (value === null ? null : Math.round(value * SHARE))
 const shareOf = (stored: number | null): number | null => (stored === null ? null : stored / SHARE)
 
-const valuesOf = (row: StoredPoint) => [
-  sql`${row.feedId}`,
-  whole(row.atMs),
-  whole(row.bitrateIn),
-  whole(row.frameRate),
-  whole(row.keyframeMs),
-  share(row.packetLoss),
-  whole(row.roundTripMs),
-  share(row.bFrames),
-  whole(row.width),
-  whole(row.height),
-  text(row.videoCodec),
-  text(row.audioCodec),
-]
+const toRow = (point: StoredPoint) => ({
+  feed_id: point.feedId,
+  at_ms: whole(point.atMs),
+  bitrate_in: whole(point.bitrateIn),
+  frame_rate: whole(point.frameRate),
+  keyframe_ms: whole(point.keyframeMs),
+  packet_loss: share(point.packetLoss),
+  round_trip_ms: whole(point.roundTripMs),
+  b_frames: share(point.bFrames),
+  width: whole(point.width),
+  height: whole(point.height),
+  video_codec: point.videoCodec,
+  audio_codec: point.audioCodec,
+})
 
 const mean = (column: 'bitrate_in' | 'frame_rate' | 'packet_loss' | 'round_trip_ms' | 'b_frames') =>
   sql<number | null>`cast(round(avg(${sql.ref(column)})) as bigint)`.as(column)

@@ -1,41 +1,58 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Protocol } from '../../core/access/protocols.ts'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
-import { type Executor, inSlices } from '../executor.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
 import { columnsOf, type DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
 import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
 
+const REPORTS = new RowTable('report', {
+  report_id: 'text',
+  new_reading: 'text',
+  viewers: 'bigint',
+  bytes: 'bigint',
+})
+
+const report = statement((db, p: ReturnType<typeof REPORTS.params>, dialect) => ({
+  compile: () => {
+    const reported = sql<string>`(select report_id from ${REPORTS.from(p, dialect)})`
+    const named = db.selectFrom('feeds').select('id').where('id', 'in', reported).orderBy('id')
+    return sql`update feeds set reading = new_reading, most_viewers = viewers, bytes_out = bytes
+      from ${REPORTS.from(p, dialect)}
+      where feeds.id = report_id and feeds.id in ${lockRows(dialect, named, 'update')}`.compile(db)
+  },
+}))
+
 /** Reports of deleted feeds are left out. */
 export async function reportFeeds(executor: Executor, reports: readonly FeedReport[]): Promise<void> {
-  const { db, name } = executor.engine
   const sorted = reports.toSorted((a, b) => (a.feedId < b.feedId ? -1 : 1))
   await inSlices(sorted, (slice) => {
-    const ids = slice.map(({ feedId }) => feedId)
-    const named = lockRows(name, db.selectFrom('feeds').select('id').where('id', 'in', ids).orderBy('id'), 'update')
-    const values = slice.map(
-      ({ feedId, reading, mostViewers, bytesOut }) =>
-        sql`(${feedId}, cast(${reading} as text), cast(${mostViewers} as bigint), cast(${bytesOut} as bigint))`,
-    )
-    return executor.execute(
-      sql`update feeds set reading = report.column2, most_viewers = report.column3, bytes_out = report.column4
-        from (values ${sql.join(values)}) as report
-        where feeds.id = report.column1 and feeds.id in ${named}`.compile(db),
-    )
+    const rows = slice.map(({ feedId, reading, mostViewers, bytesOut }) => ({
+      report_id: feedId,
+      new_reading: reading,
+      viewers: mostViewers,
+      bytes: bytesOut,
+    }))
+    return executor.run(report, REPORTS.params(executor, rows))
   })
 }
+
+const TOTALS = new RowTable('total', { feed_id: 'text', node_id: 'text', bytes_out: 'bigint' })
+
+const count = statement((db, p: ReturnType<typeof TOTALS.params>, dialect) => ({
+  compile: () =>
+    sql`insert into feed_bytes (${TOTALS.names}) select ${TOTALS.names} from ${TOTALS.from(p, dialect)}
+      where exists (select 1 from feeds where feeds.id = total.feed_id)
+      on conflict (feed_id, node_id) do update set bytes_out = excluded.bytes_out`.compile(db),
+}))
 
 /** Each node writes rows of its own, so no order is needed against deadlocks. Those of deleted feeds are left out. */
 export async function countFeedBytes(executor: Executor, totals: readonly FeedBytes[]): Promise<void> {
   await inSlices(totals, (slice) => {
-    const values = slice.map(({ feedId, node, bytesOut }) => sql`(${feedId}, ${node}, cast(${bytesOut} as bigint))`)
-    return executor.execute(
-      sql`insert into feed_bytes (feed_id, node_id, bytes_out)
-        select column1, column2, column3 from (values ${sql.join(values)}) as total
-        where exists (select 1 from feeds where feeds.id = total.column1)
-        on conflict (feed_id, node_id) do update set bytes_out = excluded.bytes_out`.compile(executor.engine.db),
-    )
+    const rows = slice.map(({ feedId, node, bytesOut }) => ({ feed_id: feedId, node_id: node, bytes_out: bytesOut }))
+    return executor.run(count, TOTALS.params(executor, rows))
   })
 }
 

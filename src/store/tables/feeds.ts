@@ -4,6 +4,7 @@ import type { PublishedFeed } from '../../core/audience/watched.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { DbBoolean } from '../columns.ts'
+import { RowTable } from '../rowTable.ts'
 import type { DB } from '../schema.ts'
 import type {
   Broadcast,
@@ -173,6 +174,19 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, engine) => {
     .returning(FEED_COLUMNS)
 })
 
+const ENDINGS = new RowTable('ending', { ending_id: 'text', at_ms: 'bigint' })
+
+/** Locks them as `endOfNode` does. */
+const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db, p, dialect) => ({
+  compile: () => {
+    const sessions = sql<string>`(select ending_id from ${ENDINGS.from(p, dialect)})`
+    const open = db.selectFrom('feeds').select('id').where('session_id', 'in', sessions).where('ended_at_ms', 'is', null)
+    return sql<FeedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
+      where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'update')}
+      returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(db)
+  },
+}))
+
 const flagOf = (isOn: boolean): DbBoolean => (isOn ? 1 : 0)
 
 const switchRecording = statement((db, p: Stream & { record: DbBoolean }) =>
@@ -327,18 +341,10 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 
   async endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]> {
-    const { db, name } = this.executor.engine
     const ended: FeedRow[] = []
     await inSlices(ends, async (slice) => {
-      const ids = slice.map(({ id }) => id)
-      const open = db.selectFrom('feeds').select('id').where('session_id', 'in', ids).where('ended_at_ms', 'is', null)
-      const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
-      const { rows } = await this.executor.execute(
-        sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
-        where feeds.session_id = ending.column1 and feeds.id in ${lockRows(name, open.orderBy('id'), 'update')}
-        returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(db),
-      )
-      ended.push(...(rows as FeedRow[]))
+      const rows = slice.map(({ id, atMs }) => ({ ending_id: id, at_ms: atMs }))
+      ended.push(...(await this.executor.all(endOfSessions, ENDINGS.params(this.executor, rows))))
     })
     return ended.map(fromEndedRow)
   }

@@ -3,32 +3,9 @@ import type { NodeUsage } from '../../core/sessions/types.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
 import { RowTable } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
-import { addToHours } from './usage.ts'
+import { addToHours, USAGE_COLUMNS } from './usage.ts'
 
-const HOUR_COLUMNS = [
-  'account_id',
-  'hour_ms',
-  'stream_name',
-  'protocol',
-  'token_id',
-  'tracking_id',
-  'country',
-  'bytes_in',
-  'bytes_out',
-] as const
-
-const USAGE = new RowTable('usage', {
-  ord: 'bigint',
-  account_id: 'text',
-  hour_ms: 'bigint',
-  stream_name: 'text',
-  protocol: 'text',
-  token_id: 'bigint',
-  tracking_id: 'text',
-  country: 'text',
-  bytes_in: 'bigint',
-  bytes_out: 'bigint',
-})
+const USAGE = new RowTable('usage', { ord: 'bigint', ...USAGE_COLUMNS })
 
 /**
  * Writes totals of a node. No other node writes to its rows, so no order is needed against deadlocks. Totals only rise: a
@@ -55,7 +32,7 @@ export async function foldNodeUsage(executor: Executor, node: string, ords: read
   const hours: RowOf<'usage_hourly'>[] = []
   await inSlices(ords, async (slice) => {
     const deleted = await executor.ask((db) =>
-      db.deleteFrom('node_usage').where('node_id', '=', node).where('ord', 'in', slice).returning(HOUR_COLUMNS),
+      db.deleteFrom('node_usage').where('node_id', '=', node).where('ord', 'in', slice).returning(Object.keys(USAGE_COLUMNS) as (keyof typeof USAGE_COLUMNS)[]),
     )
     hours.push(...deleted.map((row) => ({ ...row, cache_bytes: 0 })))
   })

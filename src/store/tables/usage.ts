@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Executor, inSlices } from '../executor.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import { RowTable } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
 
 type Hour = RowOf<'usage_hourly'>
@@ -26,17 +27,30 @@ export async function addToHours(executor: Executor, rises: readonly Hour[]): Pr
 }
 
 const addSlice = (executor: Executor, hours: readonly Hour[]): Promise<number> =>
-  executor.change((db) =>
-    db
-      .insertInto('usage_hourly')
-      .values(hours)
-      .onConflict((c) =>
-        c
-          .columns(['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
-          .doUpdateSet({
-            bytes_in: sql`usage_hourly.bytes_in + excluded.bytes_in`,
-            bytes_out: sql`usage_hourly.bytes_out + excluded.bytes_out`,
-            cache_bytes: sql`usage_hourly.cache_bytes + excluded.cache_bytes`,
-          }),
-      ),
-  )
+  executor.run(add, HOURS.params(executor, hours))
+
+/** The types of the columns that every table of sums has. */
+export const USAGE_COLUMNS = {
+  account_id: 'text',
+  hour_ms: 'bigint',
+  stream_name: 'text',
+  protocol: 'text',
+  token_id: 'bigint',
+  tracking_id: 'text',
+  country: 'text',
+  bytes_in: 'bigint',
+  bytes_out: 'bigint',
+} as const
+
+const HOURS = new RowTable('hours', { ...USAGE_COLUMNS, cache_bytes: 'bigint' })
+
+const sum = (column: 'bytes_in' | 'bytes_out' | 'cache_bytes') =>
+  sql`${sql.ref(column)} = ${sql.ref(`usage_hourly.${column}`)} + ${sql.ref(`excluded.${column}`)}`
+
+/** Without its condition, SQLite would take `on conflict` for that of a join. */
+const add = statement((db, p: ReturnType<typeof HOURS.params>, dialect) => ({
+  compile: () =>
+    sql`insert into usage_hourly (${HOURS.names}) select ${HOURS.names} from ${HOURS.from(p, dialect)} where true
+      on conflict (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country)
+      do update set ${sum('bytes_in')}, ${sum('bytes_out')}, ${sum('cache_bytes')}`.compile(db),
+}))
