@@ -1,4 +1,5 @@
 import { uuid } from '../../base/ids.ts'
+import type { TokenSnapshot } from '../../core/access/types.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
@@ -30,13 +31,12 @@ export async function goLive(
   if (!entry || entry.ending || entry.standing === null) return undefined
   const current = feedOfSession(ctx, entry)
   if (current) return current
-  entry.standing.media = media
+  const { standing } = entry
+  standing.media = media
   const takesOver = ctx.sessions.spares.has(entry)
   const { stale } = ctx.sessions.feeds
   const { reads } = stale
-  const begun = await ctx.store.transaction((tx) =>
-    begin(ctx, tx, entry, entry.standing as PublisherStanding, takesOver),
-  )
+  const begun = await ctx.store.transaction((tx) => begin(ctx, tx, publisherOf(entry, standing, takesOver)))
   if (begun === undefined) return undefined
   for (const replaced of begun.replaced) dropReplaced(ctx, replaced)
   if (begun.feed === null) {
@@ -100,50 +100,82 @@ interface Begun {
 /** A clock of another node may be this much ahead, so that its ends are later than now. */
 const AHEAD_MS = 5_000
 
-async function begin(
-  ctx: SessionContext,
-  tx: Tx,
-  entry: ActiveSession,
-  standing: PublisherStanding,
-  takesOver: boolean,
-): Promise<Begun | undefined> {
-  const { session, request } = entry
-  const token = tokenOf(request.credential)
-  if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
+/** A publisher whose media has begun. */
+interface Publisher {
+  readonly entry: ActiveSession
+  readonly standing: PublisherStanding
+  readonly token: TokenSnapshot
+  /** It was a spare until now. */
+  readonly takesOver: boolean
+}
+
+function publisherOf(entry: ActiveSession, standing: PublisherStanding, takesOver: boolean): Publisher {
+  const token = tokenOf(entry.request.credential)
+  if (token === null) throw new Error('only a publisher with a token can go live')
+  return { entry, standing, token, takesOver }
+}
+
+async function begin(ctx: SessionContext, tx: Tx, publisher: Publisher): Promise<Begun | undefined> {
+  const { session } = publisher.entry
   // A node that stalled and was given up meanwhile must not put a feed on the air, or replace one.
   if (!(await tx.nodes.lockShared(ctx.sessions.node))) return undefined
   const open = await tx.feeds.lockOpen(session)
   // A concurrent call has put it on the air, or one whose answer was lost.
   const own = open.find((feed) => feed.sessionId === session.id)
   if (own) return { feed: own, replaced: [], outranked: [] }
-  const rivals = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
-  const against = (feed: StoredFeed): number => compareStandings(standing, standingOf(ctx, feed))
-  // One of its own priority came after this spare, and ends it.
-  const least = takesOver ? 1 : 0
-  if (rivals.some((feed) => against(feed) < least)) {
+  const rivals = open.filter((feed) => !publisher.token.multisource || feed.sourceId === session.sourceId)
+  if (rivals.some((feed) => isBeaten(ctx, publisher, feed))) {
     await tx.sessions.makeSpare(session.id)
-    const replaced = takesOver ? [] : await replaceSpares(tx, entry, standing, ctx.clock.now())
-    return { feed: null, replaced, outranked: [] }
+    return { feed: null, replaced: await replaceSpares(ctx, tx, publisher), outranked: [] }
   }
   const feedId = uuid(ctx.random)
   if (!(await tx.sessions.attach(session.id, feedId))) return undefined
-  const spares = takesOver ? [] : await replaceSpares(tx, entry, standing, ctx.clock.now())
+  const spares = await replaceSpares(ctx, tx, publisher)
+  const { replaced, outranked } = await endRivals(ctx, tx, rivals, publisher.standing)
+  const feed = await startFeed(ctx, tx, publisher, feedId, rivals[0])
+  return { feed, replaced: [...spares, ...replaced], outranked }
+}
+
+/** Whether a feed on the air stays there. One of the priority of a spare came after it, and ends it. */
+function isBeaten(ctx: SessionContext, { standing, takesOver }: Publisher, feed: StoredFeed): boolean {
+  return compareStandings(standing, standingOf(ctx, feed)) < (takesOver ? 1 : 0)
+}
+
+/** Ends the feeds that a publisher replaces or outranks. Returns their sessions. */
+async function endRivals(
+  ctx: SessionContext,
+  tx: Tx,
+  rivals: readonly StoredFeed[],
+  { priority }: PublisherStanding,
+): Promise<Pick<Begun, 'replaced' | 'outranked'>> {
   // Also one that is worse only because its media is late.
-  const replaced = rivals.filter((feed) => feed.priority === standing.priority)
-  const outranked = rivals.filter((feed) => feed.priority !== standing.priority)
+  const replaced = rivals.filter((feed) => feed.priority === priority)
+  const outranked = rivals.filter((feed) => feed.priority !== priority)
   for (const old of rivals) await endFeed(tx, old, endOfReplaced(ctx, old))
   for (const old of replaced) await kick(tx, old, ctx.clock.now())
   for (const old of outranked) await tx.sessions.makeSpare(old.sessionId)
+  return { replaced: replaced.map((old) => old.sessionId), outranked: outranked.map((old) => old.sessionId) }
+}
+
+/** @param rival a feed that this one has ended */
+async function startFeed(
+  ctx: SessionContext,
+  tx: Tx,
+  { entry, standing, token, takesOver }: Publisher,
+  feedId: string,
+  rival: StoredFeed | undefined,
+): Promise<StoredFeed> {
+  const { session } = entry
   const nowMs = sessionDate(entry, ctx.clock)
   const lastEnd = await tx.feeds.settle(session, nowMs + AHEAD_MS, nowMs)
-  const previous = rivals[0] ?? (takesOver ? await tx.feeds.latest(session) : undefined)
+  const previous = rival ?? (takesOver ? await tx.feeds.latest(session) : undefined)
   const feed: StoredFeed = {
     feedId,
     sessionId: session.id,
     accountId: session.accountId,
     streamName: session.streamName,
     sourceId: session.sourceId,
-    tokenId: session.tokenId,
+    tokenId: token.id,
     secured: token.subscribeRequiresAuth,
     regions: token.mediaRegions && [...token.mediaRegions, ctx.policy.region],
     priority: standing.priority,
@@ -154,22 +186,18 @@ async function begin(
   }
   await tx.feeds.insert(feed)
   await emitStart(tx, feed, previous?.feedId ?? null)
-  return {
-    feed,
-    replaced: [...spares, ...replaced.map((old) => old.sessionId)],
-    outranked: outranked.map((old) => old.sessionId),
-  }
+  return feed
 }
 
 /** A source has one publisher of each priority: a newcomer replaces the spare, at whichever node that is. */
 async function replaceSpares(
+  ctx: SessionContext,
   tx: Tx,
-  { session }: ActiveSession,
-  { priority }: PublisherStanding,
-  atMs: number,
+  { entry: { session }, standing, takesOver }: Publisher,
 ): Promise<string[]> {
-  const replaced = await tx.sessions.replaceSpares(session, priority)
-  if (replaced.length > 0) await noteKick(tx, session.accountId, atMs)
+  if (takesOver) return []
+  const replaced = await tx.sessions.replaceSpares(session, standing.priority)
+  if (replaced.length > 0) await noteKick(tx, session.accountId, ctx.clock.now())
   return replaced
 }
 
