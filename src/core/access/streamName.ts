@@ -46,13 +46,14 @@ let lastValid = ''
 /** What is wrong with a stream name; null when it is valid. Characters are code points. */
 export function checkStreamName(name: string): string | null {
   if (name === lastValid && name !== '') return null
-  const problem = nameProblem(name) ?? (isDots(name) ? 'must not be . or .., which no URL can have in its path' : null)
+  const problem = nameProblem(name) ?? dotsProblem(name)
   if (problem === null) lastValid = name
   return problem
 }
 
 /** Clients resolve these segments of a path before they send it (RFC 3986, section 5.2.4). */
-const isDots = (name: string): boolean => name === '.' || name === '..'
+const dotsProblem = (name: string): string | null =>
+  name === '.' || name === '..' ? 'must not be . or .., which no URL can have in its path' : null
 
 /** Compiles an RE2 pattern. Pure, so results are cached. The error says what is wrong and where. */
 export function compilePattern(text: string): Result<Pattern, string> {
@@ -80,14 +81,13 @@ export function compileStreams(
 
 /** Whether one of the entries covers this name. No entry, not even `.*`, covers an invalid name. */
 export function covers(streams: CompiledStreams, name: string): boolean {
-  if (streams.exact.has(name)) return !isDots(name)
+  if (streams.exact.has(name)) return true
   if (streams.patterns.length === 0 || checkStreamName(name) !== null) return false
   return streams.patterns.some((pattern) => pattern.matches(name))
 }
 
 function addName(exact: Set<string>, name: string): string | null {
-  // Tokens from before the rule on dots may have such a name, which `covers` refuses.
-  const message = nameProblem(name)
+  const message = checkStreamName(name)
   if (message === null) exact.add(name)
   return message
 }

@@ -180,7 +180,7 @@ export interface TraceStep {
 /** What must be written before the client learns that it is admitted. */
 export interface DecisionEffects {
   /**
-   * Binds this address to the token: a conditional write, see `Store.bindings`. Null when the address is already
+   * Binds this address to the token: a conditional write, see `BindingTx` of the store. Null when the address is already
    * bound or the token binds none.
    */
   readonly bind: {

@@ -17,7 +17,7 @@ export class ResendBudget {
   #measuredAtMs: number | null = null
   #measuredSent = 0
 
-  /** Call it several times a second, and before `left` is read. `sent`: bytes of media so far. */
+  /** Call it several times a second, and before `isLeft` is read. `sent`: bytes of media so far. */
   earn(sent: number, nowMs: number): void {
     this.#measure(sent, nowMs)
     const most = Math.max(LEAST_BYTES, this.#perSecond)
