@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { ManualClock } from '../../src/base/clock.ts'
 import { countBytes, noteTracks, writeBytes } from '../../src/commands/sessions/count.ts'
 import { registerChannelMetrics } from '../../src/edge/http/operations/channelMetrics.ts'
+import { Samples } from '../../src/edge/http/operations/samples.ts'
 import type { TrackInfo } from '../../src/media/frame.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -147,7 +148,7 @@ describe('the metrics of a node', () => {
       droppedFrames: 7,
       isSettled: true,
     }
-    registerChannelMetrics(registry, () => ({
+    registerChannelMetrics(new Samples(registry), () => ({
       census: { engines: new Map([['playing', 2]]), channels: new Map([['playing', 1]]) },
       paces: [['e1', pace]],
       droppedFrames: 7,

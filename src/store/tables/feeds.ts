@@ -180,7 +180,11 @@ const ENDINGS = new RowTable('ending', { ending_id: 'text', at_ms: 'bigint' })
 const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db, p, dialect) => ({
   compile: () => {
     const sessions = sql<string>`(select ending_id from ${ENDINGS.from(p, dialect)})`
-    const open = db.selectFrom('feeds').select('id').where('session_id', 'in', sessions).where('ended_at_ms', 'is', null)
+    const open = db
+      .selectFrom('feeds')
+      .select('id')
+      .where('session_id', 'in', sessions)
+      .where('ended_at_ms', 'is', null)
     return sql<FeedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
       where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'update')}
       returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(db)

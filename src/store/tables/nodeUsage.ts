@@ -32,7 +32,11 @@ export async function foldNodeUsage(executor: Executor, node: string, ords: read
   const hours: RowOf<'usage_hourly'>[] = []
   await inSlices(ords, async (slice) => {
     const deleted = await executor.ask((db) =>
-      db.deleteFrom('node_usage').where('node_id', '=', node).where('ord', 'in', slice).returning(Object.keys(USAGE_COLUMNS) as (keyof typeof USAGE_COLUMNS)[]),
+      db
+        .deleteFrom('node_usage')
+        .where('node_id', '=', node)
+        .where('ord', 'in', slice)
+        .returning(Object.keys(USAGE_COLUMNS) as (keyof typeof USAGE_COLUMNS)[]),
     )
     hours.push(...deleted.map((row) => ({ ...row, cache_bytes: 0 })))
   })

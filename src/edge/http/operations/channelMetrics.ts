@@ -1,31 +1,20 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
 import type { ChannelGauges } from '../../../services/channelGauges.ts'
-
-type LabelledValue = readonly [labels: Readonly<Record<string, string>>, value: number]
+import type { LabelledValue, Samples } from './samples.ts'
 
 /**
  * State of the channels of this node, read at each scrape. Labels are states, and ids of engines with a running
  * process: at most `ffmpeg.maxProcesses` of them.
  */
-export function registerChannelMetrics(registry: Registry, read: () => ChannelGauges): void {
-  const gauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly LabelledValue[]): void =>
-    registry.registerMetric(
-      new Gauge({
-        name,
-        help,
-        labelNames: ['status', 'engine'],
-        registers: [],
-        collect() {
-          this.reset()
-          for (const [labels, value] of samples(read())) this.set(labels, value)
-        },
-      }),
-    )
+export function registerChannelMetrics(samples: Samples, read: () => ChannelGauges): void {
   const single = (name: string, help: string, value: (now: ChannelGauges) => number): void =>
-    gauge(name, help, (now) => [[{}, value(now)]])
-  gauge('sluice_engines', 'Engines at this process, by status.', ({ census }) => byStatus(census.engines))
-  gauge('sluice_channels', 'Channels at this process, by status.', ({ census }) => byStatus(census.channels))
-  registerPaces(gauge, single)
+    samples.gauge(name, help, [], () => value(read()))
+  const byStatus = (name: string, help: string, of: 'engines' | 'channels'): void =>
+    samples.gauge(name, help, ['status'], () =>
+      [...read().census[of]].map(([status, n]): LabelledValue => [[status], n]),
+    )
+  byStatus('sluice_engines', 'Engines at this process, by status.', 'engines')
+  byStatus('sluice_channels', 'Channels at this process, by status.', 'channels')
+  registerPaces(samples, () => read().paces, single)
   single('sluice_ingests', 'Sources of channels that are connected to this process.', ({ ingests }) => ingests)
   single('sluice_ffmpeg_processes', 'ffmpeg processes that run.', ({ ffmpeg }) => ffmpeg.running)
   single(
@@ -34,23 +23,21 @@ export function registerChannelMetrics(registry: Registry, read: () => ChannelGa
     ({ ffmpeg }) => ffmpeg.most,
   )
   single('sluice_distribution_viewers', 'Viewers of distributions at this process.', ({ viewers }) => viewers)
-  registry.registerMetric(
-    new Counter({
-      name: 'sluice_engine_dropped_frames_total',
-      help: 'Frames of sources that were left out because engines could not keep up.',
-      registers: [],
-      collect() {
-        this.reset()
-        this.inc(read().droppedFrames)
-      },
-    }),
-  )
+  const dropped = 'Frames of sources that were left out because engines could not keep up.'
+  samples.counter('sluice_engine_dropped_frames_total', dropped, [], () => read().droppedFrames)
 }
 
-type AddGauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly LabelledValue[]) => void
+type Paces = ChannelGauges['paces']
 type AddSingle = (name: string, help: string, value: (now: ChannelGauges) => number) => void
 
-function registerPaces(gauge: AddGauge, single: AddSingle): void {
+function registerPaces(samples: Samples, paces: () => Paces, single: AddSingle): void {
+  const each = (name: string, help: string, value: (pace: Paces[number][1]) => number | null): void =>
+    samples.gauge(name, help, ['engine'], () =>
+      paces().flatMap(([engine, pace]): LabelledValue[] => {
+        const now = value(pace)
+        return now === null ? [] : [[[engine], now]]
+      }),
+    )
   single(
     'sluice_engines_overloaded',
     'Engines that cannot keep up with their source.',
@@ -61,16 +48,11 @@ function registerPaces(gauge: AddGauge, single: AddSingle): void {
     'Engines that leave out renditions so that the rest keeps up.',
     ({ paces }) => paces.filter(([, { leftOut }]) => leftOut.length > 0).length,
   )
-  gauge('sluice_engine_speed', 'Seconds of media that an engine encodes in a second; 1 is real time.', ({ paces }) =>
-    paces.flatMap(([engine, { speed }]) => (speed === null ? [] : [[{ engine }, speed] as const])),
+  each(
+    'sluice_engine_speed',
+    'Seconds of media that an engine encodes in a second; 1 is real time.',
+    ({ speed }) => speed,
   )
-  gauge('sluice_engine_lag_seconds', 'How far an engine is behind its source.', ({ paces }) =>
-    paces.flatMap(([engine, { lagMs }]) => (lagMs === null ? [] : [[{ engine }, lagMs / 1000] as const])),
-  )
-  gauge('sluice_engine_cores', 'Processors that an engine keeps busy.', ({ paces }) =>
-    paces.flatMap(([engine, { cores }]) => (cores === null ? [] : [[{ engine }, cores] as const])),
-  )
+  each('sluice_engine_lag_seconds', 'How far an engine is behind its source.', ({ lagMs }) => lagMs && lagMs / 1000)
+  each('sluice_engine_cores', 'Processors that an engine keeps busy.', ({ cores }) => cores)
 }
-
-const byStatus = (counts: ReadonlyMap<string, number>): LabelledValue[] =>
-  [...counts].map(([status, count]) => [{ status }, count])

@@ -1,10 +1,10 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
 import type { ChannelGauges } from '../../../services/channelGauges.ts'
 import { registerChannelMetrics } from './channelMetrics.ts'
 import type { HttpConnections } from '../connections.ts'
 import type { HttpsOptions } from '../https.ts'
-import { counter } from './samples.ts'
+import { type LabelledValue, Samples } from './samples.ts'
 import { registerSessionMetrics } from './sessionMetrics.ts'
 
 export interface Metrics {
@@ -34,39 +34,21 @@ export function createMetrics(
   // Gauges that are named like counters, which linters of metrics refuse. The same figures are there by type.
   for (const kind of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${kind}_total`)
   const answered = new AnswerCounts()
-  registry.registerMetric(
-    new Counter({
-      name: 'sluice_http_requests_total',
-      help: 'Answered HTTP requests.',
-      labelNames: ['method', 'route', 'status'],
-      registers: [],
-      collect() {
-        this.reset()
-        answered.forEach((labels, count) => this.inc(labels, count))
-      },
-    }),
-  )
-  registry.registerMetric(
-    new Gauge({
-      name: 'sluice_store_silent_seconds',
-      help: 'Time since the store was last heard of.',
-      registers: [],
-      collect() {
-        this.set(ctx.cache.silentMs() / 1000)
-      },
-    }),
-  )
-  registerConnections(registry, connections)
+  const samples = new Samples(registry)
+  samples.counter('sluice_http_requests_total', 'Answered HTTP requests.', ['method', 'route', 'status'], () => [
+    ...answered.values(),
+  ])
+  const silent = 'Time since the store was last heard of.'
+  samples.gauge('sluice_store_silent_seconds', silent, [], () => ctx.cache.silentMs() / 1000)
+  registerConnections(samples, connections)
   const reloads = 'Reloads of the configuration: applied ones, and those that were refused because something was wrong.'
-  registry.registerMetric(
-    counter('sluice_config_reloads_total', reloads, ['outcome'], () => [
-      [['applied'], ctx.reloads.get('applied')],
-      [['refused'], ctx.reloads.get('refused')],
-    ]),
-  )
-  if (https) registerTls(registry, ctx, connections, https)
-  registerSessionMetrics(registry, ctx)
-  if (channels) registerChannelMetrics(registry, channels)
+  samples.counter('sluice_config_reloads_total', reloads, ['outcome'], () => [
+    [['applied'], ctx.reloads.get('applied')],
+    [['refused'], ctx.reloads.get('refused')],
+  ])
+  if (https) registerTls(samples, ctx, connections, https)
+  registerSessionMetrics(samples, ctx)
+  if (channels) registerChannelMetrics(samples, channels)
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
@@ -74,56 +56,37 @@ export function createMetrics(
   }
 }
 
-function registerConnections(registry: Registry, connections: HttpConnections): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'sluice_http_connections',
-      help: 'Open HTTP connections.',
-      registers: [],
-      collect() {
-        this.set(connections.size)
-      },
-    }),
-  )
+function registerConnections(samples: Samples, connections: HttpConnections): void {
+  samples.gauge('sluice_http_connections', 'Open HTTP connections.', [], () => connections.size)
   const help =
     'HTTP connections that were closed: idle ones for new ones, new ones as too many, for requests in advance (flooded), ' +
     'and because clients did not take their answers (stalled; unsent: all answers together).'
-  registry.registerMetric(
-    counter('sluice_http_connections_closed_total', help, ['reason'], () => [
-      [['gave_way'], connections.counts.gaveWay],
-      [['refused'], connections.counts.refused],
-      [['flooded'], connections.counts.flooded],
-      [['stalled'], connections.counts.stalled],
-      [['unsent'], connections.counts.unsent],
-    ]),
-  )
+  samples.counter('sluice_http_connections_closed_total', help, ['reason'], () => [
+    [['gave_way'], connections.counts.gaveWay],
+    [['refused'], connections.counts.refused],
+    [['flooded'], connections.counts.flooded],
+    [['stalled'], connections.counts.stalled],
+    [['unsent'], connections.counts.unsent],
+  ])
 }
 
 function registerTls(
-  registry: Registry,
+  samples: Samples,
   { clock }: Context,
   { handshakes: { counts } }: HttpConnections,
   { certificate }: HttpsOptions,
 ): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'sluice_certificate_expires_seconds',
-      help: 'Time until the served certificate expires; negative after it.',
-      registers: [],
-      collect() {
-        this.set(Math.round((certificate.current.expiresMs - clock.now()) / 1000))
-      },
-    }),
+  const expires = 'Time until the served certificate expires; negative after it.'
+  samples.gauge('sluice_certificate_expires_seconds', expires, [], () =>
+    Math.round((certificate.current.expiresMs - clock.now()) / 1000),
   )
   const help = 'TLS handshakes of HTTP connections, by how they ended.'
-  registry.registerMetric(
-    counter('sluice_tls_handshakes_total', help, ['result'], () => [
-      [['done'], counts.done],
-      [['failed'], counts.failed],
-      [['timed_out'], counts.timedOut],
-      [['gave_way'], counts.gaveWay],
-    ]),
-  )
+  samples.counter('sluice_tls_handshakes_total', help, ['result'], () => [
+    [['done'], counts.done],
+    [['failed'], counts.failed],
+    [['timed_out'], counts.timedOut],
+    [['gave_way'], counts.gaveWay],
+  ])
 }
 
 /**
@@ -145,9 +108,9 @@ class AnswerCounts {
     return counts
   }
 
-  forEach(report: (labels: { method: string; route: string; status: number }, count: number) => void): void {
+  *values(): Generator<LabelledValue> {
     for (const [route, byMethod] of this.#byRoute)
       for (const [method, counts] of byMethod)
-        for (const [status, count] of counts) report({ method, route, status }, count)
+        for (const [status, count] of counts) yield [[method, route, String(status)], count]
   }
 }

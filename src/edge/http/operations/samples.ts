@@ -1,49 +1,58 @@
-import { Counter, Gauge } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Tally } from '../../../base/tally.ts'
 
 /** The values of a metric's labels, in their order, and its value with them. */
 export type LabelledValue = readonly [labels: readonly string[], value: number]
 
+/** Reads the values of a metric; a number is that of one without labels. */
+type Read = () => readonly LabelledValue[] | number
+
 /** What a tally counts, by the words of its kinds. */
 export const tallied = (tally: Tally): LabelledValue[] =>
   [...tally].map(([kind, count]): LabelledValue => [kind.split(' '), count])
 
-/** A counter whose value another object holds. */
-export function counter(
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  read: () => readonly LabelledValue[],
-): Counter {
-  return new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [labels, value] of read()) this.inc(labelled(labelNames, labels), value)
-    },
-  })
+/** Adds metrics to a registry whose values other objects hold. They are read at each scrape. */
+export class Samples {
+  readonly registry: Registry
+
+  constructor(registry: Registry) {
+    this.registry = registry
+  }
+
+  counter(name: string, help: string, labelNames: readonly string[], read: Read): void {
+    this.registry.registerMetric(
+      new Counter({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [],
+        collect() {
+          this.reset()
+          for (const [labels, value] of valuesOf(read)) this.inc(labelled(labelNames, labels), value)
+        },
+      }),
+    )
+  }
+
+  gauge(name: string, help: string, labelNames: readonly string[], read: Read): void {
+    this.registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [],
+        collect() {
+          this.reset()
+          for (const [labels, value] of valuesOf(read)) this.set(labelled(labelNames, labels), value)
+        },
+      }),
+    )
+  }
 }
 
-/** A gauge whose value another object holds. */
-export function gauge(
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  read: () => readonly LabelledValue[],
-): Gauge {
-  return new Gauge({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [labels, value] of read()) this.set(labelled(labelNames, labels), value)
-    },
-  })
+function valuesOf(read: Read): readonly LabelledValue[] {
+  const values = read()
+  return typeof values === 'number' ? [[[], values]] : values
 }
 
 const labelled = (names: readonly string[], values: readonly string[]): Record<string, string> =>

@@ -1,9 +1,9 @@
-import { Histogram, type Registry } from 'prom-client'
+import { Histogram } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { type FeedReading, viewersOf } from '../../../core/streams/reading.ts'
 import type { StreamCount } from '../../../media/streamCounts.ts'
-import { counter, gauge, type LabelledValue } from './samples.ts'
+import type { LabelledValue, Samples } from './samples.ts'
 
 /** Seconds from an offer to the first packet: a few round trips when all is well; after ten the session is given up. */
 const FIRST_PACKET_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10]
@@ -12,30 +12,27 @@ const STREAMS_MAX = 50
 const OF_BUSIEST = `Of the ${STREAMS_MAX} streams of this process with the most viewers.`
 
 /** What WebRTC viewers report, and figures of the streams with the most viewers, read at each scrape. */
-export function registerStreamMetrics(registry: Registry, ctx: Context): void {
-  registerViewerFeedback(registry, ctx)
-  registerStreams(registry, ctx)
-  registerSources(registry, ctx)
+export function registerStreamMetrics(samples: Samples, ctx: Context): void {
+  registerViewerFeedback(samples, ctx)
+  registerStreams(samples, ctx)
+  registerSources(samples, ctx)
 }
 
-function registerViewerFeedback(registry: Registry, { viewerFeedback }: Context): void {
+function registerViewerFeedback(samples: Samples, { viewerFeedback }: Context): void {
   const nacks = 'Packets that WebRTC viewers asked for again (NACK).'
-  registry.registerMetric(counter('sluice_viewer_nacks_total', nacks, [], () => [[[], viewerFeedback.nacks]]))
+  samples.counter('sluice_viewer_nacks_total', nacks, [], () => viewerFeedback.nacks)
   const keyframes = 'Keyframes that WebRTC viewers asked for (PLI, FIR).'
-  registry.registerMetric(
-    counter('sluice_viewer_keyframe_requests_total', keyframes, [], () => [[[], viewerFeedback.keyframeRequests]]),
-  )
+  samples.counter('sluice_viewer_keyframe_requests_total', keyframes, [], () => viewerFeedback.keyframeRequests)
   const firstPacket = new Histogram({
     name: 'sluice_viewer_first_packet_seconds',
     help: 'Time from the offer of a WebRTC viewer to its first packet.',
     buckets: FIRST_PACKET_BUCKETS,
-    registers: [],
+    registers: [samples.registry],
   })
   viewerFeedback.onFirstPacket = (ms) => firstPacket.observe(ms / 1000)
-  registry.registerMetric(firstPacket)
 }
 
-function registerStreams(registry: Registry, { sessions, viewerFeedback }: Context): void {
+function registerStreams(samples: Samples, { sessions, viewerFeedback }: Context): void {
   const of = OF_BUSIEST
   const each = (read: (stream: Readonly<StreamCount>) => readonly LabelledValue[]) => (): LabelledValue[] =>
     busiest(sessions.streams.all()).flatMap((stream) =>
@@ -52,14 +49,12 @@ function registerStreams(registry: Registry, { sessions, viewerFeedback }: Conte
     [['out'], bytesOut],
   ])
   const [stream, loss, trip] = [['account', 'stream'], 'sluice_stream_loss_ratio', 'sluice_stream_round_trip_seconds']
-  registry.registerMetric(gauge('sluice_stream_viewers', `Viewers now. ${of}`, [...stream, 'protocol'], viewers))
-  registry.registerMetric(
-    counter('sluice_stream_bytes_total', `Bytes of media. ${of}`, [...stream, 'direction'], bytes),
-  )
+  samples.gauge('sluice_stream_viewers', `Viewers now. ${of}`, [...stream, 'protocol'], viewers)
+  samples.counter('sluice_stream_bytes_total', `Bytes of media. ${of}`, [...stream, 'direction'], bytes)
   const lost = `Mean share of packets that WebRTC viewers lost. ${of}`
-  registry.registerMetric(gauge(loss, lost, stream, byFeedback('lossShare', 1)))
+  samples.gauge(loss, lost, stream, byFeedback('lossShare', 1))
   const roundTrip = `Mean round trip of WebRTC viewers. ${of}`
-  registry.registerMetric(gauge(trip, roundTrip, stream, byFeedback('roundTripMs', 1000)))
+  samples.gauge(trip, roundTrip, stream, byFeedback('roundTripMs', 1000))
 }
 
 /** Figures of the publisher of a stream: the name of the metric, what it is, and its value. */
@@ -83,7 +78,7 @@ const SOURCES = [
 ] as const satisfies readonly (readonly [string, string, (reading: FeedReading) => number | null | undefined])[]
 
 /** A stream with several sources has the figures of the first. */
-function registerSources(registry: Registry, { sessions, streamMeter }: Context): void {
+function registerSources(samples: Samples, { sessions, streamMeter }: Context): void {
   const readings = (): (readonly [Readonly<StreamCount>, FeedReading])[] =>
     busiest(sessions.streams.all()).flatMap((stream) => {
       const feed = sessions.feeds.get(stream.accountId, stream.streamName, null)
@@ -96,7 +91,7 @@ function registerSources(registry: Registry, { sessions, streamMeter }: Context)
         const value = figure(reading) ?? null
         return value === null ? [] : [[[accountId, streamName], value]]
       })
-    registry.registerMetric(gauge(name, `${help} ${OF_BUSIEST}`, ['account', 'stream'], read))
+    samples.gauge(name, `${help} ${OF_BUSIEST}`, ['account', 'stream'], read)
   }
 }
 
