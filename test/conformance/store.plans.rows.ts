@@ -22,7 +22,7 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     hls_codecs: `'h264'`,
     ...columns(
       `has_patterns is_active bind_ips_on_usage max_viewers end_sessions_on_update end_at_expiry subscribe_requires_auth record
-      enable_thumbnails multisource display_srt_passphrase enable_utc_insertion`,
+      enable_thumbnails multisource display_srt_passphrase enable_utc_insertion transcode`,
       '1',
     ),
     added_at_ms: `${NOW} + i`,

@@ -11,6 +11,7 @@ export const audienceRows = (of: Readonly<Record<string, string>>, nowMs: number
   watch_ms: '1',
   most: '1',
   viewers: `''`,
+  quality: `''`,
   // About the size of a row: in a table of few pages a scan would be the right choice.
   parts: `'${'x'.repeat(400)}'`,
 })
