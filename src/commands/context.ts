@@ -47,6 +47,8 @@ export type SampledLogs = Readonly<
 export interface SharedTime {
   /** Whether the time did not jump for `forMs`. Only then is a lease that looks expired really not renewed. */
   isEven(forMs: number): Promise<boolean>
+  /** Leases could not be renewed until now: the time is not even. */
+  interrupted(): void
 }
 
 /** What every command works with. */

@@ -25,6 +25,8 @@ export class DatabaseTime {
   #offsetMs = 0
   #last: Look | null = null
   #jumpedAtMs = Number.NEGATIVE_INFINITY
+  /** The last reading failed. */
+  #isAway = false
 
   constructor(store: Pick<Store, 'time'>, machine: Clock) {
     this.#store = store
@@ -44,18 +46,27 @@ export class DatabaseTime {
   /** Reads the time and corrects the clock. @throws StoreUnavailable: the correction stays as it was */
   async look(): Promise<void> {
     const [beforeMs, askedAtMs] = [this.#machine.now(), this.#machine.monotonic()]
-    const timeMs = await this.#store.time()
+    const timeMs = await this.#store.time().catch((error: unknown) => {
+      this.#isAway = true
+      throw error
+    })
     const [afterMs, answeredAtMs] = [this.#machine.now(), this.#machine.monotonic()]
     // The reading was true at some moment between the two, so a slow one is less precise and moves the clock less.
     this.#offsetMs = Math.round(Math.min(Math.max(this.#offsetMs, timeMs - afterMs), timeMs - beforeMs))
     const look = { timeMs, askedAtMs, answeredAtMs }
-    if (this.#last && hasJumped(this.#last, look)) this.#jumpedAtMs = answeredAtMs
+    if (this.#isAway || (this.#last && hasJumped(this.#last, look))) this.#jumpedAtMs = answeredAtMs
     this.#last = look
+    this.#isAway = false
+  }
+
+  interrupted(): void {
+    this.#jumpedAtMs = this.#machine.monotonic()
   }
 
   /**
    * Whether the time of the database has not jumped for `forMs`. After a jump (a clock was set, the server changed, a
-   * machine slept) valid leases may look expired; all live nodes have renewed theirs when this is true again.
+   * machine slept), and when the database was away for all, leases of live nodes may look expired; they have renewed theirs
+   * when this is true again.
    */
   async isEven(forMs: number): Promise<boolean> {
     await this.look()

@@ -25,7 +25,7 @@ import {
 } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
-import { unrenewed } from '../support/leases.ts'
+import { evenTime, unrenewed } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
@@ -350,7 +350,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
       facts: () => NODE_FACTS,
     }
     let isEven = false
-    const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }
+    const time = { ...evenTime, isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }
     const third = await startNode({ ...at.ctx, sessions: new SessionRegistry(), time }, options)
     const count = async () => (await at.ctx.store.read.nodes.list()).length
     await third.sweep()

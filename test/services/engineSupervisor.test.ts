@@ -14,6 +14,7 @@ import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import type { Actor } from '../../src/commands/context.ts'
 import type { Leases } from '../../src/store/store.ts'
+import { evenTime } from '../support/leases.ts'
 import { silentLog } from '../support/log.ts'
 
 /** Does nothing by itself; a test sends its events. */
@@ -167,7 +168,7 @@ describe('a node', () => {
     const { engineId, channelId, node } = await started()
     const other = new Scripted()
     let isEven = true
-    const { settle, keeper } = keeperWith(other, undefined, { isEven: () => Promise.resolve(isEven) })
+    const { settle, keeper } = keeperWith(other, undefined, { ...evenTime, isEven: () => Promise.resolve(isEven) })
     // This node's own clock has no influence.
     clock.advance(60_000)
     await settle()

@@ -12,6 +12,7 @@ class World implements Clock {
   monotonicMs = 0
   there = 0
   back = 0
+  isAway = false
   readonly time = new DatabaseTime({ time: () => this.#answer() }, this)
   now = (): number => this.wallMs
   monotonic = (): number => this.monotonicMs
@@ -24,6 +25,7 @@ class World implements Clock {
   }
 
   async #answer(): Promise<number> {
+    if (this.isAway) throw new Error('away')
     this.pass(this.there)
     const answer = this.databaseMs
     this.pass(this.back)
@@ -92,6 +94,31 @@ describe('the time of the database is even', () => {
     world.pass(5_000)
     world.databaseMs += ms
     expect(await isEven(world)).toBe(false)
+    world.pass(LEASE_MS - 1)
+    expect(await isEven(world)).toBe(false)
+    world.pass(1)
+    expect(await isEven(world)).toBe(true)
+  })
+
+  test('again only one lease after the database was away, since no node could renew a lease meanwhile', async () => {
+    const world = new World()
+    expect(await isEven(world)).toBe(true)
+    world.isAway = true
+    world.pass(LEASE_MS)
+    await expect(world.time.look()).rejects.toThrow('away')
+    world.isAway = false
+    world.pass(LEASE_MS)
+    expect(await isEven(world)).toBe(false)
+    world.pass(LEASE_MS - 1)
+    expect(await isEven(world)).toBe(false)
+    world.pass(1)
+    expect(await isEven(world)).toBe(true)
+  })
+
+  test('again only one lease after a node has said that leases could not be renewed', async () => {
+    const world = new World()
+    expect(await isEven(world)).toBe(true)
+    world.time.interrupted()
     world.pass(LEASE_MS - 1)
     expect(await isEven(world)).toBe(false)
     world.pass(1)

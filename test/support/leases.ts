@@ -4,4 +4,4 @@ import type { Leases } from '../../src/store/store.ts'
 export const unrenewed: Leases = { keep: () => undefined, release: () => Promise.resolve() }
 
 /** No clock in these tests jumps. */
-export const evenTime = { isEven: () => Promise.resolve(true) }
+export const evenTime = { isEven: () => Promise.resolve(true), interrupted: () => undefined }

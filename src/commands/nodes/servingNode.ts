@@ -54,6 +54,8 @@ class HoldingNode implements ServingNode {
   readonly #ctx: SessionContext
   readonly #options: NodeOptions
   #isLost = false
+  /** The last renewal of its lease, monotonic milliseconds; null: there was none since it registered. */
+  #renewedAtMs: number | null = null
   /** The begin of the last round of counting. */
   #countedAtMs: number
   #restarting: Promise<void> | null = null
@@ -78,10 +80,13 @@ class HoldingNode implements ServingNode {
     this.#ctx.sessions.node = id
     this.#ctx.sessions.usage.restart()
     this.#isLost = false
-    const { sessions, clock } = this.#ctx
-    const renewed = (): void => void (sessions.leaseRenewedAtMs = clock.monotonic())
-    renewed()
-    leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost(), renewed)
+    this.#ctx.sessions.leaseRenewedAtMs = this.#ctx.clock.monotonic()
+    this.#renewedAtMs = null
+    leases.keep(
+      { kind: 'node', id, leaseMs },
+      () => this.#lost(),
+      () => this.#renewed(),
+    )
   }
 
   count(everyMs = Number.POSITIVE_INFINITY): Promise<void> {
@@ -129,6 +134,17 @@ class HoldingNode implements ServingNode {
     await leave(this.#ctx)
   }
 
+  #renewed(): void {
+    if (!this.#isRenewing) this.#ctx.time.interrupted()
+    this.#renewedAtMs = this.#ctx.clock.monotonic()
+    this.#ctx.sessions.leaseRenewedAtMs = this.#renewedAtMs
+  }
+
+  /** Whether the last renewal is not long ago. What keeps this node from renewing, such as a locked table, may keep all of them. */
+  get #isRenewing(): boolean {
+    return this.#renewedAtMs === null || this.#ctx.clock.monotonic() - this.#renewedAtMs <= this.#options.leaseMs / 2
+  }
+
   #lost(): void {
     this.#isLost = true
     // The next `reconcile` retries a failed restart.
@@ -159,7 +175,7 @@ class HoldingNode implements ServingNode {
     const { hostKey, pid, isRunning, leaseMs } = this.#options
     // On the own host this needs no lease. A node with this process id was an earlier process.
     const isSurelyDead = node.hostKey === hostKey && (node.pid === pid || !isRunning(node.pid))
-    if (isSurelyDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
+    if (isSurelyDead || (node.isExpired && this.#isRenewing && (await this.#ctx.time.isEven(leaseMs)))) {
       await giveUp(this.#ctx, node.id, isSurelyDead)
     }
   }

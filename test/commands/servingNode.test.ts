@@ -1,0 +1,43 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { startNode } from '../../src/commands/nodes/servingNode.ts'
+import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
+import type { Leases } from '../../src/store/store.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
+import { startTestNode } from '../support/testNode.ts'
+
+const LEASE_MS = 15_000
+
+test('a node that could not renew its own lease gives up no other one until that one has had time to renew, too', async () => {
+  const clock = new ManualClock()
+  const at = await startTestNode({ clock })
+  onTestFinished(() => at.close())
+  const { store } = at.ctx
+  let renewed: () => void = () => undefined
+  const leases: Leases = {
+    keep: (_lease, _lost, noted) => void (renewed = noted ?? renewed),
+    release: async () => undefined,
+  }
+  let isEven = true
+  const time = { isEven: async () => isEven, interrupted: () => void (isEven = false) }
+  const own = { hostKey: 'here', pid: 1, url: null, isRunning: () => true, leaseMs: LEASE_MS }
+  const ctx = { ...at.ctx, sessions: new SessionRegistry(), time }
+  const node = await startNode(ctx, { ...own, leases, facts: () => NODE_FACTS })
+  onTestFinished(() => node.stop())
+  renewed()
+  const other = { id: 'other', hostKey: 'elsewhere', pid: 1, url: null }
+  await store.transaction((tx) => tx.nodes.insert(other, -1))
+  const isThere = async () => {
+    await node.sweep()
+    return (await store.read.nodes.list()).some(({ id }) => id === other.id)
+  }
+
+  clock.advance(LEASE_MS / 2 + 1)
+  expect(await isThere()).toBe(true)
+  renewed()
+  expect([isEven, await isThere()]).toEqual([false, true])
+  isEven = true
+  clock.advance(LEASE_MS / 2)
+  renewed()
+  expect([isEven, await isThere()]).toEqual([true, false])
+})
