@@ -72,12 +72,20 @@ const whyNoneIsFree = ({ size, inUse }: PoolUse): string =>
     ? `all ${size} connections of this process to the database are in use; see storage.poolSize`
     : `${inUse} of the ${size} connections of this process to the database are in use, and no other was opened in time`
 
-/** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
-export function translatePostgresError(error: unknown, pool?: PoolUse): unknown {
-  if (error instanceof StoreUnavailable) return error
-  if (pool !== undefined && pool.inUse > 0 && error instanceof Error && error.message === WAITED) {
+/**
+ * Why no connection was opened, in the words of the store. Whatever the server says then is no mistake of a statement: that it does
+ * not take the password any more, that the user may not log in, that the database is away.
+ */
+export function unopened(error: unknown, pool: PoolUse): unknown {
+  if (pool.inUse > 0 && error instanceof Error && error.message === WAITED)
     return new StoreUnavailable(whyNoneIsFree(pool), { cause: error })
-  }
+  const translated = translatePostgresError(error)
+  return translated instanceof DatabaseError ? new StoreUnavailable(translated.message, { cause: error }) : translated
+}
+
+/** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
+export function translatePostgresError(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) return error
   if (!(error instanceof DatabaseError)) {
     return isAboutReaching(error) ? new Unreachable('the database server cannot be reached', { cause: error }) : error
   }

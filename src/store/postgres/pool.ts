@@ -2,7 +2,7 @@ import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, TypeOve
 import type { StoreLog } from '../log.ts'
 import type { StopTimeout } from '../stopTimeout.ts'
 import { type ClientSettings, type ServerLimits, StoreClient } from './client.ts'
-import { StaleConnections, translatePostgresError, Unreachable } from './errors.ts'
+import { StaleConnections, Unreachable, unopened } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 
 export interface PostgresOptions {
@@ -71,7 +71,7 @@ export class StorePool extends Pool {
     try {
       return await this.#hosts.each(() => this.#lendCurrent())
     } catch (error) {
-      throw translatePostgresError(error, this)
+      throw unopened(error, this)
     }
   }
 

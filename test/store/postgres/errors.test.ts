@@ -1,6 +1,7 @@
+import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { StopTimeout } from '../../../src/store/stopTimeout.ts'
-import { translatePostgresError } from '../../../src/store/postgres/errors.ts'
+import { unopened } from '../../../src/store/postgres/errors.ts'
 import { Hosts } from '../../../src/store/postgres/hosts.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
@@ -12,7 +13,7 @@ test.each([
   [9, '9 of the 10 connections of this process to the database are in use, and no other was opened in time'],
   [0, 'the database server cannot be reached'],
 ])('who waited too long for a connection while %i of 10 are in use reads why', (inUse, message) => {
-  const error = translatePostgresError(waited, { size: 10, inUse })
+  const error = unopened(waited, { size: 10, inUse })
   expect(error).toBeInstanceOf(StoreUnavailable)
   expect(error).toMatchObject({ message, cause: waited })
 })
@@ -21,8 +22,20 @@ test('a pool that is full does not hide that the server refuses or cuts connecti
   const pool = { size: 10, inUse: 10 }
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   for (const error of [refused, new Error('Connection terminated unexpectedly')]) {
-    expect(translatePostgresError(error, pool)).toMatchObject({ message: 'the database server cannot be reached' })
+    expect(unopened(error, pool)).toMatchObject({ message: 'the database server cannot be reached' })
   }
+})
+
+test.each([
+  ['28P01', 'password authentication failed for user "sluice"'],
+  ['28000', 'role "sluice" is not permitted to log in'],
+  ['3D000', 'database "sluice" does not exist'],
+  ['53300', 'too many connections for role "sluice"'],
+])('a connection that the server refuses with %s is a store that cannot be reached for now', (code, message) => {
+  const refused = Object.assign(new DatabaseError(message, message.length, 'error'), { code })
+  const error = unopened(refused, { size: 10, inUse: 1 })
+  expect(error).toBeInstanceOf(StoreUnavailable)
+  expect(error).toMatchObject({ message, cause: refused })
 })
 
 test('a connection that is thrown away is not in use while it is being closed', () => {
