@@ -1,4 +1,12 @@
+import { totalmem } from 'node:os'
 import { loadAddon } from './addon.ts'
+
+/**
+ * The memory that this process may use, bytes: that of the machine, or less by a limit of its control group. Without a limit Node
+ * reports 0, or the largest number that the kernel can write.
+ */
+export const usableMemoryBytes = (constrained = process.constrainedMemory(), total = totalmem()): number =>
+  Math.min(constrained || total, total)
 
 /**
  * Frees memory that only the start needed: a quarter of the heap, and the pages of the C library that hold nothing any

@@ -1,16 +1,19 @@
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import { addonProblem } from '../base/addon.ts'
 import { childEnvironment } from '../base/childEnvironment.ts'
 import { offlineLauncher } from '../base/offline.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
+import { usableMemoryBytes } from '../base/processMemory.ts'
 import type { Result } from '../base/result.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
 import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
+import { mediaProcesses } from './doctorNetwork.ts'
 
 const NODE_MAJOR = 24
 
@@ -39,15 +42,25 @@ export function checkConfig(config: Result<Config, readonly ConfigProblem[]>): F
 export function checkDataDirectory(config: Config): Finding[] {
   const { dir } = config.data
   const check = 'data directory'
-  if (!existsSync(dir)) return [found('warn', check, 'directory_new', { dir })]
+  if (!existsSync(dir)) {
+    const parent = existingParent(dir)
+    if (mayUse(parent)) return [found('warn', check, 'directory_new', { dir })]
+    return [found('FAIL', check, 'directory_impossible', { dir, parent })]
+  }
   if (!statSync(dir).isDirectory()) return [found('FAIL', check, 'directory_wrong', { dir })]
+  return [mayUse(dir) ? found('ok', check, 'directory', { dir }) : found('FAIL', check, 'directory_closed', { dir })]
+}
+
+function mayUse(dir: string): boolean {
   try {
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+    return true
   } catch {
-    return [found('FAIL', check, 'directory_closed', { dir })]
+    return false
   }
-  return [found('ok', check, 'directory', { dir })]
 }
+
+const existingParent = (path: string): string => (existsSync(path) ? path : existingParent(dirname(path)))
 
 /** Connections, ffmpeg processes and files share the descriptors of this process. */
 export function checkOpenFiles(config: Config, openFiles: number | null = openFilesLimit()): Finding[] {
@@ -57,6 +70,19 @@ export function checkOpenFiles(config: Config, openFiles: number | null = openFi
   if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections)
     return [found('ok', check, 'open_files', { limit: openFiles })]
   return [found('warn', check, 'open_files_few', { limit: openFiles, http, rtmp })]
+}
+
+/** What the server takes, and each media process, as long as they have little to do. */
+const SERVER_MEGABYTES = 150
+const MEDIA_PROCESS_MEGABYTES = 140
+
+/** A container or a unit with less memory is killed while it serves. */
+export function checkMemory(config: Config, usableBytes = usableMemoryBytes()): Finding {
+  const processes = mediaProcesses(config)
+  const [limit, needed] = [Math.floor(usableBytes / 1e6), SERVER_MEGABYTES + processes * MEDIA_PROCESS_MEGABYTES]
+  return limit >= needed
+    ? found('ok', 'memory', 'memory', { limit })
+    : found('warn', 'memory', 'memory_small', { limit, needed, processes })
 }
 
 /** The server does not start with an unreadable file of certificates. */

@@ -42,11 +42,16 @@ async function checkSrtPort({ srt: { enabled, host, port } }: Config): Promise<F
   ]
 }
 
+/** As the server starts. */
+export const mediaProcesses = ({ webrtc }: Config): number =>
+  webrtc.processes || Math.max(1, availableParallelism() - 1)
+
 /** One port for each media process. */
-async function checkUdpPorts({ webrtc }: Config): Promise<Finding> {
+async function checkUdpPorts(config: Config): Promise<Finding> {
+  const { webrtc } = config
   const check = 'UDP ports'
   if (webrtc.port === 0) return found('ok', check, 'udp_ports_any')
-  const count = webrtc.processes || Math.max(1, availableParallelism() - 1)
+  const count = mediaProcesses(config)
   const [first, last] = [webrtc.port, webrtc.port + count - 1]
   const ports = Array.from({ length: count }, (_, at) => first + at)
   const problems = (await Promise.all(ports.map((port) => udpProblem(webrtc.host || '::', port)))).filter(

@@ -11,6 +11,7 @@ import {
   checkAddons,
   checkConfig,
   checkDataDirectory,
+  checkMemory,
   checkNode,
   checkOpenFiles,
   checkTools,
@@ -56,6 +57,7 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
   return [
     ...directory,
     ...checkOpenFiles(config),
+    checkMemory(config),
     ...store,
     ...clock,
     ...(await checkTime(examiner.timeServer)),

@@ -9,6 +9,7 @@ export const CHECKS = [
   'configuration',
   'data directory',
   'open files',
+  'memory',
   'store',
   'sealing key',
   'connections',

@@ -11,11 +11,16 @@ export const SENTENCES = {
   config: 'read; the data is in {dir}',
   directory: '{dir} can be read and written',
   directory_new: '{dir} does not exist yet; `sluice serve` creates it',
+  directory_impossible:
+    '{dir} does not exist, and this user cannot make it in {parent}: make it, and give it to this user',
   directory_wrong: '{dir} is not a directory; set data.dir or --data',
   directory_closed: '{dir} cannot be read and written by this user; give it to the user that runs Sluice',
   open_files: 'the limit is {limit}',
   open_files_few:
     'the limit of {limit} allows at most {http} HTTP and {rtmp} RTMP connections: raise it (ulimit -n, LimitNOFILE=)',
+  memory: 'up to {limit} MB',
+  memory_small:
+    'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise the limit (MemoryMax=, --memory) or lower webrtc.processes',
   store: '{name} can be read and written, and its tables are up to date',
   store_new: '{file} does not exist yet; `sluice serve` creates it',
   store_failed: '{problem}; see storage.url, data.dir and the log of the database',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from '../../src/cli/doctorDisk.ts'
-import { checkTools } from '../../src/cli/doctorMachine.ts'
+import { checkDataDirectory, checkMemory, checkTools } from '../../src/cli/doctorMachine.ts'
 import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
@@ -129,6 +129,26 @@ describe('the machine', () => {
     expect((await checkDiskSpeed(configOf({})))[0]?.detail).toMatch(/^a durable write takes \d+\.\d ms/)
     const full = checkDiskSpace(configOf({ recordings: { dir, minFreeMegabytes: 1_000_000 } }))
     expect(full.at(-1)?.detail).toContain('recordings.minFreeMegabytes')
+  })
+
+  test('has memory for the server and its media processes, or a limit that is too low', () => {
+    const memory = (megabytes: number) => checkMemory(configOf({ webrtc: { processes: 2 } }), megabytes * 1e6)
+    expect(memory(430)).toMatchObject({ outcome: 'ok', detail: 'up to 430 MB' })
+    const small = memory(429)
+    expect(small).toMatchObject({ outcome: 'warn', check: 'memory' })
+    expect(small.detail).toContain('up to 429 MB, and a server with 2 media processes needs 430: raise the limit')
+  })
+
+  test('has a data directory, or a place where this user can make it', () => {
+    const file = join(dir, 'file')
+    writeFileSync(file, '')
+    const outcome = (path: string) => checkDataDirectory(configOf({ data: { dir: path } }))
+    expect(outcome(dir)).toMatchObject([{ outcome: 'ok' }])
+    expect(outcome(file)).toMatchObject([{ outcome: 'FAIL', code: 'directory_wrong' }])
+    expect(outcome(join(dir, 'not', 'yet'))).toMatchObject([{ outcome: 'warn', code: 'directory_new' }])
+    const [impossible] = outcome(join(file, 'data'))
+    expect(impossible).toMatchObject({ outcome: 'FAIL', code: 'directory_impossible' })
+    expect(impossible?.detail).toContain(`this user cannot make it in ${file}`)
   })
 
   test('has an ffmpeg with the encoders, or the doctor names those that it lacks', async () => {

@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
-import { totalmem } from 'node:os'
 import type { Socket } from 'node:net'
+import { usableMemoryBytes } from '../../base/processMemory.ts'
 import { passedBytes } from './passedBytes.ts'
 import { isEncrypted } from './peer.ts'
 import { handleOf } from './socketHandle.ts'
@@ -13,7 +13,7 @@ export const UNSENT_LOOK_MS = 5000
 const LOOKS_MAX = 6
 
 /** Of all connections together: an eighth of the memory that this process may use. */
-export const UNSENT_MAX_BYTES = (process.constrainedMemory() || totalmem()) / 8
+export const UNSENT_MAX_BYTES = usableMemoryBytes() / 8
 
 /** Answers whose body others share, so that it takes no memory of its own. */
 const SHARED = new WeakSet<ServerResponse>()

@@ -13,6 +13,7 @@ export const doctorDe: {
     configuration: 'Konfiguration',
     'data directory': 'Datenverzeichnis',
     'open files': 'Offene Dateien',
+    memory: 'Arbeitsspeicher',
     store: 'Datenbank',
     'sealing key': 'Sealing-Key',
     connections: 'Verbindungen',
@@ -54,6 +55,8 @@ export const doctorDe: {
     config: 'gelesen; die Daten liegen in {dir}',
     directory: '{dir} ist les- und schreibbar',
     directory_new: '{dir} gibt es noch nicht; sluice serve legt es an',
+    directory_impossible:
+      '{dir} gibt es nicht, und dieser Benutzer kann es in {parent} nicht anlegen: Legen Sie es an, und geben Sie es ihm',
     directory_wrong: '{dir} ist kein Verzeichnis; setzen Sie data.dir oder --data',
     directory_closed:
       'Dieser Benutzer kann {dir} nicht lesen und schreiben; geben Sie es dem Benutzer, unter dem Sluice läuft',
@@ -61,6 +64,10 @@ export const doctorDe: {
     open_files_few:
       'Die Grenze von {limit} erlaubt höchstens {http} HTTP- und {rtmp} RTMP-Verbindungen: Heben Sie sie an ' +
       '(ulimit -n, LimitNOFILE=)',
+    memory: 'bis zu {limit} MB',
+    memory_small:
+      'bis zu {limit} MB, und ein Server mit {processes} Medienprozessen braucht {needed}: Heben Sie die Grenze an ' +
+      '(MemoryMax=, --memory), oder senken Sie webrtc.processes',
     store: '{name} ist les- und schreibbar, die Tabellen sind aktuell',
     store_new: '{file} gibt es noch nicht; sluice serve legt es an',
     store_failed: '{problem}; siehe storage.url, data.dir und das Log der Datenbank',
