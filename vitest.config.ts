@@ -92,7 +92,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{app,base,config,core,edge,fuzz,cli,hls,services,sim,store,web}/**/*.test.ts',
+            'test/{app,base,config,core,edge,fuzz,cli,hls,net,services,sim,store,web}/**/*.test.ts',
             'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,rtsp,srt,transcoder}/**/*}.test.ts',
             'test/*.test.ts',
           ],

@@ -24,7 +24,8 @@ export function nodeFetch(clock: Clock): (url: string) => Promise<Answer | null>
   return async (url) => {
     const deadline = startDeadline(clock, ANSWER_MAX_MS)
     try {
-      const response = await fetch(url, { redirect: 'error', signal: deadline.signal })
+      const ask = () => fetch(url, { redirect: 'error', signal: deadline.signal })
+      const response = await ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)))
       const body = await bodyOf(response)
       const caching = response.headers.get('cache-control') ?? ''
       const playsMs = Number(response.headers.get(PLAYS_MS) ?? 0) || 0
@@ -58,6 +59,15 @@ export function postToNode(
       deadline.cancel()
     }
   }
+}
+
+/**
+ * The connection was closed before the answer, as the other node does with one that has been idle: a GET may be sent again
+ * (RFC 9112 section 9.3.1).
+ */
+function isClosed(error: unknown): boolean {
+  const { code = '' } = ((error as Error).cause ?? {}) as { readonly code?: string }
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(code)
 }
 
 /** Null: it is too long. */

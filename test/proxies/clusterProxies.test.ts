@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { closingNode } from '../support/closingNode.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
@@ -65,6 +66,28 @@ describe.each(PROXIES)('two nodes behind $name', ({ name, packages, command }) =
   const program = findProgram(name, packages)
   if (program === null) console.warn(`${name} is left out: it is not installed, and its Debian package cannot be had`)
   describe.skipIf(program === null)('with the published file', () => proxied(program as Program, command))
+
+  test.skipIf(program === null)('which close an idle connection in the moment of a request get it again', async () => {
+    const node = await closingNode(1)
+    const port = await ownPort()
+    const { path = '', env } = program ?? {}
+    const child = spawn(path, command(port, [node.port, node.port]), { env, stdio: ['ignore', 'ignore', 'inherit'] })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(async () => {
+      agent.destroy()
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    })
+    /** Null: the connection ended without an answer. */
+    const get = async (): Promise<number | null> => {
+      const sent = request({ host: '127.0.0.1', port, path: '/', agent }).end()
+      const [response] = await once(sent, 'response').catch(() => [null])
+      if (response !== null) await text(response)
+      return response === null ? null : Number(response.statusCode)
+    }
+    await until(async () => (await get()) === 200)
+    expect([await get(), await get(), await get()]).toEqual([200, 200, 200])
+  })
 })
 
 function proxied(program: Program, command: (port: number, backs: readonly number[]) => string[]): void {
