@@ -20,7 +20,7 @@ export const SENTENCES = {
     'the limit of {limit} allows at most {http} HTTP and {rtmp} RTMP connections: raise it (ulimit -n, LimitNOFILE=)',
   memory: 'up to {limit} MB',
   memory_small:
-    'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise the limit (MemoryMax=, --memory) or lower webrtc.processes',
+    'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise MemoryMax= or --memory, or lower webrtc.processes',
   store: '{name} can be read and written, and its tables are up to date',
   store_new: '{file} does not exist yet; `sluice serve` creates it',
   store_failed: '{problem}; see storage.url, data.dir and the log of the database',

@@ -136,7 +136,7 @@ describe('the machine', () => {
     expect(memory(430)).toMatchObject({ outcome: 'ok', detail: 'up to 430 MB' })
     const small = memory(429)
     expect(small).toMatchObject({ outcome: 'warn', check: 'memory' })
-    expect(small.detail).toContain('up to 429 MB, and a server with 2 media processes needs 430: raise the limit')
+    expect(small.detail).toContain('up to 429 MB, and a server with 2 media processes needs 430: raise MemoryMax=')
   })
 
   test('has a data directory, or a place where this user can make it', () => {

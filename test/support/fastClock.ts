@@ -9,12 +9,14 @@ const CRAWL = 0.25
 /**
  * The time of a stream, several times as fast as that of the machine. It passes in small steps, one for each turn of the event
  * loop, and crawls while an encoder is behind: what is late on this clock is late on any machine. `close` ends it.
+ * What a product does only for so long, such as to wait for another process, comes in time on any machine while it is slow.
  */
 export class FastClock implements Clock {
   speed: number
   readonly #clock = new ManualClock(Date.now())
   readonly #timer: NodeJS.Timeout
   readonly #checks = new Set<() => boolean>()
+  readonly #limits = new Set<{ readonly speed: number }>()
   #atMs = performance.now()
 
   constructor(speed = 4) {
@@ -40,6 +42,17 @@ export class FastClock implements Clock {
     return () => void this.#checks.delete(isBehind)
   }
 
+  /** Time passes no faster than this meanwhile; 0: it stands still. */
+  async slowly<T>(speed: number, run: () => Promise<T>): Promise<T> {
+    const limit = { speed }
+    this.#limits.add(limit)
+    try {
+      return await run()
+    } finally {
+      this.#limits.delete(limit)
+    }
+  }
+
   close(): void {
     clearInterval(this.#timer)
   }
@@ -49,6 +62,7 @@ export class FastClock implements Clock {
     const stepMs = Math.min(STEP_MAX_MS, nowMs - this.#atMs)
     this.#atMs = nowMs
     const isBehind = [...this.#checks].some((check) => check())
-    this.#clock.advance(stepMs * (isBehind ? CRAWL : this.speed))
+    const limits = [...this.#limits].map(({ speed }) => speed)
+    this.#clock.advance(stepMs * Math.min(isBehind ? CRAWL : this.speed, ...limits))
   }
 }

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { repeat } from '../../src/base/repeat.ts'
 import type { RunningApp } from './app.ts'
 import { silentLog } from './log.ts'
@@ -13,10 +13,10 @@ export async function mediaPlaylist({ base, accountId }: RunningApp, stream: str
 /** More often, and the ticket would seem to be in use by several players. */
 const PACE_MS = 1000
 
-/** What a player gets that asks for its playlist again and again. */
-export function follow(url: string) {
+/** What a player gets that asks for its playlist again and again. @param clock that of the nodes */
+export function follow(url: string, clock: Clock = systemClock) {
   const seen: { status: number; node: string; stream: string; isOver: boolean }[] = []
-  const asking = repeat({ clock: systemClock, log: silentLog, name: 'play', everyMs: PACE_MS }, async () => {
+  const asking = repeat({ clock, log: silentLog, name: 'play', everyMs: PACE_MS }, async () => {
     const answer = await fetch(url).catch(() => null)
     const { status, url: at } = answer ?? { status: 0, url }
     const isOver = (await answer?.text())?.includes('#EXT-X-ENDLIST') === true

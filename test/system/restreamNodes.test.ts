@@ -6,10 +6,12 @@ import { listenFor, type Place as Listener, type RtmpPublication } from '../medi
 import { type RunningApp, runApp } from '../support/app.ts'
 import { endChildren, pushTo } from '../support/channels.ts'
 import { credential } from '../support/channelsClient.ts'
+import { receiveEvents } from '../support/eventReceiver.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
 import { makeToken } from '../support/testNode.ts'
 import { eventually, until } from '../support/until.ts'
+import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
 let place: Place
 let nodes: [RunningApp, RunningApp]
@@ -19,11 +21,15 @@ beforeAll(async () => {
   const secrets = { sealingKey: SEALING_KEY }
   const webrtc = { host: '127.0.0.1', port: 0 }
   const media = { allowedNetworks: ['127.0.0.0/8'] }
-  const flags = { storage: { url: place.url }, secrets, webrtc, media }
+  const webhooks = { allowPrivateTargets: true }
+  const flags = { storage: { url: place.url }, secrets, webrtc, media, webhooks }
   nodes = [await runApp({ flags }), await runApp({ flags })]
   targets = [await listenFor(), await listenFor()]
 })
-afterEach(endChildren)
+afterEach(() => {
+  endChildren()
+  endServers()
+})
 afterAll(async () => {
   for (const one of targets) await one.stop()
   for (const node of nodes) await node.close()
@@ -124,4 +130,56 @@ test('targets of an engine go with it to the node of its publisher: they end at 
   await until(() => second.reason !== null)
   expect(target.publications.map(({ reason }) => reason)).toEqual(['left', 'left'])
   await target.stop()
+})
+
+/** Another node, as a process. */
+async function nodeProcess(dataDir: string): Promise<Served & { rtmpPort: number }> {
+  const server = await serve(['--data', dataDir], {
+    SLUICE_STORAGE_URL: place.url,
+    SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
+    SLUICE_SESSIONS_LEASE_SECONDS: '5',
+    SLUICE_MEDIA_ALLOWED_NETWORKS: '127.0.0.0/8',
+    SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+  })
+  const taking = await until(() => server.log().match(/^.*"taking RTMP".*$/m))
+  return { ...server, rtmpPort: (JSON.parse(taking[0]) as { port: number }).port }
+}
+
+test('a broadcast and its targets end when their node is killed, once each, for webhooks and on record, also when it starts again', async () => {
+  const [, here] = nodes
+  const hooks = await receiveEvents()
+  const [taking, refusing] = [await listenFor(), await listenFor({}, () => 'NetStream.Publish.BadName')]
+  const hook = { url: hooks.url, isFeedHooks: true, isRestreamHooks: true }
+  expect((await here.call('POST', '/api/webhooks', hook)).status).toBe(200)
+  const restream = [targetOf(taking, 'taking'), targetOf(refusing, 'refusing')]
+  const { token } = await makeToken(here, 'publish', { restream })
+  const dataDir = newDirectory()
+  const killed = await nodeProcess(dataDir)
+  const publisher = await RtmpClient.open(killed.rtmpPort)
+  await publisher.publish('v2/pub', `killed?token=${token}`)
+  publisher.send(avcConfig(), aacConfig(), videoFrame(0), audioFrame(10))
+  const told = () =>
+    hooks.received.map(({ name, data }) => `${name} ${String(data['label'] ?? data['name'])}`).toSorted()
+  const begun = ['feeds started killed', 'restream error refusing', 'restream started taking']
+  await eventually(() => expect(told()).toEqual(begun))
+
+  killed.signal('SIGKILL')
+  await killed.ended
+  const ends = ['feeds ended killed', 'restream ended taking']
+  await eventually(() => expect(told()).toEqual([...begun, ...ends].toSorted()))
+  const again = await nodeProcess(dataDir)
+  const next = await RtmpClient.open(again.rtmpPort)
+  await next.publish('v2/pub', `killed?token=${token}`)
+  next.send(avcConfig(), aacConfig(), videoFrame(0), audioFrame(10))
+  // What a node sent twice would have come before.
+  await eventually(() => expect(told()).toEqual([...begun, ...begun, ...ends].toSorted()))
+
+  const record = async (path: string) => (await here.call('GET', `/api/streams/killed/${path}`)).json.data
+  const targets = ((await record('restream-events?limit=100')) as { label: string; status: string }[]).toReversed()
+  const statusesOf = (name: string) => targets.filter(({ label }) => label === name).map(({ status }) => status)
+  expect(statusesOf('taking')).toEqual(['connecting', 'live', 'off', 'connecting', 'live'])
+  expect(statusesOf('refusing').filter((status) => status === 'off')).toHaveLength(1)
+  expect(await record('broadcasts')).toHaveLength(1)
+  hooks.close()
+  for (const one of [taking, refusing]) await one.stop()
 })
