@@ -35,7 +35,7 @@ export const webhooks = {
     }),
     inFlight: integer({
       live: true,
-      default: 64,
+      default: 128,
       min: 1,
       max: 4096,
       about: 'The most deliveries in progress to all webhooks, per process.',

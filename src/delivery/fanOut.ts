@@ -6,8 +6,10 @@ import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
 import type { ChannelEvent, ChannelWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
-/** The most events in one transaction: with their deliveries to each webhook, a few megabytes. */
+/** The most events in one transaction. */
 const EVENTS_AT_ONCE = 100
+/** The most deliveries in one transaction, unless a single event has more: about 50 ms, in which SQLite lets the process do nothing else. */
+const ROWS_AT_ONCE = 1000
 
 /**
  * Turns events into deliveries: a pending row for each webhook that wants one, a skipped row where it is paused. The
@@ -16,31 +18,63 @@ const EVENTS_AT_ONCE = 100
  * @returns how many events were taken and how many rows are ready to send
  */
 export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
-  const events = await tx.outbox.take(EVENTS_AT_ONCE)
-  const webhooks = new Map<string, StoredWebhook[]>()
-  const channelWebhooks = new Map<string, ChannelWebhook[]>()
+  const webhooks = new AccountWebhooks(tx)
+  const events = await tx.outbox.take(await eventsAtOnce(tx, webhooks))
   const rows: NewDelivery[] = []
   const channelEvents: ChannelEvent[] = []
   for (const event of events) {
     if (event.type === CHANNEL_EVENT_TYPE) {
-      const candidates = channelWebhooks.get(event.accountId) ?? (await tx.channelWebhooks.active(event.accountId))
-      channelWebhooks.set(event.accountId, candidates)
+      const candidates = await webhooks.ofChannels(event.accountId)
       const { accountId, event: type, data, createdAtMs: atMs } = event
       const id = timeOrderedId(nowMs, random)
       channelEvents.push({ id, accountId, atMs, type, data })
       rows.push(...channelRowsOf(event, id, candidates, nowMs, random))
       continue
     }
-    const candidates = webhooks.get(event.accountId) ?? (await tx.webhooks.forAccount(event.accountId))
-    webhooks.set(event.accountId, candidates)
-    rows.push(...rowsOf(event, candidates, nowMs, random))
+    rows.push(...rowsOf(event, await webhooks.ofStreams(event.accountId), nowMs, random))
   }
   await tx.channelEvents.insert(channelEvents)
   await tx.deliveries.insert(rows)
   return { events: events.length, pending: rows.filter((row) => row.state === 'pending').length }
 }
 
-function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, random: Random): NewDelivery[] {
+/** How many of the oldest events have no more deliveries than `ROWS_AT_ONCE` together; at least one. */
+async function eventsAtOnce(tx: Tx, webhooks: AccountWebhooks): Promise<number> {
+  const events = await tx.outbox.pending(EVENTS_AT_ONCE)
+  let rows = 0
+  for (const [at, { accountId, type }] of events.entries()) {
+    rows += (await (type === CHANNEL_EVENT_TYPE ? webhooks.ofChannels(accountId) : webhooks.ofStreams(accountId)))
+      .length
+    if (rows > ROWS_AT_ONCE) return Math.max(1, at)
+  }
+  return EVENTS_AT_ONCE
+}
+
+/** The webhooks of each account, read once in a transaction. */
+class AccountWebhooks {
+  readonly #tx: Tx
+  readonly #ofStreams = new Map<string, StoredWebhook[]>()
+  readonly #ofChannels = new Map<string, ChannelWebhook[]>()
+
+  constructor(tx: Tx) {
+    this.#tx = tx
+  }
+
+  async ofStreams(accountId: string): Promise<readonly StoredWebhook[]> {
+    const found = this.#ofStreams.get(accountId) ?? (await this.#tx.webhooks.forAccount(accountId))
+    this.#ofStreams.set(accountId, found)
+    return found
+  }
+
+  /** The active ones. */
+  async ofChannels(accountId: string): Promise<readonly ChannelWebhook[]> {
+    const found = this.#ofChannels.get(accountId) ?? (await this.#tx.channelWebhooks.active(accountId))
+    this.#ofChannels.set(accountId, found)
+    return found
+  }
+}
+
+function rowsOf(event: OutboxEvent, webhooks: readonly StoredWebhook[], nowMs: number, random: Random): NewDelivery[] {
   const { accountId, type, subject, data, createdAtMs } = event
   const eventId = timeOrderedId(nowMs, random)
   return webhooks.flatMap((webhook): NewDelivery[] => {
@@ -61,7 +95,7 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
 function channelRowsOf(
   event: OutboxEvent,
   eventId: string,
-  webhooks: ChannelWebhook[],
+  webhooks: readonly ChannelWebhook[],
   nowMs: number,
   random: Random,
 ): NewDelivery[] {

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, inTime } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -18,7 +18,9 @@ import {
   finish,
   type DeliverySlotLimits,
   type DeliverySlots,
+  paced,
   saturated,
+  SLOW_MS,
 } from './slots.ts'
 import type { Sender } from './payload.ts'
 import { offerProbes } from './probes.ts'
@@ -238,13 +240,21 @@ class DeliveryRunner implements Runner {
 
   #send(one: StartedDelivery, sinceMs: number): void {
     const { attempt } = one
-    const sending = this.#exchange(one, sinceMs).then((result) => {
+    const exchange = this.#exchange(one, sinceMs)
+    void this.#notePace(one.webhookId, exchange)
+    const sending = exchange.then((result) => {
       this.#sending.delete(sending)
       const line = (ended: Ended): Fields => deliveryLine(this.#options.nodeId, one, ended)
       this.#results.push('end' in result ? { ...result, attempt, line: line(result) } : result)
       this.#recording.ring()
     })
     this.#sending.add(sending)
+  }
+
+  /** Known before a hanging exchange ends, so that many of them do not take all slots meanwhile. */
+  async #notePace(webhookId: number, exchange: Promise<unknown>): Promise<void> {
+    const isSlow = (await inTime(this.#options.clock, SLOW_MS, exchange)) === null
+    this.#slots = paced(this.#slots, webhookId, isSlow)
   }
 
   /** After standing still for longer than its lease this node sends nothing: others may have given the delivery up. */

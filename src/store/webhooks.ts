@@ -138,10 +138,10 @@ export interface DeliveryReads {
    * depend on the number of pending rows. */
   due(query: {
     after: number
-    without: readonly number[]
+    without: { readonly accountIds: readonly string[]; readonly webhookIds: readonly number[] }
     upTo: number
     limit: number
-  }): Promise<{ webhookId: number; rows: number }[]>
+  }): Promise<{ webhookId: number; accountId: string; rows: number }[]>
   /** Whether a waiting attempt is due. Cheap. */
   isRetryDue(nowMs: number): Promise<boolean>
   /** Whether `expire` of a transaction would find something, or a node that sends deliveries has an expired lease. */

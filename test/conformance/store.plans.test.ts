@@ -71,7 +71,11 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
     ({ tx }) => tx.feeds.report([{ feedId: 'f-1', reading: '{}', mostViewers: 1, bytesOut: 1 }]),
   ],
   ['the next events', ({ tx }) => tx.outbox.take(100)],
-  ['webhooks with deliveries', ({ reads }) => reads.deliveries.due({ after: 0, without: [], upTo: 10, limit: 10 })],
+  [
+    'webhooks with deliveries',
+    ({ reads }) =>
+      reads.deliveries.due({ after: 0, without: { accountIds: ['a'], webhookIds: [1] }, upTo: 10, limit: 10 }),
+  ],
   ['the deliveries of a webhook', ({ tx }) => tx.deliveries.claim({ webhookId: 0, take: 10, cap: 10 })],
   ['how many deliveries wait', ({ reads }) => reads.deliveries.queue(10)],
   ['whether a retry is due', ({ reads }) => reads.deliveries.isRetryDue(NOW)],

@@ -76,6 +76,17 @@ test('a hundred events are taken at once', async () => {
   expect([(await turn()).events, (await turn()).events]).toEqual([100, 1])
 })
 
+test('of an account with hundreds of webhooks fewer events are taken at once, so that no transaction takes long', async () => {
+  const accountId = newAccount()
+  for (let made = 0; made < 300; made += 1) await webhook({ accountId, hooks })
+  for (let n = 0; n < 4; n += 1) await append(accountId)
+  await append(newAccount())
+  expect([await turn(), await turn()]).toEqual([
+    { events: 3, pending: 900 },
+    { events: 2, pending: 300 },
+  ])
+})
+
 test('events of channels go to active webhooks that want them, count attempts, and are kept', async () => {
   const accountId = newAccount()
   const made: number[] = []

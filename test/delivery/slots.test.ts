@@ -1,29 +1,37 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { claim, type Due, emptySlots, finish, type DeliverySlots, saturated } from '../../src/delivery/slots.ts'
+import { claim, type Due, emptySlots, finish, type DeliverySlots, paced, saturated } from '../../src/delivery/slots.ts'
 
 const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
 const due = (rows: Record<number, number>): Due[] =>
-  Object.entries(rows).map(([webhookId, count]) => ({ webhookId: Number(webhookId), rows: count }))
+  Object.entries(rows).map(([webhookId, count]) => ({ webhookId: Number(webhookId), accountId: 'a', rows: count }))
 
 /** A simulated process: rows wait for slots, and a claimed row is in progress until the test ends it. */
 class World {
   slots: DeliverySlots = emptySlots()
   readonly waiting = new Map<number, number>()
   readonly served = new Map<number, number>()
+  readonly #accountOf: (webhookId: number) => string
+
+  constructor(accountOf = (_webhookId: number): string => 'a') {
+    this.#accountOf = accountOf
+  }
 
   add(webhookId: number, rows: number): void {
     this.waiting.set(webhookId, (this.waiting.get(webhookId) ?? 0) + rows)
   }
 
-  /** Queries like the runner: for due rows of webhooks that are not saturated. */
+  /** Queries like the runner: for due rows of webhooks that are not saturated, in turn, as many as there are slots. */
   claim(): void {
-    const full = new Set(saturated(this.slots))
-    const rows = [...this.waiting].filter(([id, count]) => count > 0 && !full.has(id))
-    const { slots, claims } = claim(
-      this.slots,
-      rows.map(([webhookId, rows]) => ({ webhookId, rows })),
-    )
+    const { accountIds, webhookIds } = saturated(this.slots)
+    const [fullAccounts, full] = [new Set(accountIds), new Set(webhookIds)]
+    const rows = [...this.waiting]
+      .map(([webhookId, rows]) => ({ webhookId, accountId: this.#accountOf(webhookId), rows }))
+      .filter(({ webhookId, accountId, rows }) => rows > 0 && !full.has(webhookId) && !fullAccounts.has(accountId))
+      .sort((a, b) => a.webhookId - b.webhookId)
+    const { lastServed, limits } = this.slots
+    const inTurn = [...rows.filter((one) => one.webhookId > lastServed), ...rows].slice(0, limits.total)
+    const { slots, claims } = claim(this.slots, [...new Set(inTurn)])
     this.slots = slots
     for (const { webhookId, take } of claims) {
       this.waiting.set(webhookId, this.waiting.get(webhookId)! - take)
@@ -33,6 +41,11 @@ class World {
 
   finish(webhookId: number): void {
     if (this.slots.inFlight.has(webhookId)) this.slots = finish(this.slots, webhookId)
+  }
+
+  /** Every exchange in progress takes long. */
+  allAreSlow(): void {
+    for (const id of this.slots.inFlight.keys()) this.slots = paced(this.slots, id, true)
   }
 
   finishAllBut(hanging: (webhookId: number) => boolean): void {
@@ -63,7 +76,7 @@ describe('delivery slots', () => {
           else world.claim()
           const { inFlight, busy } = world.slots
           expect(busy).toBe(sum(inFlight.values()))
-          expect(busy).toBeLessThanOrEqual(64)
+          expect(busy).toBeLessThanOrEqual(128)
           for (const count of inFlight.values()) expect(count >= 1 && count <= 4).toBe(true)
           for (const count of world.waiting.values()) expect(count).toBeGreaterThanOrEqual(0)
         }
@@ -83,7 +96,7 @@ describe('delivery slots', () => {
         const before = world.slots.busy
         world.claim()
         expect(world.slots.busy).toBe(before)
-        if (before < 64)
+        if (before < 128)
           for (const [id, rows] of world.waiting) expect(rows === 0 || world.slots.inFlight.has(id)).toBe(true)
       }),
     )
@@ -91,10 +104,11 @@ describe('delivery slots', () => {
 
   test('starve no webhook: while slots are released, each is served at least once per round', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 65, max: 200 }), (webhooks) => {
+      fc.property(fc.integer({ min: 129, max: 300 }), (webhooks) => {
         const world = new World()
         for (let id = 1; id <= webhooks; id++) world.add(id, 1000)
-        for (let round = 0; round < Math.ceil(webhooks / 64); round++) {
+        // An account leaves a quarter of the 128 slots to others.
+        for (let round = 0; round < Math.ceil(webhooks / 96); round++) {
           world.claim()
           world.finishAllBut(() => false)
         }
@@ -130,10 +144,7 @@ describe('delivery slots', () => {
   test('go in the order of ids, whatever the order of the query, and once around', () => {
     const limits = { perWebhook: 1, total: 2 }
     const orderFrom = (lastServed: number) => {
-      const { slots, claims } = claim(
-        { ...emptySlots(limits), lastServed },
-        [9, 3, 5].map((webhookId) => ({ webhookId, rows: 1 })),
-      )
+      const { slots, claims } = claim({ ...emptySlots(limits), lastServed }, due({ 9: 1, 3: 1, 5: 1 }))
       return [...claims.map(({ webhookId }) => webhookId), slots.lastServed]
     }
     expect([0, 3, 4, 5, 9].map(orderFrom)).toEqual([
@@ -147,9 +158,9 @@ describe('delivery slots', () => {
 
   test('are counted: a webhook without deliveries in progress has no entry, and one with room can be asked for more', () => {
     const { slots } = claim(emptySlots(), due({ 1: 4, 2: 1 }))
-    expect(saturated(slots)).toEqual([1])
+    expect(saturated(slots)).toEqual({ accountIds: [], webhookIds: [1] })
     const ended = finish(slots, 2)
-    expect([[...ended.inFlight], ended.busy, saturated(ended)]).toEqual([[[1, 4]], 4, [1]])
+    expect([[...ended.inFlight], ended.busy, saturated(ended).webhookIds]).toEqual([[[1, 4]], 4, [1]])
     expect(() => finish(ended, 2)).toThrow('nothing was in progress')
     expect([...finish(ended, 1).inFlight]).toEqual([[1, 3]])
   })
@@ -174,8 +185,8 @@ describe('delivery slots', () => {
     const world = new World()
     for (let id = 1; id <= 40; id++) world.add(id, 1000)
     for (let i = 0; i < 20; i++) world.claim()
-    expect(world.slots.busy).toBeLessThan(64)
-    expect(saturated(world.slots).sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
+    expect(world.slots.busy).toBeLessThan(128)
+    expect(saturated(world.slots).webhookIds.sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
     world.add(99, 50)
     for (let i = 0; i < 50; i++) {
       world.claim()
@@ -183,6 +194,42 @@ describe('delivery slots', () => {
       world.finishAllBut((id) => id <= 40)
     }
     expect(world.served.get(99)).toBe(50)
+  })
+
+  test('remain for other accounts, and for other webhooks of their account, when hundreds of receivers hang', () => {
+    const [hanging, own, foreign] = [200, 5000, 9000]
+    const world = new World((id) => (id === foreign ? 'b' : 'a'))
+    for (let id = 1; id <= hanging; id++) world.add(id, 1000)
+    world.claim()
+    world.add(foreign, 10_000)
+    world.add(own, 10_000)
+    const served = (id: number): number => world.served.get(id) ?? 0
+    for (let seconds = 0; seconds < 105; seconds++) {
+      world.allAreSlow()
+      const before = served(foreign)
+      // Each exchange with these takes a second and more; with the others it is over at once.
+      for (let quick = 0; quick < 5; quick++) {
+        world.claim()
+        for (const id of [own, foreign]) while (world.slots.inFlight.has(id)) world.finish(id)
+        for (const id of [own, foreign]) world.slots = paced(world.slots, id, false)
+      }
+      expect(served(foreign) - before).toBeGreaterThanOrEqual(5)
+      if (seconds % 15 === 14) world.finishAllBut(() => false)
+    }
+    // From the time on when all that hang have been tried.
+    expect(world.slots.slow.size).toBe(hanging)
+    const before = served(own)
+    for (let round = 0; round < 3; round++) world.claim()
+    expect(served(own) - before).toBe(4)
+    expect([...world.slots.inFlight.values()].reduce((all, count) => all + count, 0)).toBeLessThan(128)
+  })
+
+  test('are shared by slow webhooks like by others, until one of their exchanges is quick', () => {
+    let slots = claim(emptySlots(), due({ 1: 1 })).slots
+    slots = paced(slots, 1, true)
+    expect([...slots.slow]).toEqual([1])
+    slots = paced(finish(slots, 1), 1, false)
+    expect([slots.slow.size, slots.owners.size]).toEqual([0, 0])
   })
 
   test('throw when a delivery ends that never started', () => {

@@ -107,23 +107,30 @@ export class DeliveryReadVerbs extends Verbs {
     without,
     upTo,
     limit,
-  }: Parameters<Reads['deliveries']['due']>[0]): Promise<{ webhookId: number; rows: number }[]> {
+  }: Parameters<Reads['deliveries']['due']>[0]): ReturnType<Reads['deliveries']['due']> {
+    const { accountIds, webhookIds } = without
     const found = await this.executor.execute(
       sql`with recursive due(id) as (
           select min(webhook_id) from deliveries where state = 'pending' and webhook_id > ${after}
           union all
           select (select min(webhook_id) from deliveries where state = 'pending' and webhook_id > due.id)
           from due where due.id is not null
+        ),
+        owned as (
+          select id, (
+            select account_id from deliveries where state = 'pending' and webhook_id = due.id limit 1
+          ) as account_id
+          from due where id is not null ${webhookIds.length === 0 ? sql`` : sql`and id not in (${sql.join(webhookIds)})`}
         )
-        select id as "webhookId", (
+        select id as "webhookId", account_id as "accountId", (
           select count(*) from (
-            select 1 from deliveries where state = 'pending' and webhook_id = due.id limit ${upTo}
+            select 1 from deliveries where state = 'pending' and webhook_id = owned.id limit ${upTo}
           ) as counted
         ) as rows
-        from due where id is not null ${without.length === 0 ? sql`` : sql`and id not in (${sql.join(without)})`}
+        from owned ${accountIds.length === 0 ? sql`` : sql`where account_id not in (${sql.join(accountIds)})`}
         limit ${limit}`.compile(this.executor.engine.db),
     )
-    return found.rows as { webhookId: number; rows: number }[]
+    return found.rows as Awaited<ReturnType<Reads['deliveries']['due']>>
   }
 
   async queue(upTo: number): Promise<DeliveryQueue> {
