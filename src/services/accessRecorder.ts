@@ -1,10 +1,11 @@
+import { workApart } from '../base/apart.ts'
 import type { Clock } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Logger } from '../base/log.ts'
 import { fraction, type Random } from '../base/random.ts'
 import { Tally } from '../base/tally.ts'
 import type { TraceStep } from '../core/access/types.ts'
-import { type AccessLogRow, type Store, StoreUnavailable } from '../store/store.ts'
+import { type AccessLogRow, isUnavailable, type Store } from '../store/store.ts'
 import { DiskGuard } from './diskGuard.ts'
 import { KnownAccounts } from './knownAccounts.ts'
 import { type BudgetOptions, RefusalBudget } from './refusalBudget.ts'
@@ -181,7 +182,7 @@ export class AccessRecorder {
       await this.#writeAll(this.#fresh)
       if (withCounts) await this.#writeAll(this.#changed)
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
+      if (!isUnavailable(error)) throw error
       if (error.isDiskFull) this.#dropAll()
       else this.#options.log.warn({ waiting: this.#fresh.size }, 'the access log cannot be written now')
     }
@@ -202,14 +203,25 @@ export class AccessRecorder {
       const batch = firstOf(waiting)
       for (const row of batch) waiting.delete(row)
       try {
-        // Copies, because counts may change during the write; changed ones are saved again.
-        const rows = batch.map((row) => ({ ...row }))
-        await this.#options.store.transaction((tx) => tx.accessLog.append(rows))
+        await this.#append(batch)
       } catch (error) {
         for (const row of batch) waiting.add(row)
         throw error
       }
     }
+  }
+
+  async #append(batch: readonly AccessLogRow[]): Promise<void> {
+    const { store, log } = this.#options
+    // Copies, because counts may change during the write; changed ones are saved again.
+    const rows = batch.map((row) => ({ ...row }))
+    await workApart(rows, (part) => store.transaction((tx) => tx.accessLog.append(part)), {
+      isTransient: isUnavailable,
+      refuse: (row, error) => {
+        this.dropped.add('not_storable')
+        log.error({ id: row.id, err: error }, 'a row of the access log cannot be stored and is left out')
+      },
+    })
   }
 
   /** Deletes old rows, so that other writes have room within the file. */
@@ -218,7 +230,7 @@ export class AccessRecorder {
     try {
       await this.#options.store.transaction((tx) => tx.accessLog.prune(beforeMs, OLD_AT_ONCE))
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
+      if (!isUnavailable(error)) throw error
     }
   }
 

@@ -1,6 +1,7 @@
+import { workApart } from '../base/apart.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { ServedBytes as Row, Store } from '../store/store.ts'
+import { isUnavailable, type ServedBytes as Row, type Store } from '../store/store.ts'
 import type { SessionCounts } from '../media/sessionCounts.ts'
 import type { Viewers } from './viewers.ts'
 
@@ -16,7 +17,7 @@ type Sent = Pick<SessionCounts, 'otherBytesOut' | 'channelsSentAtMs'>
 export interface ServedBytesOptions {
   readonly store: Pick<Store, 'transaction'>
   readonly clock: Pick<Clock, 'now'>
-  readonly log: Pick<Logger, 'warn'>
+  readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
 /**
@@ -63,18 +64,27 @@ export class ServedBytesCounter {
   }
 
   async #write(): Promise<void> {
-    const rows = [...this.#waiting.values()]
-    if (rows.length === 0) return
+    const { store, log } = this.#options
+    const left = new Set(this.#waiting.values())
+    if (left.size === 0) return
     this.#waiting = new Map()
+    const write = async (part: readonly Row[]): Promise<void> => {
+      await store.transaction((tx) => tx.served.add(part))
+      for (const row of part) left.delete(row)
+    }
+    const refuse = (row: Row, error: unknown): void => {
+      left.delete(row)
+      log.error({ distributionId: row.distributionId, err: error }, 'served bytes cannot be stored and are left out')
+    }
     try {
-      await this.#options.store.transaction((tx) => tx.served.add(rows))
+      await workApart([...left], write, { isTransient: isUnavailable, refuse })
     } catch (error) {
-      this.#options.log.warn({ rows: rows.length, err: error }, 'served bytes could not be written; trying again')
-      this.#putBack(rows)
+      log.warn({ rows: left.size, err: error }, 'served bytes could not be written; trying again')
+      this.#putBack(left)
     }
   }
 
-  #putBack(rows: readonly Row[]): void {
+  #putBack(rows: Iterable<Row>): void {
     for (const row of rows) {
       const key = keyOf(row, row.slotMs)
       const waiting = this.#waiting.get(key)

@@ -139,6 +139,8 @@ export class StoreUnavailable extends Error {
   }
 }
 
+export const isUnavailable = (error: unknown): error is StoreUnavailable => error instanceof StoreUnavailable
+
 /** A unique value exists already. `what` names it in the terms of the interface. */
 export class Conflict extends Error {
   override readonly name = 'Conflict'

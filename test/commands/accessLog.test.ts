@@ -207,6 +207,19 @@ describe.each(testedStores())('the access log on %s, under a flood of refusals,'
     expect(await rowsOf()).toHaveLength(10)
   })
 
+  it('leaves out a row that the store can never take, and writes those beside it', async () => {
+    const log = recorder()
+    // What no column takes, as a NUL of a client would be on PostgreSQL.
+    const never = null as unknown as string
+    for (let at = 0; at < 8; at += 1)
+      log.note(noted({ streamName: `${at}`, ...(at === 6 ? { message: never } : {}) }), true)
+    await log.flush()
+    expect(await rowsOf()).toHaveLength(7)
+    log.note(noted({ streamName: 'after' }), true)
+    await log.flush()
+    expect([(await rowsOf()).length, log.dropped.get('not_storable')]).toEqual([8, 1])
+  })
+
   it('pauses for a minute when the store reports a full disk, and only counts decisions', async () => {
     let isFull = true
     let tries = 0

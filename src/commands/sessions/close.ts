@@ -1,9 +1,10 @@
+import { workApart } from '../../base/apart.ts'
 import { type Clock, dateSince } from '../../base/clock.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import { STREAMS_AT_ONCE } from '../../media/feedsOnAir.ts'
 import type { ClosingSession, ActiveSession } from '../../media/sessionRegistry.ts'
-import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
+import { type EndedFeed, isUnavailable, type SessionEnd, type StoredFeed, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emit } from '../emit.ts'
 import { endTargets } from '../restream/recordTarget.ts'
@@ -97,19 +98,24 @@ function record(ctx: SessionContext, leaving: ClosingSession): Promise<void> {
   return batches.add(leaving, (batch) => writeEnds(ctx, batch)).catch(() => undefined)
 }
 
-/** @throws the error that kept all of them from being written */
+/** @throws StoreUnavailable */
 async function writeEnds(ctx: SessionContext, batch: readonly ClosingSession[]): Promise<void> {
   try {
-    await ctx.store.transaction((tx) => end(tx, batch))
+    await workApart(batch, (part) => writeSome(ctx, part), {
+      isTransient: isUnavailable,
+      refuse: ({ entry }, error) =>
+        ctx.log.error({ sessionId: entry.session.id, err: error }, 'the end of a session could not be written'),
+    })
   } catch (error) {
-    if (error instanceof StoreUnavailable) {
-      ctx.log.warn({ ends: batch.length, err: error }, 'ends of sessions could not be written; trying again')
-      throw error
-    }
-    return writeApart(ctx, batch, error)
+    ctx.log.warn({ ends: batch.length, err: error }, 'ends of sessions could not be written; trying again')
+    throw error
   }
-  for (const closing of batch) noteEnd(ctx, closing)
-  const publishers = batch.filter(isPublisher)
+}
+
+async function writeSome(ctx: SessionContext, part: readonly ClosingSession[]): Promise<void> {
+  await ctx.store.transaction((tx) => end(tx, part))
+  for (const closing of part) noteEnd(ctx, closing)
+  const publishers = part.filter(isPublisher)
   if (publishers.length > 0) ctx.sessions.endsAreWritten(publishers.map(({ entry }) => entry.session))
 }
 
@@ -118,18 +124,6 @@ function noteEnd({ sessions, sampled }: SessionContext, closing: ClosingSession)
   if (!sessions.leaving.delete(closing.entry.session.id)) return
   sessions.counts.ended.add(closing.reason)
   sampled.sessions.info(sessionLine(sessions.node, closing), 'a session has ended')
-}
-
-/** One end that can never be written must not block the others of its batch. */
-async function writeApart(ctx: SessionContext, batch: readonly ClosingSession[], error: unknown): Promise<void> {
-  const [only] = batch
-  if (batch.length <= 1) {
-    ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session could not be written')
-    return
-  }
-  const half = Math.ceil(batch.length / 2)
-  await writeEnds(ctx, batch.slice(0, half))
-  await writeEnds(ctx, batch.slice(half))
 }
 
 /** Writes the sessions last, because they add to the hourly sums that all nodes share. */

@@ -3,6 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type JsonObject, parseJsonObject } from '../validation/strictJson.ts'
 import { decodeBase64url } from '../validation/base64url.ts'
 import { shown } from '../validation/problems.ts'
+import { plainTextProblem } from '../validation/text.ts'
 import { deviceOf } from './device.ts'
 
 /** Tokens (RFC 7519) that channel owners sign for viewers. */
@@ -120,6 +121,9 @@ function readRestrictions(own: JsonObject): Result<Restrictions, string> {
   const [channels, devices] = [readTexts(ch), readTexts(hw)]
   if (channels === undefined || devices === undefined) return err('ch and hw must be lists of text')
   if (!isText(tid, TRACKING_ID_MAX)) return err(`tid must be text of at most ${TRACKING_ID_MAX} characters`)
+  const problem = tid === undefined ? null : plainTextProblem(tid)
+  // The bytes of all viewers are written together, and a database refuses a NUL.
+  if (problem !== null) return err(`tid ${problem}`)
   if (!isText(cvd, VIEWER_DATA_MAX)) return err(`cvd must be text of at most ${VIEWER_DATA_MAX} characters`)
   const countries = readGeo(own)
   return countries.ok ? ok({ channels, devices, countries: countries.value, trackingId: tid ?? null }) : countries

@@ -88,6 +88,7 @@ describe('a viewer token', () => {
     ['a list that is none', token({ exp: EXP, streaming: { ch: 'ch_1' } })],
     ['market areas that are none', token({ exp: EXP, streaming: { geo: { dma: [{}] } } })],
     ['a tracking id that is too long', token({ exp: EXP, streaming: { tid: 'x'.repeat(129) } })],
+    ['a tracking id that no database takes', token({ exp: EXP, streaming: { tid: 'a\0b' } })],
     ['four parts', `${token({ exp: EXP })}.AAAA`],
     ['a second exp', `${encode({ alg: 'HS256' })}.${Buffer.from(`{"exp":1,"exp":${EXP}}`).toString('base64url')}.AAAA`],
   ])('with %s is refused', (_, text) => {

@@ -1,0 +1,75 @@
+import { afterEach, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { ServedBytesCounter } from '../../src/services/servedBytes.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { quiet } from '../conformance/store.samples.ts'
+import { newPlace } from '../support/place.ts'
+
+const viewers = { took: () => undefined }
+const served = (trackingId: string, bytesOut = 1) => ({
+  accountId: 'a1b2c3',
+  channelId: 'ch',
+  distributionId: 'di',
+  country: '',
+  trackingId,
+  bytesOut,
+  viewedMs: 0,
+})
+const sums = async (store: Store) => {
+  const rows = await store.read.served.sum({
+    distributionId: 'di',
+    fromMs: 0,
+    untilMs: Number.MAX_SAFE_INTEGER,
+    groupBy: ['trackingId'],
+    slot: { stepMs: 900_000, offsetMs: 0 },
+    limit: 10,
+  })
+  return rows.map(({ trackingId, bytesOut }) => [trackingId, bytesOut])
+}
+
+const ends: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
+async function begin() {
+  const place = await newPlace('SQLite')
+  const store = await openStore({ url: place.url, log: quiet })
+  ends.push(async () => {
+    await store.close()
+    await place.remove()
+  })
+  return store
+}
+
+test('bytes that the database never takes stop the counts of no other viewer', async () => {
+  const store = await begin()
+  const counter = new ServedBytesCounter({ store, clock: new ManualClock(), log: quiet }, viewers)
+  // What no column takes, as a NUL would be on PostgreSQL.
+  for (const id of ['a', 'b', null as unknown as string, 'c']) counter.add(served(id))
+  await counter.flush()
+  counter.add(served('a'))
+  await counter.flush()
+  expect(await sums(store)).toEqual([
+    ['a', 2],
+    ['b', 1],
+    ['c', 1],
+  ])
+})
+
+test('bytes wait while the database is away, and are added once', async () => {
+  const store = await begin()
+  let isDown = true
+  const away: Pick<Store, 'transaction'> = {
+    transaction: (work) => (isDown ? Promise.reject(new StoreUnavailable('gone')) : store.transaction(work)),
+  }
+  const counter = new ServedBytesCounter({ store: away, clock: new ManualClock(), log: quiet }, viewers)
+  counter.add(served('a'))
+  await counter.flush()
+  counter.add(served('a'))
+  isDown = false
+  await counter.flush()
+  await counter.flush()
+  expect(await sums(store)).toEqual([['a', 2]])
+})
