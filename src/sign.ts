@@ -27,7 +27,7 @@ export interface SignOptions {
   maxViewers?: number
   /** The session ends when the token expires, or its parent. Without it the parent decides. */
   endAtExpiry?: boolean
-  /** At most 1024 characters. */
+  /** At most 1024 characters, without NUL. */
   customViewerData?: string
   /** A name of 1 to 128 characters by which this one token can be revoked. */
   jti?: string
@@ -97,7 +97,8 @@ function streamingOf(options: SignOptions): object {
   )
   demand(endAtExpiry === undefined || typeof endAtExpiry === 'boolean', 'endAtExpiry', 'must be true or false')
   const data = options.customViewerData
-  demand(data === undefined || isText(data, 0, 1024), 'customViewerData', 'must have at most 1024 characters')
+  const isStorable = data === undefined || (isText(data, 0, 1024) && !data.includes('\0'))
+  demand(isStorable, 'customViewerData', 'must have at most 1024 characters, without NUL')
   return {
     tokenId,
     tokenType: 'Subscribe',

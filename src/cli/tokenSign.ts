@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { readToken } from '../commands/tokens/readTokens.ts'
-import { failure } from '../core/errors.ts'
-import { ALGORITHMS, signSubscribeToken } from '../sign.ts'
+import { trySigning } from '../commands/tokens/signToken.ts'
+import { ALGORITHMS } from '../sign.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -36,21 +36,19 @@ export const signCommand = command({
     const key = await keyFor(call, call.flags['parent-id'], call.flags.key)
     if (!key.ok) return key
     const { 'tracking-id': trackingId, 'max-viewers': maxViewers, jti, origin, ip } = call.flags
-    const signed = attempt(() =>
-      signSubscribeToken({
-        token: key.value,
-        tokenId: call.flags['parent-id'],
-        streamName: call.flags.stream,
-        expiresInSeconds: call.flags['expires-in'],
-        algorithm: call.flags.alg,
-        ...(origin.length === 0 ? {} : { allowedOrigins: origin }),
-        ...(ip.length === 0 ? {} : { allowedIpAddresses: ip }),
-        ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
-        ...(maxViewers === undefined ? {} : { maxViewers }),
-        ...(call.flags['end-at-expiry'] ? { endAtExpiry: true } : {}),
-        ...(jti === undefined ? {} : { jti }),
-      }),
-    )
+    const signed = trySigning({
+      token: key.value,
+      tokenId: call.flags['parent-id'],
+      streamName: call.flags.stream,
+      expiresInSeconds: call.flags['expires-in'],
+      algorithm: call.flags.alg,
+      ...(origin.length === 0 ? {} : { allowedOrigins: origin }),
+      ...(ip.length === 0 ? {} : { allowedIpAddresses: ip }),
+      ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
+      ...(maxViewers === undefined ? {} : { maxViewers }),
+      ...(call.flags['end-at-expiry'] ? { endAtExpiry: true } : {}),
+      ...(jti === undefined ? {} : { jti }),
+    })
     return signed.ok ? ok({ json: { token: signed.value }, text: signed.value }) : signed
   },
 })
@@ -65,14 +63,4 @@ async function keyFor(call: Call, parentId: number, given: string | undefined): 
     const parent = await readToken(ctx, accountId, 'subscribe', parentId)
     return parent.ok ? ok(parent.value.token) : parent
   })
-}
-
-/** The library throws for wrong input; here that is a refusal. */
-function attempt(sign: () => string): Result<string, CliRefusal> {
-  try {
-    return ok(sign())
-  } catch (cause) {
-    if (cause instanceof TypeError) return err(failure('bad_request', cause.message))
-    throw cause
-  }
 }

@@ -1,6 +1,6 @@
 import type { LogSource } from '../core/access/logQuery.ts'
 import type { Protocol } from '../core/access/protocols.ts'
-import type { NODE_REDIRECT, SessionLimitCode, TICKET_SHARED } from '../core/access/refusals.ts'
+import type { EncryptionRefusal, NODE_REDIRECT, SessionLimitCode, TICKET_SHARED } from '../core/access/refusals.ts'
 import type { Action, RefusalCode, TraceStep } from '../core/access/types.ts'
 
 // The store's interface for the access log. Import it from `store.ts`.
@@ -21,7 +21,13 @@ export interface AccessLogRow {
   origin: string | null
   country: string | null
   allowed: boolean
-  code: RefusalCode | SessionLimitCode | typeof NODE_REDIRECT.code | typeof TICKET_SHARED.code | null
+  code:
+    | RefusalCode
+    | EncryptionRefusal
+    | SessionLimitCode
+    | typeof NODE_REDIRECT.code
+    | typeof TICKET_SHARED.code
+    | null
   message: string
   /** The number of decisions in this row. */
   count: number

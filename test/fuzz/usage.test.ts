@@ -22,6 +22,19 @@ describe('any query', () => {
     )
   })
 
+  it('of analytics can name each tracking id, with commas or backslashes too, alone and beside others', () => {
+    const id = fc.string({ minLength: 1, maxLength: 20, unit: fc.constantFrom(',', '\\', 'a', 'ä', ' ') })
+    fc.assert(
+      fc.property(fc.uniqueArray(id, { minLength: 1, maxLength: 10 }), (ids) => {
+        const written = ids.map((one) => one.replaceAll(',', '\\,'))
+        // An id that ends in a backslash is named by itself.
+        const joined = ids.some((one) => one.endsWith('\\')) ? written : written.join(',')
+        const query = { startDate: '2026-01-01', stopDate: '2026-01-02', trackingIds: joined }
+        expect(readUsageQuery(query, { names: 'trackingIds' })).toMatchObject({ value: { names: ids } })
+      }),
+    )
+  })
+
   it('of sessions and streams gives a query or errors by field', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), value), (query) => {

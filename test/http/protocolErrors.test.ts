@@ -51,6 +51,7 @@ describe("a request that the HTTP parser refuses gets the interface's own error,
     ['a bad length', 400, [`${startOf('/api/sessions')}Content-Length: x\r\n\r\n`], envelope(/not valid HTTP/)],
     ['no Host', 400, ['GET /api/sessions HTTP/1.1\r\n\r\n'], envelope(/Host/)],
     ['no Host under /v2', 400, ['GET /v2/channels HTTP/1.1\r\n\r\n'], { code: 'invalid_request' }],
+    ['a tunnel', 400, ['CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n'], envelope(/no proxy/)],
     ['an expectation', 417, [`${startOf('/api/sessions')}Expect: wonders\r\n\r\n`], envelope(/Expect/)],
     ['a request that does not end', 408, [startOf('/api/sessions')], envelope(/server.requestTimeoutSeconds|too long/)],
   ])('%s: %i', async (_, status, pieces, body) => {

@@ -142,6 +142,29 @@ describe.each(testedStores())('tokens on %s', (name) => {
     expect(await check('192.0.2.9', 'https://www.example.com')).toBe('token_revoked')
   })
 
+  it('sign with all that the library can say, of which the audit keeps nothing personal', async () => {
+    const parent = await makeToken(at, 'subscribe', { tracking: { trackingId: 'customer-7' } })
+    const path = `/api/subscribe_token/${parent.id}/sign`
+    const claims = { tracking: { trackingId: 'customer-7' }, maxViewers: 2, endAtExpiry: true, customViewerData: 'Ann' }
+    const { json } = await at.call('POST', path, { streamName: 'show', ...claims })
+    const payload = JSON.parse(Buffer.from(json.data.token.split('.')[1], 'base64url').toString())
+    expect(payload.streaming).toMatchObject(claims)
+    const [row] = await at.ctx.store.read.audit.recent(at.accountId, 1)
+    expect(row?.after).toContain('"maxViewers":2')
+    expect(row?.after).not.toContain('Ann')
+    const refused = async (body: object) => {
+      const answer = await at.call('POST', path, { streamName: 'show', ...body })
+      return [answer.status, Object.keys(answer.json.data.errors ?? answer.json.data)]
+    }
+    expect(await refused({ maxViewers: 2 })).toEqual([400, ['maxViewers']])
+    expect(await refused({ maxViewers: 0, tracking: { trackingId: 'customer-7' } })).toEqual([400, ['maxViewers']])
+    expect(await refused({ tracking: { trackingId: 'customer-8' } })).toEqual([400, ['tracking.trackingId']])
+    expect(await refused({ tracking: { trackingId: 'a\0' } })).toEqual([400, ['tracking.trackingId']])
+    expect(await refused({ customViewerData: 'a\0' })).toEqual([400, ['customViewerData']])
+    // Longer than a token may be.
+    expect(await refused({ customViewerData: '\u0001'.repeat(1024) })).toEqual([400, ['message']])
+  })
+
   it('sign with a random name and for a minute by default, and never beyond their own expiry', async () => {
     const parent = await makeToken(at, 'subscribe', { expires: 30 })
     const path = `/api/subscribe_token/${parent.id}/sign`

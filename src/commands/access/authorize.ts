@@ -2,7 +2,15 @@ import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
 import type { LogSource } from '../../core/access/logQuery.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
-import { publicAnswer, REFUSALS, TICKET_SHARED, type TracedLimit, type TurnedAway } from '../../core/access/refusals.ts'
+import {
+  ENCRYPTION_REFUSALS,
+  type EncryptionRefusal,
+  publicAnswer,
+  REFUSALS,
+  TICKET_SHARED,
+  type TracedLimit,
+  type TurnedAway,
+} from '../../core/access/refusals.ts'
 import type { AccessRequest, Action, Credential, Decision, TraceStep } from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
@@ -124,6 +132,19 @@ export function recordShared(
   from: Pick<AccessAttempt, 'address' | 'origin'>,
 ): void {
   noteRefusal(ctx, { ...session, ...from }, { code: TICKET_SHARED.code, message: TICKET_SHARED.text, trace: null })
+}
+
+/** Records that a publisher is refused before the decision. Its token names the account; without one there is no record. */
+export async function recordEncryption(
+  ctx: AccessContext,
+  attempt: AccessAttempt,
+  code: EncryptionRefusal,
+): Promise<void> {
+  const credential = await resolveCredential(ctx, attempt.presented)
+  if (credential.kind !== 'token') return
+  const { accountId, id: tokenId } = credential.token
+  const why = { code, message: ENCRYPTION_REFUSALS[code], trace: null }
+  noteRefusal(ctx, { ...attempt, accountId, tokenId, jti: null }, why)
 }
 
 type Refused = Omit<AccessAttempt, 'presented' | 'accountId' | 'country'> & Pick<Noted, 'accountId' | 'tokenId' | 'jti'>

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { compileStreams, covers } from '../../core/access/streamName.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { readSign, type SignRequest } from '../../core/tokens/rules.ts'
-import { signSubscribeToken } from '../../sign.ts'
+import { type SignOptions, signSubscribeToken } from '../../sign.ts'
 import type { StoredToken } from '../../store/store.ts'
 import { audit, type Actor, type CommandContext } from '../context.ts'
 import { noToken } from './readTokens.ts'
@@ -18,7 +18,7 @@ export interface SignedAnswer {
 
 /**
  * Signs a token with a subscribe token, for clients that do not hold its value. The audit row has everything but the signed
- * token. A token that no client could use is refused: the parent must be active and cover the stream.
+ * token and what the customer says of the viewer. A token that no client could use is refused: the parent must be active and cover the stream.
  */
 export async function signToken(
   ctx: CommandContext,
@@ -34,40 +34,68 @@ export async function signToken(
   const nowMs = ctx.clock.now()
   const refusal = whyUseless(parent, read.value, nowMs)
   if (refusal !== null) return err(refusal)
-  const answer = sign(ctx, parent, read.value, nowMs)
-  const { token: _token, ...recorded } = answer
-  const { allowedOrigins, allowedIpAddresses } = read.value
-  const after = { ...recorded, allowedOrigins, allowedIpAddresses }
+  const signed = sign(ctx, parent, read.value, nowMs)
+  if (!signed.ok) return signed
+  const { token: _token, ...recorded } = signed.value
+  const { customViewerData: _personal, ...rules } = read.value
+  const after = { ...rules, ...recorded }
   await ctx.store.transaction((tx) =>
     audit(tx, actor, nowMs, { action: 'subscribe_token.sign', subject: String(id), after }),
   )
-  return ok(answer)
+  return signed
 }
 
 /** Why the signed token would admit no client; null when it would. */
-function whyUseless(parent: StoredToken, { streamName }: SignRequest, nowMs: number): Failure | null {
+function whyUseless(parent: StoredToken, request: SignRequest, nowMs: number): Failure | null {
+  const { streamName, trackingId } = request
   if (!parent.isActive) return failure('conflict', 'This token is not active, so that what it signs admits no client.')
   if (parent.expiresAtMs !== null && parent.expiresAtMs <= nowMs)
     return failure('conflict', 'This token has expired, so that what it signs admits no client.')
+  if (trackingId !== null && parent.trackingId !== null && trackingId !== parent.trackingId)
+    return invalid({ 'tracking.trackingId': ['must be that of this token, if it is there'] })
   const streams = compileStreams(parent.streams)
   if (streams.ok && covers(streams.value, streamName)) return null
   return invalid({ streamName: ['must be a stream that this token covers'] })
 }
 
-function sign(ctx: CommandContext, parent: StoredToken, request: SignRequest, nowMs: number): SignedAnswer {
-  const { streamName, expiresInSeconds, allowedOrigins, allowedIpAddresses } = request
+function sign(
+  ctx: CommandContext,
+  parent: StoredToken,
+  request: SignRequest,
+  nowMs: number,
+): Result<SignedAnswer, Failure> {
+  const { streamName, expiresInSeconds } = request
   const jti = request.jti ?? ctx.random.bytes(16).toString('base64url')
-  const token = signSubscribeToken({
-    token: openTokenValue(ctx, parent),
-    tokenId: parent.id,
-    streamName,
-    expiresInSeconds,
-    jti,
-    ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
-    ...(allowedIpAddresses.length > 0 ? { allowedIpAddresses } : {}),
-    now: new Date(nowMs),
-  })
+  const options = { ...claimsOf(request), token: openTokenValue(ctx, parent), tokenId: parent.id, jti }
+  const token = trySigning({ ...options, now: new Date(nowMs) })
+  if (!token.ok) return token
   const expiresAtMs = (Math.floor(nowMs / 1000) + expiresInSeconds) * 1000
   const endMs = Math.min(expiresAtMs, parent.expiresAtMs ?? expiresAtMs)
-  return { token, tokenId: parent.id, streamName, jti, expiresOn: new Date(endMs).toISOString() }
+  return ok({ token: token.value, tokenId: parent.id, streamName, jti, expiresOn: new Date(endMs).toISOString() })
+}
+
+/** What the token says, without what is not asked for. */
+function claimsOf(request: SignRequest): Omit<SignOptions, 'token' | 'tokenId'> {
+  const { streamName, expiresInSeconds, allowedOrigins, allowedIpAddresses } = request
+  const { trackingId, maxViewers, endAtExpiry, customViewerData } = request
+  return {
+    streamName,
+    expiresInSeconds,
+    ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
+    ...(allowedIpAddresses.length > 0 ? { allowedIpAddresses } : {}),
+    ...(trackingId === null ? {} : { tracking: { trackingId } }),
+    ...(maxViewers === null ? {} : { maxViewers }),
+    ...(endAtExpiry ? { endAtExpiry } : {}),
+    ...(customViewerData === null ? {} : { customViewerData }),
+  }
+}
+
+/** The library throws for options that it refuses; here that is a refusal. */
+export function trySigning(options: SignOptions): Result<string, Failure> {
+  try {
+    return ok(signSubscribeToken(options))
+  } catch (cause) {
+    if (cause instanceof TypeError) return err(failure('bad_request', cause.message))
+    throw cause
+  }
 }

@@ -10,7 +10,8 @@ import type { SelfSignedClaims } from './types.ts'
 /** Bounds that the rules of a self-signed token share with those of its parent. */
 export const RULE_LIMITS = { originsMax: 256, addressesMax: 1000, trackingIdMax: 128, viewersMax: 1_000_000 } as const
 
-const CUSTOM_VIEWER_DATA_MAX = 1_024
+/** UTF-16 units. */
+export const CUSTOM_VIEWER_DATA_MAX = 1_024
 
 /**
  * The largest number of seconds that a date can hold (ECMA-262 section 21.4.1.1). Beyond it milliseconds lose their

@@ -5,7 +5,7 @@ import { readFlag, wordOf } from '../pages/parameters.ts'
 import { instant } from '../validation/moments.ts'
 import { plainTextProblem } from '../validation/text.ts'
 import { parseAddress } from './address.ts'
-import { NODE_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
+import { ENCRYPTION_REFUSALS, NODE_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
 
 export interface AccessLogFilter {
   tokenId?: number
@@ -23,9 +23,10 @@ export type LogSource = (typeof LOG_SOURCES)[number]
 
 type Reader = ParameterReader<AccessLogFilter>
 
-/** All reasons of recorded refusals. */
+/** All reasons of recorded refusals. A viewer who waits for a publisher is not refused access, and asks every few seconds. */
 export const LOGGED_CODES: readonly string[] = [
-  ...Object.keys(REFUSALS),
+  ...Object.keys(REFUSALS).filter((code) => code !== 'stream_not_published'),
+  ...Object.keys(ENCRYPTION_REFUSALS),
   ...Object.keys(SESSION_LIMITS),
   NODE_REDIRECT.code,
   TICKET_SHARED.code,

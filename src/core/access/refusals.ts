@@ -75,6 +75,14 @@ export type TurnedAway = ReachedLimit | Redirection
 /** One that the trace explains. */
 export type TracedLimit = ReachedLimit & Required<Pick<ReachedLimit, 'step'>>
 
+/** Why a publisher over SRT is refused before the decision. It reads a code of SRT. */
+export const ENCRYPTION_REFUSALS = {
+  encryption_required: 'Encryption is required: set the passphrase of the token',
+  wrong_passphrase: 'The passphrase is not that of the token',
+} as const
+
+export type EncryptionRefusal = keyof typeof ENCRYPTION_REFUSALS
+
 /** Replaces the refusal of a client whom another node takes. */
 export const NODE_REDIRECT = {
   code: 'redirected',

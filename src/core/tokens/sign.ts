@@ -14,6 +14,11 @@ export interface SignRequest {
   readonly jti: string | null
   readonly allowedOrigins: string[]
   readonly allowedIpAddresses: string[]
+  readonly trackingId: string | null
+  /** Null: no limit. */
+  readonly maxViewers: number | null
+  readonly endAtExpiry: boolean
+  readonly customViewerData: string | null
 }
 
 /** Parses the body of a request to sign a token. */
@@ -25,11 +30,22 @@ export function readSign(body: unknown): Result<SignRequest, FieldErrors> {
   const wrong = problems.has('streamName') ? null : checkStreamName(streamName)
   if (wrong !== null) problems.add('streamName', wrong)
   checkPlainText('jti', jti ?? undefined, problems)
+  const trackingId = reader.value('tracking')?.trackingId ?? null
+  checkPlainText('tracking.trackingId', trackingId ?? undefined, problems)
+  const maxViewers = reader.value('maxViewers') ?? null
+  if (maxViewers !== null && !reader.names('tracking')) problems.add('maxViewers', 'needs tracking')
+  const customViewerData = reader.value('customViewerData') ?? null
+  if (customViewerData?.includes('\0') || customViewerData?.isWellFormed() === false)
+    problems.add('customViewerData', 'must be well-formed Unicode without NUL')
   return problems.settle({
     streamName,
     expiresInSeconds: reader.value('expiresInSeconds') ?? 60,
     jti,
     allowedOrigins: canonicalList(reader, 'allowedOrigins') ?? [],
     allowedIpAddresses: canonicalList(reader, 'allowedIpAddresses') ?? [],
+    trackingId,
+    maxViewers,
+    endAtExpiry: reader.value('endAtExpiry') ?? false,
+    customViewerData,
   })
 }

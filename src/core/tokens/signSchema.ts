@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { CUSTOM_VIEWER_DATA_MAX } from '../access/claims.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 const closed = { additionalProperties: false } as const
@@ -22,6 +23,25 @@ export const SignToken = Type.Object(
     ),
     allowedOrigins: list(255, 16, 'As on the parent: host, `*.host`, optionally with scheme and port.'),
     allowedIpAddresses: list(64, 16, 'IPv4 addresses and CIDR blocks.'),
+    tracking: Type.Optional(
+      Type.Object(
+        { trackingId: Type.String({ minLength: 1, maxLength: LIMITS.trackingIdMax }) },
+        { ...closed, description: "Counts the viewer's bytes under this id; that of the parent if it has one." },
+      ),
+    ),
+    maxViewers: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LIMITS.viewersMax,
+        description: 'The most concurrent viewers with this tracking id. It needs `tracking`.',
+      }),
+    ),
+    endAtExpiry: Type.Optional(
+      Type.Boolean({ default: false, description: 'The session ends when the signed token expires, or its parent.' }),
+    ),
+    customViewerData: Type.Optional(
+      Type.String({ maxLength: CUSTOM_VIEWER_DATA_MAX, description: 'Text of yours, in the records of its viewers.' }),
+    ),
   },
   {
     $id: 'SignToken',

@@ -68,13 +68,16 @@ function readNames(value: unknown, parameter: string): Result<string[], string> 
   const given = value === undefined ? [] : [value].flat()
   const texts = given.flatMap((one) => {
     if (typeof one !== 'string') return ['']
-    return parameter === 'trackingIds' ? one.split(',') : [one]
+    return parameter === 'trackingIds' ? splitIds(one) : [one]
   })
   const names = [...new Set(texts)]
   if (names.length < 1 || names.length > NAMES_MAX) return err(`must name 1 to ${NAMES_MAX}`)
   const problem = names.map(parameter === 'trackingIds' ? nameProblem : checkStreamName).find((one) => one !== null)
   return problem === undefined ? ok(names) : err(`each ${problem}`)
 }
+
+/** A comma after a backslash belongs to the id, which may have any character. */
+const splitIds = (text: string): string[] => text.split(/(?<!\\),/).map((id) => id.replaceAll('\\,', ','))
 
 function readResolution(
   value: unknown,

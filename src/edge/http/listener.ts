@@ -3,7 +3,7 @@ import type { HttpConnections } from './connections.ts'
 import { type FastPath, KEEP_ALIVE_MS } from './fastPath.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
 import { openToPages } from './media/cors.ts'
-import { type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
+import { type ProtocolErrorOptions, refuseHead, refuseUnserved } from './protocolErrors.ts'
 
 const LOOK_MS = 5000
 
@@ -46,10 +46,9 @@ export function listenerOf(
     openToPages(request, response)
     handler(request, response)
   }
-  const refuse: RequestListener = (request, response) => refuseExpectation(request, response, protocolErrors)
   const listener: RequestListener = (request, response) => connections.enter(request, response, serve)
   const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
-  server.on('checkExpectation', (request, response) => connections.enter(request, response, refuse))
+  refuseUnserved(server, connections, protocolErrors)
   if (!https) connections.attach(server)
   return server
 }

@@ -1,7 +1,15 @@
-import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  type IncomingMessage,
+  maxHeaderSize,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ERRORS, type ErrorCode, failure } from '../../core/errors.ts'
 import { type ChannelErrorCode, refusal } from '../../core/channels/errors.ts'
+import type { HttpConnections } from './connections.ts'
 import { isMediaPath, OPEN_HEAD } from './media/cors.ts'
 import { damagedPage, wantsPage } from './notFoundPage.ts'
 import { failureBody } from './problem.ts'
@@ -40,8 +48,14 @@ const TOO_LONG: ProtocolError = {
   message: `The request line and its headers are longer than ${maxHeaderSize / 1024} KiB`,
 }
 
+const NO_TUNNEL: ProtocolError = { ...MALFORMED, message: 'CONNECT asks for a tunnel, and this server is no proxy' }
+
+/** What Node says of CONNECT with an event of its own. */
+const CONNECT = 'CONNECT'
+
 /** By Node's error code; all others are `MALFORMED`. */
 const BY_CODE: Readonly<Record<string, ProtocolError>> = {
+  [CONNECT]: NO_TUNNEL,
   HPE_HEADER_OVERFLOW: TOO_LONG,
   ERR_HTTP_REQUEST_TIMEOUT: TOO_SLOW,
 }
@@ -84,6 +98,21 @@ export function parserErrorHandler(options: ProtocolErrorOptions) {
   }
 }
 
+/**
+ * Answers what Node reports with an event of its own: an unknown expectation (RFC 9110 section 10.1.1), and CONNECT, which nothing
+ * can follow on its connection.
+ */
+export function refuseUnserved(
+  server: Server,
+  connections: Pick<HttpConnections, 'enter'>,
+  options: ProtocolErrorOptions,
+): void {
+  const refuse: RequestListener = (request, response) => respond(EXPECTATION, request, response, options)
+  server.on('checkExpectation', (request, response) => connections.enter(request, response, refuse))
+  const refuseUnread = parserErrorHandler(options)
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseUnread({ code: CONNECT }, socket))
+}
+
 /** True: Sluice has refused the request. */
 export function refuseHead(request: IncomingMessage, response: ServerResponse, options: ProtocolErrorOptions): boolean {
   const error = errorOf(request)
@@ -120,13 +149,6 @@ function isUtf8(url: string): boolean {
     return false
   }
 }
-
-/** The request has an unknown expectation (RFC 9110 section 10.1.1). */
-export const refuseExpectation = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: ProtocolErrorOptions,
-): void => respond(EXPECTATION, request, response, options)
 
 function respond(
   error: ProtocolError,

@@ -1,4 +1,5 @@
 import type { Context } from '../../commands/context.ts'
+import type { AccessAttempt } from '../../commands/access/authorize.ts'
 import { admitPublisher, noteUnknownParameters, type PublisherAdmission } from '../../commands/sessions/admit.ts'
 import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
@@ -39,6 +40,8 @@ export type Destination =
     }
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'none'; readonly why: string }
+
+type StreamDestination = Extract<Destination, { kind: 'stream' }>
 
 /** The recorded end reason of a session. */
 const REASONS: Readonly<Record<PublishEnd, SessionEndReason>> = {
@@ -87,27 +90,33 @@ export async function answerPublisher(
 
 const UNKNOWN: Address = { family: 6, text: '::' }
 
+/** What a publisher wants, before anything is decided. The token names the account, and there are no pages. */
+export function publishAttempt(
+  protocol: Protocol,
+  { peer }: Pick<PublisherConnection, 'peer'>,
+  { streamName, presented }: Pick<StreamDestination, 'streamName' | 'presented'>,
+): AccessAttempt {
+  const address = parseAddress(peer) ?? UNKNOWN
+  return { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null }
+}
+
 async function broadcast(
   parts: IngestParts,
   protocol: Protocol,
   connection: PublisherConnection,
-  { streamName, presented, sourceId, parameters }: Extract<Destination, { kind: 'stream' }>,
+  destination: StreamDestination,
 ): Promise<PublishAnswer> {
   const { ctx } = parts
-  const address = parseAddress(connection.peer) ?? UNKNOWN
+  const { sourceId, parameters } = destination
   const pace = new MediaPace()
-  const admitted = await admitPublisher(
-    ctx,
-    { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null },
-    {
-      ...parameters,
-      sourceId,
-      lateMs: (nowMs) => pace.lateMs(nowMs),
-      show: (feed) => parts.feed(feed, hub, ctx.sessions.get(feed.sessionId)?.standing?.priority ?? null),
-      cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT, reason),
-      askToMove: connection.askToMove,
-    },
-  )
+  const admitted = await admitPublisher(ctx, publishAttempt(protocol, connection, destination), {
+    ...parameters,
+    sourceId,
+    lateMs: (nowMs) => pace.lateMs(nowMs),
+    show: (feed) => parts.feed(feed, hub, ctx.sessions.get(feed.sessionId)?.standing?.priority ?? null),
+    cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT, reason),
+    askToMove: connection.askToMove,
+  })
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
   const { session } = admitted
   const hub = parts.makeHub(parameters.utcTime ?? (admitted.token?.enableUTCInsertion === true ? 'all' : 'none'))

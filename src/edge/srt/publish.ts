@@ -1,8 +1,10 @@
 import type { Context } from '../../commands/context.ts'
+import { recordEncryption } from '../../commands/access/authorize.ts'
 import { resolveCredential } from '../../commands/access/credential.ts'
 import { findByStreamKey } from '../../commands/channels/ingests.ts'
+import { ENCRYPTION_REFUSALS, type EncryptionRefusal } from '../../core/access/refusals.ts'
 import type { SrtAnswer, SrtRequest } from '../../media/srt/types.ts'
-import { answerPublisher, type IngestParts } from '../ingest/broadcast.ts'
+import { answerPublisher, publishAttempt, type Destination, type IngestParts } from '../ingest/broadcast.ts'
 import { readStreamId, type StreamIdTarget } from './streamId.ts'
 
 /**
@@ -27,21 +29,33 @@ async function refusedKeys(
   ctx: Context,
   isRequired: boolean,
   { destination, demandsEncryption }: StreamIdTarget,
-  { unlock }: SrtRequest,
+  request: SrtRequest,
 ): Promise<SrtAnswer | null> {
-  if (unlock === null) {
-    const status = 'Encryption is required: set the passphrase of the token'
-    return demandsEncryption || isRequired ? { ok: false, status, reason: 'unencrypted' } : null
-  }
+  const { unlock } = request
+  const refuse = (code: EncryptionRefusal) => refuseKeys(ctx, request, destination, code)
+  if (unlock === null) return demandsEncryption || isRequired ? refuse('encryption_required') : null
   const secret = await knownSecret(ctx, destination)
   // The decision refuses it. To open its keys would only cost.
   if (secret === null) return null
   for (const passphrase of ctx.srtPassphrases(secret)) if (await unlock(passphrase)) return null
-  return { ok: false, status: 'The passphrase is not that of the token', reason: 'passphrase' }
+  return refuse('wrong_passphrase')
+}
+
+const REASONS = { encryption_required: 'unencrypted', wrong_passphrase: 'passphrase' } as const
+
+async function refuseKeys(
+  ctx: Context,
+  request: SrtRequest,
+  destination: Destination,
+  code: EncryptionRefusal,
+): Promise<SrtAnswer> {
+  ctx.sessions.counts.refused.add(code)
+  if (destination.kind === 'stream') await recordEncryption(ctx, publishAttempt('srt', request, destination), code)
+  return { ok: false, status: ENCRYPTION_REFUSALS[code], reason: REASONS[code] }
 }
 
 /** The token or the stream key of a destination, if there is such a one. */
-async function knownSecret(ctx: Context, destination: StreamIdTarget['destination']): Promise<string | null> {
+async function knownSecret(ctx: Context, destination: Destination): Promise<string | null> {
   if (destination.kind === 'none') return null
   if (destination.kind === 'key') return (await findByStreamKey(ctx, destination.key, 'srt')) ? destination.key : null
   const credential = await resolveCredential(ctx, destination.presented)

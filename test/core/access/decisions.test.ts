@@ -7,25 +7,13 @@ import { decide } from '../../../src/core/access/decide.ts'
 import { parseOriginRule } from '../../../src/core/access/origin.ts'
 import { parseSelfSigned } from '../../../src/core/access/selfSigned.ts'
 import { compileStreams } from '../../../src/core/access/streamName.ts'
-import type { AccessRequest, CheckName, Credential, Decision, TokenSnapshot } from '../../../src/core/access/types.ts'
+import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../../src/core/access/types.ts'
+import { CHECKS } from '../../../web/dashboard/src/pages/access/checks.ts'
 import { type DecisionCase, loadDecisions, MESSAGES, PLAIN_TOKEN, signSelfSigned } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
 const ID = 41
 const VALUE = '0123456789abcdef'.repeat(4)
-const ORDER: CheckName[] = [
-  'token',
-  'active',
-  'expiry',
-  'streamName',
-  'origin',
-  'address',
-  'country',
-  'rtmpIpFilters',
-  'region',
-  'binding',
-]
-
 const cases = loadDecisions()
 const byFile = Object.groupBy(cases, (test) => test.file)
 
@@ -68,10 +56,10 @@ function outcomeOf(decision: Decision): object {
 /** One step per evaluated check, in order. A failure is the last one. Token values never appear. */
 function checkTrace(decision: Decision, { credential }: AccessRequest): void {
   const { trace } = decision
-  expect(trace.map((step) => step.check)).toEqual(ORDER.slice(0, trace.length))
+  expect(trace.map((step) => step.check)).toEqual(CHECKS.slice(0, trace.length))
   expect(trace.filter((step) => step.outcome === 'fail').length).toBe(decision.allowed ? 0 : 1)
   if (!decision.allowed) expect(trace.at(-1)?.outcome).toBe('fail')
-  else expect(trace.length).toBe(credential.kind === 'none' ? 1 : ORDER.length)
+  else expect(trace.length).toBe(credential.kind === 'none' ? 1 : CHECKS.length)
   expect(JSON.stringify(trace)).not.toContain(VALUE)
 }
 

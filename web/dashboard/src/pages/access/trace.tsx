@@ -1,5 +1,6 @@
 import { Shape } from '../../parts/state.tsx'
 import { words } from '../../words/words.ts'
+import { CHECKS } from './checks.ts'
 import './access.css'
 
 const text = words.access
@@ -9,20 +10,6 @@ export interface Step {
   readonly outcome: 'pass' | 'fail' | 'skip'
   readonly detail: string
 }
-
-/** The checks of every decision in their order. The first that fails ends it. That of limits of viewers comes after them, if there are any. */
-const CHECKS = [
-  'token',
-  'active',
-  'expiry',
-  'streamName',
-  'origin',
-  'address',
-  'country',
-  'rtmpIpFilters',
-  'region',
-  'binding',
-]
 
 const nameOf = (check: string): string => text.checks[check] ?? check
 
