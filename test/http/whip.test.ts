@@ -331,8 +331,8 @@ describe('the resource', () => {
     const at = await begin()
     const { sessionId } = engine.asked[0]!
     expect((await send('DELETE', at)).status).toBe(200)
-    expect(engine.ended).toEqual([sessionId])
-    expect(isOn()).toBe(false)
+    const stored = await sluice.app.ctx.store.read.sessions.get(sessionId)
+    expect([engine.ended, isOn(), stored?.endReason]).toEqual([[sessionId], false, 'left'])
     expect((await send('DELETE', at)).status).toBe(404)
     expect((await patch(at)).status).toBe(404)
   })

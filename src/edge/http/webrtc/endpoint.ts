@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { forwardedPrefix } from '../peer.ts'
-import { closeSession } from '../../../commands/sessions/close.ts'
+import { closeSession, endSession } from '../../../commands/sessions/close.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
@@ -29,8 +29,8 @@ export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingPart
     const resource = parts.resources.find(request.params.id)
     if (resource === undefined) return sendRefusal(reply, parts.resources.goneAs(request.params.id))
     parts.resources.forget(resource.sessionId)
-    await parts.engine.end(resource.sessionId)
-    await closeSession(parts.ctx, resource.sessionId, 'left')
+    const entry = parts.ctx.sessions.get(resource.sessionId)
+    await (entry ? endSession(parts.ctx, entry, 'left') : parts.engine.end(resource.sessionId))
     return reply.code(200).send()
   })
   if (isWatched(endpoint)) {
