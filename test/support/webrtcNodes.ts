@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { Logger } from '../../src/base/log.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { runApp, type RunningApp } from './app.ts'
+import { FastClock } from './fastClock.ts'
 import { ownPort } from './ownPort.ts'
 import { newPlace, type Place } from './place.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from './rtcPeer.ts'
@@ -15,6 +16,8 @@ export class WebRtcNodes {
   readonly warned: string[] = []
   /** What `close` closes, the latest first. */
   readonly open: { close(): Promise<void> }[] = []
+  /** Of all nodes. A test slows it down while another process has to come in time. */
+  readonly clock = new FastClock(2)
   readonly #running: RunningApp[] = []
   #place: Place | null = null
 
@@ -23,6 +26,7 @@ export class WebRtcNodes {
     const port = await ownPort()
     const app = await runApp({
       log: this.#log,
+      clock: this.clock,
       flags: {
         storage: { url: this.#place.url },
         secrets: { sealingKey: SEALING_KEY },
@@ -64,6 +68,23 @@ export class WebRtcNodes {
     return { viewer, status: answer.status, text, location: answer.headers.get('location') ?? '' }
   }
 
+  /**
+   * The same of a viewer who is admitted. It asks again while it is redirected, because a link between busy processes may not come at
+   * once. Hardly any time passes for the nodes meanwhile.
+   */
+  watch(...request: Parameters<WebRtcNodes['view']>): ReturnType<WebRtcNodes['view']> {
+    return this.admitted(() => this.view(...request))
+  }
+
+  /** The answer to an offer that is admitted, if need be by a link; see `watch`. */
+  admitted<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
+    return until(async () => {
+      const answer = await this.clock.slowly(0, ask)
+      expect([201, 307]).toContain(answer.status)
+      return answer.status === 201 && answer
+    })
+  }
+
   /** Ends one node for good. */
   async stop(node: RunningApp): Promise<void> {
     this.open.splice(this.open.indexOf(node), 1)
@@ -74,6 +95,7 @@ export class WebRtcNodes {
   async close(): Promise<void> {
     for (const one of this.open.reverse()) await one.close()
     await this.#place?.remove()
+    this.clock.close()
   }
 
   get #log(): Logger {

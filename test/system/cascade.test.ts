@@ -41,9 +41,8 @@ test('viewers at another node get the stream there by one link, are counted ther
   await cluster.publish(home, 'show')
   const [deleted, kept] = [await makeToken(home, 'subscribe'), await makeToken(home, 'subscribe')]
   expect(await cluster.view(edge, 'show', 'wrong')).toMatchObject({ status: 401 })
-  const cut = await cluster.view(edge, 'show', deleted.token)
-  const others = await Promise.all([1, 2, 3].map(() => cluster.view(edge, 'show', kept.token)))
-  expect([cut, ...others].map(({ status, text }) => (status === 201 ? status : text))).toEqual([201, 201, 201, 201])
+  const cut = await cluster.watch(edge, 'show', deleted.token)
+  const others = await Promise.all([1, 2, 3].map(() => cluster.watch(edge, 'show', kept.token)))
   expect(cut.location.startsWith(edge.base)).toBe(true)
   await Promise.all([cut, ...others].map(({ viewer }) => viewer.gets()))
   expect([viewersOf(home).length, viewersOf(edge).length]).toEqual([0, 4])
@@ -85,6 +84,8 @@ test('viewers at another node get the stream there by one link, are counted ther
   expect(publishing()?.bytes.bytesOut ?? 0).toBeLessThan(20_000)
 })
 
+const admitted: typeof offerTo = (...offer) => cluster.admitted(() => offerTo(...offer))
+
 const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 
 test('sessions, usage and the sockets of clients agree on every byte at three nodes, and links are in none of them', async () => {
@@ -92,7 +93,7 @@ test('sessions, usage and the sockets of clients agree on every byte at three no
   const { token: publishing } = await makeToken(home, 'publish')
   const { token: viewing, id } = await makeToken(home, 'subscribe')
   const connect = async (direction: 'sendonly' | 'recvonly', url: string, token: string) => {
-    const met = await meet(direction, async (offer) => (await offerTo(url, token, offer)).text())
+    const met = await meet(direction, (offer) => admitted(url, token, offer).then((answer) => answer.text()))
     open.push({ close: async () => met.close() })
     return met
   }
@@ -145,7 +146,7 @@ test('a viewer at another node sees the sizes of all layers, and gets the one th
   await until(() => edge.app.ctx.streamsOnAir(edge.accountId, 'layered') !== undefined)
   let layer = ''
   const viewer = await meet('recvonly', async (offer) => {
-    const answer = await offerTo(`${edge.base}/api/whep/${edge.accountId}/layered`, '', offer)
+    const answer = await admitted(`${edge.base}/api/whep/${edge.accountId}/layered`, '', offer)
     layer = /<([^>]+)>; rel="urn:ietf:params:whep:ext:core:layer"/.exec(answer.headers.get('link') ?? '')?.[1] ?? ''
     return answer.text()
   })
@@ -258,8 +259,7 @@ test('viewers follow a publisher who comes back at another node, without a new o
   const publishing = await makeToken(home, 'publish', { streams: [{ streamName: 'moves' }] })
   const first = await cluster.publish(home, 'moves', publishing.token)
   const { token } = await makeToken(home, 'subscribe')
-  const watching = await cluster.view(edge, 'moves', token)
-  expect(watching.status, watching.text).toBe(201)
+  const watching = await cluster.watch(edge, 'moves', token)
   await watching.viewer.gets()
   await first.close()
   await cluster.publish(third, 'moves', publishing.token)
@@ -279,8 +279,7 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   }
   const { token } = await makeToken(home, 'subscribe')
   await play(home, 'rtmp')
-  const watching = await cluster.view(edge, 'rtmp', token, 'h264')
-  expect(watching.status, watching.text).toBe(201)
+  const watching = await cluster.watch(edge, 'rtmp', token, 'h264')
   await watching.viewer.gets()
 
   // Nothing of it listens there.
@@ -295,7 +294,9 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   const { json } = await edge.call('GET', '/api/attention')
   const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
   const [unreachable] = notes.filter(({ text }) => text.includes(away.base))
-  expect(unreachable?.text).toContain(`${edge.base} are redirected to ${away.base}. Its media ports do not answer`)
+  expect(unreachable?.text).toContain(
+    `${edge.base} are redirected to ${away.base}, because its media ports do not answer`,
+  )
   expect(await handoverOf(edge)).toEqual([expect.stringMatching(/^warn cascade: .* do not come, as said below$/)])
   expect(warned.filter((message) => message === why)).toHaveLength(1)
 })

@@ -26,9 +26,8 @@ test('a region gets a stream once: its nodes have it from the first one, and fro
   const [first, second, third] = [await south(), await south(), await south()]
   await nodes.publish(home, 'far')
   const { token } = await makeToken(home, 'subscribe')
-  const watching = await nodes.view(first, 'far', token)
-  const others = [await nodes.view(second, 'far', token), await nodes.view(third, 'far', token)]
-  expect([watching, ...others].map(({ status }) => status)).toEqual([201, 201, 201])
+  const watching = await nodes.watch(first, 'far', token)
+  const others = [await nodes.watch(second, 'far', token), await nodes.watch(third, 'far', token)]
   await Promise.all([watching, ...others].map(({ viewer }) => viewer.gets()))
   const countsOf = ({ app }: RunningApp) => app.ctx.lentRooms.links?.counts
   expect([first, second, third].map(countsOf)).toEqual([
@@ -56,9 +55,13 @@ test('a region gets a stream once: its nodes have it from the first one, and fro
   expect([first, second, third].map((to) => lentTo(home, to))).toEqual([true, false, false])
 
   await home.call('POST', `/api/nodes/${first.app.ctx.sessions.node}/drain`)
-  await until(() => [second, third].filter((to) => lentTo(home, to)).length === 1)
-  const [parent, child] = lentTo(home, second) ? [second, third] : [third, second]
-  await until(() => lentTo(parent, child))
+  // A node waits a second for another one of its region.
+  const [parent, child] = await nodes.clock.slowly(0.1, async () => {
+    await until(() => [second, third].filter((to) => lentTo(home, to)).length === 1)
+    const [next, further] = lentTo(home, second) ? [second, third] : [third, second]
+    await until(() => lentTo(next, further))
+    return [next, further] as const
+  })
   await Promise.all(others.map(({ viewer }) => viewer.gets(60)))
   expect(viewersOf(child)).toHaveLength(1)
   await nodes.stop(parent)
@@ -93,8 +96,7 @@ test('when the node that lends a stream on in its region is killed, the others h
   })
   await first.accept(answer)
   await first.gets()
-  const { viewer, status } = await nodes.view(child, 'lasting', token)
-  expect(status).toBe(201)
+  const { viewer } = await nodes.watch(child, 'lasting', token)
   await viewer.gets()
   const lenders = () => child.app.ctx.cascade.streams.map(({ node }) => node)
   const { node: homeId } = home.app.ctx.sessions
@@ -120,8 +122,7 @@ test('a publisher whose token is for another region is sent on over WHIP, and it
   await publisher.accept(await taken.text())
   publisher.play()
   await until(() => home.app.ctx.streamsOnAir(home.accountId, 'western'))
-  const watching = await nodes.view(home, 'western', '')
-  expect(watching.status).toBe(201)
+  const watching = await nodes.watch(home, 'western', '')
   await watching.viewer.gets()
 })
 
@@ -133,8 +134,8 @@ test('a stream for some regions comes to none of the others: viewers there go on
   const geoCascade = { isEnabled: true, clusters: ['west'] }
   const { token } = await makeToken(home, 'publish', { streams: [{ streamName: 'kept' }], geoCascade })
   await nodes.publish(home, 'kept', token)
-  const [inside, outside] = [await nodes.view(west, 'kept', ''), await nodes.view(north, 'kept', '')]
-  expect([inside.status, outside.status, outside.location.startsWith(home.base)]).toEqual([201, 307, true])
+  const [inside, outside] = [await nodes.watch(west, 'kept', ''), await nodes.view(north, 'kept', '')]
+  expect([outside.status, outside.location.startsWith(home.base)]).toEqual([307, true])
   await inside.viewer.gets()
   const hls = await fetch(`${north.base}/hls/${home.accountId}/kept/index.m3u8`, { redirect: 'manual' })
   expect([hls.status, hls.headers.get('location')?.startsWith(home.base)]).toEqual([307, true])
@@ -159,7 +160,7 @@ test('a full node sends new viewers and publishers on to one with room, which se
     null,
     '5',
   ])
-  const admitted = await offerTo(viewer.location, '', offer)
+  const admitted = await nodes.admitted(() => offerTo(viewer.location, '', offer))
   const answer = await admitted.text()
   expect(admitted.status, answer).toBe(201)
   await followed.accept(answer)
