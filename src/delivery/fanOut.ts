@@ -7,7 +7,7 @@ import { isProbeDue } from '../core/channels/webhooks/health.ts'
 import type { ChannelEvent, ChannelWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
 /** The most events in one transaction. */
-const EVENTS_AT_ONCE = 100
+export const EVENTS_AT_ONCE = 100
 /** The most deliveries in one transaction, unless a single event has more: about 50 ms, in which SQLite lets the process do nothing else. */
 const ROWS_AT_ONCE = 1000
 
@@ -15,11 +15,17 @@ const ROWS_AT_ONCE = 1000
  * Turns events into deliveries: a pending row for each webhook that wants one, a skipped row where it is paused. The
  * events leave the outbox in the same transaction, so each is turned once, whichever node does it. Channel events
  * are also stored.
+ * @param waiting the oldest events, as last read; none: not read, so any number of them is taken
  * @returns how many events were taken and how many rows are ready to send
  */
-export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
+export async function fanOut(
+  tx: Tx,
+  waiting: readonly OutboxEvent[],
+  nowMs: number,
+  random: Random,
+): Promise<{ events: number; pending: number }> {
   const webhooks = new AccountWebhooks(tx)
-  const events = await tx.outbox.take(await eventsAtOnce(tx, webhooks))
+  const events = await tx.outbox.take(await eventsAtOnce(waiting, webhooks))
   const rows: NewDelivery[] = []
   const channelEvents: ChannelEvent[] = []
   for (const event of events) {
@@ -39,10 +45,9 @@ export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ e
 }
 
 /** How many of the oldest events have no more deliveries than `ROWS_AT_ONCE` together; at least one. */
-async function eventsAtOnce(tx: Tx, webhooks: AccountWebhooks): Promise<number> {
-  const events = await tx.outbox.pending(EVENTS_AT_ONCE)
+async function eventsAtOnce(waiting: readonly OutboxEvent[], webhooks: AccountWebhooks): Promise<number> {
   let rows = 0
-  for (const [at, { accountId, type }] of events.entries()) {
+  for (const [at, { accountId, type }] of waiting.entries()) {
     rows += (await (type === CHANNEL_EVENT_TYPE ? webhooks.ofChannels(accountId) : webhooks.ofStreams(accountId)))
       .length
     if (rows > ROWS_AT_ONCE) return Math.max(1, at)

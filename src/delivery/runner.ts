@@ -9,7 +9,7 @@ import { begin, type StartedDelivery } from './begin.ts'
 import { Bell } from './bell.ts'
 import { deliveryLine } from './deliveryLine.ts'
 import type { Egress } from '../net/egress.ts'
-import { fanOut } from './fanOut.ts'
+import { EVENTS_AT_ONCE, fanOut } from './fanOut.ts'
 import {
   type Claim,
   claim,
@@ -184,8 +184,9 @@ class DeliveryRunner implements Runner {
     if (await offerProbes(store, clock.now(), random)) this.#claiming.ring()
     await this.#releaseRetries()
     // Reads first, so that an empty outbox costs no transaction.
-    if ((await store.read.outbox.pending(1)).length === 0) return false
-    const { pending } = await store.transaction((tx) => fanOut(tx, clock.now(), random))
+    const waiting = await store.read.outbox.pending(EVENTS_AT_ONCE)
+    if (waiting.length === 0) return false
+    const { pending } = await store.transaction((tx) => fanOut(tx, waiting, clock.now(), random))
     if (pending > 0) this.#claiming.ring()
     return true
   }

@@ -6,6 +6,7 @@ import { type AccountDefaults, NO_DEFAULTS } from '../core/tokens/accountDefault
 import { compileSnapshot } from '../core/tokens/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import { Lru } from '../base/lru.ts'
+import { SecuredPatterns } from './securedPatterns.ts'
 import { StoreUnavailable, type ApiSecret, type Change, type Store, type StoredToken, type Stream } from './store.ts'
 
 /** Reading the version of the SQLite file costs as much as a decision, so the cache reads it at most this often. */
@@ -90,9 +91,12 @@ export class AccessCache {
   #behind: Promise<void> | null = null
   #stopWatching: () => void = () => {}
   readonly #listeners = new Set<ChangeListener>()
+  /** Streams whose viewers will need tokens. Tell it of new tokens, too. */
+  readonly secured: SecuredPatterns
 
   constructor(options: AccessCacheOptions) {
     this.#store = options.store
+    this.secured = new SecuredPatterns(options.store, options.clock)
     this.#openValue = options.openValue
     this.#clock = options.clock
     this.#log = options.log
@@ -183,6 +187,7 @@ export class AccessCache {
   forgetToken(id: number, atMs = this.#clock.now()): void {
     this.#generation++
     this.#tokensById.delete(id)
+    this.secured.forget()
     this.#notify({ kind: 'token', id, atMs })
   }
 
@@ -319,6 +324,7 @@ export class AccessCache {
     this.#digests.clear()
     this.#secrets.clear()
     this.#accounts.clear()
+    this.secured.forget()
     this.#notify({ kind: 'all' })
   }
 

@@ -340,7 +340,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
     /** Deletes older entries; readers that are further behind get `reset`. */
     prune(beforeMs: number): Promise<number>
   }
-  outbox: Reads['outbox'] & {
+  outbox: {
     append(...events: OutboxEvent[]): Promise<void>
     /** Removes and returns the oldest events that no other node is taking. */
     take(limit: number): Promise<(OutboxEvent & { id: number })[]>

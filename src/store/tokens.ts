@@ -51,6 +51,10 @@ interface TokenReads {
     nowMs: number,
     streamName: string,
   ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
+  /** Whether one of them whose viewers need tokens names the stream exactly. */
+  isNameSecured(accountId: string, nowMs: number, streamName: string): Promise<boolean>
+  /** The patterns of those whose viewers need tokens, at most `limit`. */
+  securedPatterns(accountId: string, nowMs: number, limit: number): Promise<string[]>
 }
 
 interface BindingReads {

@@ -148,12 +148,12 @@ describe.each(testedStores())('on %s', (engine) => {
     'four deliveries to a webhook': async () => {
       const { id: webhookId } = await addWebhook(at.ctx.store, at.accountId, 'https://hooks.example.org/')
       const { store, clock, random } = at.ctx
-      await store.transaction((tx) => fanOut(tx, clock.now(), random))
+      await store.transaction((tx) => fanOut(tx, [], clock.now(), random))
       await emit(store, at.accountId, 'a', 'b', 'c', 'd')
       const openSecret = () => SECRET
       const how = { sender: { profile: headerProfile(), userAgent: 'Sluice/test', openSecret }, node: 'n', cap: 4 }
       return async () => {
-        await store.transaction((tx) => fanOut(tx, clock.now(), random))
+        await store.transaction((tx) => fanOut(tx, [], clock.now(), random))
         const claims = [{ webhookId, take: 4 }]
         const { started } = await store.transaction((tx) => begin(tx, claims, { ...how, nowMs: clock.now() }))
         expect(started).toHaveLength(4)

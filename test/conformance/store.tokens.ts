@@ -156,6 +156,25 @@ export function tokensSuite(stores: Stores): void {
       expect(await stores.store.read.tokens.usable(account, 1_000, 'stage')).toEqual(expected)
     })
 
+    test('whose viewers need tokens say so by name, and by their patterns up to a limit', async () => {
+      const account = newAccount()
+      const make = (streamName: string, over: object = {}) =>
+        insert(stores.store, {
+          accountId: account,
+          subscribeRequiresAuth: true,
+          streams: [{ streamName: streamName.replace('~', ''), isRegex: streamName.startsWith('~') }],
+          ...over,
+        })
+      for (const name of ['stage', '~cam-.*', '~mic-.*']) await make(name)
+      for (const name of ['open', '~open-.*']) await make(name, { subscribeRequiresAuth: false })
+      for (const over of [{ isActive: false }, { expiresAtMs: 1 }]) await make('~gone-.*', over)
+      const { tokens } = stores.other.read
+      const named = ['stage', 'Stage', 'open', 'cam-.*', 'cam-1'].map((name) => tokens.isNameSecured(account, 1, name))
+      expect(await Promise.all(named)).toEqual([true, false, false, false, false])
+      expect((await tokens.securedPatterns(account, 1, 9)).toSorted()).toEqual(['cam-.*', 'mic-.*'])
+      expect(await tokens.securedPatterns(account, 1, 1)).toHaveLength(1)
+    })
+
     test('with a name: those that name it exactly (case counts), and all that have patterns', async () => {
       const account = newAccount()
       const make = (...names: string[]) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fanOut } from '../../src/delivery/fanOut.ts'
+import { EVENTS_AT_ONCE, fanOut } from '../../src/delivery/fanOut.ts'
 import { newAccount } from '../conformance/store.samples.ts'
 import { logOf } from '../support/delivery.ts'
 import { clock, outgoing, random } from './support/outgoing.ts'
@@ -17,7 +17,10 @@ const hooks = {
   viewerConnection: false,
 }
 
-const turn = () => write((tx) => fanOut(tx, NOW, random))
+const turn = async () => {
+  const waiting = await store().read.outbox.pending(EVENTS_AT_ONCE)
+  return write((tx) => fanOut(tx, waiting, NOW, random))
+}
 const append = (accountId: string, over: { type?: string; event?: string; data?: string; subject?: string } = {}) =>
   write((tx) =>
     tx.outbox.append({

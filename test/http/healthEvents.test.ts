@@ -109,7 +109,7 @@ describe.each(testedStores())('the webhook event health on %s', (engine) => {
     const ids = [await made({ isFeedHooks: true }), await made({ isFeedHealthHooks: true })]
     const other = await made({ isFeedHealthHooks: true, filter: 'other' })
     await send(await onAir(), 3 * HOLD_MS, BAD)
-    await at.ctx.store.transaction((tx) => fanOut(tx, clock.now(), systemRandom))
+    await at.ctx.store.transaction((tx) => fanOut(tx, [], clock.now(), systemRandom))
     const sent = async (webhookId: number) =>
       (await at.ctx.store.read.deliveries.page({ webhookId, limit: 10 })).map(({ type, event }) => `${type} ${event}`)
     expect(await Promise.all([...ids, other].map(sent))).toEqual([['feeds started'], ['feeds health'], []])

@@ -54,5 +54,6 @@ export async function createToken(
     })
     return stored
   })
+  ctx.cache.secured.forget()
   return ok(await shownWithDefaults(ctx, token))
 }

@@ -122,22 +122,13 @@ export const activeTokenIds = (ctx: AccessContext, accountId: string, streamName
 
 /** Ids of the publish tokens that could publish a stream now: active, not expired and covering its name. Ascending. */
 export async function usableTokenIds(ctx: AccessContext, accountId: string, streamName: string): Promise<number[]> {
-  return (await usableTokens(ctx, accountId, streamName)).map(({ id }) => id)
+  const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
+  return usable.filter(({ exact, patterns }) => exact || anyMatches(patterns, streamName)).map(({ id }) => id)
 }
 
 /** Whether a feed of this stream that starts now would be secured: any usable publish token that covers it decides so. */
-export async function streamWouldBeSecured(
-  ctx: AccessContext,
-  accountId: string,
-  streamName: string,
-): Promise<boolean> {
-  return (await usableTokens(ctx, accountId, streamName)).some(({ secured }) => secured)
-}
-
-async function usableTokens(ctx: AccessContext, accountId: string, streamName: string) {
-  const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
-  return usable.filter(({ exact, patterns }) => exact || anyMatches(patterns, streamName))
-}
+export const streamWouldBeSecured = (ctx: AccessContext, accountId: string, streamName: string): Promise<boolean> =>
+  ctx.cache.secured.cover(accountId, streamName)
 
 function anyMatches(patterns: readonly string[], streamName: string): boolean {
   return patterns.some((text) => {

@@ -37,6 +37,25 @@ const forStream = statement((db, p: { accountId: string; nowMs: number; streamNa
     .orderBy('ord'),
 )
 
+const secured = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
+  usable(db, p)
+    .innerJoin('token_streams', 'token_streams.token_id', 'tokens.id')
+    .select('token_streams.stream_name')
+    .where('token_streams.account_id', '=', p.accountId)
+    .where('token_streams.kind', '=', sql.lit('publish'))
+    .where('token_streams.is_regex', '=', sql.lit(isRegex))
+    .where('tokens.subscribe_requires_auth', '=', sql.lit(1 as const))
+
+/** See `Reads.tokens.isNameSecured`. */
+export const securedByName = statement((db, p: { accountId: string; nowMs: number; streamName: string }) =>
+  secured(db, p, 0).where('token_streams.stream_name', '=', p.streamName).limit(1),
+)
+
+/** See `Reads.tokens.securedPatterns`. */
+export const securedByPattern = statement((db, p: { accountId: string; nowMs: number; limit: number }) =>
+  secured(db, p, 1).limit(p.limit),
+)
+
 /** See `Reads.tokens.usable`. */
 export async function usableTokens(
   executor: Executor,

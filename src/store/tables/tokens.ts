@@ -8,7 +8,7 @@ import { addToCount } from './tokenCounts.ts'
 import { lastUse } from './tokenUses.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 import { countTokens, listTokens } from './tokenList.ts'
-import { type Usable, usableTokens } from './tokenUsable.ts'
+import { securedByName, securedByPattern, type Usable, usableTokens } from './tokenUsable.ts'
 
 const byId = statement((db, p: { id: number }) =>
   db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).where('id', '=', p.id),
@@ -78,6 +78,15 @@ export class TokenReadVerbs extends Verbs {
 
   usable(accountId: string, nowMs: number, streamName: string): Promise<Usable[]> {
     return usableTokens(this.executor, accountId, nowMs, streamName)
+  }
+
+  async isNameSecured(accountId: string, nowMs: number, streamName: string): Promise<boolean> {
+    return (await this.executor.first(securedByName, { accountId, nowMs, streamName })) !== undefined
+  }
+
+  async securedPatterns(accountId: string, nowMs: number, limit: number): Promise<string[]> {
+    const rows = await this.executor.all(securedByPattern, { accountId, nowMs, limit })
+    return rows.map((row) => row.stream_name)
   }
 }
 
