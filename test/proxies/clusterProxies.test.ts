@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { encoded } from '../media/ffmpeg/frames.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { broadcast } from '../support/broadcast.ts'
 import { closingNode } from '../support/closingNode.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
@@ -165,5 +167,24 @@ function proxied(program: Program, command: (port: number, backs: readonly numbe
     const counts = nodes.map(({ app }) => app.ctx.lentRooms.links?.counts)
     expect(counts).toContainEqual({ lent: 1, borrowed: 0 })
     expect(counts).toContainEqual({ lent: 0, borrowed: 1 })
+  })
+
+  test('a player of a node that is down goes on at the address of that node, because the other one serves it there', async () => {
+    const [gone, home] = nodes
+    if (gone === undefined || home === undefined) throw new Error('no node')
+    const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
+    const live = await broadcast(home, recorded, { streamName: 'watched', speed: 1 })
+    await until(() => gone.app.ctx.streamsOnAir(gone.accountId, 'watched'))
+    const first = await send(NAMES[0], 'GET', `/hls/${gone.accountId}/watched/index.m3u8`)
+    expect(first.status, first.text).toBe(200)
+    const [uri = ''] = /^[^#\s]+$/m.exec(first.text) ?? []
+    const { pathname } = new URL(uri, `http://node/hls/${gone.accountId}/watched/index.m3u8`)
+    expect((await send(NAMES[0], 'GET', pathname)).status).toBe(200)
+    nodes.shift()
+    await gone.close()
+    const answers = [await send(NAMES[0], 'GET', pathname), await send(NAMES[0], 'GET', pathname)]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(answers[1]?.text).toContain('#EXTINF')
+    await live.end()
   })
 }
