@@ -345,6 +345,18 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     expect(at.ctx.sessions.unchecked.size).toBe(0)
   })
 
+  it('that end before their token could be checked leave nothing to check', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const { session } = await publish(at, { presented: token })
+    clock.advance(3_600_001)
+    at.ctx.cache.forgetToken(id)
+    await until(() => at.ctx.sessions.unchecked.has(id))
+    await closeSession(at.ctx, session.id, 'left')
+    await until(() => at.ctx.cache.silentMs() === 0)
+    await at.node.reconcile()
+    expect(at.ctx.sessions.unchecked.size).toBe(0)
+  })
+
   it('do not occur for a publisher that has ended in the store, and the feed that replaced it stays', async () => {
     const { token } = await makeToken(at, 'publish')
     const late = await admit(at, { presented: token })

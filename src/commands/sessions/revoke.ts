@@ -90,7 +90,10 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
 async function recheckToken(ctx: SessionContext, tokenId: number): Promise<ActiveSession[]> {
   const entries = ctx.sessions.ofToken(tokenId)
   const streams = ctx.sessions.feeds.streamsOf(tokenId)
-  if (entries.length === 0 && streams.size === 0) return []
+  if (entries.length === 0 && streams.size === 0) {
+    ctx.sessions.unchecked.delete(tokenId)
+    return []
+  }
   let ended: ActiveSession[] = []
   try {
     const token = await ctx.cache.tokenById(tokenId)
