@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../src/base/clock.ts'
 import { feedRungs } from '../src/core/hls/feedRungs.ts'
+import { ENDLESS_ROOM } from '../src/media/convert/encodingRoom.ts'
 import { followingArguments } from '../src/media/encoder/followingArguments.ts'
 import { MatroskaWriter } from '../src/media/ffmpeg/matroska.ts'
 import { X264 } from '../src/media/ffmpeg/videoEncoders.ts'
@@ -49,7 +50,16 @@ async function watched(renditions: typeof RENDITIONS): Promise<Cost> {
   const numbers = new StreamNumbers(systemClock)
   const tools = { ffmpeg, clock: systemClock, log: silentLog, store: new MemoryStore(), numbers, load: freeLoad() }
   const segments = { targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: true }
-  const stream = new FeedStream({ ...tools, name: 'bench', id: 'feed', source, segments, renditions, stallMs: 15_000 })
+  const stream = new FeedStream({
+    ...tools,
+    encodingRoom: ENDLESS_ROOM,
+    name: 'bench',
+    id: 'feed',
+    source,
+    segments,
+    renditions,
+    stallMs: 15_000,
+  })
   const before = process.cpuUsage()
   const startedAt = performance.now()
   source.tracks(tracks)

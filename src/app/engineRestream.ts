@@ -91,9 +91,9 @@ export function startEngineRestreams(
   }
 }
 
-function newlyRunning({ ctx }: App, { of, media: source }: EngineOutput, { ffmpeg }: RestreamParts): Running {
+function newlyRunning({ ctx }: App, { of, media: source }: EngineOutput, parts: RestreamParts): Running {
   const name = `restream of engine ${of.engineId}`
-  const media = new FeedMedia({ ...ctx, ffmpeg, source, name })
+  const media = new FeedMedia({ ...ctx, ...parts, source, name })
   return { feed: { ...of, feedId: uuid(ctx.random) }, media, version: null }
 }
 

@@ -1,5 +1,5 @@
-import { ENDLESS_ROOM } from '../media/convert/encodingRoom.ts'
-import { webRtcMedia, type WebRtcMediaOptions } from '../media/convert/opus.ts'
+import { type EncodingRoom, NO_ROOM_TO_ENCODE } from '../media/convert/encodingRoom.ts'
+import { type WebRtcMedia, webRtcMedia, type WebRtcMediaOptions } from '../media/convert/opus.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
 import { type ConversionFailed, PlainMedia } from '../media/hls/plainMedia.ts'
 
@@ -14,15 +14,16 @@ export const PASSES = {
 /** `webRtc`: H.264 without B-frames, and Opus. */
 export type Fit = keyof typeof PASSES | 'webRtc'
 
-interface FeedMediaOptions extends Omit<WebRtcMediaOptions, 'encodingRoom'> {
+interface FeedMediaOptions extends WebRtcMediaOptions {
   readonly source: FrameSource
+  readonly encodingRoom: EncodingRoom
 }
 
 /** The media of a feed: as it is, and as targets take it, which all targets with the same fit share. */
 export class FeedMedia {
   readonly #options: FeedMediaOptions
   readonly #fits = new Map<keyof typeof PASSES, PlainMedia>()
-  #webRtc: FrameSource | null = null
+  #webRtc: WebRtcMedia | null = null
 
   constructor(options: FeedMediaOptions) {
     this.#options = options
@@ -34,7 +35,7 @@ export class FeedMedia {
 
   /** Returns the function that unsubscribes. */
   subscribe(fit: Fit, sink: FrameSink, failed: ConversionFailed): () => void {
-    return fit === 'webRtc' ? this.#overWebRtc().subscribe(sink) : this.#as(fit).subscribe(sink, failed)
+    return fit === 'webRtc' ? this.#overWebRtc(sink, failed) : this.#as(fit).subscribe(sink, failed)
   }
 
   /** Call it about every second. */
@@ -42,10 +43,13 @@ export class FeedMedia {
     for (const media of this.#fits.values()) media.checkProgress()
   }
 
-  #overWebRtc(): FrameSource {
-    const { source } = this.#options
-    this.#webRtc ??= webRtcMedia(source, { ...this.#options, encodingRoom: ENDLESS_ROOM }).media
-    return this.#webRtc
+  #overWebRtc(sink: FrameSink, failed: ConversionFailed): () => void {
+    const converted = (this.#webRtc ??= webRtcMedia(this.#options.source, this.#options))
+    return converted.media.subscribe({
+      tracks: (tracks) => (converted.lacksRoom ? failed(NO_ROOM_TO_ENCODE) : sink.tracks(tracks)),
+      frame: (frame) => sink.frame(frame),
+      end: () => sink.end(),
+    })
   }
 
   #as(fit: keyof typeof PASSES): PlainMedia {

@@ -1,3 +1,4 @@
+import { tokenOf } from '../commands/sessions/entry.ts'
 import { streamIdOf } from '../core/streams/streamId.ts'
 import type { App } from './app.ts'
 import type { ViewerEncoding } from './viewerEncoding.ts'
@@ -30,8 +31,8 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
   const show = engineFeeds({
     ...ctx,
     engine,
-    convert(source, { sessionId: feedId, room: name }) {
-      const encodingRoom = app.config.rtmp.transcodeBFrames ? viewerEncoding.room : null
+    convert(source, { sessionId: feedId, room: name, transcode = false }) {
+      const encodingRoom = transcode || app.config.rtmp.transcodeBFrames ? viewerEncoding.room : null
       const converted = webRtcMedia(source, { ...ctx, ffmpeg, name, encodingRoom })
       const unwatch = viewerEncoding.watch(feedId, converted)
       const stop = (): Promise<void> => {
@@ -52,8 +53,11 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
       take: (ingestId, cut) => sources.publish(ingestId, cut),
       refused: (ingestId, why) => sources.refused(ingestId, why),
     }),
-    feed: (feed, media, priority) =>
+    feed: (feed, media, priority) => {
+      const entry = ctx.sessions.get(feed.sessionId)
+      const transcode = entry !== undefined && tokenOf(entry.request.credential)?.transcode === true
       // Not the id of the session, which may have another feed before the engine has ended this one.
-      show({ ...feed, sessionId: feed.feedId, priority, room: streamIdOf(feed) }, media),
+      return show({ ...feed, sessionId: feed.feedId, priority, transcode, room: streamIdOf(feed) }, media)
+    },
   }
 }

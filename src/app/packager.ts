@@ -1,5 +1,6 @@
 import type { App } from './app.ts'
 import type { Encoders } from './encoders.ts'
+import type { ViewerEncoding } from './viewerEncoding.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Context } from '../commands/context.ts'
 import {
@@ -20,13 +21,20 @@ import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { createPackager, type Packager, type PackagerLimits } from '../media/packager.ts'
 import type { RecordingBook } from '../media/recordings/recordings.ts'
 
+type PackagerParts = Pick<Encoders, 'load'> & {
+  readonly ffmpeg: Ffmpeg
+  readonly viewerEncoding: Pick<ViewerEncoding, 'room' | 'mediaOf'>
+}
+
 /** Packages the feeds on the air until it is stopped. */
-export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Packager {
+export function startPackager(app: App, { ffmpeg, load, viewerEncoding }: PackagerParts): Packager {
   const { config, ctx, segmentMemory: memory, streamNumbers: numbers } = app
   const packager = createPackager({
     ...ctx,
     ffmpeg,
     load,
+    encodingRoom: viewerEncoding.room,
+    mediaOf: viewerEncoding.mediaOf,
     numbers,
     memory,
     segmentSeconds: config.hls.segmentSeconds,

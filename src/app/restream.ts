@@ -9,6 +9,7 @@ import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
 import { streamIdOf } from '../core/streams/streamId.ts'
+import type { EncodingRoom } from '../media/convert/encodingRoom.ts'
 import type { ActiveFeed } from '../media/feedsOnAir.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import {
@@ -35,18 +36,19 @@ export interface TargetDialling {
 export interface RestreamParts {
   /** Converts what targets do not take. */
   readonly ffmpeg: Ffmpeg
+  readonly encodingRoom: EncodingRoom
   /** The ports on which this node takes publishers: a target there would get its own media. */
   readonly ownPorts: OwnPorts
 }
 
 /** Dials over the network, and sends the media of the feeds of this node. */
-export function dialledTargets(app: App, { ffmpeg, ownPorts }: RestreamParts): TargetDialling {
-  const how = mediaDialling(app, ownPorts)
+export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
+  const how = mediaDialling(app, parts.ownPorts)
   const media = new Map<string, FeedMedia>()
   return {
     begin({ feedId, accountId, streamName, media: source }) {
       const name = `restream ${streamIdOf({ accountId, streamName })}`
-      media.set(feedId, new FeedMedia({ ...app.ctx, ffmpeg, source, name }))
+      media.set(feedId, new FeedMedia({ ...app.ctx, ...parts, source, name }))
     },
     open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
     end: (feedId) => void media.delete(feedId),

@@ -133,9 +133,9 @@ export async function startServing(
     parts.started('cascade', startCascade(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)
-    const packager = startPackager(app, ffmpeg, encoders)
-    parts.add('packager', () => packager.stop(parts.graceMs))
     const viewerEncoding = parts.started('viewerEncoding', startViewerEncoding(app, { engine, ffmpeg, ...encoders }))
+    const packager = startPackager(app, { ffmpeg, viewerEncoding, ...encoders })
+    parts.add('packager', () => packager.stop(parts.graceMs))
     const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
     const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
     const channels = parts.started('channels', await startChannels(app, { ffmpeg, leases, encoders, dial }))
@@ -146,8 +146,9 @@ export async function startServing(
     if (srt) parts.started('srt', srt)
     ownPorts.tcp.push(rtmp?.port, rtmp?.tlsPort)
     ownPorts.udp.push(srt?.port)
-    parts.started('restreams', startRestreams(app, dialledTargets(app, { ffmpeg, ownPorts })))
-    parts.started('engineRestreams', startEngineRestreams(app, channels, { ffmpeg, ownPorts }))
+    const restream = { ffmpeg, encodingRoom: viewerEncoding.room, ownPorts }
+    parts.started('restreams', startRestreams(app, dialledTargets(app, restream)))
+    parts.started('engineRestreams', startEngineRestreams(app, channels, restream))
     parts.started('pulls', startPulls(app, { ingest, dial }))
     const playback = parts.started('playback', await startPlayback(app, channels))
     await leases.ready

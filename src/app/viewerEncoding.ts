@@ -9,6 +9,7 @@ import { webRtcMedia } from '../media/convert/opus.ts'
 import { ViewerH264 } from '../media/convert/viewerH264.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import type { ActiveFeed } from '../media/feedsOnAir.ts'
+import type { FrameSource } from '../media/frame.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 
 const LOOK_MS = 1000
@@ -21,6 +22,8 @@ interface Encodable {
 }
 
 export interface ViewerEncoding {
+  /** The media of a feed for HLS: with the H.264 that viewers over WebRTC get, if the token asks for that. */
+  mediaOf(feed: ActiveFeed): FrameSource
   /** What this machine can encode for viewers. */
   readonly room: EncodingRoom
   /** `refusalOf` asks this about a feed, until the result is called. */
@@ -37,7 +40,7 @@ interface Encoded {
 
 /**
  * Offers broadcasts that come over WebRTC as H.264, too, if their tokens ask for that, until it is stopped. `engineFeeds` converts
- * those of other protocols.
+ * those of other protocols. Start it before what packages feeds, which asks it for the media of each new one.
  */
 export function startViewerEncoding(
   app: App,
@@ -92,6 +95,8 @@ export function startViewerEncoding(
     for (const { h264 } of encoded.values()) h264.look()
   })
   return {
+    mediaOf: ({ sessionId, media, hlsCodecs }) =>
+      (hlsCodecs !== 'source' && encoded.get(sessionId)?.h264.besides(media)) || media,
     room,
     watch,
     refusalOf(accountId, streamName, sourceId) {

@@ -12,6 +12,8 @@ export interface ForeignFeed {
   readonly sourceId: string | null
   /** Of its publisher among those of the source; null or absent: the lowest. */
   readonly priority?: number | null
+  /** Its token asks for H.264 for viewers who lack its codec. */
+  readonly transcode?: boolean
 }
 
 /** Converts media into codecs that WebRTC carries, while it has subscribers, until `stop`. */

@@ -4,9 +4,7 @@ import { repeat } from '../base/repeat.ts'
 import type { SegmentMemory } from '../base/segmentMemory.ts'
 import type { ActiveFeed } from './feedsOnAir.ts'
 import type { Ffmpeg } from './ffmpeg/ffmpeg.ts'
-import { Hls } from './hls/hls.ts'
-import type { LadderLoad } from './hls/ladder/feedLadder.ts'
-import type { StreamNumbers } from './hls/streamNumbers.ts'
+import { Hls, type HlsOptions } from './hls/hls.ts'
 import { RecordingFiles } from './recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from './recordings/recordings.ts'
 import { Thumbnails } from './recordings/thumbnails.ts'
@@ -22,17 +20,13 @@ export interface PackagerLimits {
   readonly minFreeBytes: number
 }
 
-export interface PackagerOptions {
+export interface PackagerOptions extends Pick<HlsOptions, 'load' | 'encodingRoom' | 'mediaOf' | 'numbers'> {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
   readonly segmentSeconds: number
   readonly lowLatency: boolean
   readonly limits: PackagerLimits
-  /** What the machine can encode. */
-  readonly load: LadderLoad
-  /** Where streams begin to count. */
-  readonly numbers: StreamNumbers
   /** Where segments of HLS are kept. */
   readonly memory: SegmentMemory
   readonly recordings: {

@@ -7,6 +7,10 @@ const AHEAD_MS = 3000
 /** So does a track that is this far behind another one. */
 const BEHIND_MS = 5000
 
+const HALF = 2 ** 31
+/** No publisher is silent for longer than this and goes on. */
+const SILENT_MAX_MS = 600_000
+
 interface TrackClock {
   /** The timestamp of its latest frame, and the same without its wraps. */
   readonly timestamp: number
@@ -26,8 +30,8 @@ export interface TrackTime {
 
 /**
  * The times of a publication, on one clock for all tracks. Extends timestamps of 32 bits, milliseconds, which wrap after
- * 49 days. A track whose clock jumps, or is far from that of another track, gets an offset of its own, so that its time
- * goes on as its frames arrive: the latest frame, and the time since then.
+ * 49 days, or after 25 with ffmpeg and OBS. A track whose clock jumps, or is far from that of another track, gets an offset
+ * of its own, so that its time goes on as its frames arrive: the latest frame, and the time since then.
  */
 export class TrackTimes {
   readonly #clock: Pick<Clock, 'monotonic'> | null
@@ -49,7 +53,7 @@ export class TrackTimes {
     const own = this.#tracks.get(track)
     const others = [...this.#tracks].filter(([other]) => other !== track).map(([, clock]) => clock)
     const last = own ?? others[0]
-    const rawMs = last === undefined ? timestamp : last.rawMs + ((timestamp - last.timestamp) | 0)
+    const rawMs = last === undefined ? timestamp : last.rawMs + stepBetween(last.timestamp, timestamp)
     const usualMs = last?.offsetMs ?? 0
     const isJump = this.#clock !== null && !this.#isPlausible(rawMs + usualMs, nowMs, own, others)
     const offsetMs = isJump ? this.#offsetAfterJump(rawMs, nowMs, own, others) : usualMs
@@ -73,4 +77,11 @@ export class TrackTimes {
     const all = own === undefined ? others : [own, ...others]
     return Math.max(...all.map(({ timeMs, arrivedAtMs }) => timeMs + nowMs - arrivedAtMs)) - rawMs
   }
+}
+
+/** From one timestamp to another. Some publishers leave out the highest bit, so that theirs wrap at 31: half of all is no step. */
+function stepBetween(from: number, to: number): number {
+  const step = (to - from) | 0
+  if (Math.abs(step) < HALF - SILENT_MAX_MS) return step
+  return step < 0 ? step + HALF : step - HALF
 }

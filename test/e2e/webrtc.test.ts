@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage, type Token } from './sluice.ts'
@@ -41,6 +42,12 @@ async function publishersOf(stream: string): Promise<string[]> {
   return sessions.filter((one) => one.action === 'publish' && one.streamName === stream).map(({ id }) => id)
 }
 
+/** Command lines. */
+function processesOfServer(): string[] {
+  const ps = (...args: string[]) => execFileSync('ps', ['-ww', '-o', ...args], { encoding: 'utf8' }).trim()
+  return ps('args=', '--ppid', ps('ppid=', '-p', String(stage.relays()[0])).trim()).split('\n')
+}
+
 const closeAll = () => Promise.all(peers.splice(0).map((peer) => peer.close()))
 
 describe('WHIP to WHEP', () => {
@@ -58,7 +65,7 @@ describe('WHIP to WHEP', () => {
     await closeAll()
   })
 
-  test('of VP9 a viewer without it gets H.264 beside if the token asks for that, and else learns what the stream is', async () => {
+  test('of VP9 a viewer without it gets H.264 beside if the token asks for that, which HLS shares, and else learns what the stream is', async () => {
     for (const [stream, transcode] of [
       ['nine', true],
       ['nine-only', false],
@@ -71,6 +78,8 @@ describe('WHIP to WHEP', () => {
     await unable.watchSoon({ url: stage.whep('nine') })
     expect((await unable.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
     expect((await able.plays()).codecs).toEqual(['audio/opus', 'video/VP9'])
+    await expect.poll(async () => (await fetch(stage.hls('nine'))).text()).toContain('avc1')
+    expect(processesOfServer().filter((args) => args.includes('libx264'))).toHaveLength(1)
     await closeAll()
   })
 

@@ -1,10 +1,12 @@
+import { createCipheriv } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../src/base/random.ts'
 import type { Frame } from '../../src/media/frame.ts'
 import { TsIngest } from '../../src/media/mpegts/ingest.ts'
 import { maskedUrl, readTargetUrl } from '../../src/core/restream/targets.ts'
 import { answerAdmitted, FLOW_WINDOW, readExtensions, readHandshake } from '../../src/media/srt/handshake.ts'
-import { StreamKeys } from '../../src/media/srt/keys.ts'
+import { counterOf, SendingKeys, StreamKeys } from '../../src/media/srt/keys.ts'
 import { readAnswer } from '../../src/media/srt/callerHandshake.ts'
 import { readAcknowledgement, readLosses, readPacket, writeLosses } from '../../src/media/srt/packets.ts'
 import { SrtReceiver } from '../../src/media/srt/receiver.ts'
@@ -29,6 +31,7 @@ import {
   TsMuxer,
   VIDEO_PID,
 } from '../media/mpegts/muxer.ts'
+import { sequenceAfter } from '../../src/media/srt/sequences.ts'
 import { cases } from '../support/randomCases.ts'
 
 const RUNS = cases(2000)
@@ -217,3 +220,53 @@ test('packets in any order leave in order, each at most once, and what is held s
     RUNS,
   )
 })
+
+/** Packets of which all but the last are equally long, in memory that begins anywhere. */
+const run = fc
+  .record({
+    offset: fc.nat(9),
+    headBytes: fc.nat(40),
+    bodyBytes: fc.integer({ min: 1, max: 1500 }),
+    packets: fc.integer({ min: 1, max: 130 }),
+    sequence: fc.oneof(fc.nat(2 ** 31 - 1), fc.integer({ min: 2 ** 31 - 100, max: 2 ** 31 - 1 })),
+    seed: fc.nat(255),
+  })
+  .chain((fields) => fc.record({ ...fixed(fields), lastBytes: fc.integer({ min: 1, max: fields.bodyBytes }) }))
+
+const fixed = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fc.constant(value)])) as {
+    [K in keyof T]: fc.Arbitrary<T[K]>
+  }
+
+// A run has 3000 blocks of AES on the average.
+test.each([16, 24, 32] as const)(
+  'runs of packets encrypted with keys of %i bytes are those of AES-CTR, wherever they are in memory, and are decrypted',
+  async (keyBytes) => {
+    const made: Buffer[] = []
+    const bytes = (count: number) => made[made.push(systemRandom.bytes(count)) - 1] ?? Buffer.alloc(0)
+    const keys = await SendingKeys.make('a-passphrase', keyBytes, { bytes })
+    const [salt = Buffer.alloc(0), key = Buffer.alloc(0)] = made
+    const reader = StreamKeys.ofCaller('a-passphrase', key, salt)
+    fc.assert(
+      fc.property(run, ({ offset, headBytes, bodyBytes, packets, sequence, seed, lastBytes }) => {
+        const everyBytes = headBytes + bodyBytes
+        const length = (packets - 1) * everyBytes + lastBytes
+        const plain = Buffer.from(Array.from({ length }, (_, at) => at * 31 + seed))
+        const bodies = Buffer.concat([Buffer.alloc(offset), plain]).subarray(offset)
+        keys.encrypt(bodies, sequence, { bodyBytes, everyBytes })
+        for (let index = 0; index < packets; index++) {
+          const at = index * everyBytes
+          const [was, is] = [plain.subarray(at, at + bodyBytes), bodies.subarray(at, at + bodyBytes)]
+          const number = sequenceAfter(sequence, index)
+          const cipher = createCipheriv(`aes-${keyBytes * 8}-ctr`, key, counterOf(salt, number))
+          if (!cipher.update(was).equals(is)) expect.fail(`packet ${index} is not encrypted as it should be`)
+          if (!bodies.subarray(at + bodyBytes, at + everyBytes).equals(plain.subarray(at + bodyBytes, at + everyBytes)))
+            expect.fail(`what is after packet ${index} was changed`)
+          reader.decrypt(is, 1, number)
+        }
+        expect(bodies.equals(plain)).toBe(true)
+      }),
+      cases(150),
+    )
+  },
+)

@@ -143,3 +143,42 @@ test('so is a viewer of video with B-frames over RTMP', async () => {
   leave()
   publisher.end()
 })
+
+test('a player of HLS is told so at once', async () => {
+  const hasRoom = vi.spyOn(EncodingLoad.prototype, 'hasRoomFor').mockReturnValue(false)
+  const { token } = await makeToken(sluice, 'publish')
+  const recorded = await encoded({ video: 'vp9', audio: 'aac', seconds: 1, gop: 25 })
+  const url = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/packaged?token=${token}`
+  const publisher = await RtmpPublisher.start(url, systemClock, enhancedMessages(recorded))
+  await until(() => feedNamed(sluice, 'packaged'))
+  const master = () => send('GET', `/hls/${sluice.accountId}/packaged/index.m3u8`)
+  expect(await master()).toMatchObject({
+    status: 503,
+    text: expect.stringMatching(/^Sluice encodes .* no room .* later/),
+  })
+  hasRoom.mockRestore()
+  publisher.end()
+})
+
+test('a token with `transcode` has video with B-frames encoded where the configuration does not', async () => {
+  const { config } = sluice.app
+  const configured = vi.spyOn(sluice.app, 'config', 'get')
+  configured.mockReturnValue({ ...config, rtmp: { ...config.rtmp, transcodeBFrames: false } })
+  const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 1, bframes: 2, gop: 5 })
+  const announced = async (transcode: boolean): Promise<string> => {
+    const { token } = await makeToken(sluice, 'publish', { transcode })
+    const url = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/encoded-${transcode}?token=${token}`
+    const publisher = await RtmpPublisher.start(url, systemClock, enhancedMessages(recorded))
+    const { feedId } = await until(() => feedNamed(sluice, `encoded-${transcode}`))
+    const { source } = await until(() => engine.feeds.find(({ sessionId }) => sessionId === `feed-${feedId}`))
+    const said = await new Promise<string>((resolve) => {
+      // Before the frames it is not sure that there are B-frames.
+      source.announce((all) => all.length < 2 === !transcode && resolve(all.map(({ codec }) => codec).join()))
+    })
+    publisher.end()
+    return said
+  }
+  expect(await announced(true)).toBe('h264,opus')
+  expect(await announced(false)).toBe('opus')
+  configured.mockRestore()
+})

@@ -1,4 +1,5 @@
 import type { SegmentFact } from '../../src/core/hls/facts.ts'
+import { ENDLESS_ROOM } from '../../src/media/convert/encodingRoom.ts'
 import { FeedStream, type FeedStreamOptions } from '../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../src/media/hls/store.ts'
 import { StreamNumbers } from '../../src/media/hls/streamNumbers.ts'
@@ -22,6 +23,7 @@ export function playedFeed(recorded: Recorded, options: PlayedOptions) {
     source: player,
     segments: { targetSeconds: 2, listed: 20, maxBytes: 64e6, parts: true },
     load: freeLoad(),
+    encodingRoom: ENDLESS_ROOM,
     stallMs: 4000,
     ...options,
   })

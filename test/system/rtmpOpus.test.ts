@@ -9,7 +9,7 @@ import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
 import { ENDLESS_ROOM } from '../../src/media/convert/encodingRoom.ts'
 import { webRtcMedia } from '../../src/media/convert/opus.ts'
 import type { VideoCodec } from '../../src/media/codecs/codecs.ts'
-import { encoded, Player } from '../media/ffmpeg/frames.ts'
+import { encoded, oddSides, Player } from '../media/ffmpeg/frames.ts'
 import { listenFor, type Place } from '../media/rtmp/publications.ts'
 import { pace, until } from '../support/until.ts'
 import { silentLog } from '../support/log.ts'
@@ -185,9 +185,13 @@ describe('video of another codec', () => {
   async function viewed(
     video: VideoCodec,
     encodes: boolean,
-    { bframes = 2, form = 'media' }: { bframes?: number; form?: 'media' | 'original' } = {},
+    {
+      bframes = 2,
+      form = 'media',
+      filter = 'null',
+    }: { bframes?: number; form?: 'media' | 'original'; filter?: string } = {},
   ) {
-    const source = await encoded({ video, audio: 'opus', seconds: 3, bframes, gop: 25 })
+    const source = await encoded({ video, audio: 'opus', seconds: 3, bframes, gop: 25, filter })
     const player = new Player(source, 4)
     const { stop, ...forms } = webRtcMedia(player, {
       ffmpeg,
@@ -206,12 +210,16 @@ describe('video of another codec', () => {
     return { source, out, announced, end }
   }
 
-  test.each(['hevc', 'av1', 'vp9'] as const)('%s becomes H.264, and Opus passes as it is', async (video) => {
-    const { source, out, announced, end } = await viewed(video, true)
+  test.each([
+    ['hevc', 160, 'null'],
+    ['av1', 160, 'null'],
+    ['vp9', 158, oddSides],
+  ] as const)('%s becomes H.264 of %i columns, and Opus passes as it is', async (video, width, filter) => {
+    const { source, out, announced, end } = await viewed(video, true, { filter })
     await until(() => out.of('video').length > 40 && out.of('audio').length > 40)
     await end()
-    expect(announced[0]).toMatchObject([{ codec: 'h264', width: 160 }, { codec: 'opus' }])
-    expect(out.lists.at(-1)).toMatchObject([{ codec: 'h264', width: 160, height: 120 }, { codec: 'opus' }])
+    expect(announced[0]).toMatchObject([{ codec: 'h264' }, { codec: 'opus' }])
+    expect(out.lists.at(-1)).toMatchObject([{ codec: 'h264', width }, { codec: 'opus' }])
     expect(out.of('video')[0]?.key).toBe(true)
     const packets = source.frames
       .filter(({ kind }) => kind === 'audio')

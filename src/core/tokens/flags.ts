@@ -99,7 +99,8 @@ export const PUBLISH_FLAGS = {
     column: 'transcode',
     byDefault: false,
     about:
-      'Encode H.264 for viewers over WHEP who lack the codec of the video, while there are some and the machine has room. Default false.',
+      'Encode H.264 for viewers over WHEP who lack the codec of the video, while there are some and the machine has room. HLS of ' +
+      'broadcasts over WHIP has the same H.264. Default false.',
     option: {
       name: 'transcode',
       on: 'Encode H.264 for viewers over WHEP who lack the codec (publish tokens).',

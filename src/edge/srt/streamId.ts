@@ -39,9 +39,12 @@ interface Parts {
   readonly mode: string
 }
 
-/** Encoded as a whole: it begins with the sign of the guidelines, or has no query but an encoded one. */
+/** How ids begin that are encoded as a whole: with the sign of the guidelines, or a word of MediaMTX. */
+const ENCODED_BEGIN = /^(%(25)*23%(25)*21|(publish|read)%(25)*3a)/i
+
+/** It begins so, or has no query but an encoded one. */
 const isEncoded = (text: string): boolean =>
-  /^%(25)*23%(25)*21/i.test(text) || (!/[?=]/.test(text) && /%(25)*3[fd]/i.test(text))
+  ENCODED_BEGIN.test(text) || (!/[?=]/.test(text) && /%(25)*3[fd]/i.test(text))
 
 /** Decodes as often as needed, twice at most. Returns how often that was. */
 function decoded(written: string): [string, number] {

@@ -8,6 +8,9 @@ export interface EncodingRoom {
   readonly reserve: (video: VideoTrack) => () => void
 }
 
+/** Why media is not converted, within a sentence. */
+export const NO_ROOM_TO_ENCODE = 'this machine has no room to encode its video now'
+
 /** For those who have asked for room themselves. */
 export const ENDLESS_ROOM: EncodingRoom = { isFor: () => true, reserve: () => () => undefined }
 

@@ -4,7 +4,7 @@ import type { AudioTrack, Frame, FrameSink, FrameSource, RestingSource, TrackInf
 import { Hub } from '../hub.ts'
 import { areSameTracks, isOfMain, withoutLayers } from '../layers.ts'
 import { Reordering } from '../reordering.ts'
-import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
+import { EVEN_SIDES, MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { Announcement } from './announcement.ts'
 import { Conversion } from './conversion.ts'
@@ -56,6 +56,7 @@ const TO_H264 = [
   // Each further decoder thread adds one frame of latency.
   ...words('-threads 1'),
   ...INPUT,
+  ...EVEN_SIDES,
   ...words('-map 0:v:0 -c:v libx264 -preset superfast -tune zerolatency -profile:v baseline -pix_fmt yuv420p'),
   ...words('-crf 23 -maxrate 4M -bufsize 4M -g 300 -force_key_frames source'),
   ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
@@ -91,7 +92,7 @@ class RestingMedia implements RestingSource {
   }
 
   get lacksRoom(): boolean {
-    return this.#announcement?.lacksRoom === true
+    return this.#running?.converter.lacksRoom === true || this.#announcement?.lacksRoom === true
   }
 
   announce(listener: (tracks: readonly TrackInfo[]) => void): () => void {
@@ -186,6 +187,10 @@ class Converter implements FrameSink {
       args: TO_H264,
       begin: () => this.#videoBegins(),
     })
+  }
+
+  get lacksRoom(): boolean {
+    return this.#options.form.otherwise === 'encoded' && this.#carried === 'none'
   }
 
   tracks(tracks: readonly TrackInfo[]): void {

@@ -1,4 +1,4 @@
-import type { FrameSink, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
+import type { FrameSink, FrameSource, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
 import { type EncodingRoom, EncodingSeat } from './encodingRoom.ts'
 import { asH264, OPUS } from './form.ts'
 
@@ -12,12 +12,13 @@ export interface ViewerH264Options {
 
 /**
  * H.264 for viewers who lack the codec of a broadcast. It has tracks while the broadcast has another codec and this machine has
- * room to encode it, so that viewers are refused where they would get nothing, and it encodes while it is subscribed to.
+ * room to encode it, so that viewers are refused where they would get nothing, and it encodes once for all while it is subscribed to.
  */
 export class ViewerH264 implements RestingSource {
   readonly #converted: ViewerH264Options['converted']
   readonly #seat: EncodingSeat
   #tracks: readonly TrackInfo[] = []
+  #subscribers = 0
   #listener: Listener | null = null
   /** Whether the listener has heard of tracks; null: it has to hear again. */
   #isOffered: boolean | null = null
@@ -55,14 +56,44 @@ export class ViewerH264 implements RestingSource {
   }
 
   subscribe(sink: FrameSink): () => void {
-    const video = this.#video
-    const mayEncode = video !== undefined && this.#seat.take(video)
-    const stop = mayEncode ? this.#converted.subscribe(sink) : noMedia(sink)
+    const leave = this.#encode(sink) ?? noMedia(sink)
     return () => {
-      stop()
-      this.#seat.leave()
+      leave()
       // What the subscriber heard came with the media.
       this.#isOffered = null
+    }
+  }
+
+  /** The same for HLS: one process encodes for both. Without room, or for H.264, it is `plain`. */
+  besides(plain: FrameSource): FrameSource {
+    return {
+      subscribe: (sink) => {
+        // This broadcast ends before the one that replaces it begins, and HLS goes on with that.
+        const leave = this.#encode({ ...passing(sink), end: () => undefined })
+        if (leave === null) return plain.subscribe(sink)
+        const unwatch = plain.subscribe({ tracks: () => undefined, frame: () => undefined, end: () => sink.end() })
+        return () => {
+          leave()
+          unwatch()
+        }
+      },
+    }
+  }
+
+  /** Null: there is nothing to encode, or no room. */
+  #encode(sink: FrameSink): (() => void) | null {
+    const video = this.#video
+    const mayEncode = video !== undefined && (this.#subscribers > 0 || this.#seat.take(video))
+    if (!mayEncode) return null
+    this.#subscribers += 1
+    const stop = this.#converted.subscribe(sink)
+    let isIn = true
+    return () => {
+      if (!isIn) return
+      isIn = false
+      stop()
+      this.#subscribers -= 1
+      if (this.#subscribers === 0) this.#seat.leave()
     }
   }
 
@@ -71,6 +102,11 @@ export class ViewerH264 implements RestingSource {
     return this.#tracks.find((track): track is VideoTrack => track.kind === 'video' && track.codec !== 'h264')
   }
 }
+
+const passing = (sink: FrameSink): Pick<FrameSink, 'tracks' | 'frame'> => ({
+  tracks: (tracks) => sink.tracks(tracks),
+  frame: (frame) => sink.frame(frame),
+})
 
 /** Another broadcast took the room at the same moment. */
 function noMedia(sink: FrameSink): () => void {

@@ -41,7 +41,11 @@ export const KEYFRAMES: readonly string[] = [
  */
 export const X264_TIMES: readonly string[] = words('-x264-params force-cfr=0')
 
+/** H.264 of these pixels has even sides, and a window that is shared may not: it loses its last column or row. */
+export const EVEN_SIDES: readonly string[] = words('-vf crop=trunc(iw/2)*2:trunc(ih/2)*2')
+
 const X264_LIVE = [
+  ...EVEN_SIDES,
   ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -crf 23 -maxrate 6M -bufsize 12M'),
   ...X264_TIMES,
   ...KEYFRAMES,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { type EncodingRoom, EncodingSeat, NO_ROOM_TO_ENCODE } from '../convert/encodingRoom.ts'
 import { InStep } from '../convert/inStep.ts'
 import { HLS_OFFSET_MS, hlsArguments } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
@@ -13,11 +14,13 @@ export interface FeedConverterOptions {
   readonly name: string
   /** Whether a track passes as it is. Others become H.264 and AAC. */
   readonly passes: (track: TrackInfo) => boolean
+  /** For video that does not pass. */
+  readonly encodingRoom: EncodingRoom
   /** Its `end` is called when the last converted frame was read. */
   readonly out: FrameSink
   /** A process that takes frames without output for this long is killed, milliseconds. */
   readonly stallMs: number
-  /** A process ended by itself, or could not be started. `ranMs`: how long it ran. */
+  /** A process ended by itself, could not be started, or has no room. `ranMs`: how long it ran. */
   readonly failed: (problem: string, ranMs: number) => void
 }
 
@@ -36,6 +39,9 @@ const HELD_MAX = 1200
 export class FeedConverter implements FrameSink {
   readonly #options: FeedConverterOptions
   readonly #step: InStep
+  readonly #seat: EncodingSeat
+  /** The last process was not started, because this machine has no room to encode the video. */
+  lacksRoom = false
   #mux: MuxFeed | null = null
   /** The tracks that are converted. */
   #foreign: readonly TrackInfo[] = []
@@ -58,6 +64,7 @@ export class FeedConverter implements FrameSink {
   constructor(options: FeedConverterOptions) {
     this.#options = options
     this.#step = new InStep(options.clock, (frame) => options.out.frame(frame))
+    this.#seat = new EncodingSeat(options.encodingRoom)
   }
 
   /** A failed conversion can go on with the next frame; otherwise the feed has to begin again at a keyframe. */
@@ -112,6 +119,7 @@ export class FeedConverter implements FrameSink {
     this.#stopped = true
     const process = this.#process
     this.#process = null
+    this.#seat.leave()
     await Promise.all([process?.stop(STOP_GRACE_MS), this.#finished])
   }
 
@@ -149,6 +157,7 @@ export class FeedConverter implements FrameSink {
   #begin(tracks: readonly TrackInfo[]): void {
     const { ffmpeg, name, failed, clock } = this.#options
     this.#endProcess()
+    if (!this.#takeSeat(tracks)) return failed(NO_ROOM_TO_ENCODE, 0)
     const frames = this.#reader(tracks)
     const earlier = this.#before
     const started = ffmpeg.run({
@@ -158,16 +167,27 @@ export class FeedConverter implements FrameSink {
       stdout: (chunk) => void earlier.then(() => this.#read(frames, chunk)),
     })
     this.#process = started.ok ? started.value : null
-    if (!started.ok) return failed(started.error.message, 0)
+    if (!started.ok) {
+      this.#seat.leave()
+      return failed(started.error.message, 0)
+    }
     const process = started.value
     const startedAtMs = clock.monotonic()
     this.#before = Promise.all([earlier, process.exited])
     void process.exited.then(({ code, signal, tail }) => {
       if (this.#process !== process || this.#stopped) return
       this.#process = null
+      this.#seat.leave()
       this.#silentSinceMs = null
       failed(`ffmpeg ended (${signal ?? code}): ${tail}`, clock.monotonic() - startedAtMs)
     })
+  }
+
+  /** Audio alone needs none. */
+  #takeSeat(tracks: readonly TrackInfo[]): boolean {
+    const video = tracks.find((track) => track.kind === 'video')
+    this.lacksRoom = video !== undefined && !this.#seat.take(video)
+    return !this.lacksRoom
   }
 
   #reader(tracks: readonly TrackInfo[]): FlvFrames {
@@ -201,6 +221,7 @@ export class FeedConverter implements FrameSink {
   #endProcess(): void {
     this.#process?.end()
     this.#process = null
+    this.#seat.leave()
     this.#silentSinceMs = null
   }
 
@@ -208,6 +229,7 @@ export class FeedConverter implements FrameSink {
     const process = this.#process
     this.#process = null
     await process?.stop(STOP_GRACE_MS)
+    this.#seat.leave()
     await this.#before
     if (this.#stopped) return
     this.#step.flush()

@@ -4,6 +4,7 @@ import { CODECS } from '../codecs/codecs.ts'
 import { MediaDates } from '../../core/hls/dates.ts'
 import type { SegmentStore } from '../../core/hls/facts.ts'
 import type { FeedRendition, HlsCodecs } from '../../core/hls/feedRungs.ts'
+import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
@@ -39,8 +40,10 @@ export interface FeedStreamOptions extends HlsRequest {
   readonly numbers: StreamNumbers
   readonly source: FrameSource
   readonly segments: SegmentOptions
-  /** What the machine can encode for them. */
+  /** What the machine can encode for renditions. */
   readonly load: LadderLoad
+  /** For video that HLS does not have. */
+  readonly encodingRoom: EncodingRoom
   /** A process that takes frames without output for this long is killed and restarted, milliseconds. */
   readonly stallMs: number
 }
@@ -110,6 +113,16 @@ export class FeedStream {
     return this.#problem
   }
 
+  /** True: there is nothing new to play, because this machine has no room to encode the video. */
+  get lacksRoom(): boolean {
+    return this.#converter.lacksRoom
+  }
+
+  /** As `HlsStream.ready`, without a wait for what this machine has no room to encode. */
+  ready(ms: number): Promise<boolean> {
+    return this.hls.ready(ms, () => this.lacksRoom)
+  }
+
   /** Continues with another source: the playlist gets a discontinuity, and viewers keep playing. */
   follow(source: FrameSource, request: HlsRequest): void {
     this.#source = source
@@ -164,12 +177,9 @@ export class FeedStream {
   }
 
   #newConverter(): FeedConverter {
-    const { ffmpeg, clock, name, stallMs } = this.#options
     const converter: FeedConverter = new FeedConverter({
-      ffmpeg,
-      clock,
-      name: `hls ${name}`,
-      stallMs,
+      ...this.#options,
+      name: `hls ${this.#options.name}`,
       passes: (track) => this.#passes(track),
       out: {
         tracks: (tracks) => this.#sampler.tracks(tracks),
@@ -226,6 +236,7 @@ export class FeedStream {
     if (this.#converter !== converter || this.#ended || this.#stopping.signal.aborted) return
     if (ranMs > HEALTHY_MS) this.#failures = 0
     this.#problem = problem
+    if (converter.lacksRoom) this.hls.changed()
     if (!converter.continues) this.#unsubscribe()
     const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
     log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')

@@ -5,7 +5,9 @@ import type { SegmentMemory } from '../../base/segmentMemory.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
+import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import type { FrameSource } from '../frame.ts'
 import { FeedStream, type SegmentOptions } from './feedStream.ts'
 import type { LadderLoad } from './ladder/feedLadder.ts'
 import { MemoryStore } from './store.ts'
@@ -27,6 +29,10 @@ export interface HlsOptions {
   readonly segments: () => SegmentOptions
   /** What the machine can encode for renditions beside those of publishers. */
   readonly load: LadderLoad
+  /** For video that HLS does not have. */
+  readonly encodingRoom: EncodingRoom
+  /** The media of a feed, which may have been encoded for others. */
+  readonly mediaOf: (feed: ActiveFeed) => FrameSource
   /** Where streams begin to count. */
   readonly numbers: StreamNumbers
 }
@@ -70,14 +76,21 @@ export class Hls {
   open(feed: ActiveFeed): Result<FeedStream, string> {
     const running = this.find(feed.feedId)
     if (running) return ok(running)
-    const { limits, ffmpeg, clock, log, load, numbers } = this.#options
+    const { limits } = this.#options
     if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = streamIdOf(feed)
-    const { feedId: id, media: source, renditions, hlsCodecs = 'h264' } = feed
-    const store = this.#store
-    const segments = this.#options.segments()
-    const tools = { ffmpeg, clock, log, store, load, numbers }
-    const stream = new FeedStream({ ...tools, name, id, source, segments, renditions, hlsCodecs, stallMs: STALL_MS })
+    const { feedId: id, renditions, hlsCodecs = 'h264' } = feed
+    const stream = new FeedStream({
+      ...this.#options,
+      store: this.#store,
+      segments: this.#options.segments(),
+      name,
+      id,
+      source: this.#options.mediaOf(feed),
+      renditions,
+      hlsCodecs,
+      stallMs: STALL_MS,
+    })
     const packaged = { stream, feed, feedIds: [] }
     this.#packaged.add(packaged)
     this.#name(packaged, feed)
@@ -93,7 +106,7 @@ export class Hls {
       const { stream, feed: before } = packaged
       if (stream.ended || !isSameSource(before, feed) || (feed.secured && !before.secured)) continue
       this.#name(packaged, feed)
-      stream.follow(feed.media, feed)
+      stream.follow(this.#options.mediaOf(feed), feed)
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../frame.ts'
 import { FeedConverter } from './feedConverter.ts'
@@ -10,6 +11,8 @@ export interface PlainMediaOptions {
   readonly clock: Clock
   /** Whether a track passes as it is. Others become H.264 and AAC. */
   readonly passes: (track: TrackInfo) => boolean
+  /** For video that does not pass. */
+  readonly encodingRoom: EncodingRoom
   /** For the log: `restream abc123/lobby`. */
   readonly name: string
 }
@@ -61,13 +64,12 @@ export class PlainMedia {
   }
 
   #newRun(): Run {
-    const { ffmpeg, clock, name, passes } = this.#options
     const hub = new Hub()
     const failed = (problem: string, ranMs: number): void => {
       if (converter.continues && ranMs > HEALTHY_MS) converter.restart()
       else this.#fail(run, problem)
     }
-    const options = { ffmpeg, clock, name, passes, out: hub, stallMs: STALL_MS, failed }
+    const options = { ...this.#options, out: hub, stallMs: STALL_MS, failed }
     const converter: FeedConverter = new FeedConverter(options)
     const run: Run = { hub, converter, failed: new Set(), leave: () => undefined }
     return run

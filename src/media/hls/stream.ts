@@ -74,9 +74,11 @@ export class HlsStream {
   /**
    * Waits until players can begin with any rendition without a stall, `ms` at most. False: there is nothing to play. A
    * stream with parts needs its first segment, one without three.
+   *
+   * @param isInVain whether to give up, looked at with each change
    */
-  async ready(ms: number): Promise<boolean> {
-    await this.#waiters.until(() => [...this.#renditions.values()].every(isPlayable), ms)
+  async ready(ms: number, isInVain = () => false): Promise<boolean> {
+    await this.#waiters.until(() => isInVain() || [...this.#renditions.values()].every(isPlayable), ms)
     return [...this.#renditions.values()].some(({ listed }) => listed > 0)
   }
 

@@ -37,7 +37,10 @@ const ROUND_TRIP_MS = 100
 const RESEND_MIN_MS = 10
 const PROBE_IN_ROUND_TRIPS = 2
 const TELL_EVERY_MS = 1000
-/** As libsrt does by default: a key is for 2^24 packets, and the next one is told 2^12 packets before. */
+/**
+ * As libsrt does by default: a key is for 2^24 packets, and the next one is told 2^12 packets before. A receiver has two keys, an
+ * even and an odd one (section 6.1.6), so the next one is told only when no packet of the key that it replaces can be sent again.
+ */
 const KEY_PACKETS = 2 ** 24
 const KEY_AHEAD_PACKETS = 2 ** 12
 
@@ -82,6 +85,8 @@ export class SrtSender {
   #message = 1
   #credit = 0
   #ofKey = 0
+  /** The number of the first packet of the key in use. */
+  #keyBegan: number
   /** The message that tells the next key, until it is confirmed; null: none is told. */
   #keyMessage: Buffer | null = null
   #isNextKnown = false
@@ -90,6 +95,7 @@ export class SrtSender {
   constructor(options: SrtSenderOptions) {
     this.#options = options
     this.#next = options.sequence
+    this.#keyBegan = options.sequence
   }
 
   /** What waits for an acknowledgement. */
@@ -162,7 +168,7 @@ export class SrtSender {
     const packets = this.#options.packetsOfKey ?? KEY_PACKETS
     this.#ofKey += count
     const isDue = this.#ofKey >= packets - Math.min(KEY_AHEAD_PACKETS, packets / 2)
-    if (isDue && this.#keyMessage === null && !this.#isNextKnown) {
+    if (isDue && this.#keyMessage === null && !this.#isNextKnown && !this.#mayResendOlderKey) {
       this.#keyMessage = keys.makeNext()
       this.#tellKeys(this.#keyMessage)
     }
@@ -170,6 +176,12 @@ export class SrtSender {
     keys.useNext()
     this.#isNextKnown = false
     this.#ofKey = 0
+    this.#keyBegan = this.#next
+  }
+
+  get #mayResendOlderKey(): boolean {
+    const [oldest] = this.#waiting.keys()
+    return oldest !== undefined && stepsBetween(this.#keyBegan, oldest) < 0
   }
 
   #tellKeys(body: Buffer): void {

@@ -25,6 +25,7 @@ describe('a stream id', () => {
     ['of MediaMTX, with a user', `publish:show:me:${TOKEN}`],
     ['of MediaMTX, with a query', `publish:show:token=${TOKEN}`],
     ['plain and percent-encoded, as ffmpeg and OBS send it', `show%3Ft%3D${SHORT}`],
+    ['of MediaMTX, percent-encoded, as ffmpeg sends it', `publish%3Ashow%3A${TOKEN}`],
     ['of the guidelines, percent-encoded', `%23%21%3A%3Ar%3Dshow%2Cs%3D${TOKEN}`],
   ])('%s names the stream and the token', (_, written) => {
     expect(read(written)).toEqual({

@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import { ViewerH264 } from '../../../src/media/convert/viewerH264.ts'
 import type { FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { Hub } from '../../../src/media/hub.ts'
 
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'pcma', sampleRate: 8000, channels: 1, config: new Uint8Array() }
 const videoOf = (codec: 'hevc' | 'h264', width = 0): TrackInfo => ({
@@ -83,6 +85,53 @@ test('gives a subscriber nothing when the room was taken meanwhile, and says so'
   room = true
   h264.look()
   expect(said.at(-1)).toBe('h264,opus')
+})
+
+test('is encoded once for all, in the room of one', () => {
+  h264.tracks([videoOf('hevc', 1280), AUDIO])
+  const leave = h264.subscribe(sink())
+  room = false
+  const hls = sink()
+  const leaveHls = h264.besides(new Hub()).subscribe(hls)
+  expect([converting, reserved]).toEqual([2, [1280]])
+  leave()
+  leave()
+  expect([converting, reserved]).toEqual([1, [1280]])
+  leaveHls()
+  expect([converting, reserved]).toEqual([0, []])
+})
+
+test.each([
+  ['without room', 'hevc', false],
+  ['for H.264', 'h264', true],
+] as const)('has HLS take the media of the publisher %s', (_, codec, hasRoom) => {
+  const plain = new Hub()
+  plain.tracks([videoOf(codec)])
+  h264.tracks([videoOf(codec, 1280)])
+  room = hasRoom
+  const hls = sink()
+  h264.besides(plain).subscribe(hls)
+  expect([hls.heard, converting]).toEqual([[[videoOf(codec)]], 0])
+})
+
+test('ends for HLS with the media of the publisher, and not with the conversion, which ends before another publisher follows', () => {
+  const [plain, converted] = [new Hub(), new Hub()]
+  h264 = new ViewerH264({ converted, room: ENDLESS_ROOM })
+  h264.tracks([videoOf('hevc', 1280)])
+  const events: string[] = []
+  const leave = h264.besides(plain).subscribe({
+    tracks: (tracks) => void events.push(tracks.map(({ codec }) => codec).join()),
+    frame: ({ kind }) => void events.push(kind),
+    end: () => void events.push('end'),
+  })
+  plain.tracks([videoOf('hevc', 1280)])
+  converted.tracks([videoOf('h264', 1280)])
+  converted.frame({ kind: 'video', key: true, timeUs: 0, decodeTimeUs: 0, data: Buffer.alloc(1) })
+  converted.end()
+  expect(events).toEqual(['h264', 'video'])
+  plain.end()
+  expect(events).toEqual(['h264', 'video', 'end'])
+  leave()
 })
 
 test('is offered again to a listener that comes after another one', () => {

@@ -33,6 +33,9 @@ export interface Wanted {
   transfer?: string
 }
 
+/** A filter that leaves 159 columns and 119 rows, as a window of a screen may have. */
+export const oddSides = 'format=rgb24,crop=159:119,format=yuv420p'
+
 const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
   h264: ({ bframes = 0 }) => ['-c:v', 'libx264', '-preset', 'ultrafast', '-bf', String(bframes), '-pix_fmt', 'yuv420p'],
   vp8: () => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'],

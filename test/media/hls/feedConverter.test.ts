@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { CODECS } from '../../../src/media/codecs/codecs.ts'
 import { HLS_OFFSET_MS } from '../../../src/media/ffmpeg/arguments.ts'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import type { Ffmpeg, FfmpegJob } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { type Frame, rtpAudioTrack } from '../../../src/media/frame.ts'
 import { FeedConverter } from '../../../src/media/hls/feedConverter.ts'
@@ -29,6 +30,7 @@ test('video that waited for a slow ffmpeg came before all of its audio, and not 
       frame: ({ kind, timeUs }) => passed.push(`${kind} ${timeUs / 1000}`),
       end: () => undefined,
     },
+    encodingRoom: ENDLESS_ROOM,
     stallMs: 10_000,
     failed: () => undefined,
   })
@@ -45,4 +47,48 @@ test('video that waited for a slow ffmpeg came before all of its audio, and not 
   jobs[0]?.stdout?.(Buffer.concat([Buffer.alloc(13), aggregateOf(0, [aacConfig(), ...converted]).payload]))
   await new Promise(setImmediate)
   expect(passed).toEqual(['h264 aac', ...times.flatMap((ms) => [`audio ${ms}`, `video ${ms}`])])
+})
+
+test('video that has to be encoded takes its room until it is over, and without room no process begins', async () => {
+  let [isFree, seats, processes] = [false, 0, 0]
+  const problems: string[] = []
+  const process = { write: () => true, end: () => undefined, stop: async () => undefined }
+  const exits: (() => void)[] = []
+  const run = () => {
+    processes += 1
+    const exited = new Promise((resolve) => exits.push(() => resolve({ code: 1, signal: null, tail: '' })))
+    return { ok: true, value: { ...process, exited } }
+  }
+  const converter = new FeedConverter({
+    ffmpeg: { run } as unknown as Ffmpeg,
+    clock: new ManualClock(),
+    name: 'show',
+    passes: ({ codec }) => CODECS[codec].inHls === 'always',
+    encodingRoom: { isFor: () => isFree, reserve: () => ((seats += 1), () => void (seats -= 1)) },
+    out: { tracks: () => undefined, frame: () => undefined, end: () => undefined },
+    stallMs: 10_000,
+    failed: (problem) => problems.push(problem),
+  })
+  const video = { kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array() } as const
+  const key = () => converter.frame({ kind: 'video', timeUs: 0, decodeTimeUs: 0, key: true, data: new Uint8Array(100) })
+  converter.tracks([video])
+  key()
+  expect([processes, seats, converter.lacksRoom, problems]).toEqual([0, 0, true, [expect.stringMatching(/no room/)]])
+  isFree = true
+  converter.restart()
+  key()
+  expect([processes, seats, converter.lacksRoom]).toEqual([1, 1, false])
+  exits[0]?.()
+  await new Promise(setImmediate)
+  expect([seats, problems.length]).toEqual([0, 2])
+  converter.restart()
+  key()
+  expect(seats).toBe(1)
+  converter.tracks([{ ...video, codec: 'h264', config: AVC_CONFIG }])
+  expect(seats).toBe(0)
+  converter.tracks([video])
+  key()
+  expect(seats).toBe(1)
+  await converter.stop()
+  expect(seats).toBe(0)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { FeedStream } from '../../../src/media/hls/feedStream.ts'
@@ -33,6 +34,7 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
     renditions: [],
     load: freeLoad(),
+    encodingRoom: ENDLESS_ROOM,
     stallMs: STALL_MS,
   })
   const frames = (ms: number): void => {

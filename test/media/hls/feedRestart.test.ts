@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
@@ -44,6 +45,7 @@ function scripted() {
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
     renditions: [],
     load: freeLoad(),
+    encodingRoom: ENDLESS_ROOM,
     stallMs: 15_000,
   })
   begin(source)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
@@ -76,6 +77,7 @@ function packageSource(
     renditions: [],
     hlsCodecs,
     load: freeLoad(),
+    encodingRoom: ENDLESS_ROOM,
     stallMs: 700,
   })
   open.push({ source, stream })

@@ -1,12 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import { PlainMedia } from '../../../src/media/hls/plainMedia.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
 import { until } from '../../support/until.ts'
-import { encoded, Player, type Wanted } from '../ffmpeg/frames.ts'
+import { encoded, oddSides, Player, type Wanted } from '../ffmpeg/frames.ts'
 
 const ffmpegAt = (binary: string) =>
   createFfmpeg({ log: silentLog, clock: systemClock, binary, maxChildren: () => 4, offline })
@@ -20,11 +21,13 @@ afterEach(async () => {
 
 class Collected implements FrameSink {
   codecs: string[] = []
+  video: TrackInfo | undefined
   readonly frames: Frame[] = []
   readonly problems: string[] = []
   isOver = false
   tracks(tracks: readonly TrackInfo[]): void {
     this.codecs = tracks.map(({ codec }) => codec)
+    this.video = tracks.find(({ kind }) => kind === 'video')
   }
   frame(frame: Frame): void {
     this.frames.push(frame)
@@ -42,7 +45,14 @@ async function begin(wanted: Omit<Wanted, 'seconds'>, binary = ffmpeg) {
   const source = new Player(await encoded({ seconds: 4, gop: 25, ...wanted }), 4)
   open.push(source)
   const passes = ({ codec }: TrackInfo) => codec === 'h264' || codec === 'aac'
-  const plain = new PlainMedia({ source, ffmpeg: binary, clock: systemClock, passes, name: 'test' })
+  const plain = new PlainMedia({
+    source,
+    ffmpeg: binary,
+    clock: systemClock,
+    passes,
+    encodingRoom: ENDLESS_ROOM,
+    name: 'test',
+  })
   const take = () => {
     const sink = new Collected()
     return { sink, leave: plain.subscribe(sink, sink.fail) }
@@ -81,11 +91,12 @@ test.each(['opus', 'pcma', 'pcmu'] as const)(
   },
 )
 
-test('other video becomes H.264 with keyframes, and its end is passed on', async () => {
-  const { source, take } = await begin({ video: 'vp8', audio: 'opus' })
+test('other video becomes H.264 with keyframes and even sides, and its end is passed on', async () => {
+  const { source, take } = await begin({ video: 'vp8', audio: 'opus', filter: oddSides })
   const { sink } = take()
   await until(() => sink.frames.filter(({ kind, key }) => kind === 'video' && key).length > 1)
   expect(sink.codecs.toSorted()).toEqual(['aac', 'h264'])
+  expect(sink.video).toMatchObject({ width: 158, height: 118 })
   source.end()
   await until(() => sink.isOver)
 })

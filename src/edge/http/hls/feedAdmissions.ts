@@ -13,7 +13,7 @@ import type { SessionTicket } from '../media/tickets.ts'
 import type { Admission, Admissions, LocalRendition, MovedStream, RenditionLocation } from './admissions.ts'
 import { admittedViewer, NO_TICKET } from './opening.ts'
 import { type HlsParts, requestOriginOf } from './parts.ts'
-import { NOT_THERE, NOT_YET, START_MAX_MS } from './sending.ts'
+import { NOT_THERE, notYetOf, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
@@ -123,8 +123,8 @@ class FeedAdmission implements Admission {
       if (!opened.ok) return err({ status: 503, text: opened.error })
       const { hls: packaged } = opened.value
       const followed = this.#followed()
-      if (!(await packaged.ready(followed === null ? START_MAX_MS : 0)))
-        return followed === null ? err(NOT_YET) : ok({ movedTo: followed })
+      if (!(await opened.value.ready(followed === null ? START_MAX_MS : 0)))
+        return followed === null ? err(notYetOf(opened.value)) : ok({ movedTo: followed })
       if (packaged.id !== stream) return ok({ movedTo: this.#movedTo(packaged.id) })
     }
     const found = this.here(rendition)

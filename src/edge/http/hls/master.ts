@@ -15,7 +15,7 @@ import { feedSoon } from './feedSoon.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
 import type { NodeAnswer } from './remoteMedia.ts'
-import { AWAY, NOT_THERE, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
+import { AWAY, NOT_THERE, NOT_YET, notYetOf, PLAYLIST, START_MAX_MS } from './sending.ts'
 import type { StreamSource } from './viewers.ts'
 
 export type MasterRequest = {
@@ -113,8 +113,9 @@ async function localMaster({ hls }: HlsParts, feed: ActiveFeed): Promise<Result<
   return opened.ok ? masterOf(opened.value) : err({ status: 503, text: opened.error })
 }
 
-async function masterOf({ hls: stream }: FeedStream): Promise<Result<Master, HttpRefusal>> {
-  if (!(await stream.ready(START_MAX_MS))) return err(NOT_YET)
+async function masterOf(feedStream: FeedStream): Promise<Result<Master, HttpRefusal>> {
+  const { hls: stream } = feedStream
+  if (!(await feedStream.ready(START_MAX_MS))) return err(notYetOf(feedStream))
   // Relative to the address of the master playlist, so that a proxy may have a prefix of its own.
   const uriOf = (ticket: string) => (rendition: string) => `../../~${ticket}/${stream.id}/${rendition}/media.m3u8`
   return ok({ stream: stream.id, with: (ticket) => hlsMaster(stream.variants(), uriOf(ticket)) })

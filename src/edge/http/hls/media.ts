@@ -15,6 +15,7 @@ import {
   cachingOf,
   CONTINUES,
   NOT_THERE,
+  isNotYet,
   NOT_YET,
   playsMsOf,
   sendPiece,
@@ -73,7 +74,7 @@ export async function sendMedia(
 function forWatching({ params: { file } }: FastifyRequest<MediaRequest>, refused: HttpRefusal): HttpRefusal {
   if (file === MEDIA_PLAYLIST)
     return refused.status === 409 ? { ...refused, status: 503, retryAfterSeconds: 2 } : refused
-  return refused === NOT_YET ? NOT_THERE : refused
+  return isNotYet(refused) ? NOT_THERE : refused
 }
 
 /** Another node has decided on its viewers. */

@@ -5,6 +5,7 @@ import { acceptsGzip } from '../contentEncoding.ts'
 import { sharesBody } from '../unsent.ts'
 import { rangeHeaders, readRange } from '../media/range.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
+import type { FeedStream } from '../../../media/hls/feedStream.ts'
 import type { LocalRendition } from './admissions.ts'
 import type { Piece } from './names.ts'
 import type { RequestedPart } from './requestedPart.ts'
@@ -38,6 +39,17 @@ export const AWAY: HttpRefusal = {
 export const CONTINUES: HttpRefusal = { status: 307, text: 'Another server continues this stream' }
 export const LEAVING: HttpRefusal = { status: 503, text: 'The server stops: try again in a moment' }
 export const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
+const NO_ROOM: HttpRefusal = {
+  status: 503,
+  text: 'Sluice encodes this stream as H.264 for HLS, but this machine has no room for that now: try again later',
+}
+
+/** Why a feed cannot be played yet. */
+export const notYetOf = ({ lacksRoom }: Pick<FeedStream, 'lacksRoom'>): HttpRefusal => (lacksRoom ? NO_ROOM : NOT_YET)
+
+/** Whether the reason may be over soon. */
+export const isNotYet = (refused: HttpRefusal): boolean => refused === NOT_YET || refused === NO_ROOM
+
 export const NOT_THERE: HttpRefusal = {
   status: 404,
   text: 'Not found: this piece of the stream is gone or never was',
