@@ -48,6 +48,7 @@ export const SOURCES = {
   gap: { ...PLAIN, filters: [`setpts=${JUMPS}`, `asetpts=${JUMPS}`] },
   noise: NOISE,
   'noise-of-known-bitrate': { ...NOISE, kbits: 2000 },
+  slides: { ...PLAIN, rate: '1/3', gop: 4, audioGoesOn: true },
   'video-gap': { ...PLAIN, filters: ['select=not(between(mod(t\\,60)\\,7\\,12))', 'anull'], audioGoesOn: true },
 } as const satisfies Readonly<Record<string, Source>>
 

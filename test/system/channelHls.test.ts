@@ -73,7 +73,7 @@ async function broken(url: string, isEnough: NonNullable<ValidatorOptions['isEno
 
 // They wait for encoders, so they run concurrently.
 
-test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap', 'video-gap', 'audio-only'])(
+test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap', 'video-gap', 'audio-only', 'slides'])(
   'the HLS of a channel breaks no rule when its publisher sends %s',
   async (source) => {
     const channel = await playing(source)

@@ -3,6 +3,7 @@ import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
+import { forSlowVideo } from '../../core/hls/slowVideo.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import { encodedAudioTracks } from '../encoder/arguments.ts'
@@ -30,6 +31,8 @@ export interface EncodingTools {
 interface Run {
   /** What the source has: video, or audio that the ladder makes, or both. */
   readonly hasVideo: boolean
+  /** The frames of the video are too far apart for segments. */
+  readonly isSlow: boolean
   /** The indexes of its audio tracks in the list of its ingest; [0] without a list. */
   readonly audio: readonly number[]
   /** What keeps the video from being copied; null: nothing does. */
@@ -100,11 +103,12 @@ export class Encoding {
   }
 
   /** Starts a process. Null: it could not be started, and that was reported. */
-  run({ hasVideo, audio, refusesCopy, fed }: Run): Encoder | null {
+  run({ hasVideo, isSlow, audio, refusesCopy, fed }: Run): Encoder | null {
     const { ffmpeg, clock, stream, output } = this.#tools
     if (hasVideo) this.#allowCopy(refusesCopy)
     const { audioKbps } = this.#job.ladder
-    const ladder = { hasVideo, audioTracks: audio, audioKbps, rungs: this.#load.rungs }
+    const rungs = isSlow ? this.#load.rungs.map(forSlowVideo) : this.#load.rungs
+    const ladder = { hasVideo, audioTracks: audio, audioKbps, rungs }
     const audioTracks = encodedAudioTracks(ladder)
     const makesAudio = audioTracks.length > 0
     const run: ChannelRun = {

@@ -3,7 +3,7 @@ import type { FrameSource, TrackInfo } from '../frame.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
 import { type Encoding, STOP_GRACE_MS } from './encoding.ts'
 import type { Fed } from '../encoder/encoderWatch.ts'
-import { type FedEncoder, type Parting, PushedInput } from './pushed.ts'
+import { type FedEncoder, type Parting, PushedInput, type PushedParts } from './pushed.ts'
 
 /** How long a process may take to encode the rest of a source; the next one waits for it. */
 const DRAIN_MS = 5000
@@ -15,6 +15,8 @@ const GOP_TOO_LONG =
   'without one, and players begin late: set a keyframe interval of 2 s'
 const NO_KEYFRAMES = `The encoder sent no keyframe for ${TOO_LONG_SECONDS} s: set a keyframe interval of 2 s`
 
+const FRAMES_FAR_APART = 'The publisher sends a frame of video less often than every 2 s, and segments need some'
+
 /** Encodes what publishers push to an engine: one source at a time, the newest. */
 export class PushTranscode {
   readonly #encoding: Encoding
@@ -24,6 +26,8 @@ export class PushTranscode {
   #work: Promise<void> = Promise.resolve()
   /** Of the source at hand. */
   #keyframes: KeyframeVerdict | null = null
+  /** Whether the video of the source at hand has its frames far apart. */
+  #isSlow = false
 
   constructor(encoding: Encoding, signal: AbortSignal) {
     this.#encoding = encoding
@@ -56,6 +60,7 @@ export class PushTranscode {
   async #push(media: FrameSource): Promise<void> {
     let parting: Parting = 'changed'
     this.#keyframes = null
+    this.#isSlow = false
     while (parting === 'changed' || parting === 'restart') {
       await this.#encoding.pauseUntilMs(this.#encoding.startedAtMs + START_EVERY_MS)
       if (media !== this.#newest || this.#signal.aborted) return
@@ -67,16 +72,21 @@ export class PushTranscode {
     const { promise, resolve } = Promise.withResolvers<Parting>()
     this.#leave = () => resolve('over')
     this.#encoding.restart = () => resolve('restart')
-    const pushed: PushedInput = new PushedInput({
+    const parts: PushedParts = {
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
       observe: (frame) => this.#encoding.observe(frame),
       canPlay: (tracks) => this.#canPlay(tracks),
       keyframes: (verdict) => {
         if (this.#judge(verdict) === 'restart') resolve('restart')
       },
+      slow: (isSlow) => {
+        this.#isSlow = isSlow
+        resolve('restart')
+      },
       nothingToPlay: () => this.#encoding.nothingToPlay(),
       part: resolve,
-    })
+    }
+    const pushed = new PushedInput(parts, this.#isSlow)
     const unsubscribe = media.subscribe(pushed)
     const parting = await promise
     unsubscribe()
@@ -98,6 +108,7 @@ export class PushTranscode {
   #refusesCopy(tracks: readonly TrackInfo[]): string | null {
     const codec = tracks.find(({ kind }) => kind === 'video')?.codec
     if (codec !== 'h264') return 'Only H.264 can be copied'
+    if (this.#isSlow) return FRAMES_FAR_APART
     return this.#keyframes === 'too_long' ? NO_KEYFRAMES : null
   }
 
@@ -109,7 +120,8 @@ export class PushTranscode {
   #begin(tracks: readonly TrackInfo[], fed: () => Fed): FedEncoder | null {
     const audio = tracks.flatMap((track) => (track.kind === 'audio' ? [track.audioIndex ?? 0] : []))
     const hasVideo = has(tracks, 'video')
-    const encoder = this.#encoding.run({ hasVideo, audio, refusesCopy: this.#refusesCopy(tracks), fed })
+    const refusesCopy = this.#refusesCopy(tracks)
+    const encoder = this.#encoding.run({ hasVideo, isSlow: this.#isSlow, audio, refusesCopy, fed })
     if (encoder === null) return null
     this.#encoding.log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#encoding.sourceIsThere()

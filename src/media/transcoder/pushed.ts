@@ -1,3 +1,4 @@
+import { SlowVideoWatch } from '../../core/hls/slowVideo.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { type KeyframeVerdict, KeyframeWatch } from '../../core/hls/keyframes.ts'
 import type { CopySink, Encoder } from '../encoder/encoder.ts'
@@ -19,6 +20,8 @@ export interface PushedParts {
   readonly begin: (tracks: readonly TrackInfo[]) => FedEncoder | null
   /** Keyframes of video that is copied are far apart. */
   readonly keyframes: (verdict: KeyframeVerdict) => void
+  /** The frames of the video are too far apart for segments, or no longer: the process has to be another one. */
+  readonly slow: (isSlow: boolean) => void
   /** A frame came. */
   readonly observe: (frame: Frame) => void
   /** Whether a process can make something of these tracks. */
@@ -37,6 +40,7 @@ export class PushedInput implements FrameSink {
   readonly #parts: PushedParts
   readonly #mux: MuxFeed
   readonly #keyframes = new KeyframeWatch()
+  readonly #slow: SlowVideoWatch
   #process: FfmpegProcess | null = null
   #copied: CopySink | null = null
   #hasVideo = false
@@ -44,8 +48,10 @@ export class PushedInput implements FrameSink {
   #audioUs: number | null = null
   #isOver = false
 
-  constructor(parts: PushedParts) {
+  /** @param isSlow whether the process is one for video whose frames are far apart */
+  constructor(parts: PushedParts, isSlow: boolean) {
     this.#parts = parts
+    this.#slow = new SlowVideoWatch(isSlow)
     this.#mux = new MuxFeed({
       begin: (tracks) => this.#begin(tracks),
       write: (bytes) => this.#process?.write(bytes) ?? false,
@@ -68,7 +74,10 @@ export class PushedInput implements FrameSink {
     if (this.#isOver || !this.#isPlayable) return
     this.#mux.frame(frame)
     this.#parts.observe(frame)
-    if (frame.kind === 'video' && this.#copied !== null) this.#copy(frame, this.#copied)
+    if (frame.kind !== 'video') return
+    if (this.#copied !== null) this.#copy(frame, this.#copied)
+    const isSlow = this.#slow.look(frame.decodeTimeUs)
+    if (isSlow !== null) this.#parts.slow(isSlow)
   }
 
   #copy(frame: Frame, copied: CopySink): void {
