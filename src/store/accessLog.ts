@@ -1,4 +1,4 @@
-import type { LogSource } from '../core/access/logQuery.ts'
+import type { AccessLogFilter, LogSource } from '../core/access/logQuery.ts'
 import type { Protocol } from '../core/access/protocols.ts'
 import type { EncryptionRefusal, NODE_REDIRECT, SessionLimitCode, TICKET_SHARED } from '../core/access/refusals.ts'
 import type { Action, RefusalCode, TraceStep } from '../core/access/types.ts'
@@ -51,16 +51,8 @@ export interface CodeCountQuery {
   readonly source?: AccessLogRow['source']
 }
 
-export interface AccessLogQuery {
+export interface AccessLogQuery extends AccessLogFilter {
   accountId: string
-  tokenId?: number
-  streamName?: string
-  address?: string
-  code?: string
-  allowed?: boolean
-  /** Bounds of `atMs`, inclusive and exclusive, epoch milliseconds. */
-  fromMs?: number
-  untilMs?: number
   /** Rows strictly older than this position; newest first. */
   after?: { atMs: number; id: string }
   limit: number

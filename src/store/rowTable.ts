@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { DialectName, Executor } from './executor.ts'
+import { type DialectName, type Executor, inSlices, statement } from './executor.ts'
 
 type Value = string | number | null | undefined
 type Row<C extends string> = Readonly<Partial<Record<C, Value>>>
@@ -9,6 +9,8 @@ export type RowParams<C extends string> = Readonly<Partial<Record<C, readonly Va
   readonly json?: string
 }
 
+type ColumnTypes<C extends string> = Readonly<Record<C, 'text' | 'bigint'>>
+
 /**
  * Rows as parameters of a statement whose text is always the same. PostgreSQL would spend most of its time parsing one with a
  * parameter for each value.
@@ -17,7 +19,7 @@ export class RowTable<C extends string> {
   readonly #name: string
   readonly #columns: readonly (readonly [C, 'text' | 'bigint'])[]
 
-  constructor(name: string, columns: Readonly<Record<C, 'text' | 'bigint'>>) {
+  constructor(name: string, columns: ColumnTypes<C>) {
     this.#name = name
     this.#columns = Object.entries(columns) as [C, 'text' | 'bigint'][]
   }
@@ -48,3 +50,37 @@ export class RowTable<C extends string> {
     return params as RowParams<C>
   }
 }
+
+interface Upsert<C extends string> {
+  readonly table: string
+  readonly key: readonly NoInfer<C>[]
+  readonly columns: ColumnTypes<C>
+  /** What a column of a row that exists becomes; by default the new value. */
+  readonly merged?: (before: RawBuilder<unknown>, now: RawBuilder<unknown>) => RawBuilder<unknown>
+}
+
+/** Writes rows of a table, also those whose key exists already. */
+export function upsertion<C extends string>({
+  table,
+  key,
+  columns,
+  merged = (_, now) => now,
+}: Upsert<C>): (executor: Executor, rows: readonly Row<C>[]) => Promise<void> {
+  const fresh = new RowTable('fresh', columns)
+  const values = (Object.keys(columns) as C[]).filter((column) => !key.includes(column))
+  const sets = values.map((column) => {
+    const value = merged(sql.ref(`${table}.${column}`), sql.ref(`excluded.${column}`))
+    return sql`${sql.ref(column)} = ${value}`
+  })
+  const put = statement((db, p: RowParams<C>, dialect) => ({
+    // Without its condition, SQLite would take `on conflict` for that of a join.
+    compile: () =>
+      sql`insert into ${sql.table(table)} (${fresh.names}) select ${fresh.names} from ${fresh.from(p, dialect)} where true
+        on conflict (${sql.join(key.map((column) => sql.ref(column)))}) do update set ${sql.join(sets)}`.compile(db),
+  }))
+  return (executor, rows) => inSlices(rows, (slice) => executor.run(put, fresh.params(executor, slice)))
+}
+
+/** Of totals that only rise: a write whose answer was lost may reach the database after a later one. */
+export const risen = (before: RawBuilder<unknown>, now: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`case when ${now} > ${before} then ${now} else ${before} end`

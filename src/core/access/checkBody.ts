@@ -61,8 +61,8 @@ export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   const token = optional('token', given.token, notes) ?? null
   const tokenId = given.tokenId === undefined ? undefined : readTokenId(given.tokenId, token, notes)
   const origin = optional('origin', given.origin, notes) ?? null
-  const country = readCountry(given.country, notes)
-  const atMs = readAt(given.at, notes)
+  const country = parsed('country', given.country, parseCountry, notes)
+  const atMs = parsed('at', given.at, instant, notes)
   if (!notes.none || !action || !protocol || streamName === undefined || !address) return err(notes.errors)
   return ok({ action, protocol, streamName, address, accountId, token, tokenId, origin, country, atMs })
 }
@@ -117,21 +117,18 @@ function readTokenId(value: unknown, token: string | null, notes: Notes): number
   return undefined
 }
 
-function readCountry(value: unknown, notes: Notes): string | undefined {
-  const text = optional('country', value, notes)
+/** Undefined when the value is absent, null or wrong. A wrong one is noted. */
+function parsed<T>(
+  name: string,
+  value: unknown,
+  parse: (text: string) => Result<T, string>,
+  notes: Notes,
+): T | undefined {
+  const text = optional(name, value, notes)
   if (text === undefined) return undefined
-  const country = parseCountry(text)
-  if (country.ok) return country.value
-  notes.wrong('country', country.error)
-  return undefined
-}
-
-function readAt(value: unknown, notes: Notes): number | undefined {
-  const text = optional('at', value, notes)
-  if (text === undefined) return undefined
-  const at = instant(text)
-  if (at.ok) return at.value
-  notes.wrong('at', at.error)
+  const read = parse(text)
+  if (read.ok) return read.value
+  notes.wrong(name, read.error)
   return undefined
 }
 

@@ -13,6 +13,7 @@ export interface AccessLogFilter {
   address?: string
   code?: string
   allowed?: boolean
+  /** Bounds of the time, inclusive and exclusive, epoch milliseconds. */
   fromMs?: number
   untilMs?: number
 }

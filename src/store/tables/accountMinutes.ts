@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountMinute } from '../../core/streams/seriesQuery.ts'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
+import { upsertion } from '../rowTable.ts'
 import type { MinuteQuery, StoredMinute } from '../store.ts'
 
 /** The reads of minutes. */
@@ -16,6 +17,19 @@ export class MinuteReadVerbs extends Verbs {
   }
 }
 
+const put = upsertion({
+  table: 'account_minutes',
+  key: ['account_id', 'minute_ms', 'node'],
+  columns: {
+    account_id: 'text',
+    minute_ms: 'bigint',
+    node: 'text',
+    viewers: 'bigint',
+    bytes_in: 'bigint',
+    bytes_out: 'bigint',
+  },
+})
+
 /** The verbs of minutes in a transaction. */
 export class MinuteTxVerbs extends MinuteReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
@@ -28,20 +42,7 @@ export class MinuteTxVerbs extends MinuteReadVerbs {
       bytes_in: row.bytesIn,
       bytes_out: row.bytesOut,
     }))
-    await inSlices(rows, (slice) =>
-      this.executor.change((db) =>
-        db
-          .insertInto('account_minutes')
-          .values(slice)
-          .onConflict((c) =>
-            c.columns(['account_id', 'minute_ms', 'node']).doUpdateSet({
-              viewers: sql`excluded.viewers`,
-              bytes_in: sql`excluded.bytes_in`,
-              bytes_out: sql`excluded.bytes_out`,
-            }),
-          ),
-      ),
-    )
+    await put(this.executor, rows)
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {

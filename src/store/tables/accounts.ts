@@ -1,7 +1,7 @@
 import { type AccountDefaults, NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { Account } from '../store.ts'
-import { statement, Verbs } from '../executor.ts'
-import type { RowOf } from '../schema.ts'
+import { insertion, statement, Verbs } from '../executor.ts'
+import { namesOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
 type Row = RowOf<'accounts'>
@@ -20,19 +20,7 @@ const get = statement((db, p: { id: string }) => db.selectFrom('accounts').selec
 
 const list = statement((db) => db.selectFrom('accounts').select(NAME).orderBy('created_at_ms').orderBy('id'))
 
-const insert = statement((db, p: Row) =>
-  db.insertInto('accounts').values({
-    id: p.id,
-    name: p.name,
-    created_at_ms: p.created_at_ms,
-    default_cluster: p.default_cluster,
-    allowed_countries: p.allowed_countries,
-    denied_countries: p.denied_countries,
-    geo_cascade: p.geo_cascade,
-    recording_days: p.recording_days,
-    version: p.version,
-  }),
-)
+const insert = insertion('accounts', namesOf('accounts'))
 
 const defaultsOf = statement((db, p: { id: string }) =>
   db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id),
@@ -76,7 +64,7 @@ export class AccountReadVerbs extends Verbs {
 /** The verbs of accounts in a transaction. */
 export class AccountTxVerbs extends AccountReadVerbs {
   async insert({ id, name, createdAtMs }: Account): Promise<void> {
-    await this.executor.run(insert, { id, name, created_at_ms: createdAtMs, ...fromDefaults(NO_DEFAULTS) })
+    await insert(this.executor, [{ id, name, created_at_ms: createdAtMs, ...fromDefaults(NO_DEFAULTS) }])
   }
 
   async lockDefaults(id: string): Promise<AccountDefaults | undefined> {

@@ -9,7 +9,8 @@ import { qualityByHour } from '../../core/quality/sessionQuality.ts'
 import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
+import { upsertion } from '../rowTable.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import { afterKey } from './keyset.ts'
 import { META } from './meta.ts'
@@ -194,6 +195,23 @@ export class AudienceReadVerbs extends Verbs {
   }
 }
 
+const put = upsertion({
+  table: 'audience',
+  key: ['account_id', 'span', 'stream_name', 'at_ms'],
+  columns: {
+    account_id: 'text',
+    span: 'text',
+    stream_name: 'text',
+    at_ms: 'bigint',
+    views: 'bigint',
+    watch_ms: 'bigint',
+    most: 'bigint',
+    viewers: 'text',
+    quality: 'text',
+    parts: 'text',
+  },
+})
+
 /** The verbs of the audience in a transaction. */
 export class AudienceTxVerbs extends AudienceReadVerbs {
   async advance(fromMs: number, toMs: number): Promise<boolean> {
@@ -205,23 +223,7 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
   }
 
   async put(rows: readonly AudienceRow[]): Promise<void> {
-    await inSlices(rows.map(toRow), (slice) =>
-      this.executor.change((db) =>
-        db
-          .insertInto('audience')
-          .values(slice)
-          .onConflict((c) =>
-            c.columns(['account_id', 'span', 'stream_name', 'at_ms']).doUpdateSet({
-              views: sql`excluded.views`,
-              watch_ms: sql`excluded.watch_ms`,
-              most: sql`excluded.most`,
-              viewers: sql`excluded.viewers`,
-              quality: sql`excluded.quality`,
-              parts: sql`excluded.parts`,
-            }),
-          ),
-      ),
-    )
+    await put(this.executor, rows.map(toRow))
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {

@@ -1,31 +1,22 @@
-import { sql } from 'kysely'
 import type { NodeUsage } from '../../core/sessions/types.ts'
-import { type Executor, inSlices, statement } from '../executor.ts'
-import { RowTable } from '../rowTable.ts'
+import { type Executor, inSlices } from '../executor.ts'
+import { risen, upsertion } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
 import { addToHours, USAGE_COLUMNS } from './usage.ts'
 
-const USAGE = new RowTable('usage', { ord: 'bigint', ...USAGE_COLUMNS })
+const put = upsertion({
+  table: 'node_usage',
+  key: ['node_id', 'ord'],
+  columns: { node_id: 'text', ord: 'bigint', ...USAGE_COLUMNS },
+  merged: risen,
+})
 
-/**
- * Writes totals of a node. No other node writes to its rows, so no order is needed against deadlocks. Totals only rise: a
- * write whose answer was lost may reach the database after a later one.
- */
+/** Writes totals of a node. No other node writes to its rows, so no order is needed against deadlocks. */
 export const putNodeUsage = (executor: Executor, node: string, usage: readonly NodeUsage[]): Promise<void> =>
-  inSlices(usage, (slice) => executor.run(put, { node, ...USAGE.params(executor, slice.map(toRow)) }))
-
-const risen = (column: 'bytes_in' | 'bytes_out') => {
-  const [before, now] = [sql.ref(`node_usage.${column}`), sql.ref(`excluded.${column}`)]
-  return sql`${sql.ref(column)} = case when ${now} > ${before} then ${now} else ${before} end`
-}
-
-/** Without its condition, SQLite would take `on conflict` for that of a join. */
-const put = statement((db, p: { node: string } & ReturnType<typeof USAGE.params>, dialect) => ({
-  compile: () =>
-    sql`insert into node_usage (node_id, ${USAGE.names}) select cast(${p.node} as text), ${USAGE.names}
-      from ${USAGE.from(p, dialect)} where true
-      on conflict (node_id, ord) do update set ${risen('bytes_in')}, ${risen('bytes_out')}`.compile(db),
-}))
+  put(
+    executor,
+    usage.map((one) => toRow(node, one)),
+  )
 
 /** Adds rows of a node to the sums of all nodes, and deletes them. One that is gone adds nothing, so a call may be repeated. */
 export async function foldNodeUsage(executor: Executor, node: string, ords: readonly number[]): Promise<void> {
@@ -57,7 +48,8 @@ export async function foldSomeOfNode(executor: Executor, node: string, limit: nu
 }
 
 /** Unknown values are empty or 0, as in the hourly sums. */
-const toRow = (usage: NodeUsage) => ({
+const toRow = (node: string, usage: NodeUsage) => ({
+  node_id: node,
   ord: usage.ord,
   account_id: usage.accountId,
   hour_ms: usage.hourMs,

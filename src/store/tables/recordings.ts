@@ -1,32 +1,14 @@
 import { sql } from 'kysely'
 import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
-import { statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { insertion, statement, Verbs } from '../executor.ts'
+import { columnsOf, namesOf, type RowOf } from '../schema.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
 import { containsText } from './containsText.ts'
 import { lockRows } from './lockRows.ts'
 
 type Row = RowOf<'recordings'>
 
-const insert = statement((db, p: Row) =>
-  db.insertInto('recordings').values({
-    id: p.id,
-    account_id: p.account_id,
-    stream_name: p.stream_name,
-    token_id: p.token_id,
-    feed_id: p.feed_id,
-    state: p.state,
-    started_at_ms: p.started_at_ms,
-    ended_at_ms: p.ended_at_ms,
-    bytes: p.bytes,
-    duration_ms: p.duration_ms,
-    tracks: p.tracks,
-    problem: p.problem,
-    host_key: p.host_key,
-    node: p.node,
-    expires_at_ms: p.expires_at_ms,
-  }),
-)
+const insert = insertion('recordings', namesOf('recordings'))
 
 const lock = statement((db, p: { id: string }, engine) => {
   const row = db.selectFrom('recordings').select(columnsOf('recordings')).where('id', '=', p.id)
@@ -120,7 +102,7 @@ export class RecordingReadVerbs extends Verbs {
 /** The verbs of recordings in a transaction. */
 export class RecordingTxVerbs extends RecordingReadVerbs {
   async insert(recording: StoredRecording): Promise<void> {
-    await this.executor.run(insert, toRow(recording))
+    await insert(this.executor, [toRow(recording)])
   }
 
   async lock(id: string): Promise<StoredRecording | undefined> {

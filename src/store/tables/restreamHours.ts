@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
+import { upsertion } from '../rowTable.ts'
 import type { RestreamHour, RestreamHourQuery, RestreamSum } from '../store.ts'
 
 /** The SQL expression of each field. */
@@ -33,6 +34,20 @@ export class RestreamHourReadVerbs extends Verbs {
   }
 }
 
+const put = upsertion({
+  table: 'restream_hourly',
+  key: ['account_id', 'hour_ms', 'stream_name', 'feed_id'],
+  columns: {
+    account_id: 'text',
+    hour_ms: 'bigint',
+    stream_name: 'text',
+    feed_id: 'text',
+    live_ms: 'bigint',
+    bytes_in: 'bigint',
+    bytes_out: 'bigint',
+  },
+})
+
 /** The verbs of restreamHours in a transaction. */
 export class RestreamHourTxVerbs extends RestreamHourReadVerbs {
   /** Each feed has one node, so no order is needed against deadlocks. */
@@ -46,20 +61,7 @@ export class RestreamHourTxVerbs extends RestreamHourReadVerbs {
       bytes_in: hour.bytesIn,
       bytes_out: hour.bytesOut,
     }))
-    await inSlices(rows, (slice) =>
-      this.executor.change((db) =>
-        db
-          .insertInto('restream_hourly')
-          .values(slice)
-          .onConflict((c) =>
-            c.columns(['account_id', 'hour_ms', 'stream_name', 'feed_id']).doUpdateSet({
-              live_ms: sql`excluded.live_ms`,
-              bytes_in: sql`excluded.bytes_in`,
-              bytes_out: sql`excluded.bytes_out`,
-            }),
-          ),
-      ),
-    )
+    await put(this.executor, rows)
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {

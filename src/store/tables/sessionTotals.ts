@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
-import { RowTable } from '../rowTable.ts'
+import { risen, RowTable } from '../rowTable.ts'
 import type { SessionEnd, SessionReport } from '../store.ts'
 import { NO_ADDRESS } from './viewerTraces.ts'
 
@@ -49,11 +49,8 @@ const toRow = ({ id, bytesIn, bytesOut, atMs, reason }: Total & Partial<Pick<Ses
   reason,
 })
 
-/** Totals only rise: a write whose answer was lost may reach the database after a later one. */
-const risen = (column: string, total: string) =>
-  sql`${sql.ref(column)} = case when ${sql.ref(total)} > ${sql.ref(column)} then ${sql.ref(total)} else ${sql.ref(column)} end`
-
-const RISEN = sql.join([risen('bytes_in', 'total_in'), risen('bytes_out', 'total_out')])
+const RISEN = sql`bytes_in = ${risen(sql.ref('bytes_in'), sql.ref('total_in'))},
+  bytes_out = ${risen(sql.ref('bytes_out'), sql.ref('total_out'))}`
 
 type Totals = ReturnType<typeof TOTALS.params>
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { StreamViewing } from '../../core/streams/reading.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
+import { upsertion } from '../rowTable.ts'
 import type { Stream, ViewingQuery } from '../store.ts'
 
 /** The reads of streamNodes. */
@@ -19,6 +20,19 @@ export class StreamNodeReadVerbs extends Verbs {
   }
 }
 
+const put = upsertion({
+  table: 'stream_nodes',
+  key: ['account_id', 'stream_name', 'node_id'],
+  columns: {
+    account_id: 'text',
+    stream_name: 'text',
+    node_id: 'text',
+    whep: 'bigint',
+    hls: 'bigint',
+    bitrate_out: 'bigint',
+  },
+})
+
 /** The verbs of streamNodes in a transaction. */
 export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
@@ -31,20 +45,7 @@ export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
       hls,
       bitrate_out: bitrateOut,
     }))
-    await inSlices(rows, (slice) =>
-      this.executor.change((db) =>
-        db
-          .insertInto('stream_nodes')
-          .values(slice)
-          .onConflict((c) =>
-            c.columns(['account_id', 'stream_name', 'node_id']).doUpdateSet({
-              whep: sql`excluded.whep`,
-              hls: sql`excluded.hls`,
-              bitrate_out: sql`excluded.bitrate_out`,
-            }),
-          ),
-      ),
-    )
+    await put(this.executor, rows)
   }
 
   /** Rows are named by their whole key, each by itself: joined to a list of values, PostgreSQL would read the rows of all nodes. */

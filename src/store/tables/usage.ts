@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { type Executor, inSlices, statement } from '../executor.ts'
-import { RowTable } from '../rowTable.ts'
+import type { Executor } from '../executor.ts'
+import { upsertion } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
 
 type Hour = RowOf<'usage_hourly'>
@@ -23,11 +23,8 @@ export async function addToHours(executor: Executor, rises: readonly Hour[]): Pr
   }
   // Sorted, so that two nodes that add to the same rows cannot deadlock.
   const sorted = [...hours].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour)
-  await inSlices(sorted, (slice) => addSlice(executor, slice))
+  await add(executor, sorted)
 }
-
-const addSlice = (executor: Executor, hours: readonly Hour[]): Promise<number> =>
-  executor.run(add, HOURS.params(executor, hours))
 
 /** The types of the columns that every table of sums has. */
 export const USAGE_COLUMNS = {
@@ -42,15 +39,9 @@ export const USAGE_COLUMNS = {
   bytes_out: 'bigint',
 } as const
 
-const HOURS = new RowTable('hours', { ...USAGE_COLUMNS, cache_bytes: 'bigint' })
-
-const sum = (column: 'bytes_in' | 'bytes_out' | 'cache_bytes') =>
-  sql`${sql.ref(column)} = ${sql.ref(`usage_hourly.${column}`)} + ${sql.ref(`excluded.${column}`)}`
-
-/** Without its condition, SQLite would take `on conflict` for that of a join. */
-const add = statement((db, p: ReturnType<typeof HOURS.params>, dialect) => ({
-  compile: () =>
-    sql`insert into usage_hourly (${HOURS.names}) select ${HOURS.names} from ${HOURS.from(p, dialect)} where true
-      on conflict (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country)
-      do update set ${sum('bytes_in')}, ${sum('bytes_out')}, ${sum('cache_bytes')}`.compile(db),
-}))
+const add = upsertion({
+  table: 'usage_hourly',
+  key: ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'],
+  columns: { ...USAGE_COLUMNS, cache_bytes: 'bigint' },
+  merged: (before, now) => sql`${before} + ${now}`,
+})

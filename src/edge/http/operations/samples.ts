@@ -7,6 +7,8 @@ export type LabelledValue = readonly [labels: readonly string[], value: number]
 /** Reads the values of a metric; a number is that of one without labels. */
 type Read = () => readonly LabelledValue[] | number
 
+type Sample = [name: string, help: string, labelNames: readonly string[], read: Read]
+
 /** What a tally counts, by the words of its kinds. */
 export const tallied = (tally: Tally): LabelledValue[] =>
   [...tally].map(([kind, count]): LabelledValue => [kind.split(' '), count])
@@ -19,9 +21,17 @@ export class Samples {
     this.registry = registry
   }
 
-  counter(name: string, help: string, labelNames: readonly string[], read: Read): void {
+  counter(...sample: Sample): void {
+    this.#add(Counter, sample)
+  }
+
+  gauge(...sample: Sample): void {
+    this.#add(Gauge, sample)
+  }
+
+  #add(Metric: typeof Counter | typeof Gauge, [name, help, labelNames, read]: Sample): void {
     this.registry.registerMetric(
-      new Counter({
+      new Metric({
         name,
         help,
         labelNames: [...labelNames],
@@ -29,21 +39,6 @@ export class Samples {
         collect() {
           this.reset()
           for (const [labels, value] of valuesOf(read)) this.inc(labelled(labelNames, labels), value)
-        },
-      }),
-    )
-  }
-
-  gauge(name: string, help: string, labelNames: readonly string[], read: Read): void {
-    this.registry.registerMetric(
-      new Gauge({
-        name,
-        help,
-        labelNames: [...labelNames],
-        registers: [],
-        collect() {
-          this.reset()
-          for (const [labels, value] of valuesOf(read)) this.set(labelled(labelNames, labels), value)
         },
       }),
     )
