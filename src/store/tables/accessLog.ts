@@ -1,26 +1,11 @@
 import { sql } from 'kysely'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { inSlices, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
 import { afterKey } from './keyset.ts'
+import { pruning } from './pruning.ts'
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('access_log')
-    .where((eb) =>
-      eb(
-        eb.refTuple('account_id', 'at_ms', 'id'),
-        'in',
-        eb
-          .selectFrom('access_log as old')
-          .select(['old.account_id', 'old.at_ms', 'old.id'])
-          .where('old.at_ms', '<', p.beforeMs)
-          .orderBy('old.at_ms')
-          .limit(p.limit)
-          .$asTuple('account_id', 'at_ms', 'id'),
-      ),
-    ),
-)
+const prune = pruning('access_log', 'at_ms', ['account_id', 'at_ms', 'id'])
 
 /** The reads of accessLog. */
 export class AccessLogReadVerbs extends Verbs {

@@ -3,6 +3,7 @@ import type { AccountMinute } from '../../core/streams/seriesQuery.ts'
 import { statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { MinuteQuery, StoredMinute } from '../store.ts'
+import { pruning } from './pruning.ts'
 
 /** The reads of minutes. */
 export class MinuteReadVerbs extends Verbs {
@@ -66,19 +67,4 @@ const sums = statement((db, p: MinuteQuery) =>
     .orderBy('minute_ms'),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('account_minutes')
-    .where((eb) =>
-      eb(
-        eb.refTuple('account_id', 'minute_ms', 'node'),
-        'in',
-        eb
-          .selectFrom('account_minutes as old')
-          .select(['old.account_id', 'old.minute_ms', 'old.node'])
-          .where('old.minute_ms', '<', p.beforeMs)
-          .limit(p.limit)
-          .$asTuple('account_id', 'minute_ms', 'node'),
-      ),
-    ),
-)
+const prune = pruning('account_minutes', 'minute_ms', ['account_id', 'minute_ms', 'node'])

@@ -3,24 +3,14 @@ import { insertion, statement, Verbs } from '../executor.ts'
 import { columnsOf, namesOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
 import { afterKey } from './keyset.ts'
+import { pruning } from './pruning.ts'
 
 const insert = insertion(
   'audit',
   namesOf('audit').filter((column) => column !== 'id'),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('audit')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('audit as old')
-        .select('old.id')
-        .where('old.at_ms', '<', p.beforeMs)
-        .orderBy('old.at_ms')
-        .limit(p.limit),
-    ),
-)
+const prune = pruning('audit', 'at_ms', ['id'])
 
 const recent = statement((db, p: { accountId: string; limit: number }) =>
   db

@@ -4,6 +4,7 @@ import { RowTable } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
 import type { CacheBytes } from '../store.ts'
 import { lockRows } from './lockRows.ts'
+import { pruning } from './pruning.ts'
 import { addToHours } from './usage.ts'
 
 const advance = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
@@ -22,13 +23,7 @@ const position = statement((db, p: { id: string }) =>
   db.selectFrom('cache_logs').select('position').where('id', '=', p.id),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('cache_logs')
-    .where('id', 'in', (eb) =>
-      eb.selectFrom('cache_logs as old').select('old.id').where('old.counted_at_ms', '<', p.beforeMs).limit(p.limit),
-    ),
-)
+const prune = pruning('cache_logs', 'counted_at_ms', ['id'])
 
 const SENT = new RowTable('sent', { sent_id: 'text', sent_bytes: 'bigint' })
 

@@ -1,20 +1,10 @@
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { inSlices, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
 import { afterKey } from './keyset.ts'
+import { pruning } from './pruning.ts'
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('channel_events')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('channel_events as old')
-        .select('old.id')
-        .where('old.at_ms', '<', p.beforeMs)
-        .orderBy('old.at_ms')
-        .limit(p.limit),
-    ),
-)
+const prune = pruning('channel_events', 'at_ms', ['id'])
 
 /** The reads of channelEvents. */
 export class ChannelEventReadVerbs extends Verbs {

@@ -1,3 +1,4 @@
+import { pruning } from './pruning.ts'
 import { statement, Verbs } from '../executor.ts'
 import type { RowOf } from '../schema.ts'
 import type { DashboardSession, User } from '../store.ts'
@@ -63,18 +64,7 @@ const removeOf = statement((db, p: { userId: number; exceptId: number }) =>
   db.deleteFrom('dashboard_sessions').where('user_id', '=', p.userId).where('id', '<>', p.exceptId),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('dashboard_sessions')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('dashboard_sessions as old')
-        .select('old.id')
-        .where('old.seen_at_ms', '<', p.beforeMs)
-        .orderBy('old.seen_at_ms')
-        .limit(p.limit),
-    ),
-)
+const prune = pruning('dashboard_sessions', 'seen_at_ms', ['id'])
 
 /** The reads of dashboardSessions. */
 export class DashboardSessionReadVerbs extends Verbs {

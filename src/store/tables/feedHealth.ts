@@ -3,6 +3,7 @@ import type { FeedPoint } from '../../core/streams/history.ts'
 import { statement, Verbs } from '../executor.ts'
 import { RowTable } from '../rowTable.ts'
 import type { FeedHealthQuery, StoredPoint } from '../store.ts'
+import { pruning } from './pruning.ts'
 
 /** Shares are stored as parts of a million. */
 const SHARE = 1_000_000
@@ -130,19 +131,4 @@ const points = statement((db, p: FeedHealthQuery) =>
     .limit(p.limit),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('feed_health')
-    .where((eb) =>
-      eb(
-        eb.refTuple('feed_id', 'at_ms'),
-        'in',
-        eb
-          .selectFrom('feed_health as old')
-          .select(['old.feed_id', 'old.at_ms'])
-          .where('old.at_ms', '<', p.beforeMs)
-          .limit(p.limit)
-          .$asTuple('feed_id', 'at_ms'),
-      ),
-    ),
-)
+const prune = pruning('feed_health', 'at_ms', ['feed_id', 'at_ms'])

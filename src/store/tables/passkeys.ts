@@ -1,6 +1,7 @@
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
 import type { Passkey } from '../store.ts'
+import { pruning } from './pruning.ts'
 
 const byId = statement((db, p: { id: string }) =>
   db.selectFrom('passkeys').select(columnsOf('passkeys')).where('id', '=', p.id),
@@ -48,18 +49,7 @@ const spend = statement((db, p: { hash: Uint8Array; expiresAtMs: number }) =>
     .onConflict((c) => c.doNothing()),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('passkey_challenges')
-    .where('hash', 'in', (eb) =>
-      eb
-        .selectFrom('passkey_challenges as old')
-        .select('old.hash')
-        .where('old.expires_at_ms', '<', p.beforeMs)
-        .orderBy('old.expires_at_ms')
-        .limit(p.limit),
-    ),
-)
+const prune = pruning('passkey_challenges', 'expires_at_ms', ['hash'])
 
 /** The reads of passkeys. */
 export class PasskeyReadVerbs extends Verbs {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import { statement, Verbs } from '../executor.ts'
+import { Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { RestreamHour, RestreamHourQuery, RestreamSum } from '../store.ts'
+import { pruning } from './pruning.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
@@ -69,19 +70,4 @@ export class RestreamHourTxVerbs extends RestreamHourReadVerbs {
   }
 }
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('restream_hourly')
-    .where((eb) =>
-      eb(
-        eb.refTuple('account_id', 'hour_ms', 'stream_name', 'feed_id'),
-        'in',
-        eb
-          .selectFrom('restream_hourly as old')
-          .select(['old.account_id', 'old.hour_ms', 'old.stream_name', 'old.feed_id'])
-          .where('old.hour_ms', '<', p.beforeMs)
-          .limit(p.limit)
-          .$asTuple('account_id', 'hour_ms', 'stream_name', 'feed_id'),
-      ),
-    ),
-)
+const prune = pruning('restream_hourly', 'hour_ms', ['account_id', 'hour_ms', 'stream_name', 'feed_id'])

@@ -4,6 +4,7 @@ import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
 import { afterKey } from './keyset.ts'
+import { pruning } from './pruning.ts'
 
 const byId = statement((db, p: { id: string }) =>
   db.selectFrom('runs').select(columnsOf('runs')).where('id', '=', p.id),
@@ -27,19 +28,7 @@ const keep = statement((db, p: { id: string; by: string }) =>
   db.updateTable('runs').set({ kept_by: p.by }).where('id', '=', p.id),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('runs')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('runs as old')
-        .select('old.id')
-        .where('old.ended_at_ms', '<', p.beforeMs)
-        .orderBy('old.ended_at_ms')
-        .orderBy('old.id')
-        .limit(p.limit),
-    ),
-)
+const prune = pruning('runs', 'ended_at_ms', ['id'])
 
 const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
   db

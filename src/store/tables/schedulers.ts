@@ -4,6 +4,7 @@ import { columnsOf } from '../schema.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
+import { pruning } from './pruning.ts'
 import { ResourceStatements } from './resource.ts'
 
 const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers', {
@@ -106,23 +107,7 @@ const skips = statement((db, p: { id: string; limit: number }) =>
     .limit(p.limit),
 )
 
-const pruneSkipped = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('scheduler_skips')
-    .where((eb) =>
-      eb(
-        eb.refTuple('scheduler_id', 'start_ms'),
-        'in',
-        eb
-          .selectFrom('scheduler_skips as old')
-          .select(['old.scheduler_id', 'old.start_ms'])
-          .where('old.at_ms', '<', p.beforeMs)
-          .orderBy('old.at_ms')
-          .limit(p.limit)
-          .$asTuple('scheduler_id', 'start_ms'),
-      ),
-    ),
-)
+const pruneSkipped = pruning('scheduler_skips', 'at_ms', ['scheduler_id', 'start_ms'])
 
 /** The reads of schedulers. */
 export class SchedulerReadVerbs extends Verbs {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
+import { pruning } from './pruning.ts'
 
 /** The reads of served. */
 export class ServedReadVerbs extends Verbs {
@@ -110,19 +111,4 @@ const ofDistribution = statement((db, p: { accountId: string; distributionId: st
     .limit(1),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('distribution_bytes')
-    .where((eb) =>
-      eb(
-        eb.refTuple('distribution_id', 'slot_ms'),
-        'in',
-        eb
-          .selectFrom('distribution_bytes as old')
-          .select(['old.distribution_id', 'old.slot_ms'])
-          .where('old.slot_ms', '<', p.beforeMs)
-          .limit(p.limit)
-          .$asTuple('distribution_id', 'slot_ms'),
-      ),
-    ),
-)
+const prune = pruning('distribution_bytes', 'slot_ms', ['distribution_id', 'slot_ms', 'country', 'tracking_id'])

@@ -6,6 +6,7 @@ import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
+import { pruning } from './pruning.ts'
 import { endSessions, type Total, writeQuality, writeTotals } from './sessionTotals.ts'
 
 const insert = statement((db, p: NewRowOf<'sessions'>) =>
@@ -131,21 +132,9 @@ const replaceSpares = statement((db, p: EqualSpares, engine) => {
     .returning('id')
 })
 
-const pruneSessions = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('sessions')
-    .where('id', 'in', (eb) =>
-      eb.selectFrom('sessions as old').select('old.id').where('old.ended_at_ms', '<', p.beforeMs).limit(p.limit),
-    ),
-)
+const pruneSessions = pruning('sessions', 'ended_at_ms', ['id'])
 
-const pruneFeeds = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('feeds')
-    .where('id', 'in', (eb) =>
-      eb.selectFrom('feeds as old').select('old.id').where('old.ended_at_ms', '<', p.beforeMs).limit(p.limit),
-    ),
-)
+const pruneFeeds = pruning('feeds', 'ended_at_ms', ['id'])
 
 /** The reads of sessions. */
 export class SessionReadVerbs extends Verbs {

@@ -1,6 +1,7 @@
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { SetupCode } from '../store.ts'
+import { pruning } from './pruning.ts'
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('setup_codes').select(columnsOf('setup_codes')).where('hash', '=', p.hash),
@@ -21,18 +22,7 @@ const use = statement((db, p: { hash: Uint8Array; atMs: number }) =>
   db.updateTable('setup_codes').set({ used_at_ms: p.atMs }).where('hash', '=', p.hash).where('used_at_ms', 'is', null),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('setup_codes')
-    .where('hash', 'in', (eb) =>
-      eb
-        .selectFrom('setup_codes as old')
-        .select('old.hash')
-        .where('old.expires_at_ms', '<', p.beforeMs)
-        .orderBy('old.expires_at_ms')
-        .limit(p.limit),
-    ),
-)
+const prune = pruning('setup_codes', 'expires_at_ms', ['hash'])
 
 /** The reads of setupCodes. */
 export class SetupCodeReadVerbs extends Verbs {

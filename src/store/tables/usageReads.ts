@@ -2,9 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { NodeUsage } from '../../core/sessions/types.ts'
 import type { UsageRow } from '../../core/usage/report.ts'
-import { statement, Verbs } from '../executor.ts'
+import { Verbs } from '../executor.ts'
 import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
 import { foldNodeUsage, foldSomeOfNode, putNodeUsage } from './nodeUsage.ts'
+import { pruning } from './pruning.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
@@ -119,19 +120,12 @@ export class UsageTxVerbs extends UsageReadVerbs {
   }
 }
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('usage_hourly')
-    .where((eb) =>
-      eb(
-        eb.refTuple('account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id'),
-        'in',
-        eb
-          .selectFrom('usage_hourly as old')
-          .select(['old.account_id', 'old.hour_ms', 'old.stream_name', 'old.protocol', 'old.token_id'])
-          .where('old.hour_ms', '<', p.beforeMs)
-          .limit(p.limit)
-          .$asTuple('account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id'),
-      ),
-    ),
-)
+const prune = pruning('usage_hourly', 'hour_ms', [
+  'account_id',
+  'hour_ms',
+  'stream_name',
+  'protocol',
+  'token_id',
+  'tracking_id',
+  'country',
+])

@@ -1,0 +1,21 @@
+import { sql } from 'kysely'
+import { type Statement, statement } from '../executor.ts'
+import type { DB } from '../schema.ts'
+
+/**
+ * Deletes at most `limit` rows whose `time` is before `beforeMs`, the oldest first, so that no statement locks many rows or
+ * takes long. An index of the table begins with `time`. `key` names a row.
+ */
+export function pruning<N extends keyof DB & string>(
+  table: N,
+  time: keyof DB[N] & string,
+  key: readonly (keyof DB[N] & string)[],
+): Statement<{ beforeMs: number; limit: number }, unknown> {
+  const columns = (prefix: string) => sql.join(key.map((column) => sql.ref(`${prefix}.${column}`)))
+  const at = sql.ref(`old.${time}`)
+  return statement((db, p: { beforeMs: number; limit: number }) => ({
+    compile: () =>
+      sql`delete from ${sql.table(table)} where (${columns(table)}) in (select ${columns('old')}
+        from ${sql.table(table)} as old where ${at} < ${p.beforeMs} order by ${at} limit ${p.limit})`.compile(db),
+  }))
+}
