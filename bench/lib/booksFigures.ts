@@ -1,5 +1,6 @@
+import type { StreamRef } from '../../src/core/streams/streamId.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { Store, Stream } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { StreamViewing } from '../../src/core/streams/reading.ts'
 import { openFeed, quiet } from '../../test/conformance/store.samples.ts'
 import { report } from './report.ts'
@@ -37,9 +38,9 @@ export async function measureFigures(url: string, processor: () => Promise<numbe
   })
 }
 
-type Row = Stream & StreamViewing
+type Row = StreamRef & StreamViewing
 
-async function fill(store: Store): Promise<Stream[]> {
+async function fill(store: Store): Promise<StreamRef[]> {
   const [account] = await store.read.accounts.list()
   const streams = Array.from({ length: STREAMS }, (_, n) => ({
     accountId: account?.id ?? '',
@@ -60,12 +61,12 @@ async function fill(store: Store): Promise<Stream[]> {
 }
 
 /** The streams with viewers at a node. */
-const viewedAt = (streams: readonly Stream[], node: number): Stream[] =>
+const viewedAt = (streams: readonly StreamRef[], node: number): StreamRef[] =>
   streams.filter((_, n) => (node - n + STREAMS) % NODES < NODES_A_STREAM)
 
 let grownTo = 0
 
-const grown = (stream: Stream): Row => ({ ...stream, whep: (grownTo += 1), hls: 1, bitrateOut: 2_500_000 })
+const grown = (stream: StreamRef): Row => ({ ...stream, whep: (grownTo += 1), hls: 1, bitrateOut: 2_500_000 })
 
 /** Processor time of PostgreSQL for each node, milliseconds. */
 async function eachMs<T>(

@@ -15,11 +15,10 @@ import {
   parseLinkReferral,
 } from '../core/nodes/linkRequest.ts'
 import type { LinkProblem, SharedStream } from '../core/nodes/nodeLinks.ts'
-import { streamIdOf } from '../core/streams/streamId.ts'
+import { streamIdOf, type StreamRef } from '../core/streams/streamId.ts'
 import type { BorrowedRoom, EngineLinks, LentRoom, RoomShare } from '../media/engine.ts'
 import type { RemoteFeedRef } from '../media/feedsOnAir.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
-import type { Stream } from '../store/store.ts'
 import { LinkPauses } from './linkPauses.ts'
 import { NO_FIGURES } from './lentRooms.ts'
 
@@ -68,7 +67,7 @@ const GRANT_MS = 300
 const NONCE_BYTES = 16
 
 interface Borrowed {
-  readonly stream: Stream
+  readonly stream: StreamRef
   /** As memory had it last. It stays secured when nothing of it is on the air any more. */
   isSecured: boolean
   /** Monotonic milliseconds. */
@@ -92,7 +91,7 @@ interface Share {
 type Lender = LinkReferral
 
 /** The feeds of a stream at one node. */
-interface SharedFeed extends Stream, Lender {
+interface SharedFeed extends StreamRef, Lender {
   /** Viewers need tokens for one of them. */
   readonly isSecured: boolean
 }
@@ -152,8 +151,8 @@ export class Cascade {
   }
 
   /** Whether this node borrows the stream, or is asking for it. */
-  has(stream: Stream): boolean {
-    return this.#borrowed.has(roomOf(stream))
+  has(stream: StreamRef): boolean {
+    return this.#borrowed.has(streamIdOf(stream))
   }
 
   /** What this node has from others, stream by stream. */
@@ -169,8 +168,8 @@ export class Cascade {
   }
 
   /** Brings a stream here from the node that has this feed of it. False: it does not come in time, or may not. Never rejects. */
-  async take(stream: Stream, feed: RemoteFeedRef): Promise<boolean> {
-    const borrowed = this.#borrowed.get(roomOf(stream))?.get(feed.node) ?? this.#borrow(stream, feed)
+  async take(stream: StreamRef, feed: RemoteFeedRef): Promise<boolean> {
+    const borrowed = this.#borrowed.get(streamIdOf(stream))?.get(feed.node) ?? this.#borrow(stream, feed)
     if (borrowed === null) return false
     const leftMs = this.#leftMs(borrowed)
     return leftMs <= 0 ? borrowed.open : Promise.race([borrowed.open, this.#after(leftMs)])
@@ -180,15 +179,15 @@ export class Cascade {
    * Lets viewers follow their streams to other nodes. Call it when feeds of other nodes were read. @param streams those that may have
    * changed; null: all
    */
-  follow(streams: readonly Stream[] | null): void {
+  follow(streams: readonly StreamRef[] | null): void {
     const { sessions } = this.#options
     if (this.#parts === null) return
     for (const stream of streams ?? sessions.streams.all()) this.#followOne(stream)
   }
 
   /** Lends on what comes from the node of the feed itself. Null: nothing does. `ended`: called once. */
-  async lendOn(stream: Stream, feedAt: string, share: RoomShare, ended: () => void): Promise<LentRoom | null> {
-    const direct = this.#borrowed.get(roomOf(stream))?.get(feedAt)?.direct
+  async lendOn(stream: StreamRef, feedAt: string, share: RoomShare, ended: () => void): Promise<LentRoom | null> {
+    const direct = this.#borrowed.get(streamIdOf(stream))?.get(feedAt)?.direct
     if (direct === undefined || this.#options.sessions.drain !== null) return null
     const room = await Promise.race([direct, this.#after(GRANT_MS)])
     return room ? room.lend(share, ended) : null
@@ -229,20 +228,20 @@ export class Cascade {
   }
 
   /** Takes what its viewers lack, and gives back what goes on elsewhere. Where nothing is on the air, they wait. */
-  #followOne({ accountId, streamName }: Stream): void {
+  #followOne({ accountId, streamName }: StreamRef): void {
     const { sessions } = this.#options
     if ((sessions.streams.of(accountId, streamName)?.whep ?? 0) === 0) return
     const isHere = sessions.feeds.ofStream(accountId, streamName).length > 0
     const remote = sessions.feeds.remotesOf(accountId, streamName)
     if (!isHere && remote.length === 0) return
     if (!isHere && sessions.drain === null) for (const feed of remote) void this.take({ accountId, streamName }, feed)
-    for (const [node, one] of this.#borrowed.get(roomOf({ accountId, streamName })) ?? []) {
+    for (const [node, one] of this.#borrowed.get(streamIdOf({ accountId, streamName })) ?? []) {
       const together = remote.filter((feed) => feed.node === node)
       if (together.length === 0 || !mayGoTo(this.#options.region, together)) one.end()
     }
   }
 
-  #borrow({ accountId, streamName }: Stream, feed: RemoteFeedRef): Borrowed | null {
+  #borrow({ accountId, streamName }: StreamRef, feed: RemoteFeedRef): Borrowed | null {
     const stream = { accountId, streamName }
     const { sessions } = this.#options
     this.#hearsStore()
@@ -259,7 +258,7 @@ export class Cascade {
     const { links } = this.#parts
     const open = this.#open({ links, feed: about, share, ending, granted, sinceMs })
     const borrowed = { stream, isSecured, sinceMs, open, share, direct, end: () => ending.abort() }
-    const room = roomOf(stream)
+    const room = streamIdOf(stream)
     const nodes = this.#borrowed.get(room) ?? new Map<string, Borrowed>()
     this.#borrowed.set(room, nodes.set(feed.node, borrowed))
     ending.signal.addEventListener('abort', () => {
@@ -359,7 +358,7 @@ export class Cascade {
     const answer = parseLinkAnswer(body)
     if (answer === null || !signing.isOf(linkAnswerText(code, answer), answer.code)) return null
     const key = signing.derive(linkKeyText(request, answer))
-    return { share: { room: roomOf(request), key, ssrc: answer.ssrc }, addresses: answer.addresses }
+    return { share: { room: streamIdOf(request), key, ssrc: answer.ssrc }, addresses: answer.addresses }
   }
 
   #fail({ node, url }: Lender, about: Fields, problem: LinkProblem): void {
@@ -375,8 +374,6 @@ export class Cascade {
     return false
   }
 }
-
-const roomOf = ({ accountId, streamName }: Stream): string => streamIdOf({ accountId, streamName })
 
 /** Of a node that lends nothing, by the status of its answer. 200: another one has signed it. */
 function problemOf(status: number | undefined): LinkProblem {

@@ -1,7 +1,7 @@
+import type { StreamRef } from '../core/streams/streamId.ts'
 import type { Clock } from '../base/clock.ts'
 import type { SharedStream } from '../core/nodes/nodeLinks.ts'
 import type { EngineLinks, ShareFigures } from '../media/engine.ts'
-import type { Stream } from '../store/store.ts'
 
 /** The requests of which it knows that they were used: more than nodes send within their time. And rooms that are lent at a time. */
 const NONCES_MAX = 10_000
@@ -16,7 +16,7 @@ export interface Lent {
   readonly to: string
   /** Of that node; empty: none. */
   readonly region: string
-  readonly stream: Stream
+  readonly stream: StreamRef
   /** The node of the feed: this one, or one from which it is lent on. */
   readonly feedAt: string
   /** The node knows that its viewers need tokens. */
@@ -49,7 +49,7 @@ export class LentRooms {
   }
 
   /** The nodes that have this stream of the node with the feed, the first ones first. */
-  nodesWith(stream: Stream, feedAt: string): readonly string[] {
+  nodesWith(stream: StreamRef, feedAt: string): readonly string[] {
     return [...this.#lent.values()]
       .filter((one) => isSame(one.stream, stream) && one.feedAt === feedAt)
       .map(({ to }) => to)
@@ -96,7 +96,7 @@ export class LentRooms {
   }
 }
 
-const isSame = (one: Stream, other: Stream): boolean =>
+const isSame = (one: StreamRef, other: StreamRef): boolean =>
   one.accountId === other.accountId && one.streamName === other.streamName
 
 const keyOf = ({ to, stream: { accountId, streamName }, feedAt }: Lent): string =>

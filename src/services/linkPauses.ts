@@ -1,6 +1,6 @@
+import type { StreamRef } from '../core/streams/streamId.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LinkProblem } from '../core/nodes/nodeLinks.ts'
-import type { Stream } from '../store/store.ts'
 
 /**
  * A node that did not answer, or whose media ports do not, is not tried again before the first of these times, and twice as
@@ -36,7 +36,7 @@ export class LinkPauses {
   }
 
   /** Whether it is too soon to ask a node for a stream again. */
-  has(node: string, stream: Stream): boolean {
+  has(node: string, stream: StreamRef): boolean {
     const nowMs = this.#clock.monotonic()
     const failed = this.#failures.get(node)
     const untilMs = this.#untilMs.get(streamAt(node, stream)) ?? Number.NEGATIVE_INFINITY
@@ -44,7 +44,7 @@ export class LinkPauses {
   }
 
   /** A node does not have a stream now. Its other streams can be asked for. */
-  add(node: string, stream: Stream, ms: number): void {
+  add(node: string, stream: StreamRef, ms: number): void {
     this.#untilMs.set(streamAt(node, stream), this.#clock.monotonic() + ms)
   }
 
@@ -69,4 +69,4 @@ export class LinkPauses {
 }
 
 /** A stream as one node has it. */
-const streamAt = (node: string, { accountId, streamName }: Stream): string => `${node} ${accountId}/${streamName}`
+const streamAt = (node: string, { accountId, streamName }: StreamRef): string => `${node} ${accountId}/${streamName}`

@@ -1,3 +1,4 @@
+import type { StreamRef } from '../core/streams/streamId.ts'
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { sha256Hex } from '../base/crypto.ts'
@@ -7,7 +8,7 @@ import { compileSnapshot } from '../core/tokens/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import { Lru } from '../base/lru.ts'
 import { SecuredPatterns } from './securedPatterns.ts'
-import { StoreUnavailable, type ApiSecret, type Change, type Store, type StoredToken, type Stream } from './store.ts'
+import { StoreUnavailable, type ApiSecret, type Change, type Store, type StoredToken } from './store.ts'
 
 /** Reading the version of the SQLite file costs as much as a decision, so the cache reads it at most this often. */
 const LOOK_EVERY_MS = 5
@@ -29,7 +30,7 @@ export type Changed =
   | { readonly kind: 'token'; readonly id: number; readonly atMs: number }
   | { readonly kind: 'account'; readonly id: string; readonly atMs: number }
   | { readonly kind: 'kick'; readonly atMs: number }
-  | { readonly kind: 'feed' | 'recording'; readonly stream: Stream | null }
+  | { readonly kind: 'feed' | 'recording'; readonly stream: StreamRef | null }
   | { readonly kind: 'all' }
 
 export type ChangeListener = (changed: Changed) => void
@@ -386,5 +387,5 @@ export class AccessCache {
   }
 }
 
-const streamOf = ({ accountId, streamName }: Change): Stream | null =>
+const streamOf = ({ accountId, streamName }: Change): StreamRef | null =>
   streamName === undefined ? null : { accountId, streamName }

@@ -1,5 +1,5 @@
+import type { StreamRef } from '../core/streams/streamId.ts'
 import type { FeedPoint, HealthFigures, HistorySpan } from '../core/streams/history.ts'
-import type { Stream } from './sessions.ts'
 
 // The store's interface for the history of what arrived. Import it from `store.ts`.
 
@@ -10,7 +10,7 @@ export interface StoredPoint extends HealthFigures {
 }
 
 /** The points of a stream's feeds, one for each feed and slot. */
-export interface FeedHealthQuery extends Stream, HistorySpan {
+export interface FeedHealthQuery extends StreamRef, HistorySpan {
   readonly limit: number
 }
 

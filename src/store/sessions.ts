@@ -1,3 +1,4 @@
+import type { StreamRef } from '../core/streams/streamId.ts'
 import type { RtmpPorts } from '../core/nodes/drain.ts'
 import type { NodeLoadReading } from '../core/nodes/load.ts'
 import type { NodeLink } from '../core/nodes/nodeLinks.ts'
@@ -195,11 +196,6 @@ export interface SessionReport {
   readonly quality: string
 }
 
-export interface Stream {
-  readonly accountId: string
-  readonly streamName: string
-}
-
 export interface SessionReads {
   get(id: string): Promise<StoredSession | undefined>
   /** Active sessions, newest first. */
@@ -245,9 +241,9 @@ export interface FeedReads {
   /** Feeds that were on the air in a time, in no order. */
   published(query: PublishedQuery): Promise<PublishedFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
-  remoteOf(node: string, stream: Stream): Promise<LocatedFeed[]>
+  remoteOf(node: string, stream: StreamRef): Promise<LocatedFeed[]>
   /** Feeds of several streams at all nodes, oldest first. */
-  openOf(streams: readonly Stream[]): Promise<LocatedFeed[]>
+  openOf(streams: readonly StreamRef[]): Promise<LocatedFeed[]>
 }
 
 export interface NodeReads {
@@ -288,7 +284,7 @@ export interface OpenAtNode {
 
 export interface ViewingReads {
   /** Streams that had viewers, and whose last viewer left before this time. */
-  idle(beforeMs: number, limit: number): Promise<Stream[]>
+  idle(beforeMs: number, limit: number): Promise<StreamRef[]>
 }
 
 export interface NodeTx {
@@ -346,16 +342,16 @@ export interface FeedTx {
   /** @throws Conflict when the source is on the air */
   insert(feed: StoredFeed): Promise<void>
   /** The feeds of a stream on the air; locks the stream, so that no feed of it begins until the transaction ends. */
-  lockOpen(stream: Stream): Promise<StoredFeed[]>
+  lockOpen(stream: StreamRef): Promise<StoredFeed[]>
   /**
    * The last end of a feed of the stream, epoch milliseconds; null: no ended feed is stored. Feeds that ended later than
    * `latestMs`, by a clock that was wrong, are moved to end at `atMs`, and keep their lengths.
    */
-  settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null>
+  settle(stream: StreamRef, latestMs: number, atMs: number): Promise<number | null>
   /** The feed of the source that ended last. */
-  latest(source: Stream & { sourceId: string | null }): Promise<StoredFeed | undefined>
+  latest(source: StreamRef & { sourceId: string | null }): Promise<StoredFeed | undefined>
   /** Asks the nodes of a stream's feeds on the air to record them, or no longer. Lock them before. */
-  switchRecording(stream: Stream, isOn: boolean): Promise<void>
+  switchRecording(stream: StreamRef, isOn: boolean): Promise<void>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
   /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
   report(reports: readonly FeedReport[]): Promise<void>
@@ -371,22 +367,22 @@ export interface StreamNodeReads {
   /** By name of the stream; streams without viewers there are left out. */
   sum(query: ViewingQuery): Promise<ReadonlyMap<string, StreamViewing>>
   /** Viewers at other nodes of the streams that have a feed at this one; streams without are left out. */
-  remoteViewers(node: string): Promise<(Stream & { readonly viewers: number })[]>
+  remoteViewers(node: string): Promise<(StreamRef & { readonly viewers: number })[]>
 }
 
 export interface StreamNodeTx {
   /** Replaces the rows of a node. Lock the node before, so that it is not deleted meanwhile. */
-  put(node: string, streams: readonly (Stream & StreamViewing)[]): Promise<void>
-  delete(node: string, streams: readonly Stream[]): Promise<void>
+  put(node: string, streams: readonly (StreamRef & StreamViewing)[]): Promise<void>
+  delete(node: string, streams: readonly StreamRef[]): Promise<void>
 }
 
 export interface ViewingTx {
   /** Saves an attempt to view. True at most once per `quietMs` and stream: emit an event for it. */
-  attempt(stream: Stream, atMs: number, quietMs: number): Promise<boolean>
+  attempt(stream: StreamRef, atMs: number, quietMs: number): Promise<boolean>
   /** A viewer begins. True for the first one after the stream had none. */
-  begin(stream: Stream): Promise<boolean>
+  begin(stream: StreamRef): Promise<boolean>
   /** Marks a stream as idle. True once, when the last viewer left before this time and none has come since. */
-  desert(stream: Stream, beforeMs: number): Promise<boolean>
+  desert(stream: StreamRef, beforeMs: number): Promise<boolean>
   /** Deletes older attempts. */
   prune(beforeMs: number): Promise<number>
 }

@@ -1,3 +1,4 @@
+import type { StreamRef } from '../../src/core/streams/streamId.ts'
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { NodeUsage, Session } from '../../src/core/sessions/types.ts'
 import { mapFlags, TOKEN_FLAGS } from '../../src/core/tokens/flags.ts'
@@ -13,7 +14,6 @@ import type {
   StoredFeed,
   StoredToken,
   StoredWebhook,
-  Stream,
 } from '../../src/store/store.ts'
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -214,7 +214,7 @@ export const newSession = (over: Partial<Session> = {}): Session => ({
 })
 
 /** A feed on the air at the node `n`. */
-export const openFeed = (over: Partial<StoredFeed> & Stream): StoredFeed => ({
+export const openFeed = (over: Partial<StoredFeed> & StreamRef): StoredFeed => ({
   feedId: randomUUID(),
   sessionId: randomBytes(11).toString('hex'),
   sourceId: null,

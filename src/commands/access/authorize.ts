@@ -1,3 +1,4 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
 import type { LogSource } from '../../core/access/logQuery.ts'
@@ -14,7 +15,7 @@ import {
 import type { AccessRequest, Action, Credential, Decision, TraceStep } from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
-import type { AccessLogRow, Stream } from '../../store/store.ts'
+import type { AccessLogRow } from '../../store/store.ts'
 import type { Noted } from '../../services/accessRecorder.ts'
 import type { AccessContext } from '../context.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
@@ -264,12 +265,12 @@ function evaluateWith(
 }
 
 /** The stream whose security decides: that of a viewer without a token. Null: the token decides, or the name is invalid. */
-function streamThatDecides({ action, accountId, streamName }: AccessAttempt, credential: Credential): Stream | null {
+function streamThatDecides({ action, accountId, streamName }: AccessAttempt, credential: Credential): StreamRef | null {
   if (action !== 'view' || credential.kind !== 'none' || accountId === null) return null
   return checkStreamName(streamName) === null ? { accountId, streamName } : null
 }
 
-async function isSecured(ctx: AccessContext, { accountId, streamName }: Stream): Promise<boolean> {
+async function isSecured(ctx: AccessContext, { accountId, streamName }: StreamRef): Promise<boolean> {
   const feed = await onAir(ctx, accountId, streamName)
   return feed ? feed.secured : streamWouldBeSecured(ctx, accountId, streamName)
 }

@@ -1,7 +1,7 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { sha256 } from '../../base/crypto.ts'
 import { expiryOf } from '../../core/users/session.ts'
 import type { Credential } from '../../core/access/types.ts'
-import type { Stream } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
 
 // What the dashboard presents in place of a token when it shows a user one of the account's own streams. The pass is sealed.
@@ -13,7 +13,7 @@ const SEALED_AS = 'preview:pass'
 const PASS_MAX = 2048
 
 /** A session of the dashboard, by its value, and the stream that it may see. */
-interface Pass extends Stream {
+interface Pass extends StreamRef {
   readonly value: string
 }
 

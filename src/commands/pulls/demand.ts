@@ -1,6 +1,6 @@
 import { isStale, isWanted, mayBeWanted, mayComeSoon, WAIT_MS } from '../../core/pulls/demand.ts'
-import { streamIdOf } from '../../core/streams/streamId.ts'
-import { StoreUnavailable, type StoredPull, type Stream } from '../../store/store.ts'
+import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
+import { StoreUnavailable, type StoredPull } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
 type DemandContext = Pick<SessionContext, 'store' | 'clock' | 'sessions'>
@@ -9,7 +9,7 @@ type DemandContext = Pick<SessionContext, 'store' | 'clock' | 'sessions'>
  * An admitted viewer wants a stream that is not on the air: has its sources dialled that are on demand, and waits for the
  * first of them. True: look for the feed again. Without such a source it costs one look into memory.
  */
-export async function awaitSource(ctx: DemandContext, { accountId, streamName }: Stream): Promise<boolean> {
+export async function awaitSource(ctx: DemandContext, { accountId, streamName }: StreamRef): Promise<boolean> {
   const { sessions, clock } = ctx
   const key = streamIdOf({ accountId, streamName })
   const nowMs = clock.now()
@@ -56,7 +56,7 @@ export async function keepWanted(
   })
 }
 
-function hasViewers({ streams }: DemandContext['sessions'], { accountId, streamName }: Stream): boolean {
+function hasViewers({ streams }: DemandContext['sessions'], { accountId, streamName }: StreamRef): boolean {
   const count = streams.of(accountId, streamName)
   return count !== undefined && count.whep + count.hls > 0
 }

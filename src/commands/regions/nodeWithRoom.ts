@@ -1,8 +1,8 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { fraction } from '../../base/random.ts'
 import { VERSION } from '../../base/version.ts'
 import { regionsOfAll } from '../../core/clusters.ts'
 import { freeNode } from '../../core/nodes/freeNode.ts'
-import type { Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
 /** The URL of another node that has room; null: there is none. @param regions those that it may be in; null: all */
@@ -16,6 +16,6 @@ export async function nodeWithRoom(
 /** The regions whose nodes show a stream; null: all. */
 export const regionsOfStream = (
   { sessions }: Pick<SessionContext, 'sessions'>,
-  { accountId, streamName }: Stream,
+  { accountId, streamName }: StreamRef,
 ): readonly string[] | null =>
   regionsOfAll([...sessions.feeds.ofStream(accountId, streamName), ...sessions.feeds.remotesOf(accountId, streamName)])

@@ -1,6 +1,5 @@
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import { streamIdOf } from '../../core/streams/streamId.ts'
-import type { Stream } from '../../store/store.ts'
+import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession } from './close.ts'
 
@@ -9,7 +8,7 @@ import { endSession } from './close.ts'
  * HLS get the end of the stream.
  * @param streams where feeds may have begun; null: everywhere
  */
-export function dropAnonymous(ctx: SessionContext, streams: readonly Stream[] | null): void {
+export function dropAnonymous(ctx: SessionContext, streams: readonly StreamRef[] | null): void {
   const { sessions } = ctx
   const secured = new Set<string>()
   for (const { accountId, streamName } of streams ?? sessions.streams.all()) {

@@ -1,10 +1,10 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { fraction } from '../../base/random.ts'
 import { REFUSALS, type NODE_REDIRECT, type SessionLimitCode } from '../../core/access/refusals.ts'
 import { mayGoTo } from '../../core/clusters.ts'
 import { anyNode, type Drain } from '../../core/nodes/drain.ts'
 import type { RefusalCode } from '../../core/access/types.ts'
 import type { ActiveFeed, RemoteFeedRef } from '../../media/feedsOnAir.ts'
-import type { Stream } from '../../store/store.ts'
 import type { Evaluation } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 import { nodeWithRoom, regionsOfStream } from '../regions/nodeWithRoom.ts'
@@ -48,7 +48,7 @@ export interface Redirected {
 }
 
 /** Waits for a source that is dialled on demand. True: decide again, with the rules of then, and look for the feed again. */
-export type SourceWait = (stream: Stream, evaluation: Evaluation) => Promise<boolean>
+export type SourceWait = (stream: StreamRef, evaluation: Evaluation) => Promise<boolean>
 
 /** A request waits once. */
 export function once(wait: SourceWait): SourceWait {
@@ -103,7 +103,11 @@ export function refuseAdmission<S extends 401 | 409 | 503>(
 }
 
 /** A viewer that any node can serve goes to another one: to one with room, if there is one. */
-async function moveOn(ctx: SessionContext, drain: Drain, stream: Stream): Promise<Redirected | AdmissionRefusal<503>> {
+async function moveOn(
+  ctx: SessionContext,
+  drain: Drain,
+  stream: StreamRef,
+): Promise<Redirected | AdmissionRefusal<503>> {
   const regions = regionsOfStream(ctx, stream)
   const url = (await nodeWithRoom(ctx, regions)) ?? anyNode(drain, regions, fraction(ctx.random))
   if (url === null) return refuseDraining(ctx)

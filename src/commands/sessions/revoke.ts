@@ -1,3 +1,4 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { decide } from '../../core/access/decide.ts'
@@ -6,7 +7,7 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ActiveFeed, chooseSource, type RemoteFeedRef } from '../../media/feedsOnAir.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
-import { StoreUnavailable, type Stream } from '../../store/store.ts'
+import { StoreUnavailable } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 import { dropAnonymous } from './dropAnonymous.ts'
@@ -249,7 +250,7 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
  */
 export async function refreshRemoteFeeds(
   ctx: SessionContext,
-  streams: readonly Stream[] | null = null,
+  streams: readonly StreamRef[] | null = null,
 ): Promise<ActiveFeed[]> {
   const { feeds } = ctx.sessions
   // Listed before the read, since that may miss a feed that begins meanwhile.
@@ -259,7 +260,7 @@ export async function refreshRemoteFeeds(
 }
 
 /** Returns the ids of the feeds of these streams. */
-async function readSome({ sessions, store }: SessionContext, streams: readonly Stream[]): Promise<Set<string>> {
+async function readSome({ sessions, store }: SessionContext, streams: readonly StreamRef[]): Promise<Set<string>> {
   const open = await store.read.feeds.openOf(streams)
   const remote = open.filter(({ node }) => node !== sessions.node)
   sessions.feeds.setRemoteOf(streams, remote, FEEDS_MAX)
@@ -279,7 +280,7 @@ async function readAll({ sessions, store, log }: SessionContext, hasOwn: boolean
 /** The feed of one source at another node: from memory, or from the store if memory does not hold all feeds. */
 export async function remoteFeed(
   ctx: SessionContext,
-  stream: Stream,
+  stream: StreamRef,
   sourceId: string | null,
 ): Promise<RemoteFeedRef | undefined> {
   const { sessions, store } = ctx

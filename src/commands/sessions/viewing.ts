@@ -1,6 +1,6 @@
-import { streamIdOf } from '../../core/streams/streamId.ts'
+import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import type { Session } from '../../media/sessionRegistry.ts'
-import { StoreUnavailable, type Stream, type Tx } from '../../store/store.ts'
+import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
@@ -14,7 +14,7 @@ const ATTEMPTS_MAX = 1000
 const IDLE_AT_ONCE = 500
 
 /** A viewer requested a stream that is not published. */
-export async function noteViewAttempt(ctx: SessionContext, stream: Stream): Promise<void> {
+export async function noteViewAttempt(ctx: SessionContext, stream: StreamRef): Promise<void> {
   if (!isWorthAnEvent(ctx, stream)) return
   const atMs = ctx.clock.now()
   try {
@@ -28,7 +28,7 @@ export async function noteViewAttempt(ctx: SessionContext, stream: Stream): Prom
 }
 
 /** Checks memory before the store, so that a flood of attempts costs nothing. */
-function isWorthAnEvent({ sessions, clock }: SessionContext, { accountId, streamName }: Stream): boolean {
+function isWorthAnEvent({ sessions, clock }: SessionContext, { accountId, streamName }: StreamRef): boolean {
   const nowMs = clock.monotonic()
   const key = streamIdOf({ accountId, streamName })
   const last = sessions.attempts.get(key)
@@ -68,7 +68,7 @@ export async function emitIdleStreams(ctx: SessionContext, idleMs: number): Prom
 
 type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'
 
-function emitEvent(tx: Tx, { accountId, streamName }: Stream, event: What, atMs: number): Promise<void> {
+function emitEvent(tx: Tx, { accountId, streamName }: StreamRef, event: What, atMs: number): Promise<void> {
   const data = { name: streamName, accountId, streamId: streamIdOf({ accountId, streamName }) }
   return emitStreamEvent(tx, { accountId, atMs }, { type: 'viewerConnection', event, data })
 }

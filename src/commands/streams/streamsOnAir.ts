@@ -12,10 +12,10 @@ import {
   sumOfViewing,
   viewersOf,
 } from '../../core/streams/reading.ts'
-import { streamIdOf } from '../../core/streams/streamId.ts'
+import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { type FeedHealth, type StreamHealthNow, type StreamOnAir, targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
-import type { OnAirFeed, OnAirQuery, Stream } from '../../store/store.ts'
+import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 
@@ -99,7 +99,7 @@ export async function readStreamHealth(
 /** Of a stream with more sources, or whose publishers change all the time, the oldest points are left out. */
 const POINTS_MAX = 3600
 
-async function historyOf({ store }: SessionContext, query: Stream & HistorySpan) {
+async function historyOf({ store }: SessionContext, query: StreamRef & HistorySpan) {
   const points = await store.read.feedHealth.points({ ...query, limit: POINTS_MAX })
   return { slotSeconds: query.slotMs / 1000, sources: historiesOf(points) }
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
-import { streamIdOf } from '../../core/streams/streamId.ts'
+import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { DbBoolean } from '../columns.ts'
 import { RowTable } from '../rowTable.ts'
@@ -18,7 +18,6 @@ import type {
   PublishedQuery,
   RecentFeedQuery,
   StoredFeed,
-  Stream,
 } from '../store.ts'
 import { FEED_COLUMNS, feedFromRow, type FeedRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
@@ -62,7 +61,7 @@ const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
     .orderBy('token_id')
 
 const tokens = statement((db, p: { accountId: string }) => tokensOf(db, p))
-const tokensOfStream = statement((db, p: Stream) => tokensOf(db, p).where('stream_name', '=', p.streamName))
+const tokensOfStream = statement((db, p: StreamRef) => tokensOf(db, p).where('stream_name', '=', p.streamName))
 
 /** Steps from name to name in the index of streams, so that it costs the number of names and not of feeds. */
 const recentNames = statement<{ accountId: string; limit: number }, { name: string }>((db, p) => ({
@@ -87,7 +86,7 @@ const remote = statement((db, p: { node: string; limit: number }) =>
     .limit(p.limit),
 )
 
-const remoteOf = statement((db, p: Stream & { node: string }) =>
+const remoteOf = statement((db, p: StreamRef & { node: string }) =>
   db
     .selectFrom('feeds')
     .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
@@ -100,7 +99,7 @@ const remoteOf = statement((db, p: Stream & { node: string }) =>
     .orderBy('feeds.started_at_ms'),
 )
 
-const lockOpen = statement((db, p: Stream, engine) => {
+const lockOpen = statement((db, p: StreamRef, engine) => {
   const rows = db
     .selectFrom('feeds')
     .select(FEED_COLUMNS)
@@ -116,7 +115,7 @@ const lockStream = statement((db, p: { stream: string }) =>
   db.selectNoFrom(sql<number>`pg_advisory_xact_lock(hashtextextended(${p.stream}, 0)) is null`.as('locked')),
 )
 
-const lastEnd = statement((db, p: Stream) =>
+const lastEnd = statement((db, p: StreamRef) =>
   db
     .selectFrom('feeds')
     .select((eb) => eb.fn.max('ended_at_ms').as('at'))
@@ -124,7 +123,7 @@ const lastEnd = statement((db, p: Stream) =>
     .where('stream_name', '=', p.streamName),
 )
 
-const latest = statement((db, p: Stream & { source: string }) =>
+const latest = statement((db, p: StreamRef & { source: string }) =>
   db
     .selectFrom('feeds')
     .select(FEED_COLUMNS)
@@ -136,7 +135,7 @@ const latest = statement((db, p: Stream & { source: string }) =>
     .limit(1),
 )
 
-const settle = statement((db, p: Stream & { latestMs: number; atMs: number }) =>
+const settle = statement((db, p: StreamRef & { latestMs: number; atMs: number }) =>
   db
     .updateTable('feeds')
     .set((eb) => ({
@@ -193,7 +192,7 @@ const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db,
 
 const flagOf = (isOn: boolean): DbBoolean => (isOn ? 1 : 0)
 
-const switchRecording = statement((db, p: Stream & { record: DbBoolean }) =>
+const switchRecording = statement((db, p: StreamRef & { record: DbBoolean }) =>
   db
     .updateTable('feeds')
     .set({ record_switch: p.record })
@@ -258,12 +257,12 @@ export class FeedReadVerbs extends Verbs {
     return streamsOnAir(this.executor, query)
   }
 
-  async remoteOf(node: string, stream: Stream): Promise<LocatedFeed[]> {
+  async remoteOf(node: string, stream: StreamRef): Promise<LocatedFeed[]> {
     return (await this.executor.all(remoteOf, { node, ...stream })).map(fromLocatedRow)
   }
 
   /** Streams are named each by itself: joined to a list of values, PostgreSQL would read all feeds. */
-  async openOf(streams: readonly Stream[]): Promise<LocatedFeed[]> {
+  async openOf(streams: readonly StreamRef[]): Promise<LocatedFeed[]> {
     const feeds: LocatedFeed[] = []
     await inSlices(streams, async (slice) => {
       const rows = await this.executor.ask((db) =>
@@ -310,21 +309,21 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 
   /** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
-  async lockOpen(stream: Stream): Promise<StoredFeed[]> {
+  async lockOpen(stream: StreamRef): Promise<StoredFeed[]> {
     if (this.executor.engine.name === 'postgres') await this.executor.all(lockStream, { stream: streamIdOf(stream) })
     return (await this.executor.all(lockOpen, stream)).map(feedFromRow)
   }
 
-  async latest({ sourceId, ...stream }: Stream & { sourceId: string | null }): Promise<StoredFeed | undefined> {
+  async latest({ sourceId, ...stream }: StreamRef & { sourceId: string | null }): Promise<StoredFeed | undefined> {
     const row = await this.executor.first(latest, { ...stream, source: sourceId ?? '' })
     return row && feedFromRow(row)
   }
 
-  async switchRecording(stream: Stream, isOn: boolean): Promise<void> {
+  async switchRecording(stream: StreamRef, isOn: boolean): Promise<void> {
     await this.executor.run(switchRecording, { ...stream, record: flagOf(isOn) })
   }
 
-  async settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null> {
+  async settle(stream: StreamRef, latestMs: number, atMs: number): Promise<number | null> {
     const last = (await this.executor.first(lastEnd, stream))?.at ?? null
     if (last === null || last <= latestMs) return last
     await this.executor.run(settle, { ...stream, latestMs, atMs })

@@ -6,7 +6,7 @@ import type { DB } from '../schema.ts'
  * Deletes at most `limit` rows whose `time` is before `beforeMs`, the oldest first, so that no statement locks many rows or
  * takes long. An index of the table begins with `time`. `key` names a row.
  */
-export function pruning<N extends keyof DB & string>(
+export function pruning<N extends keyof DB>(
   table: N,
   time: keyof DB[N] & string,
   key: readonly (keyof DB[N] & string)[],

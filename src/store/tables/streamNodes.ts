@@ -1,9 +1,10 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { sql } from 'kysely'
 import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { StreamViewing } from '../../core/streams/reading.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
-import type { Stream, ViewingQuery } from '../store.ts'
+import type { ViewingQuery } from '../store.ts'
 
 /** The reads of streamNodes. */
 export class StreamNodeReadVerbs extends Verbs {
@@ -14,7 +15,7 @@ export class StreamNodeReadVerbs extends Verbs {
     )
   }
 
-  async remoteViewers(node: string): Promise<(Stream & { readonly viewers: number })[]> {
+  async remoteViewers(node: string): Promise<(StreamRef & { readonly viewers: number })[]> {
     const rows = await this.executor.all(ofNode, { node })
     return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name, viewers: row.viewers }))
   }
@@ -36,7 +37,7 @@ const put = upsertion({
 /** The verbs of streamNodes in a transaction. */
 export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
-  async put(node: string, streams: readonly (Stream & StreamViewing)[]): Promise<void> {
+  async put(node: string, streams: readonly (StreamRef & StreamViewing)[]): Promise<void> {
     const rows = streams.map(({ accountId, streamName, whep, hls, bitrateOut }) => ({
       account_id: accountId,
       stream_name: streamName,
@@ -49,7 +50,7 @@ export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
   }
 
   /** Rows are named by their whole key, each by itself: joined to a list of values, PostgreSQL would read the rows of all nodes. */
-  async delete(node: string, streams: readonly Stream[]): Promise<void> {
+  async delete(node: string, streams: readonly StreamRef[]): Promise<void> {
     await inSlices(streams, (slice) =>
       this.executor.change((db) =>
         db

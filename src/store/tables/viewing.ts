@@ -1,9 +1,9 @@
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { statement, Verbs } from '../executor.ts'
-import type { Stream } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const make = statement((db, p: Stream) =>
+const make = statement((db, p: StreamRef) =>
   db
     .insertInto('viewing')
     .values({
@@ -15,7 +15,7 @@ const make = statement((db, p: Stream) =>
     .onConflict((c) => c.doNothing()),
 )
 
-const attempt = statement((db, p: Stream & { atMs: number; notAfterMs: number }) =>
+const attempt = statement((db, p: StreamRef & { atMs: number; notAfterMs: number }) =>
   db
     .updateTable('viewing')
     .set({ attempt_at_ms: p.atMs })
@@ -24,7 +24,7 @@ const attempt = statement((db, p: Stream & { atMs: number; notAfterMs: number })
     .where('attempt_at_ms', '<=', p.notAfterMs),
 )
 
-const isViewed = statement((db, p: Stream) =>
+const isViewed = statement((db, p: StreamRef) =>
   db
     .selectFrom('viewing')
     .select('viewed')
@@ -34,7 +34,7 @@ const isViewed = statement((db, p: Stream) =>
 )
 
 /** Blocks `desert` until the viewer is stored. A share lock, so that viewers do not wait for each other. */
-const lockSharedViewed = statement((db, p: Stream, engine) => {
+const lockSharedViewed = statement((db, p: StreamRef, engine) => {
   const row = db
     .selectFrom('viewing')
     .select('viewed')
@@ -44,7 +44,7 @@ const lockSharedViewed = statement((db, p: Stream, engine) => {
   return lockRows(engine, row, 'share')
 })
 
-const become = statement((db, p: Stream & { viewed: 0 | 1 }) =>
+const become = statement((db, p: StreamRef & { viewed: 0 | 1 }) =>
   db
     .updateTable('viewing')
     .set({ viewed: p.viewed })
@@ -72,7 +72,7 @@ const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
 
 /** The reads of viewing. */
 export class ViewingReadVerbs extends Verbs {
-  async idle(beforeMs: number, limit: number): Promise<Stream[]> {
+  async idle(beforeMs: number, limit: number): Promise<StreamRef[]> {
     const rows = await this.executor.ask((db) =>
       db
         .selectFrom('viewing')
@@ -87,12 +87,12 @@ export class ViewingReadVerbs extends Verbs {
 
 /** The verbs of viewing in a transaction. */
 export class ViewingTxVerbs extends ViewingReadVerbs {
-  async attempt(stream: Stream, atMs: number, quietMs: number): Promise<boolean> {
+  async attempt(stream: StreamRef, atMs: number, quietMs: number): Promise<boolean> {
     await this.executor.run(make, stream)
     return (await this.executor.run(attempt, { ...stream, atMs, notAfterMs: atMs - quietMs })) === 1
   }
 
-  async begin(stream: Stream): Promise<boolean> {
+  async begin(stream: StreamRef): Promise<boolean> {
     if ((await this.executor.first(isViewed, stream)) && (await this.executor.first(lockSharedViewed, stream)))
       return false
     await this.executor.run(make, stream)
@@ -100,7 +100,7 @@ export class ViewingTxVerbs extends ViewingReadVerbs {
   }
 
   /** Updates and so locks the row first, so that the number of viewers cannot change afterwards. */
-  async desert(stream: Stream, beforeMs: number): Promise<boolean> {
+  async desert(stream: StreamRef, beforeMs: number): Promise<boolean> {
     if ((await this.executor.run(become, { ...stream, viewed: 0 })) === 0) return false
     const [empty] = await this.executor.ask((db) =>
       db

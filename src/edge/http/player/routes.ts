@@ -6,6 +6,7 @@ import { embeddingOf } from '../../../commands/access/embedding.ts'
 import type { Context } from '../../../commands/context.ts'
 import { type LinkPreview, linkPreviewOf } from '../../../commands/streams/linkPreview.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
+import type { StreamRef } from '../../../core/streams/streamId.ts'
 import { type AddressFacts, publicAddresses } from '../../../core/streams/addresses.ts'
 import { requestedAt } from '../about/server.ts'
 import type { SharedHls } from '../hls/parts.ts'
@@ -37,8 +38,7 @@ const FILES: readonly (readonly [path: string, file: URL, type: StaticType])[] =
 
 const NOT_BUILT = 'The player is not built on this server. Its operator runs: npm ci && npm run build:player'
 
-type Stream = Pick<WatchLink, 'accountId' | 'streamName'>
-type Watch = { Params: Stream; Querystring: { token?: unknown } }
+type Watch = { Params: StreamRef; Querystring: { token?: unknown } }
 
 export interface PlayerOptions {
   readonly peerOf: PeerOf
@@ -58,7 +58,7 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
   const { peerOf, hasNodes, facts } = options
   const baseOf = (request: FastifyRequest): string =>
     publicAddresses({ ...facts(), accountId: '', ...requestedAt(ctx, request) }).base
-  const viewerOf = ({ socket, headers }: FastifyRequest, { accountId, streamName }: Stream) =>
+  const viewerOf = ({ socket, headers }: FastifyRequest, { accountId, streamName }: StreamRef) =>
     ({
       action: 'view',
       protocol: 'whep',
@@ -66,7 +66,7 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
       streamName,
       address: peerOf(socket.remoteAddress, headers),
     }) as const
-  const linkTo = async (request: FastifyRequest, stream: Stream): Promise<WatchLink> => {
+  const linkTo = async (request: FastifyRequest, stream: StreamRef): Promise<WatchLink> => {
     const base = baseOf(request)
     const { isOpen, thumbnail } = await linkPreviewOf(ctx, viewerOf(request, stream))
     const image = await imageOf(ctx, options, stream, thumbnail)
@@ -110,7 +110,7 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
 async function imageOf(
   { clock }: Context,
   { shared }: PlayerOptions,
-  stream: Stream,
+  stream: StreamRef,
   found: LinkPreview['thumbnail'],
 ): Promise<Uint8Array | null> {
   if (found === null || shared === null) return null
