@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { endSession } from '../../src/commands/sessions/close.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -163,6 +164,18 @@ describe('copied URLs of a session', () => {
     expect((await get(check)).status).toBe(204)
     expect(await get(check, { ip: '192.0.2.2' })).toEqual({ status: 401, text: REFUSED.address[0]!.slice(4) })
     expect((await get(check.replace('/check', 'x/check'))).status).toBe(401)
+  })
+
+  test('viewers of a node that others had given up go on there with their URLs, in other sessions', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe')
+    const held = await admitted(token)
+    const { ctx } = sluice.app
+    const [before] = ctx.sessions.ofToken(id)
+    if (before === undefined) throw new Error('no session')
+    await endSession(ctx, before, 'lost')
+    expect(await answers(held)).toEqual(SERVED)
+    const [after, ...more] = ctx.sessions.ofToken(id)
+    expect([after?.session.id === before.session.id, more]).toEqual([false, []])
   })
 
   test('refused requests keep no session open', async () => {

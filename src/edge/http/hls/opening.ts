@@ -130,8 +130,12 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   return null
 }
 
-/** A session that ends because the server stops may begin again at the next one, so the player should try again. */
-function whyEnded(reason: SessionEndReason): HttpRefusal {
+/**
+ * A session that ends because the server stops may begin again at the next one, so the player should try again. Null: it may begin again
+ * here, because other nodes had given this one up and ended its sessions on record.
+ */
+function whyEnded(reason: SessionEndReason): HttpRefusal | null {
+  if (reason === 'lost') return null
   if (reason === 'shutdown') return LEAVING
   if (reason === 'token_expired') return EXPIRED
   return reason === TICKET_SHARED.code ? SHARED : NO_TICKET

@@ -157,13 +157,17 @@ export class HlsViewers {
     return viewer === undefined || viewer.isCut ? undefined : viewer
   }
 
-  /** Cuts a viewer, and refuses its ticket from now on. */
-  end(viewer: HlsViewer, why: HttpRefusal): void {
-    const [oldest] = this.#ended.keys()
-    if (this.#ended.size >= ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest)
-    if (!this.#ended.has(viewer.ticketId)) this.#ended.set(viewer.ticketId, why)
+  /** Cuts a viewer, and refuses its ticket from now on. Null: it may begin again. */
+  end(viewer: HlsViewer, why: HttpRefusal | null): void {
+    if (why !== null) this.#refuse(viewer, why)
     this.forget(viewer)
     viewer.cut()
+  }
+
+  #refuse({ ticketId }: HlsViewer, why: HttpRefusal): void {
+    const [oldest] = this.#ended.keys()
+    if (this.#ended.size >= ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest)
+    if (!this.#ended.has(ticketId)) this.#ended.set(ticketId, why)
   }
 
   /** Why a ticket is refused, if its viewer was ended here. */
