@@ -39,16 +39,22 @@ export function checkConfig(config: Result<Config, readonly ConfigProblem[]>): F
  * Checks that this user can write to it. A missing one is created at the first start, so the doctor does not create
  * it.
  */
-export function checkDataDirectory(config: Config): Finding[] {
-  const { dir } = config.data
+export function checkDataDirectory({ data: { dir } }: Config): Finding[] {
   const check = 'data directory'
-  if (!existsSync(dir)) {
-    const parent = existingParent(dir)
-    if (mayUse(parent)) return [found('warn', check, 'directory_new', { dir })]
-    return [found('FAIL', check, 'directory_impossible', { dir, parent })]
-  }
-  if (!statSync(dir).isDirectory()) return [found('FAIL', check, 'directory_wrong', { dir })]
-  return [mayUse(dir) ? found('ok', check, 'directory', { dir }) : found('FAIL', check, 'directory_closed', { dir })]
+  if (existsSync(dir) && !statSync(dir).isDirectory()) return [found('FAIL', check, 'directory_wrong', { dir })]
+  return [checkDirectory(check, dir)]
+}
+
+/** Recordings may be on another disk, which a unit or a container has to let them be written to. */
+export const checkRecordingsDirectory = ({ recordings: { dir } }: Config): Finding[] =>
+  dir === '' ? [] : [checkDirectory('recordings directory', dir)]
+
+function checkDirectory(check: 'data directory' | 'recordings directory', dir: string): Finding {
+  if (existsSync(dir))
+    return mayUse(dir) ? found('ok', check, 'directory', { dir }) : found('FAIL', check, 'directory_closed', { dir })
+  const parent = existingParent(dir)
+  if (mayUse(parent)) return found('warn', check, 'directory_new', { dir })
+  return found('FAIL', check, 'directory_impossible', { dir, parent })
 }
 
 function mayUse(dir: string): boolean {

@@ -14,6 +14,7 @@ import {
   checkMemory,
   checkNode,
   checkOpenFiles,
+  checkRecordingsDirectory,
   checkTools,
   checkWebhookCertificates,
 } from './doctorMachine.ts'
@@ -56,6 +57,7 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
   const publicUrl = await checkPublicUrl(config, serves, examiner.askHealth)
   return [
     ...directory,
+    ...checkRecordingsDirectory(config),
     ...checkOpenFiles(config),
     checkMemory(config),
     ...store,

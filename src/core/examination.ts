@@ -8,6 +8,7 @@ export const CHECKS = [
   'addons',
   'configuration',
   'data directory',
+  'recordings directory',
   'open files',
   'memory',
   'store',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from '../../src/cli/doctorDisk.ts'
-import { checkDataDirectory, checkMemory, checkTools } from '../../src/cli/doctorMachine.ts'
+import { checkDataDirectory, checkMemory, checkRecordingsDirectory, checkTools } from '../../src/cli/doctorMachine.ts'
 import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
@@ -139,7 +139,7 @@ describe('the machine', () => {
     expect(small.detail).toContain('up to 429 MB, and a server with 2 media processes needs 430: raise MemoryMax=')
   })
 
-  test('has a data directory, or a place where this user can make it', () => {
+  test('has directories, or folders where this user can make them', () => {
     const file = join(dir, 'file')
     writeFileSync(file, '')
     const outcome = (path: string) => checkDataDirectory(configOf({ data: { dir: path } }))
@@ -149,6 +149,9 @@ describe('the machine', () => {
     const [impossible] = outcome(join(file, 'data'))
     expect(impossible).toMatchObject({ outcome: 'FAIL', code: 'directory_impossible' })
     expect(impossible?.detail).toContain(`this user cannot make it in ${file}`)
+    expect(checkRecordingsDirectory(configOf({}))).toEqual([])
+    const recordings = checkRecordingsDirectory(configOf({ recordings: { dir: join(file, 'recordings') } }))
+    expect(recordings).toMatchObject([{ check: 'recordings directory', outcome: 'FAIL', code: 'directory_impossible' }])
   })
 
   test('has an ffmpeg with the encoders, or the doctor names those that it lacks', async () => {

@@ -152,6 +152,9 @@ function createFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     closeSync(openSync(file, 'a', 0o600))
   } catch (error) {
-    throw new StoreUnavailable(`the database file ${file} cannot be created`, { cause: error })
+    const { code } = error as NodeJS.ErrnoException
+    throw new StoreUnavailable(`the database file ${file} cannot be made or written by this user: ${code}`, {
+      cause: error,
+    })
   }
 }

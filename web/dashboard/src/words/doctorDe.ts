@@ -12,6 +12,7 @@ export const doctorDe: {
     addons: 'Addons',
     configuration: 'Konfiguration',
     'data directory': 'Datenverzeichnis',
+    'recordings directory': 'Verzeichnis der Aufnahmen',
     'open files': 'Offene Dateien',
     memory: 'Arbeitsspeicher',
     store: 'Datenbank',
