@@ -328,7 +328,11 @@ describe('the loss of a viewer', () => {
 describe('the budget for retransmissions', () => {
   it('begins with a keyframe, and half of the media that was sent is added', () => {
     const budget = new ResendBudget()
-    budget.spend(47_999)
+    budget.spend(23_999)
+    expect(budget.isPlenty).toBe(true)
+    budget.spend(1)
+    expect(budget.isPlenty).toBe(false)
+    budget.spend(23_999)
     expect(budget.isLeft).toBe(true)
     budget.spend(1)
     expect(budget.isLeft).toBe(false)

@@ -14,8 +14,8 @@ function link() {
   let [nowMs, highest, lost] = [START_MS, 0, 0]
   let carried = BOTH
   const layers = (): CarriedLayer[] => [
-    { bitrate: LARGE, isWanted: carried[0] === true },
-    { bitrate: SMALL, isWanted: carried[0] !== true },
+    { bitrate: LARGE, isWanted: carried[0] === true, isSent: carried[0] === true },
+    { bitrate: SMALL, isWanted: carried[0] !== true, isSent: carried[0] !== true },
   ]
   /** Seconds with this loss and this round trip. Returns what is carried after each. */
   const pass = (seconds: number, { loss = 0, roundTripMs = 1 } = {}): (readonly boolean[])[] =>
@@ -54,6 +54,27 @@ describe('a link', () => {
     expect(pass(1, { roundTripMs: 400 })).toEqual([BOTH])
     expect(pass(10).at(-1)).toEqual(BOTH)
     expect(pass(4, { roundTripMs: 400 }).at(-1)).toEqual(ONLY_SMALL)
+  })
+
+  it('drops it when its round trip grows slowly', () => {
+    const { pass } = link()
+    pass(3)
+    const story = Array.from({ length: 15 }, (_, at) => pass(1, { roundTripMs: 20 * at }).at(-1))
+    expect([story[4], story.at(-1)]).toEqual([BOTH, ONLY_SMALL])
+  })
+
+  it('drops nothing for a pause of the network, although a third of a second is lost', () => {
+    const { pass } = link()
+    pass(3)
+    expect(pass(1, { loss: 0.33 })).toEqual([BOTH])
+    for (const each of pass(10)) expect(each).toEqual(BOTH)
+  })
+
+  it('does not carry it again as long as more than a fifth is lost', () => {
+    const { pass } = link()
+    pass(3)
+    pass(4, { loss: 0.25 })
+    for (const each of pass(60, { loss: 0.25 })) expect(each).toEqual(ONLY_SMALL)
   })
 
   it('carries it again after a probe without loss', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
@@ -7,13 +7,12 @@ import { Links } from '../../../src/media/relay/link/links.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import type { Room } from '../../../src/media/relay/room.ts'
 import { Rooms } from '../../../src/media/relay/rooms.ts'
-import { seeded } from '../../support/lossyUdp.ts'
+import { isRtcp } from '../../../src/media/relay/wire/rtp.ts'
+import { linkNet, type ModelNetwork } from '../../support/linkNet.ts'
 import { Camera, downTrackTo, RecordingSender } from './parts.ts'
 
 const ROOM = 'a/show'
 const START_MS = 1_750_000_000_000
-/** Bytes of a frame, of which there are fifty a second. */
-const BYTES = { large: 1000, small: 200 } as const
 
 /** A room with two layers of video, shared with another process. */
 function sharedRoom() {
@@ -28,7 +27,7 @@ function sharedRoom() {
         native: null,
         random: systemRandom,
         send: (datagram, { port }) => {
-          if (own === 0) state.sentByHome += 1
+          if (own === 0 && !isRtcp(Buffer.from(datagram))) state.sentByHome += 1
           if (!state.loses()) all[port - 5000]?.receive(Buffer.from(datagram), state.nowMs, false)
         },
         post: (process, message) => all[process]?.heard(own, message, state.nowMs),
@@ -116,56 +115,54 @@ test('what goes by a link leaves before what goes to viewers', () => {
   expect(before.slice(1)).toEqual([2, 3])
 })
 
-test('a link that loses a quarter carries the smaller layer alone, until it loses nothing any more', () => {
-  const { home, child, cameras, layers, state, childRoom } = sharedRoom()
-  const sender = new RecordingSender()
-  const transport = { isConnected: true, sendRtcp: () => undefined }
-  const viewer = new Viewer({
-    transport,
-    downTracks: [downTrackTo(sender)],
-    cname: 'v',
+/** Two layers of one packet a frame: 200 and 40 kbit/s with their headers. */
+const LAYERS = [
+  { packets: 1, bytes: 972 },
+  { packets: 1, bytes: 172 },
+] as const
+
+describe.each([1, 2])('of a link between nodes, by seed %i,', (seed) => {
+  /** It has carried the large layer for five seconds before its network becomes so. Returns whether it shows the small one in time. */
+  function sheds(over: Partial<ModelNetwork>, withinMs: number) {
+    const link = linkNet(seed, LAYERS)
+    link.pass(5000)
+    expect(link.screen.layer).toBe(0)
+    Object.assign(link.network, over)
+    const untilMs = link.nowMs() + withinMs
+    while (link.screen.layer === 0 && link.nowMs() < untilMs) link.pass(100)
+    return link
+  }
+
+  test.each([
+    { what: 'loses nearly half', over: { loss: 0.45 }, withinMs: 10_000 },
+    { what: 'is too narrow', over: { bitrate: 150_000 }, withinMs: 6000 },
+    { what: 'is too narrow and drops what is too much', over: { bitrate: 150_000, queueMs: 30 }, withinMs: 6000 },
+  ])('one that $what carries the small layer alone, until it is well again', ({ over, withinMs }) => {
+    const { screen, pass, network, carried } = sheds(over, withinMs)
+    expect(screen.layer).toBe(1)
+    pass(1000)
+    // The large one is off the link, or nothing would be won.
+    const before = carried.down
+    pass(1000)
+    expect(8 * (carried.down - before)).toBeLessThan(120_000)
+    Object.assign(network, { loss: 0, bitrate: null })
+    pass(25_000)
+    expect(screen.layer).toBe(0)
   })
-  childRoom.join('v', viewer, null, state.nowMs)
-  let frame = 0
-  const send = (at: 0 | 1, name: keyof typeof BYTES): void => {
-    const [camera, layer] = [cameras[at], layers[at]]
-    const isKeyStart = camera.asked > camera.answered
-    camera.answered = camera.asked
-    // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
-    const payload = Buffer.alloc(BYTES[name])
-    payload.set([0x10, isKeyStart ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a])
-    const timestamp = (state.nowMs * 90) >>> 0
-    camera.track.take({ ssrc: 1, index: frame, timestamp, marker: true, payload, isKeyStart }, state.nowMs)
-    layer?.meter.add(payload.length)
-    layer?.meter.tick(state.nowMs)
-  }
-  /** Returns the layer that the viewer has after these seconds. */
-  const pass = (seconds: number): string | undefined => {
-    for (let turn = 0; turn < seconds * 50; turn++) {
-      state.nowMs += 20
-      frame += 1
-      send(0, 'large')
-      send(1, 'small')
-      home.pace(state.nowMs)
-      child.pace(state.nowMs)
-      if (turn % 10 > 0) continue
-      viewer.tick(state.nowMs)
-      child.reconcile(state.nowMs)
-    }
-    const bytes = sender.sent.at(-1)?.payload.length
-    return Object.entries(BYTES).find(([, size]) => size === bytes)?.[0]
-  }
-  expect(pass(5)).toBe('large')
-  const random = seeded(3)
-  state.loses = () => random() < 0.25
-  expect(pass(6)).toBe('small')
-  // The large one is off the link, or nothing would be won.
-  const { track } = childRoom.source(null)?.layers[0] ?? {}
-  const last = track?.last
-  expect(pass(1)).toBe('small')
-  expect(track?.last).toBe(last)
-  state.loses = () => false
-  expect(pass(20)).toBe('large')
+
+  test('one that loses a tenth carries the large layer', () => {
+    expect(sheds({ loss: 0.1 }, 15_000).screen.layer).toBe(0)
+  })
+
+  test('one that loses 8% shows each frame, and none 200 ms after the one before', () => {
+    const { screen, pass } = sheds({ loss: 0.08 }, 1000)
+    const before = screen.shown.length
+    pass(10_000)
+    const times = screen.shown.slice(before - 1).map(({ atMs }) => atMs)
+    expect(times.length).toBeGreaterThan(240)
+    expect(Math.max(...times.slice(1).map((atMs, at) => atMs - (times[at] ?? 0)))).toBeLessThanOrEqual(200)
+    expect(screen.missing).toBe(0)
+  })
 })
 
 /** Sends packets of audio, of which the link loses those that `isLost` names. */
@@ -192,23 +189,15 @@ function speak(
   }
 }
 
-test('what a link loses of audio comes again, and twice where more than 4% is lost', () => {
+test('what a link loses of audio comes again, twice, also the first packet', () => {
   const shared = sharedRoom()
   const { child, childRoom, state } = shared
   const heard: number[] = []
   childRoom.source(null)?.audio?.listen(({ index }) => heard.push(index))
   child.reconcile(state.nowMs)
-  speak(shared, 0, 4, (index) => index === 1)
-  expect(heard).toEqual([0, 2, 1, 3])
-  const costOf = (first: number): number => {
-    const before = state.sentByHome
-    speak(shared, first, first + 2, (index) => index === first)
-    return state.sentByHome - before
-  }
-  speak(shared, 4, 110, () => false)
-  expect(costOf(110)).toBe(3)
-  speak(shared, 112, 310, (index) => index % 10 === 0)
-  expect(costOf(311)).toBe(4)
+  speak(shared, 0, 6, (index) => index === 0 || index === 3)
+  expect(heard).toEqual([0, 1, 2, 4, 3, 5])
+  expect(state.sentByHome).toBe(6 + 2 * 2)
 })
 
 test('when viewers are shown another source, it is asked for at once, although it cannot be asked for keyframes', () => {

@@ -111,9 +111,28 @@ describe('what comes from a publisher', () => {
   })
 
   it('is asked for where it is audio on a link', () => {
-    const inbound = new RtpReceiver(1, new Camera('a').track, null, true)
+    const inbound = new RtpReceiver(1, new Camera('a').track, null, 'link')
     for (const index of [0, 3]) inbound.take(packet(index), 0)
     expect(inbound.missing(1000)).toEqual([1, 2])
+  })
+
+  it('is asked for twice on a link before an answer can come, then as often as from a publisher', () => {
+    const inbound = new RtpReceiver(1, new Camera('a').track, null, 'link')
+    for (const index of [0, 2]) inbound.take(packet(index), 0)
+    const times = Array.from({ length: 200 }, (_, at) => 1000 + at).filter((nowMs) => inbound.missing(nowMs).length > 0)
+    expect(times).toEqual([1000, 1020, 1040, 1080, 1120, 1160])
+  })
+
+  it('is known on a link before another packet comes, the first ones too', () => {
+    const inbound = new RtpReceiver(1, new Camera('a').track, null, 'link')
+    inbound.take(packet(2), 0)
+    expect(inbound.missing(1000)).toEqual([0, 1])
+    inbound.sentUpTo(4, 1000)
+    inbound.sentUpTo(3, 1000)
+    expect(inbound.missing(1001)).toEqual([3, 4])
+    inbound.take(packet(4), 1002)
+    inbound.take(packet(5), 1003)
+    expect(inbound.missing(2000)).toEqual([0, 1, 3])
   })
 
   it('is not asked for where it is audio', () => {

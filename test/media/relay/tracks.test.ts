@@ -267,13 +267,13 @@ describe('the stream of a viewer', () => {
       [102, 102, 97],
       [103, 100, 97],
     ])
-    downTrack.repeatResends(2)
+    downTrack.repeatResends({ copies: 2 })
     downTrack.resend([102], 2000)
     expect(repaired().slice(4)).toEqual([
       [104, 102, 97],
       [105, 102, 97],
     ])
-    downTrack.repeatResends(1)
+    downTrack.repeatResends({ copies: 1 })
     downTrack.resend([102], 3000)
     expect(repaired()).toHaveLength(7)
   })
@@ -283,7 +283,7 @@ describe('the stream of a viewer', () => {
     const { sender, downTrack } = viewerOf({ rtx: false })
     camera.send(0, true)
     downTrack.attach(camera.track, 20)
-    downTrack.repeatResends(2)
+    downTrack.repeatResends({ copies: 2 })
     downTrack.resend([100], 1000)
     expect(sender.sent.map(({ ssrc, index, payloadType }) => [ssrc, index, payloadType])).toEqual([
       [MEDIA, 100, 96],

@@ -240,7 +240,7 @@ describe('a viewer', () => {
     const downTrack = downTrackTo(sender)
     camera.send(0, true)
     downTrack.attach(camera.track, 0)
-    downTrack.repeatResends(2)
+    downTrack.repeatResends({ copies: 2 })
     downTrack.resend([100], 100)
     expect(sender.on(REPAIR).map(({ index, payload }) => [index, payload.slice(2)])).toEqual([
       [100, 'a1000'],

@@ -14,6 +14,12 @@ const GIVE_UP_MS = 600
 const FIRST_RETRY_MS = 40
 const SHORTEST_RETRY_MS = 20
 const LONGEST_RETRY_MS = 250
+/**
+ * A link asks this often before an answer to the first NACK can come. All viewers behind it wait for the packet, and another round
+ * trip would freeze their picture; a request is small, and the answers have a budget.
+ */
+const HURRIED_TRIES = 2
+const HURRY_MS = 20
 
 interface Missing {
   firstNackAtMs: number
@@ -29,18 +35,24 @@ export class RtpReceiver {
   readonly track: RtpTrack
   readonly #reader: VideoReader | null
   readonly #isRepaired: boolean
+  readonly #isHurried: boolean
   readonly #missing = new Map<number, Missing>()
   readonly #reception: Reception
   readonly #nackTimer = new NackTimer()
+  /** -1: none has come. */
   #highest = -1
 
-  /** `reader`: null for audio. `isRepaired`: missing packets are asked for; those of video at least. */
-  constructor(ssrc: number, track: RtpTrack, reader: VideoReader | null, isRepaired = reader !== null) {
+  /**
+   * `reader`: null for audio. What a publisher loses of video is asked for. Of a link audio is as well, and what comes before its
+   * first packet: its streams begin at the index 0.
+   */
+  constructor(ssrc: number, track: RtpTrack, reader: VideoReader | null, from: 'publisher' | 'link' = 'publisher') {
     this.ssrc = ssrc
     this.track = track
     this.#reader = reader
-    this.#isRepaired = isRepaired
-    this.#reception = new Reception(track.shape.rate)
+    this.#isHurried = from === 'link'
+    this.#isRepaired = reader !== null || from === 'link'
+    this.#reception = new Reception(track.shape.rate, from === 'link' ? 0 : -1)
   }
 
   take(arrival: RtpArrival, nowMs: number): void {
@@ -64,7 +76,7 @@ export class RtpReceiver {
     if (this.#missing.size === 0) return NOTHING
     const asked: number[] = []
     for (const [index, one] of this.#missing) {
-      if (nowMs - one.nackAtMs < this.#nackTimer.retryMs) continue
+      if (nowMs < this.#dueAtMs(one)) continue
       if (one.tries === MAX_TRIES) {
         this.#giveUp(index, one, nowMs)
         continue
@@ -75,6 +87,11 @@ export class RtpReceiver {
       asked.push(index & 0xffff)
     }
     return asked
+  }
+
+  /** Packets up to this index were sent. What has not come of them is missing, before a later one shows it. */
+  sentUpTo(index: number, nowMs: number): void {
+    if (index > this.#highest) this.#noteGap(index + 1, nowMs)
   }
 
   /** A sender report of this stream arrived. `ntp`: the middle 32 bits of its NTP time. */
@@ -92,9 +109,17 @@ export class RtpReceiver {
     return { ...this.#reception.totals(), ...(delayMs !== null && { roundTripMs: delayMs }) }
   }
 
+  #dueAtMs({ firstNackAtMs, nackAtMs, tries }: Missing): number {
+    const { retryMs } = this.#nackTimer
+    if (!this.#isHurried || tries > HURRIED_TRIES) return nackAtMs + retryMs
+    const hurriedAtMs = nackAtMs + Math.min(HURRY_MS, retryMs)
+    return tries < HURRIED_TRIES ? hurriedAtMs : Math.max(hurriedAtMs, firstNackAtMs + retryMs)
+  }
+
   #put(arrival: RtpArrival, nowMs: number): void {
     this.#missing.delete(arrival.index)
     this.#noteGap(arrival.index, nowMs)
+    this.#highest = Math.max(this.#highest, arrival.index)
     const isKeyStart = this.#reader === null || this.#reader.isKeyStart(arrival.payload)
     const { index, timestamp, marker, payload, isLate = false } = arrival
     this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isLate, isKeyStart }, nowMs)
@@ -106,8 +131,9 @@ export class RtpReceiver {
     this.track.requestKeyframe(nowMs)
   }
 
+  /** All before `index` were sent. */
   #noteGap(index: number, nowMs: number): void {
-    const gap = this.#highest < 0 ? 0 : index - this.#highest - 1
+    const gap = this.#highest < 0 && !this.#isHurried ? 0 : index - this.#highest - 1
     if (gap > MAX_GAP) {
       this.#missing.clear()
       if (this.#isRepaired) this.track.requestKeyframe(nowMs)
@@ -115,7 +141,7 @@ export class RtpReceiver {
       for (let lost = index - gap; lost < index; lost++)
         this.#missing.set(lost, { firstNackAtMs: 0, nackAtMs: 0, tries: 0 })
     }
-    this.#highest = Math.max(this.#highest, index)
+    this.#highest = Math.max(this.#highest, index - 1)
     while (this.#missing.size > MAX_GAP * 2) {
       const [oldest] = this.#missing.keys()
       if (oldest === undefined) return
@@ -142,7 +168,7 @@ class NackTimer {
 /** The statistics of receiver reports (RFC 3550 section 6.4.1, appendices A.3 and A.8). */
 class Reception {
   readonly #rate: number
-  #first = -1
+  #first: number
   #highest = -1
   #received = 0
   #expectedBefore = 0
@@ -152,8 +178,10 @@ class Reception {
   #lastReport = 0
   #lastReportAtMs = 0
 
-  constructor(rate: number) {
+  /** `first`: the index of its first packet; -1: that of the first that comes. */
+  constructor(rate: number, first: number) {
     this.#rate = rate
+    this.#first = first
   }
 
   arrived(index: number, timestamp: number, nowMs: number): void {

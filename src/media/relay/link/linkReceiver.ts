@@ -1,11 +1,13 @@
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
+import { Allowance } from '../../../base/allowance.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, chooseLayer, type Source } from '../forward/source.ts'
 import { PublisherClock } from '../forward/timeline.ts'
 import { RtpReceiver } from '../inbound/rtpReceiver.ts'
 import { noteSize } from '../outbound/layerSize.ts'
+import { LossWindow } from '../outbound/lossWindow.ts'
 import { middleOf, wallOf } from '../wire/ntp.ts'
 import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
@@ -16,9 +18,17 @@ import { type LinkTransport, TAG_BYTES } from './linkTransport.ts'
 /** A track stays wanted for this long after its last use: a viewer may come back, or to a layer. */
 const UNUSED_MS = 10_000
 
+/** The counts of a report are sums, so the next one makes up for one that is lost. */
+const REPORT_MS = 250
+
+/** Requests that leave twice, since one that is lost costs a part of a round trip. */
+const COPIES = { burst: 50, perSecond: 50 }
+
 interface Received extends LinkTrack {
   readonly receiver: RtpReceiver
   usedAtMs: number
+  /** Something came since the last report. */
+  isReportDue: boolean
 }
 
 /** The parent sends packets with the fixed header alone (RFC 3550 section 5.1): no sources, no extensions, no padding. */
@@ -49,10 +59,14 @@ export class LinkReceiver {
   readonly #repaired: ReadonlyMap<number, Received>
   readonly #clock = new PublisherClock()
   readonly #tally = new LinkTally()
+  readonly #losses = new LossWindow()
+  readonly #copies = new Allowance(COPIES)
+  #reportedAtMs: number
 
   constructor({ offer, transport, createFanout, waiting }: LinkReceiverOptions, nowMs: number) {
     this.offer = offer
     this.#transport = transport
+    this.#reportedAtMs = nowMs
     const all = offer.tracks.map((one): Received => {
       const { ssrc, shape, isAskable } = one
       const ask = (atMs: number): void => {
@@ -61,9 +75,8 @@ export class LinkReceiver {
       }
       const track = new RtpTrack(shape, isAskable && shape.kind === 'video' ? ask : null, createFanout())
       const reader = isVideoCodec(shape.codec) ? videoReader(shape.codec) : null
-      // Audio too: what a link loses all viewers of the process would miss.
-      const receiver = new RtpReceiver(ssrc, track, reader, true)
-      return { ...one, receiver, usedAtMs: Number.NEGATIVE_INFINITY }
+      const receiver = new RtpReceiver(ssrc, track, reader, 'link')
+      return { ...one, receiver, usedAtMs: Number.NEGATIVE_INFINITY, isReportDue: false }
     })
     this.#received = new Map(all.map((one) => [one.ssrc, one]))
     this.#repaired = new Map(all.map((one) => [one.rtxSsrc, one]))
@@ -113,6 +126,7 @@ export class LinkReceiver {
       this.#sendNack(receiver, nowMs)
       receiver.track.tick(nowMs)
     }
+    if (nowMs - this.#reportedAtMs >= REPORT_MS) this.#report(nowMs)
   }
 
   /** What has come since the last call. The parent alone knows the round trip. */
@@ -136,10 +150,11 @@ export class LinkReceiver {
     }
     this.#tally.carried(arrival.payload.length)
     const ssrc = sealed.readUInt32BE(8)
-    const receiver = this.#received.get(ssrc)?.receiver
-    if (receiver !== undefined) receiver.take(arrival, nowMs)
-    else this.#repaired.get(ssrc)?.receiver.takeRetransmission(arrival, nowMs)
-    if (receiver !== undefined) this.#sendNack(receiver, nowMs)
+    const received = this.#received.get(ssrc)
+    if (received === undefined) return this.#repaired.get(ssrc)?.receiver.takeRetransmission(arrival, nowMs)
+    received.isReportDue = true
+    received.receiver.take(arrival, nowMs)
+    this.#sendNack(received.receiver, nowMs)
   }
 
   #prepare(nowMs: number): void {
@@ -160,21 +175,38 @@ export class LinkReceiver {
     for (const packet of packets ?? []) if (packet.kind === 'sr') this.#senderReport(packet, nowMs)
   }
 
-  /** The answer tells the parent the loss and the round trip. */
   #senderReport(report: SenderReport, nowMs: number): void {
-    const receiver = this.#received.get(report.ssrc)?.receiver
-    if (receiver === undefined) return
+    const received = this.#received.get(report.ssrc)
+    if (received === undefined) return
+    const { track } = received.receiver
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
-    receiver.track.timeline.reported(receiver.track.ownTimestamp(report.rtpTimestamp), wallMs)
-    receiver.reported(middleOf(report), nowMs)
-    const block = receiver.report(nowMs)
-    this.#tally.reported(block.fractionLost / 256, null)
-    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, [block]))
+    track.timeline.reported(track.ownTimestamp(report.rtpTimestamp), wallMs)
+    received.receiver.reported(middleOf(report), nowMs)
+    received.receiver.sentUpTo(report.packetCount - 1, nowMs)
+    this.#sendNack(received.receiver, nowMs)
+    received.isReportDue = true
+  }
+
+  /** Tells the parent the loss, and with it the round trip of its last report that came. */
+  #report(nowMs: number): void {
+    this.#reportedAtMs = nowMs
+    const due = [...this.#received.values()].filter(({ isReportDue }) => isReportDue)
+    if (due.length === 0) return
+    const blocks = due.map(({ receiver }) => receiver.report(nowMs))
+    for (const one of due) one.isReportDue = false
+    for (const block of blocks) {
+      const share = this.#losses.add(block, nowMs)
+      if (share !== null) this.#tally.reported(share, null)
+    }
+    this.#transport.sendRtcp(writeReceiverReport(this.offer.linkId, blocks))
   }
 
   #sendNack(receiver: RtpReceiver, nowMs: number): void {
     const missing = receiver.missing(nowMs)
-    if (missing.length > 0) this.#send(writeNack(this.offer.linkId, receiver.ssrc, missing))
+    if (missing.length === 0) return
+    const nack = writeNack(this.offer.linkId, receiver.ssrc, missing)
+    this.#send(nack)
+    if (this.#copies.take(nowMs)) this.#send(nack)
   }
 
   #send(feedback: Buffer): void {

@@ -3,8 +3,6 @@ import type { Layer, Source } from '../forward/source.ts'
 import { ProbePadding } from '../outbound/bandwidthEstimator.ts'
 import { DownTrack } from '../outbound/downTrack.ts'
 import { sizeOf } from '../outbound/layerSize.ts'
-import { copiesAt } from '../outbound/retransmitter.ts'
-import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeSenderReport } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import { type CarriedLayer, LinkCapacity } from './linkCapacity.ts'
@@ -12,8 +10,18 @@ import { type CarriedFigures, LinkTally } from './linkTally.ts'
 import type { LinkRates, LinkTrack } from './linkOffer.ts'
 import type { LinkTransport } from './linkTransport.ts'
 
-const REPORT_MS = 1000
+const REPORT_MS = 250
 const RATES_MS = 1000
+/** A layer that the link cannot carry leaves it at the latest this long after that is known, if its source takes requests. */
+const LEAVE_MS = 1000
+/**
+ * After a loss of so much, reports follow each frame for some time: they show that its last packet is missing before the next frame
+ * does, which may be lost too.
+ */
+const LOSSY = 0.01
+const LOSSY_MS = 10_000
+/** What is lost leaves twice, as often as the child asks for it before the first answer can come. */
+const HURRIED = { copies: 2, intervalMs: 15 } as const
 
 interface Carried extends LinkTrack {
   readonly track: RtpTrack
@@ -21,6 +29,12 @@ interface Carried extends LinkTrack {
   readonly meter: Layer['meter'] | null
   readonly down: DownTrack
   isWanted: boolean
+  /** The link cannot carry it since then; null: it can. */
+  shedAtMs: number | null
+  /** It is not sent although it is wanted. */
+  isStopped: boolean
+  /** The index of its next packet at the last report. */
+  reportedIndex: number
 }
 
 /** The parent's end of a link: forwards the tracks of one source that the child wants, as to a viewer of each. */
@@ -36,6 +50,7 @@ export class LinkSender {
   readonly #tally = new LinkTally()
   #octets = 0
   #reportedAtMs = Number.NEGATIVE_INFINITY
+  #lossyUntilMs = Number.NEGATIVE_INFINITY
   #rates: readonly number[] = []
   #ratesAtMs = Number.NEGATIVE_INFINITY
 
@@ -49,7 +64,9 @@ export class LinkSender {
       const rtx = { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, payloadType]]) }
       const { kind } = track.shape
       const down = new DownTrack({ ssrc, kind, payloadTypes, rtx, transport, isFirst: true, firstIndex: 0 })
-      return { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, meter, down, isWanted: false }
+      const about = { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, meter, down }
+      down.repeatResends(HURRIED)
+      return { ...about, isWanted: false, shedAtMs: null, isStopped: false, reportedIndex: 0 }
     })
     this.tracks = this.#carried.map(({ ssrc, rtxSsrc, shape, rid, isAskable }) => ({
       ssrc,
@@ -66,9 +83,7 @@ export class LinkSender {
       const isWanted = ssrcs.includes(carried.ssrc)
       if (isWanted === carried.isWanted) continue
       carried.isWanted = isWanted
-      if (isWanted) carried.down.attach(carried.track, nowMs, this.#sendsLayerBeside(carried))
-      else carried.down.detach()
-      this.#reportedAtMs = Number.NEGATIVE_INFINITY
+      this.#follow(carried, nowMs)
     }
   }
 
@@ -77,17 +92,32 @@ export class LinkSender {
     if (isRtcp(sealed)) for (const packet of this.#transport.openRtcp(sealed) ?? []) this.#rtcp(packet, nowMs)
   }
 
-  /** Call it every few hundredths of a second: continues catch-ups, probes, and reports the clock each second. */
+  /** Call it every few hundredths of a second: continues catch-ups, sheds layers, probes, and reports the clock. */
   pace(nowMs: number): void {
     for (const { down } of this.#carried) down.pace(nowMs)
-    if (this.source.layers.length > 1) this.#probe(nowMs)
-    if (nowMs - this.#reportedAtMs < REPORT_MS) return
-    this.#reportedAtMs = nowMs
-    for (const { down } of this.#carried) {
-      down.tick(nowMs)
-      const report = down.report(nowMs)
-      if (report !== null) this.#transport.sendRtcp(writeSenderReport(report))
+    if (this.source.layers.length > 1) {
+      this.#shed(nowMs)
+      this.#probe(nowMs)
     }
+    if (nowMs - this.#reportedAtMs >= REPORT_MS) {
+      this.#reportedAtMs = nowMs
+      for (const { down } of this.#carried) down.tick(nowMs)
+      this.#report(this.#carried, nowMs)
+    } else if (nowMs < this.#lossyUntilMs)
+      this.#report(
+        this.#carried.filter(({ meter, down, reportedIndex }) => meter !== null && down.nextIndex > reportedIndex),
+        nowMs,
+      )
+  }
+
+  /** Packets of a link are numbered from 0, so that the count says which is the last. */
+  #report(all: readonly Carried[], nowMs: number): void {
+    const reports = all.flatMap((one) => {
+      const report = one.down.report(nowMs)
+      one.reportedIndex = one.down.nextIndex
+      return report === null ? [] : [writeSenderReport({ ...report, packetCount: one.down.nextIndex >>> 0 })]
+    })
+    if (reports.length > 0) this.#transport.sendRtcp(...reports)
   }
 
   /** What the child has to know of the layers now. Null: it knows, or knew a second ago. */
@@ -124,17 +154,51 @@ export class LinkSender {
     return carried.meter !== null && this.#carried.some(isOther)
   }
 
-  #rtcp(packet: RtcpPacket, nowMs: number): void {
-    if (packet.kind === 'nack') this.#of(packet.mediaSsrc)?.down.resend(packet.sequences, nowMs)
-    // The child merges the requests of its viewers, and the track those of all.
-    if (packet.kind === 'pli') this.#of(packet.mediaSsrc)?.down.requestKeyframe(nowMs)
-    if (packet.kind === 'rr') for (const report of packet.reports) this.#noteReport(report, nowMs)
+  /**
+   * A layer that the link cannot carry leaves it when another one begins. Sooner if that one comes when it is asked for: at once
+   * if packets wait in a queue, which would hold up that one and the messages, or drop them.
+   */
+  #shed(nowMs: number): void {
+    const carries = this.#capacity.carries(this.#layers())
+    const layers = this.#carried.filter(({ meter }) => meter !== null)
+    for (const [at, one] of layers.entries()) {
+      one.shedAtMs = carries[at] === true ? null : (one.shedAtMs ?? nowMs)
+      const { shedAtMs, isStopped } = one
+      const isOver = (sinceMs: number): boolean =>
+        this.#sendsLayerBeside(one) || (one.isAskable && (this.#capacity.isQueued || nowMs - sinceMs >= LEAVE_MS))
+      one.isStopped = shedAtMs !== null && (isStopped || isOver(shedAtMs))
+      if (one.isStopped !== isStopped) this.#follow(one, nowMs)
+    }
   }
 
-  #noteReport(report: ReportBlock, nowMs: number): void {
-    this.#tally.reported(report.fractionLost / 256, roundTripOf(report, nowMs)?.roundTripMs ?? null)
-    const share = this.#capacity.reported(report, this.#layers(), nowMs)
-    if (share !== null) for (const { down } of this.#carried) down.repeatResends(copiesAt(share))
+  /** Sends a track, or no longer. */
+  #follow(carried: Carried, nowMs: number): void {
+    const { isWanted, isStopped, track, down } = carried
+    if (isWanted && !isStopped) down.attach(track, nowMs, this.#sendsLayerBeside(carried))
+    else down.detach()
+    this.#reportedAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  #rtcp(packet: RtcpPacket, nowMs: number): void {
+    if (packet.kind === 'nack') this.#resend(packet.mediaSsrc, packet.sequences, nowMs)
+    // The child merges the requests of its viewers, and the track those of all.
+    if (packet.kind === 'pli') this.#of(packet.mediaSsrc)?.down.requestKeyframe(nowMs)
+    if (packet.kind === 'rr') this.#noteReports(packet.reports, nowMs)
+  }
+
+  #resend(ssrc: number, sequences: readonly number[], nowMs: number): void {
+    const carried = this.#of(ssrc)
+    if (carried?.isStopped === false) carried.down.resend(sequences, nowMs)
+  }
+
+  /** Into a queue nothing leaves twice, nor again before it can have arrived. */
+  #noteReports(reports: readonly ReportBlock[], nowMs: number): void {
+    const capacity = this.#capacity
+    const losses = reports.map((report) => capacity.reported(report, this.#layers(), nowMs))
+    this.#tally.reported(losses.find((loss) => loss !== null) ?? null, capacity.roundTripMs)
+    if (losses.some((loss) => loss !== null && loss > LOSSY)) this.#lossyUntilMs = nowMs + LOSSY_MS
+    const resends = capacity.isQueued ? ({ copies: 1, intervalMs: capacity.roundTripMs ?? 0 } as const) : HURRIED
+    for (const { down } of this.#carried) down.repeatResends(resends)
   }
 
   #probe(nowMs: number): void {
@@ -143,8 +207,8 @@ export class LinkSender {
   }
 
   #layers(): CarriedLayer[] {
-    return this.#carried.flatMap(({ meter, isWanted }) =>
-      meter === null ? [] : [{ bitrate: meter.bitrate, isWanted }],
+    return this.#carried.flatMap(({ meter, isWanted, down }) =>
+      meter === null ? [] : [{ bitrate: meter.bitrate, isWanted, isSent: down.track !== null }],
     )
   }
 

@@ -18,9 +18,9 @@ export class LinkTally {
     this.#bytes += bytes
   }
 
-  /** @param loss of packets since the report before, 0 to 1 */
-  reported(loss: number, roundTripMs: number | null): void {
-    this.#loss = Math.max(this.#loss ?? 0, loss)
+  /** @param loss of packets over a window, 0 to 1; null: nothing new */
+  reported(loss: number | null, roundTripMs: number | null): void {
+    if (loss !== null) this.#loss = Math.max(this.#loss ?? 0, loss)
     if (roundTripMs !== null) this.#roundTripMs = Math.round(roundTripMs)
   }
 

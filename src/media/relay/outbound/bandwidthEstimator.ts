@@ -28,15 +28,18 @@ export const QUEUED_MS = 100
 /** On a link that is too small for the probe, the queue is longer than that after this time. */
 const QUEUE_TAKES_MS = 1000
 /** What a link with a queue carries, of what is sent. */
-const KEPT_OF_QUEUE = 0.7
+export const KEPT_OF_QUEUE = 0.7
 /** Between probes: twice as long after each that fails. */
 const FIRST_WAIT_MS = 4000
 const LONGEST_WAIT_MS = 64_000
 /** Congestion this soon after a successful probe means that the probe was wrong. */
 const PROOF_MS = 15_000
 /** Some links drop excess packets instead of queueing them, so that the round trip does not rise. */
-const HEAVY_LOSS = 0.2
+export const HEAVY_LOSS = 0.2
 const LOSS_OF_PROBE = 0.1
+
+/** What a link carries of what is sent, at a loss of 0 to 1. Retransmissions and bursts lose more than the media alone would. */
+export const keptAt = (loss: number): number => Math.max(0.5, 1 - loss)
 
 interface Probe {
   readonly startedAtMs: number
@@ -93,9 +96,16 @@ export class BandwidthEstimator {
   /** The loss of the last half second or more, 0 to 1. */
   onLoss(share: number, { sent }: LinkLoad, nowMs: number): void {
     const isHeavy = share > HEAVY_LOSS && this.#loss > HEAVY_LOSS
+    if (this.noteLoss(share, nowMs) || !isHeavy || !this.#isSettled(nowMs)) return
+    this.#congested(sent * keptAt(share), nowMs)
+  }
+
+  /** As `onLoss`, for a peer that judges itself how much is too much. Returns whether a probe has failed by it. */
+  noteLoss(share: number, nowMs: number): boolean {
     this.#loss = share
-    if (this.#probe !== null && share > this.#probe.loss + LOSS_OF_PROBE) this.#failed(nowMs)
-    else if (isHeavy && this.#isSettled(nowMs)) this.#congested(sent * Math.max(0.5, 1 - share), nowMs)
+    if (this.#probe === null || share <= this.#probe.loss + LOSS_OF_PROBE) return false
+    this.#failed(nowMs)
+    return true
   }
 
   /** The round trip of a sender report that left at `leftAtMs`. */
@@ -109,10 +119,15 @@ export class BandwidthEstimator {
     }
   }
 
-  /** The round trip has been longer for a while: what is sent waits in a queue. For peers that send no REMB, which would say so. */
-  onQueue({ sent }: LinkLoad, nowMs: number): void {
+  /** More is sent than comes through, which is about this share of it. For peers that send no REMB, which would say so. */
+  onExcess(kept: number, { sent }: LinkLoad, nowMs: number): void {
     if (this.#probe !== null) this.#failed(nowMs)
-    else if (this.#isSettled(nowMs)) this.#congested(sent * KEPT_OF_QUEUE, nowMs)
+    else if (this.#isSettled(nowMs)) this.#congested(sent * kept, nowMs)
+  }
+
+  /** A probe that is running has shown that the larger layer does not fit. */
+  failProbe(nowMs: number): void {
+    if (this.#probe !== null) this.#failed(nowMs)
   }
 
   /** Call it often. Returns the bits per second of padding to send beside the media; mostly 0. */

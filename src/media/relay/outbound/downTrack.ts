@@ -6,7 +6,7 @@ import type { RtpSender } from '../transport/rtpSender.ts'
 import { ntpOf } from '../wire/ntp.ts'
 import type { SenderReport } from '../wire/rtcp/rtcp.ts'
 import { timestampDistance } from '../wire/rtp.ts'
-import { Retransmitter, type RtxStream, type TimelineSegment } from './retransmitter.ts'
+import { type Resends, Retransmitter, type RtxStream, type TimelineSegment } from './retransmitter.ts'
 
 /** What a viewer negotiated on one of its m-lines. */
 export interface DownTrackOptions {
@@ -111,6 +111,11 @@ export class DownTrack {
     return this.#octets
   }
 
+  /** The index of the next packet. */
+  get nextIndex(): number {
+    return this.#nextIndex
+  }
+
   /** Stops forwarding. A later `attach` continues the stream without a gap. */
   detach(): void {
     this.#wait(null)
@@ -128,9 +133,9 @@ export class DownTrack {
     this.#retransmitter.earn({ packets: this.#packets, octets: this.#octets }, nowMs)
   }
 
-  /** How many copies of a lost packet to send. */
-  repeatResends(copies: 1 | 2): void {
-    this.#retransmitter.repeat(copies)
+  /** How to send what the viewer has lost, from now on. */
+  repeatResends(resends: Partial<Resends>): void {
+    this.#retransmitter.repeat(resends)
   }
 
   /** The viewer lost packets (NACK). */

@@ -8,6 +8,8 @@ const MIN_PACKETS = 20
 export class LossWindow {
   readonly #reported = new Map<number, { readonly highest: number; readonly lost: number }>()
   #sinceMs: number | null = null
+  /** Of the window that ended last. */
+  packets = 0
   #expected = 0
   #lost = 0
 
@@ -23,6 +25,7 @@ export class LossWindow {
     if (nowMs - this.#sinceMs < WINDOW_MS || this.#expected < MIN_PACKETS) return null
     const share = Math.min(1, Math.max(0, this.#lost / this.#expected))
     this.#sinceMs = nowMs
+    this.packets = this.#expected
     this.#expected = 0
     this.#lost = 0
     return share

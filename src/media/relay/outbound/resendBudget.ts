@@ -20,8 +20,7 @@ export class ResendBudget {
   /** Call it several times a second, and before `isLeft` is read. `sent`: bytes of media so far. */
   earn(sent: number, nowMs: number): void {
     this.#measure(sent, nowMs)
-    const most = Math.max(LEAST_BYTES, this.#perSecond)
-    this.#left = Math.min(most, this.#left + (sent - this.#sent) * SHARE)
+    this.#left = Math.min(this.#most, this.#left + (sent - this.#sent) * SHARE)
     this.#sent = sent
   }
 
@@ -30,8 +29,17 @@ export class ResendBudget {
     return this.#left > 0
   }
 
+  /** Whether half of what it keeps is left: enough to send a packet more often than it was requested. */
+  get isPlenty(): boolean {
+    return this.#left > this.#most / 2
+  }
+
   spend(bytes: number): void {
     this.#left -= bytes
+  }
+
+  get #most(): number {
+    return Math.max(LEAST_BYTES, this.#perSecond)
   }
 
   #measure(sent: number, nowMs: number): void {

@@ -34,8 +34,17 @@ export const copiesAt = (loss: number): 1 | 2 => (loss > LOSSY ? 2 : 1)
 const LEAST_COST = 500
 /** Sequence numbers that are looked up for one viewer: all packets that a track keeps, four times a second. */
 const LOOK_UPS = { burst: 4096, perSecond: 8192 }
-/** A packet is not retransmitted again before the last copy can have arrived. */
-const RESEND_INTERVAL_MS = 30
+
+/** How a peer gets what it has lost. */
+export interface Resends {
+  /** Of each packet, as long as the budget has plenty. */
+  readonly copies: 1 | 2
+  /** A packet does not leave again sooner. Milliseconds. */
+  readonly intervalMs: number
+}
+
+/** Of a viewer: a packet is not retransmitted again before the last copy can have arrived. */
+const OF_VIEWERS: Resends = { copies: 1, intervalMs: 30 }
 const MAX_REMEMBERED = 4096
 /** Bytes around a payload: the headers of IP, UDP and RTP, and the SRTP tag. */
 const OVERHEAD = 64
@@ -49,7 +58,7 @@ export class Retransmitter {
   readonly #lookUps = new Allowance(LOOK_UPS)
   readonly #resentAtMs = new Map<number, number>()
   #rtxIndex: number
-  #copies: 1 | 2 = 1
+  #resends = OF_VIEWERS
 
   constructor(options: RetransmitterOptions) {
     this.#options = options
@@ -61,9 +70,9 @@ export class Retransmitter {
     this.#budget.earn(Math.max(octets + packets * OVERHEAD, packets * LEAST_COST), nowMs)
   }
 
-  /** How many copies of a lost packet to send. A browser repeats its NACK after 100 ms only, and its video freezes so long. */
-  repeat(copies: 1 | 2): void {
-    this.#copies = this.#options.rtx === null ? 1 : copies
+  /** A browser repeats its NACK after 100 ms only, and its video freezes so long: where much is lost, two copies are better. */
+  repeat(resends: Partial<Resends>): void {
+    this.#resends = { ...this.#resends, ...resends, ...(this.#options.rtx === null && { copies: 1 }) }
   }
 
   /**
@@ -77,11 +86,12 @@ export class Retransmitter {
       const index = nextIndex - 1 + sequenceDistance(sequence, (nextIndex - 1) & 0xffff)
       // An index that is not sent yet may still become the number of another packet.
       if (index >= nextIndex) continue
-      if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < RESEND_INTERVAL_MS) continue
+      if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < this.#resends.intervalMs) continue
       const bytes = this.#resendOne(index, segment)
       if (bytes === 0) continue
-      this.#budget.spend(Math.max(bytes, LEAST_COST) * this.#copies)
-      if (this.#copies > 1) this.#resendOne(index, segment)
+      const copies = this.#budget.isPlenty ? this.#resends.copies : 1
+      this.#budget.spend(Math.max(bytes, LEAST_COST) * copies)
+      if (copies > 1) this.#resendOne(index, segment)
       this.#resentAtMs.set(index, nowMs)
     }
   }

@@ -163,7 +163,7 @@ export class Viewer {
     if (share === null) return
     this.#feedback?.().lost(share)
     this.#estimator.onLoss(share, this.#load(), nowMs)
-    this.#video?.repeatResends(copiesAt(share))
+    this.#video?.repeatResends({ copies: copiesAt(share) })
   }
 
   #attach(downTrack: DownTrack, source: Source, nowMs: number): void {

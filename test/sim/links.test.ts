@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import { linkNet, type ModelLayer, type ModelNetwork } from '../support/linkNet.ts'
+
+/** `LINK_SEEDS=200` tries as many as the bounds were taken from. */
+const SEEDS = Number(process.env['LINK_SEEDS'] ?? 8)
+
+/** As a browser sends them, and where a frame is one packet, so that reports have little to say. */
+const SOURCES: Readonly<Record<string, readonly ModelLayer[]>> = {
+  '2.3 Mbit/s': [
+    { packets: 10, bytes: 1150 },
+    { packets: 2, bytes: 1100 },
+    { packets: 1, bytes: 500 },
+  ],
+  '180 kbit/s': [
+    { packets: 1, bytes: 900 },
+    { packets: 1, bytes: 400 },
+    { packets: 1, bytes: 150 },
+  ],
+}
+const BITRATES: Readonly<Record<string, number>> = { '2.3 Mbit/s': 2_300_000, '180 kbit/s': 180_000 }
+const NAMES = Object.keys(SOURCES)
+
+/** A link that has carried the largest layer for five seconds before its network becomes so. */
+function linkIn(seed: number, source: string, over: Partial<ModelNetwork>) {
+  const link = linkNet(seed, SOURCES[source] ?? [])
+  link.pass(5000)
+  Object.assign(link.network, over)
+  return link
+}
+
+/** The seeds of the links that do not do it within this time. */
+const failing = (act: (seed: number) => boolean): number[] =>
+  Array.from({ length: SEEDS }, (_, at) => at + 1).filter((seed) => !act(seed))
+
+function sheds(seed: number, source: string, over: Partial<ModelNetwork>, withinMs: number): boolean {
+  const link = linkIn(seed, source, over)
+  for (let passed = 0; passed < withinMs; passed += 200) {
+    link.pass(200)
+    if ((link.screen.layer ?? 0) > 0) return true
+  }
+  return false
+}
+
+describe.each(NAMES)('a link with %s', (source) => {
+  const bitrate = BITRATES[source] ?? 0
+
+  test.each([
+    { loss: 0.25, withinMs: 40_000 },
+    { loss: 0.45, withinMs: 10_000 },
+  ])('that loses $loss shows a smaller layer within $withinMs ms', ({ loss, withinMs }) => {
+    expect(failing((seed) => sheds(seed, source, { loss }, withinMs))).toEqual([])
+  })
+
+  test('that loses 12% keeps the largest layer', () => {
+    expect(failing((seed) => !sheds(seed, source, { loss: 0.12 }, 20_000))).toEqual([])
+  })
+
+  test.each([
+    { share: 0.75, queueMs: 300 },
+    { share: 0.5, queueMs: 300 },
+    { share: 0.75, queueMs: 50 },
+  ])('that is too narrow for it, $share with a queue of $queueMs ms, shows a smaller layer within 8 s', (one) => {
+    const narrow = { bitrate: bitrate * one.share, queueMs: one.queueMs }
+    for (const delayMs of [1, 30])
+      expect(failing((seed) => sheds(seed, source, { ...narrow, delayMs }, 8000))).toEqual([])
+  })
+
+  test.each([0.03, 0.08])('that loses %s shows a frame at least every 200 ms, and all of them', (loss) => {
+    const failed = failing((seed) => {
+      const { screen, pass } = linkIn(seed, source, { loss })
+      const before = screen.shown.length
+      pass(10_000)
+      const shown = screen.shown.slice(before - 1)
+      return (
+        shown.length > 240 &&
+        screen.missing === 0 &&
+        shown.every(({ atMs }, at) => atMs - (shown[at - 1]?.atMs ?? atMs) <= 200)
+      )
+    })
+    expect(failed).toEqual([])
+  })
+})
