@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import { postToNode } from '../net/nodeFetch.ts'
-import { Cascade } from '../services/cascade.ts'
+import { Cascade, type CascadeParts } from '../services/cascade.ts'
 import { LentRooms } from '../services/lentRooms.ts'
 import { OtherNodes } from '../services/otherNodes.ts'
 import { nodeKeysOf } from './derivedKeys.ts'
@@ -34,15 +34,19 @@ export function cascadeOf(
   return { otherNodes, nodeKeys, cascade, lentRooms: new LentRooms(clock) }
 }
 
-/** Lets viewers of this node watch streams at others, and those of others streams here, if this node is told to. */
+/**
+ * Lets viewers of this node watch streams at others, and those of others streams here, if this node is told to.
+ * @param ask replaces requests over the network
+ */
 export function startCascade(
   { config, ctx }: { readonly config: Config; readonly ctx: Context },
-  { links }: MediaEngine,
+  { links }: Pick<MediaEngine, 'links'>,
+  ask: CascadeParts['ask'] = postToNode(ctx.clock),
 ): { stop(): Promise<void> } {
   const { handover, nodeUrl } = config.server
   if (links === undefined || handover !== 'cascade' || nodeUrl === '') return { stop: async () => undefined }
   ctx.lentRooms.links = links
-  ctx.cascade.start({ links, recheck: () => recheckAll(ctx), ask: postToNode(ctx.clock) })
+  ctx.cascade.start({ links, recheck: () => recheckAll(ctx), ask })
   return startJobs(ctx, [
     {
       name: 'follow streams at other nodes',

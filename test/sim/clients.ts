@@ -1,6 +1,6 @@
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { cliActor } from '../../src/commands/context.ts'
-import { admitPublisher, admitViewerAnywhere } from '../../src/commands/sessions/admit.ts'
+import { admitPublisher, admitViewer, admitViewerAnywhere } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
@@ -32,12 +32,31 @@ export class Clients {
 
   connect(node: SimNode, grant: Grant): void {
     const { random } = this.#options.scheduler
+    const protocol = grant.kind === 'publish' ? 'whip' : random.chance(0.5) ? 'whep' : 'hls'
+    this.#begin(node, grant, { protocol, streamName: STREAMS[random.below(STREAMS.length)] ?? STREAMS[0] })
+  }
+
+  /** A viewer of each stream comes to this node. */
+  watchAll(node: SimNode, grant: Grant): void {
+    for (const streamName of STREAMS) this.#begin(node, grant, { protocol: 'whep', streamName })
+  }
+
+  /** Each stream gets a publisher at a node. */
+  publishAll(nodes: readonly SimNode[], grant: Grant): void {
+    for (const streamName of STREAMS) {
+      const node = nodes[this.#options.scheduler.random.below(nodes.length)]
+      if (node) this.#begin(node, grant, { protocol: 'whip', streamName })
+    }
+  }
+
+  #begin(node: SimNode, grant: Grant, what: Pick<Client, 'protocol' | 'streamName'>): void {
+    const { random } = this.#options.scheduler
     const client: Client = {
       node,
       grant,
       id: timeOrderedId(node.clock.now(), random),
       isPublisher: grant.kind === 'publish',
-      streamName: STREAMS[random.below(STREAMS.length)] ?? STREAMS[0],
+      ...what,
       address: `192.0.2.${1 + random.below(4)}`,
       state: 'asking',
       wasAdmitted: false,
@@ -49,7 +68,7 @@ export class Clients {
   }
 
   async #admit(client: Client): Promise<void> {
-    const { node, grant, id: sessionId, isPublisher, streamName, address: ip } = client
+    const { node, grant, id: sessionId, isPublisher, protocol, streamName, address: ip } = client
     const { ctx } = node
     const [wasRevoked, drained, wasFull] = [grant.revoked === 'said', ctx.sessions.drain !== null, node.isFull]
     const cut = async (): Promise<void> => {
@@ -59,13 +78,11 @@ export class Clients {
     }
     const request = { sourceId: null, sessionId, cut }
     const use = { presented: grant.value, streamName, ip }
+    const view = protocol === 'whep' ? admitViewer : admitViewerAnywhere
+    const accountId = this.#options.accountId()
     const answer = isPublisher
       ? await admitPublisher(ctx, attemptOf(use), request)
-      : await admitViewerAnywhere(
-          ctx,
-          attemptOf({ ...use, action: 'view', protocol: 'hls', accountId: this.#options.accountId() }),
-          request,
-        )
+      : await view(ctx, attemptOf({ ...use, action: 'view', protocol, accountId }), request)
     if (!answer.ok) {
       client.state = 'over'
       return

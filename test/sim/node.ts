@@ -1,4 +1,5 @@
 import { openApp, type App } from '../../src/app/app.ts'
+import { startCascade } from '../../src/app/cascade.ts'
 import { startRestreams } from '../../src/app/restream.ts'
 import { repeat } from '../../src/base/repeat.ts'
 import { NodeDrain } from '../../src/commands/nodes/nodeDrain.ts'
@@ -14,6 +15,7 @@ import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
 import { NodeClock, type WorldTime } from './clock.ts'
+import type { Links } from './links.ts'
 import type { Fate, Runner, Scheduler } from './scheduler.ts'
 import { linkTo, type StoreLink } from './store.ts'
 import type { Targets } from './targets.ts'
@@ -24,6 +26,10 @@ const EVERY_MS = 3_000
 const DRAIN_MS = 10_000
 /** A media process says so often how busy it is. */
 const BEAT_MS = 1_000
+/** Without the database for this long, a node takes no secured media of others. */
+export const FORWARD_STALE_MS = 8_000
+/** A node that runs has looked at that within this time. */
+const SEEN_MS = 2_500
 
 const nothing = (): void => undefined
 /** Nodes of a world are given up all the time, which is an error elsewhere. */
@@ -36,6 +42,7 @@ export interface NodeOptions {
   readonly scheduler: Scheduler
   readonly time: WorldTime
   readonly targets: Targets
+  readonly links: Links
   /** Its data directory, which it reads nothing from. */
   readonly folder: string
   readonly hostKey: string
@@ -54,6 +61,10 @@ export class SimNode implements Runner {
   readonly hostKey: string
   readonly pid: number
   readonly clock: NodeClock
+  /** When its database was last silent for too long, true time. */
+  staleAtMs = Number.NEGATIVE_INFINITY
+  /** When it began to run, or woke last, true time. */
+  resumedAtMs: number
   /** When it stood still, true time; null: it runs. */
   stoppedAtMs: number | null = null
   /** While it stands still its lease is renewed: only its main thread hangs. */
@@ -70,6 +81,7 @@ export class SimNode implements Runner {
   #serving: ServingNode | null = null
   #drain: NodeDrain | null = null
   #restreams: ReturnType<typeof startRestreams> | null = null
+  #cascade: ReturnType<typeof startCascade> | null = null
   #lease: { readonly id: string; readonly lost: () => void } | null = null
   readonly #busy = new Set<Timer>()
 
@@ -78,6 +90,7 @@ export class SimNode implements Runner {
     this.#options = options
     this.hostKey = hostKey
     this.pid = pid
+    this.resumedAtMs = time.ms
     this.clock = new NodeClock(time, (scheduler.random.next() - 0.5) / 1000)
     this.clock.aheadMs = scheduler.random.below(4_000) - 2_000
     this.#link = linkTo(real, { scheduler, time, runner: this, fate: options.fate })
@@ -96,15 +109,33 @@ export class SimNode implements Runner {
     return this.ctx.sessions.node
   }
 
+  /** Where others reach it. */
+  get url(): string {
+    return `https://${this.hostKey}.example.com`
+  }
+
+  /** One node is in a region of its own. */
+  get region(): string {
+    return this.hostKey.endsWith('0') ? 'north' : 'south'
+  }
+
+  /** Its database has been silent for too long, and it had time to notice. */
+  get isStale(): boolean {
+    const { time } = this.#options
+    return time.ms - Math.max(this.#link.heardAtMs + FORWARD_STALE_MS, this.resumedAtMs) > SEEN_MS
+  }
+
   get ctx(): Context {
     if (this.#app === null) throw new Error('the node has not started')
     return this.#app.ctx
   }
 
   async start(): Promise<void> {
-    const { folder, hostKey, pid, isRunning, scheduler } = this.#options
+    const { folder, hostKey, pid, isRunning, scheduler, links } = this.#options
     const secrets = { sealingKey: SEALING_KEY }
-    const flags = { data: { dir: folder }, storage: { url: `${folder}/unused.db` }, secrets }
+    const server = { nodeUrl: this.url, region: this.region }
+    const access = { forwardStaleSeconds: FORWARD_STALE_MS / 1000 }
+    const flags = { data: { dir: folder }, storage: { url: `${folder}/unused.db` }, secrets, server, access }
     const config = loadConfig({ env: {}, flags })
     if (!config.ok) throw new Error(JSON.stringify(config.error))
     this.#app = await openApp({
@@ -124,9 +155,10 @@ export class SimNode implements Runner {
         keep: ({ id }, lost = () => undefined) => this.#keep(id, lost),
         release: async () => void (this.#lease = null),
       },
-      url: `https://${hostKey}.example.com`,
-      facts: () => FACTS,
+      url: this.url,
+      facts: () => ({ ...FACTS, region: this.region }),
     })
+    this.#cascade = startCascade(this.#app, { links: links.engineOf(this) }, links.askedBy(this))
     this.#restreams = startRestreams(this.#app, this.#options.targets.dialledBy(this))
     const { clock, log, nodeLoad } = this.ctx
     repeat({ clock, log, name: 'beat', everyMs: BEAT_MS }, async () =>
@@ -155,6 +187,7 @@ export class SimNode implements Runner {
   async stop(): Promise<void> {
     this.isStopping = true
     await this.#drain?.stop()
+    await this.#cascade?.stop()
     await this.#serving?.stop()
     if (this.#restreams === null) return
     await this.#restreams.stop()
@@ -178,6 +211,12 @@ export class SimNode implements Runner {
   #keep(id: string, lost: () => void): void {
     this.#lease = { id, lost }
     this.isExpired = false
+  }
+
+  /** Time has passed. */
+  tick(): void {
+    this.clock.tick()
+    if (this.isServing && this.isStale) this.staleAtMs = this.#options.time.ms
   }
 
   /** Another node has committed something. */
@@ -207,3 +246,5 @@ export class SimNode implements Runner {
 
   static readonly timers = TIMERS
 }
+
+export const isNear = (one: SimNode, other: SimNode): boolean => one.region === other.region

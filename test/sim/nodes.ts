@@ -28,15 +28,20 @@ export class Nodes {
     this.#random = options.scheduler.random
   }
 
+  /** Those that run. */
+  get serving(): SimNode[] {
+    return this.all.filter((node) => node.isRunning && node.isServing)
+  }
+
   /** One that serves. */
   any(): SimNode | undefined {
-    return this.#of(this.all.filter((node) => node.isRunning && node.isServing))
+    return this.#of(this.serving)
   }
 
   /** Time passes, and wakes those who sleep. */
   pass(ms: number): void {
     this.#options.time.ms += ms
-    for (const node of this.all) if (node.isRunning) node.clock.tick()
+    for (const node of this.all) if (node.isRunning) node.tick()
     for (const node of this.all) this.#expire(node)
   }
 
@@ -61,10 +66,14 @@ export class Nodes {
     this.#stand(true)
   }
 
+  /** If that takes long, the timers of the others go on meanwhile. */
   #stand(isRenewed: boolean): void {
     const node = this.any()
     if (node) Object.assign(node, { stoppedAtMs: this.#options.time.ms, isRenewed })
-    if (this.#random.chance(0.5)) this.pass(LEASE_MS + this.#random.below(5_000))
+    if (!this.#random.chance(0.5)) return
+    this.pass(LEASE_MS + this.#random.below(5_000))
+    for (const other of this.serving)
+      for (const timer of ['second', 'sweep'] as const) if (this.#random.chance(0.5)) other.run(timer)
   }
 
   wake(): void {
@@ -72,14 +81,18 @@ export class Nodes {
     this.#resume(this.#of(standing))
   }
 
+  /** No process stands still or has much to do any more. */
   wakeAll(): void {
-    for (const node of this.all) if (!node.isDead && node.stoppedAtMs !== null) this.#resume(node)
+    for (const node of this.all.filter(({ isDead }) => !isDead)) {
+      node.isBusy = false
+      if (node.stoppedAtMs !== null) this.#resume(node)
+    }
   }
 
   #resume(node: SimNode | undefined): void {
     if (!node) return
     const { guard, scheduler } = this.#options
-    Object.assign(node, { stoppedAtMs: null, isRenewed: false })
+    Object.assign(node, { stoppedAtMs: null, isRenewed: false, resumedAtMs: this.#options.time.ms })
     // The thread that renews leases may wake long after the others.
     void guard(scheduler.turn(node).then(() => node.renew()))
   }
@@ -125,9 +138,18 @@ export class Nodes {
 
   /** A process on the host of one that has died. */
   startAgain(): void {
+    const [dead] = this.#deadHosts
+    if (dead) void this.#options.guard(this.start(dead))
+  }
+
+  /** The same on every such host. */
+  async startAllAgain(): Promise<void> {
+    await Promise.all(this.#deadHosts.map((hostKey) => this.start(hostKey)))
+  }
+
+  get #deadHosts(): string[] {
     const hosts = new Set(this.all.filter(({ isDead }) => !isDead).map(({ hostKey }) => hostKey))
-    const dead = this.all.find(({ hostKey }) => !hosts.has(hostKey))
-    if (dead) void this.#options.guard(this.start(dead.hostKey))
+    return [...new Set(this.all.map(({ hostKey }) => hostKey))].filter((hostKey) => !hosts.has(hostKey))
   }
 
   async start(hostKey: string): Promise<void> {

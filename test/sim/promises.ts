@@ -1,8 +1,10 @@
+import { checkLinks, checkLinksHealed } from './linkPromises.ts'
 import { type Client, fail, type Seen } from './seen.ts'
 import { checkSendings, checkTargetBooks, checkTargets } from './targetPromises.ts'
 
 export function checkAlways(seen: Seen): void {
   checkSendings(seen)
+  checkLinks(seen)
   for (const { id, maxViewers, maxAddresses } of seen.grants) {
     const clients = seen.clients.filter(({ grant }) => grant.id === id)
     // The viewers of a node that was given up are in nobody's count until it wakes.
@@ -27,6 +29,7 @@ export function checkHealed(seen: Seen): void {
   checkPublishers(seen, open)
   checkShown(seen)
   checkTargets(seen)
+  checkLinksHealed(seen)
   const ids = new Set(open.map(({ id }) => id))
   for (const { id } of seen.rows('select id from sessions where ended_at_ms is not null'))
     if (ids.has(String(id))) fail(`session ${String(id)} is over on record, and still connected`)
@@ -56,17 +59,31 @@ function checkPublishers(seen: Seen, open: readonly Client[]): void {
   }
 }
 
-/** A node shows what is on the air there on record. */
+/** A node shows what is on the air there on record, and has in memory what is at others. */
 function checkShown(seen: Seen): void {
+  const streams = seen.rows('select distinct account_id, stream_name from feeds')
   for (const node of seen.nodes) {
     if (!node.isRunning || !node.isServing) continue
-    const shown = node.ctx.sessions.feeds.all().map(({ feedId }) => feedId)
-    const rows = seen.rows(`select id from feeds where node = '${node.id}' and ended_at_ms is null`)
-    const onRecord = rows.map(({ id }) => String(id))
-    if (shown.toSorted().join(' ') !== onRecord.toSorted().join(' '))
-      fail(`a node shows feeds "${shown.join(' ')}", and "${onRecord.join(' ')}" are on the air there`)
+    const onRecord = (where: string): string => {
+      const rows = seen.rows(
+        `select id from feeds where node ${where} '${node.id}' and ended_at_ms is null order by id`,
+      )
+      return rows.map(({ id }) => String(id)).join(' ')
+    }
+    const { feeds } = node.ctx.sessions
+    const shown = idsOf(feeds.all())
+    if (shown !== onRecord('=')) fail(`a node shows feeds "${shown}", and "${onRecord('=')}" are on the air there`)
+    const others = streams.flatMap((row) => feeds.remotesOf(String(row['account_id']), String(row['stream_name'])))
+    if (idsOf(others) !== onRecord('<>'))
+      fail(`a node knows feeds "${idsOf(others)}", and "${onRecord('<>')}" are on the air at others`)
   }
 }
+
+const idsOf = (feeds: readonly { readonly feedId: string }[]): string =>
+  feeds
+    .map(({ feedId }) => feedId)
+    .toSorted()
+    .join(' ')
 
 /** When every process has ended. */
 export function checkBooks(seen: Seen): void {

@@ -2,9 +2,7 @@
 //   npm run sim -- 10000 [--from 1] [--fault NAME]
 // Or looks for the world that finds each of the faults in faults.ts:
 //   npm run sim -- --faults
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { FAULTS, putIn } from './faults.ts'
 import { findFault } from './findFault.ts'
@@ -36,8 +34,8 @@ async function runWorlds(): Promise<boolean> {
   const fault = FAULTS.find(({ name }) => name === values.fault)
   if (values.fault !== undefined) putIn(fault ?? unknownFault(values.fault))
   // Loads the sources.
-  const { runSeeds } = await import('./seeds.ts')
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-sim-'))
+  const { runSeeds, worldsFolder } = await import('./seeds.ts')
+  const folder = worldsFolder()
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const startMs = performance.now()
   const failed = await runSeeds(folder, Number(values.from), count)

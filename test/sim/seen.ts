@@ -1,4 +1,5 @@
 import type { Grant } from './grants.ts'
+import type { Links } from './links.ts'
 import type { SimNode } from './node.ts'
 import type { Sending } from './targets.ts'
 
@@ -8,6 +9,7 @@ export interface Client {
   readonly grant: Grant
   readonly id: string
   readonly isPublisher: boolean
+  readonly protocol: 'whip' | 'whep' | 'hls'
   readonly streamName: string
   readonly address: string
   state: 'asking' | 'open' | 'over'
@@ -23,6 +25,7 @@ export interface Seen {
   readonly clients: readonly Client[]
   readonly grants: readonly Grant[]
   readonly sendings: readonly Sending[]
+  readonly links: Links
   /** A node died, or stood still for longer than its lease: what it had not written is lost. */
   readonly hasLosses: boolean
   /** The database never failed. */

@@ -1,13 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { FAULTS, withFault } from './faults.ts'
-import { runSeeds } from './seeds.ts'
+import { runSeeds, worldsFolder } from './seeds.ts'
 import { World } from './world.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-sim-'))
+const folder = worldsFolder()
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Of these seeds. `npm run sim -- 10000` runs more, and `npm run sim -- 1 --from SEED` one again. */

@@ -6,6 +6,8 @@ import type { Fate, Runner, Scheduler } from './scheduler.ts'
 /** How a node reaches the one store of all nodes. */
 export interface StoreLink {
   readonly store: Store
+  /** When it asked what it was answered last of changes, true time. */
+  readonly heardAtMs: number
   /** Tells the node of a change of another one, or that a second has passed. */
   tell(what: Parameters<WatchListener>[0]): void
 }
@@ -33,6 +35,13 @@ export function linkTo(real: Store, { scheduler, time, runner, fate }: LinkOptio
     if (becomes === 'loses its answer') throw new StoreUnavailable('the connection was lost before the answer')
     return answer
   }
+  let heardAtMs = time.ms
+  const hear = async <T>(run: () => Promise<T>): Promise<T> => {
+    const askedAtMs = time.ms
+    const answer = await call(run)
+    heardAtMs = Math.max(heardAtMs, askedAtMs)
+    return answer
+  }
   const store: Store = {
     ...passingStore(real),
     read: ofNouns(real.read, call),
@@ -42,14 +51,17 @@ export function linkTo(real: Store, { scheduler, time, runner, fate }: LinkOptio
       return () => listeners.delete(listener)
     },
     changedRemotely: () => false,
-    changesSince: (cursor) => call(() => real.changesSince(cursor)),
-    due: (query) => call(() => real.due(query)),
+    changesSince: (cursor) => hear(() => real.changesSince(cursor)),
+    due: (query) => hear(() => real.due(query)),
     diskSpace: async () => null,
     time: () => call(async () => time.ms),
     close: () => Promise.resolve(),
   }
   return {
     store,
+    get heardAtMs() {
+      return heardAtMs
+    },
     tell(what) {
       for (const listener of listeners) listener(what)
     },

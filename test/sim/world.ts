@@ -6,6 +6,7 @@ import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { Clients } from './clients.ts'
 import { WorldTime } from './clock.ts'
 import { deleteGrant, type Grant, makeGrants, refreshGrant, retarget } from './grants.ts'
+import { Links } from './links.ts'
 import { LEASE_MS, SimNode } from './node.ts'
 import { Nodes } from './nodes.ts'
 import { checkAlways, checkBooks, checkHealed } from './promises.ts'
@@ -14,6 +15,14 @@ import type { Seen } from './seen.ts'
 import { Targets } from './targets.ts'
 
 const STEPS = 500
+
+/** Leases end when the world says, and not by the time of the database: that is the real one, which differs from run to run. */
+const ENDLESS_LEASES = ['insert', 'update']
+  .map(
+    (change) => `create trigger endless_lease_${change} after ${change} on serving_nodes when new.alive_until_ms > 1
+    begin update serving_nodes set alive_until_ms = 9e15 where id = new.id; end;`,
+  )
+  .join('')
 
 /** Several nodes, their clients and their operator, and what must be true of them. Everything follows from the seed. */
 export class World {
@@ -25,8 +34,11 @@ export class World {
   readonly #nodes: Nodes
   readonly #clients: Clients
   readonly #targets: Targets
+  readonly #links: Links
   readonly #grants: Grant[] = []
   readonly #faultRate: number
+  /** The share of steps in which a call that waits goes on. In the others something new happens. */
+  readonly #pace: number
   #accountId = ''
   #hasFaults = false
   /** The error of something that must not fail. */
@@ -41,19 +53,29 @@ export class World {
       guard: (work) => this.#guard(work),
     })
     this.#targets = new Targets(this.#random)
+    this.#links = new Links({
+      scheduler: this.#scheduler,
+      time: this.#time,
+      nodes: () => this.#nodes.all,
+      clients: () => this.#clients.all,
+      accountId: () => this.#accountId,
+    })
     this.#real = real
     this.#database = new DatabaseSync(file)
+    this.#database.exec(ENDLESS_LEASES)
     this.#nodes = new Nodes({
       real,
       scheduler: this.#scheduler,
       time: this.#time,
       targets: this.#targets,
+      links: this.#links,
       folder,
       database: this.#database,
       fate: () => this.#fate(),
       guard: (work) => this.#guard(work),
       gone: (node) => this.#clients.lose(node),
     })
+    this.#pace = 0.7 + this.#random.next() * 0.25
     // A third of the worlds have a database that never fails.
     this.#faultRate = this.#random.chance(1 / 3) ? 0 : 0.005 + this.#random.next() * 0.03
   }
@@ -85,6 +107,7 @@ export class World {
     const [first] = this.#nodes.all
     if (first) this.#grants.push(...(await this.#finish(makeGrants(first.ctx, this.#accountId))))
     this.#hasFaults = true
+    this.#publishAll()
     for (let step = 0; step < STEPS; step++) await this.#step()
     this.#hasFaults = false
     await this.#heal()
@@ -97,11 +120,16 @@ export class World {
   // Time and order
 
   async #step(): Promise<void> {
-    if (this.#random.chance(0.6) && (await this.#scheduler.step())) return this.#checkAlways()
-    this.#nodes.pass(this.#random.below(300))
+    if (this.#random.chance(this.#pace) && (await this.#scheduler.step())) return this.#checkAlways()
+    this.#pass(this.#random.below(300))
     this.#event()
     await this.#scheduler.settle()
     this.#checkAlways()
+  }
+
+  #pass(ms: number): void {
+    this.#nodes.pass(ms)
+    this.#links.look()
   }
 
   /** Lets everything run that `work` waits for. */
@@ -112,7 +140,7 @@ export class World {
     await this.#scheduler.settle()
     for (let idle = 0; !state.isOver; idle++) {
       if (await this.#scheduler.step()) idle = 0
-      else this.#nodes.pass(1_000)
+      else this.#pass(1_000)
       if (idle > 100) throw new Error('something waits for ever')
     }
     return done
@@ -123,8 +151,7 @@ export class World {
   #event(): void {
     const events: readonly [number, () => void][] = [
       [14, () => this.#timer()],
-      // Notifications come late, and some never.
-      [10, () => this.#nodes.any()?.hear()],
+      [10, () => this.#hear()],
       [12, () => this.#connect(true)],
       [22, () => this.#connect(false)],
       [8, () => this.#clients.leave()],
@@ -142,12 +169,19 @@ export class World {
       [2, () => this.#nodes.startAgain()],
       [2, () => this.#nodes.setClock()],
       [2, () => this.#nodes.load()],
+      [2, () => this.#links.break()],
+      [1, () => void this.#guard(this.#links.replay())],
     ]
     let left = this.#random.below(events.reduce((sum, [weight]) => sum + weight, 0))
     for (const [weight, event] of events) {
       if (left < weight) return event()
       left -= weight
     }
+  }
+
+  /** Notifications of commits come late, and some never. */
+  #hear(): void {
+    for (const node of this.#nodes.serving) if (this.#random.chance(0.7)) node.hear()
   }
 
   #timer(): void {
@@ -175,7 +209,9 @@ export class World {
     const grant = this.#of(this.#grants.filter(({ revoked }) => revoked === 'no'))
     if (!node || !grant) return
     const revoke = this.#random.chance(0.5) ? deleteGrant : refreshGrant
-    void this.#guard(revoke(node.ctx, this.#accountId, grant).then((others) => this.#grants.push(...others)))
+    void this.#guard(
+      revoke(node.ctx, this.#time, this.#accountId, grant).then((others) => this.#grants.push(...others)),
+    )
   }
 
   /** Adds targets to a token, or takes some away. */
@@ -212,7 +248,14 @@ export class World {
   async #heal(): Promise<void> {
     this.#nodes.wakeAll()
     for (let round = 0; round < 6; round++) {
-      this.#nodes.pass(LEASE_MS / 2)
+      if (round === 1) await this.#finish(this.#nodes.startAllAgain())
+      if (round === 1) this.#publishAll()
+      // One after another: a node may get a stream from the one before.
+      if (round > 1) this.#watchAll(this.#nodes.serving[round - 2])
+      for (let passed = 0; passed < LEASE_MS / 2; passed += 500) {
+        this.#pass(500)
+        await this.#runAll()
+      }
       for (const node of this.#nodes.all) {
         if (!node.isRunning || !node.isServing) continue
         node.hear()
@@ -222,6 +265,18 @@ export class World {
       }
     }
     if (this.#broken !== null) throw this.#broken
+  }
+
+  /** Each stream gets a publisher. */
+  #publishAll(): void {
+    const grant = this.#grants.findLast(({ kind, revoked }) => kind === 'publish' && revoked === 'no')
+    if (grant) this.#clients.publishAll(this.#nodes.serving, grant)
+  }
+
+  /** Each stream gets a viewer at a node. */
+  #watchAll(node: SimNode | undefined): void {
+    const grant = this.#grants.find((one) => one.kind === 'subscribe' && one.revoked === 'no' && isUnlimited(one))
+    if (node && grant) this.#clients.watchAll(node, grant)
   }
 
   async #runAll(): Promise<void> {
@@ -246,9 +301,12 @@ export class World {
       clients: this.#clients.all,
       grants: this.#grants,
       sendings: this.#targets.all,
+      links: this.#links,
       hasLosses: this.#nodes.losses > 0,
       isFaultless: this.#faultRate === 0,
       rows: (sql) => this.#database.prepare(sql).all(),
     }
   }
 }
+
+const isUnlimited = ({ maxViewers, maxAddresses }: Grant): boolean => maxViewers === null && maxAddresses === null
