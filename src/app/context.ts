@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts'
 import { SampledLog } from '../base/sampledLog.ts'
 import { Sealer } from '../base/sealer.ts'
 import { Tally } from '../base/tally.ts'
+import { Throttle } from '../base/throttle.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
 import type { Context } from '../commands/context.ts'
 import { emitHealth } from '../commands/streams/emitHealth.ts'
@@ -111,7 +112,10 @@ function settingsOf(
   now: () => Config,
   clock: Clock,
   sessions: SessionRegistry,
-): Pick<Context, 'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'nodeLoad' | 'checkTarget' | 'channelSettings'> {
+): Pick<
+  Context,
+  'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'viewerStarts' | 'nodeLoad' | 'checkTarget' | 'channelSettings'
+> {
   return {
     ...loadLimitsOf(now, clock, sessions),
     policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters, region: now().server.region })),
@@ -128,20 +132,32 @@ function settingsOf(
   }
 }
 
+/** Viewers of an address that may begin in ten minutes, for each that it may have at once. Each leaves a row. */
+const STARTS_PER_SLOT = 2
+const STARTS_MIN = 100
+const STARTS_WINDOW_MS = 600_000
+/** About 100 bytes each. */
+const STARTS_ADDRESSES_MAX = 50_000
+
 /** How much this node takes. */
 function loadLimitsOf(
   now: () => Config,
   clock: Clock,
   { leaving, counts }: SessionRegistry,
-): Pick<Context, 'slots' | 'nodeLoad'> {
+): Pick<Context, 'slots' | 'viewerStarts' | 'nodeLoad'> {
   const slots = new SessionSlots(liveView(() => now().sessions))
+  const mostStarts = (): number => {
+    const { maxViewersPerAddress: most } = now().sessions
+    return most === 0 ? Number.POSITIVE_INFINITY : Math.max(STARTS_MIN, STARTS_PER_SLOT * most)
+  }
+  const viewerStarts = new Throttle(mostStarts, STARTS_ADDRESSES_MAX, STARTS_WINDOW_MS)
   const nodeLoad = new NodeLoad({
     clock,
     hasNoSlot: () => slots.isFullForViewers(leaving.size),
     bytesOut: () => counts.bytesOut + counts.otherBytesOut,
     maxEgress: () => now().server.maxEgressMegabits * 1_000_000,
   })
-  return { slots, nodeLoad }
+  return { slots, viewerStarts, nodeLoad }
 }
 
 /** At most about 200 MB a day under constant requests. */

@@ -1,18 +1,20 @@
 /**
- * Limits each key to a number of actions per minute, at once or spread out, without counters or timers. For each key
+ * Limits each key to a number of actions per minute or another time, at once or spread out, without counters or timers. For each key
  * it stores the time at which the whole budget is available again (virtual scheduling, ITU-T I.371). Time is an
  * argument, in milliseconds. Memory is bounded: the least recently used key is dropped first, which is in its
  * favour.
  */
 export class Throttle {
-  readonly #perMinute: () => number
+  readonly #most: () => number
   readonly #keysMax: number
+  readonly #windowMs: number
   readonly #fullAtMs = new Map<string, number>()
 
-  /** @param perMinute at least 1; Infinity: no limit. A function is read at each use */
-  constructor(perMinute: number | (() => number), keysMax: number) {
-    this.#perMinute = typeof perMinute === 'number' ? () => perMinute : perMinute
+  /** @param most in each window, at least 1; Infinity: no limit. A function is read at each use */
+  constructor(most: number | (() => number), keysMax: number, windowMs = MINUTE_MS) {
+    this.#most = typeof most === 'number' ? () => most : most
     this.#keysMax = keysMax
+    this.#windowMs = windowMs
   }
 
   /**
@@ -20,7 +22,7 @@ export class Throttle {
    * taken.
    */
   take(key: string, nowMs: number): number {
-    const wait = this.#waitOf(key, nowMs)
+    const wait = this.waitOf(key, nowMs)
     if (wait > 0 || this.#costMs === 0) return wait
     const fullAtMs = Math.max(this.#fullAtMs.get(key) ?? 0, nowMs) + this.#costMs
     this.#fullAtMs.delete(key)
@@ -36,12 +38,13 @@ export class Throttle {
   }
 
   get #costMs(): number {
-    return MINUTE_MS / this.#perMinute()
+    return this.#windowMs / this.#most()
   }
 
-  #waitOf(key: string, nowMs: number): number {
+  /** Milliseconds until an action may pass; 0: it may now. Takes nothing. */
+  waitOf(key: string, nowMs: number): number {
     const fullAtMs = this.#fullAtMs.get(key)
-    return fullAtMs === undefined ? 0 : Math.max(0, fullAtMs + this.#costMs - MINUTE_MS - nowMs)
+    return fullAtMs === undefined ? 0 : Math.max(0, fullAtMs + this.#costMs - this.#windowMs - nowMs)
   }
 
   #makeRoom(nowMs: number): void {

@@ -3,6 +3,7 @@ import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { TargetPolicy } from '../core/restream/targets.ts'
 import type { Address } from '../core/access/address.ts'
+import type { Throttle } from '../base/throttle.ts'
 import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { ProbeSlate } from '../core/channels/slate.ts'
 import type { ChannelSettings } from '../core/channels/types.ts'
@@ -107,6 +108,8 @@ export interface SessionContext extends AccessContext {
   readonly lentRooms: LentRooms
   /** Limits the sessions of this node. */
   readonly slots: SessionSlots
+  /** Limits how often viewers of an address begin, by `addressKey`: who comes and goes would fill the record of sessions. */
+  readonly viewerStarts: Throttle
   /** What this node measures of its feeds. */
   readonly streamMeter: StreamMeter
   /** The latest thumbnails of this node's feeds. */

@@ -73,6 +73,17 @@ describe('slots', () => {
     })
   })
 
+  it('are taken a hundred times in ten minutes by the viewers of an address, who would fill the record of sessions', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const came = await Promise.all(Array.from({ length: 5 }, () => watch('192.0.2.77')))
+      expect(codes(came)).toEqual({ ok: 5 })
+      await Promise.all(came.flatMap((one) => (one.ok ? [closeSession(at.ctx, one.session.id, 'left')] : [])))
+    }
+    expect(await watch('192.0.2.77')).toMatchObject({ status: 429, code: 'too_many_from_address' })
+    expect(await broadcast('192.0.2.77')).toMatchObject({ ok: true })
+    expect(await watch('192.0.2.78')).toMatchObject({ ok: true })
+  })
+
   it('of one token are a share of all, so that a public token leaves some to others', async () => {
     const answers = await Promise.all(addresses(VIEWERS).map((ip) => watch(ip)))
     expect(codes(answers)).toEqual({ ok: 17, too_many_with_token: 1 })

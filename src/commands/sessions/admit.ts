@@ -29,7 +29,7 @@ import {
   type SourceWait,
 } from './feedFor.ts'
 import { toRegionOfToken, withFreeNode } from './redirect.ts'
-import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
+import { limitBeforeDecision, noteStart, SlotReservation } from './slotReservation.ts'
 import { noteViewer } from './viewing.ts'
 
 export type PublisherAdmission =
@@ -229,6 +229,7 @@ async function enter(
     ctx.sessions.leaving.set(session.id, { entry, reason: 'lost', atMs: session.startedAtMs })
     throw error
   }
+  noteStart(ctx, evaluation.request)
   ctx.sessions.counts.admitted.add(`${session.action} ${session.protocol}`)
   entry.isEntering = false
   if (ctx.sessions.has(session.id)) return { entry }

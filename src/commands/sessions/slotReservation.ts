@@ -59,8 +59,18 @@ export class SlotReservation {
 
 /** Checks the limits before the decision on a viewer, so that a full node costs little. */
 export function limitBeforeDecision(ctx: SessionContext, attempt: AccessAttempt): ReachedLimit | null {
-  const code = ctx.slots.refusal({ ...commonOf(ctx, attempt), holder: null }, ctx.sessions.leaving.size)
-  return code === null ? loadReached(ctx, attempt) : { code }
+  const common = commonOf(ctx, attempt)
+  const code = ctx.slots.refusal({ ...common, holder: null }, ctx.sessions.leaving.size)
+  if (code !== null) return { code }
+  const key = common.addressKey
+  if (key !== null && ctx.viewerStarts.waitOf(key, ctx.clock.monotonic()) > 0) return { code: 'too_many_from_address' }
+  return loadReached(ctx, attempt)
+}
+
+/** A session is on record. */
+export function noteStart(ctx: SessionContext, attempt: Pick<AccessAttempt, 'action' | 'protocol' | 'address'>): void {
+  const { action, addressKey: key } = commonOf(ctx, attempt)
+  if (action === 'view' && key !== null) ctx.viewerStarts.take(key, ctx.clock.monotonic())
 }
 
 function requestOf(ctx: SessionContext, { request, decision }: Evaluation): SlotRequest {
