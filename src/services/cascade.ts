@@ -305,7 +305,9 @@ export class Cascade {
     const room = links.borrow({ ...share, isReplaceable: lender !== feed }, addresses, () => {
       isOver = true
       // When a node of the region ends it before it has begun, the one of the feed is asked next.
-      if (isOpen || lender === feed) ending.abort()
+      if (ending.signal.aborted || (!isOpen && lender !== feed)) return
+      ending.abort()
+      if (lender !== feed) this.#leave(lender, feed)
     })
     opening.share.room = room
     opening.share.from = lender.node
@@ -322,6 +324,12 @@ export class Cascade {
     else this.#fail(lender, { ...feed }, 'media_port')
     room.end()
     return null
+  }
+
+  /** A node of the region has ended a stream, or has fallen silent. The one of the feed is asked at once, and lends it itself. */
+  #leave(parent: Lender, feed: SharedFeed): void {
+    this.#pauses.add(parent.node, feed, ABSENT_MS)
+    this.#followOne(feed)
   }
 
   /** How long its viewers still wait. */

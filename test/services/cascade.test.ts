@@ -308,16 +308,28 @@ test('what comes from the node of the feed itself is lent on, until this node dr
   expect(await lendOn('one')).toBe(null)
 })
 
-test('when the node of the region ends a stream, the node of the feed is asked again, within a second', async () => {
+test('when the node of the region ends a stream, the node of the feed is asked at once, and lends it itself', async () => {
   sessions.streams.change(viewer, 1)
   sessions.feeds.setRemote([feedAt('one')], true)
   startInRegion()
   await taken(feedAt('one'))
   borrowed.at(-1)?.end()
-  expect(cascade.has(stream)).toBe(false)
-  cascade.tick()
   await settled()
-  expect(asked).toEqual([HOME, PARENT, HOME, PARENT])
+  expect([cascade.has(stream), asked]).toEqual([true, [HOME, PARENT, HOME, `${HOME} itself`]])
+  // One that ends at once is asked again with the next look, or two nodes would talk without a pause.
+  borrowed.at(-1)?.open(true)
+  await settled()
+  borrowed.at(-1)?.end()
+  await settled()
+  expect([cascade.has(stream), asked.length]).toEqual([false, 4])
+})
+
+test('a stream from a node of the region that its last viewer has left is not asked for again', async () => {
+  startInRegion()
+  await taken(feedAt('one'))
+  borrowed.at(-1)?.end()
+  await settled()
+  expect([cascade.has(stream), asked]).toEqual([false, [HOME, PARENT]])
 })
 
 test.each([

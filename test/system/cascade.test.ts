@@ -54,7 +54,7 @@ test('viewers at another node get the stream there by one link, are counted ther
     const { json } = await at.call('GET', '/api/nodes')
     return (json.data.nodes as ListedNode[]).find(({ isThis }) => isThis)?.links
   }
-  await until(async () => (await linksOf(home))?.[0]?.roundTripMs !== undefined)
+  for (const node of [home, edge]) await until(async () => (await linksOf(node))?.[0]?.roundTripMs !== undefined)
   await until(async () => ((await linksOf(edge))?.[0]?.bitrateIn ?? 0) > 0)
   const none = { lent: 0, relayed: 0, borrowed: 0, bitrateIn: 0, bitrateOut: 0 }
   expect([await linksOf(home), await linksOf(edge)]).toMatchObject([
@@ -294,9 +294,7 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   const { json } = await edge.call('GET', '/api/attention')
   const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
   const [unreachable] = notes.filter(({ text }) => text.includes(away.base))
-  expect(unreachable?.text).toContain(
-    `${edge.base} are redirected to ${away.base}, because its media ports do not answer`,
-  )
+  expect(unreachable?.text).toContain(`${edge.base} are redirected to ${away.base}. Its media ports do not answer`)
   expect(await handoverOf(edge)).toEqual([expect.stringMatching(/^warn cascade: .* do not come, as said below$/)])
   expect(warned.filter((message) => message === why)).toHaveLength(1)
 })

@@ -76,7 +76,7 @@ test('so does everything else that is said of as many layers', () => {
   const sizes = ssrcs.map((_, at) => ({ width: 65_535 - 7919 * at, height: 65_000 - 6007 * at }))
   const others: LinkMessage[] = [
     { kind: 'want', linkId: 2 ** 32 - 1, isWatched: true, ssrcs },
-    { kind: 'rates', linkId: 2 ** 32 - 1, bitrates: ssrcs, sizes },
+    { kind: 'rates', linkId: 2 ** 32 - 1, bitrates: ssrcs, sizes, roundTripMs: 60_000 },
     { kind: 'close', linkId: 2 ** 32 - 1 },
     { kind: 'aside', room: ROOM, sessionId: 'x'.repeat(64), isAside: true },
   ]

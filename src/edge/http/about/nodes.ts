@@ -92,7 +92,10 @@ const LinkRecord = Type.Object({
     Type.Number({ minimum: 0, maximum: 1, description: 'The share of packets that was lost in the last second.' }),
   ),
   roundTripMs: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Milliseconds. Only the node that lends a stream measures it.' }),
+    Type.Integer({
+      minimum: 0,
+      description: 'Milliseconds. The node that lends a stream measures it, and tells the other one.',
+    }),
   ),
   problem: Type.Optional(
     Type.Enum([...LINK_PROBLEMS], {

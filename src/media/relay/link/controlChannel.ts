@@ -53,7 +53,8 @@ const WINDOW = 32
 /** Each message leaves twice at first: a viewer may wait for it, and a lost one would cost it a round trip. */
 const REPEAT_MS = 20
 const RESEND_MS = 100
-const MAX_RESEND_MS = 1000
+/** Viewers may wait for what a message says, and where much is lost several in a row do not come. */
+const MAX_RESEND_MS = 300
 const KEEPALIVE_MS = 1000
 /** The last packet of a channel may be lost. */
 const ENDS = 3

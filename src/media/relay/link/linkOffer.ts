@@ -38,6 +38,8 @@ export interface LinkRates {
   /** Bits per second; 0: the link cannot carry it, or it pauses. */
   readonly bitrates: readonly number[]
   readonly sizes: readonly LayerSize[]
+  /** Milliseconds, as the parent measured it last; null: not yet. */
+  readonly roundTripMs: number | null
 }
 
 /** What the two ends of links say to each other, by way of the main process. */

@@ -99,7 +99,8 @@ export class LinkReceiver {
   }
 
   /** What the parent measured of each layer. */
-  rates({ bitrates, sizes }: LinkRates, nowMs: number): void {
+  rates({ bitrates, sizes, roundTripMs }: LinkRates, nowMs: number): void {
+    this.#tally.reported(null, roundTripMs)
     for (const [at, { meter, track }] of this.source.layers.entries()) {
       meter.bitrate = bitrates[at] ?? 0
       const size = sizes[at]
@@ -129,7 +130,7 @@ export class LinkReceiver {
     if (nowMs - this.#reportedAtMs >= REPORT_MS) this.#report(nowMs)
   }
 
-  /** What has come since the last call. The parent alone knows the round trip. */
+  /** What has come since the last call. The round trip is what the parent measured. */
   takeFigures(): CarriedFigures {
     return this.#tally.take()
   }

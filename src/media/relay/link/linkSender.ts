@@ -131,7 +131,12 @@ export class LinkSender {
     if (!isChoiceNew && !isDue) return null
     this.#rates = rates
     this.#ratesAtMs = nowMs
-    return { bitrates: rates, sizes: this.source.layers.map(({ track }) => sizeOf(track, nowMs)) }
+    const { roundTripMs } = this.#capacity
+    return {
+      bitrates: rates,
+      sizes: this.source.layers.map(({ track }) => sizeOf(track, nowMs)),
+      roundTripMs: roundTripMs === null ? null : Math.round(roundTripMs),
+    }
   }
 
   /** What it has carried since the last call. */

@@ -11,6 +11,7 @@ export interface CarriedFigures {
 export class LinkTally {
   #bytes = 0
   #loss: number | null = null
+  #lossBefore: number | null = null
   #roundTripMs: number | null = null
 
   /** Bytes that were sent or received. */
@@ -24,9 +25,10 @@ export class LinkTally {
     if (roundTripMs !== null) this.#roundTripMs = Math.round(roundTripMs)
   }
 
-  /** Begins the next figures. The round trip stays until another one is measured. */
+  /** Begins the next figures. The round trip stays until another one is measured, and the loss as long as something is carried. */
   take(): CarriedFigures {
-    const figures = { bytes: this.#bytes, loss: this.#loss, roundTripMs: this.#roundTripMs }
+    this.#lossBefore = this.#loss ?? (this.#bytes > 0 ? this.#lossBefore : null)
+    const figures = { bytes: this.#bytes, loss: this.#lossBefore, roundTripMs: this.#roundTripMs }
     this.#bytes = 0
     this.#loss = null
     return figures

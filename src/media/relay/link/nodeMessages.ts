@@ -36,7 +36,13 @@ export function messageOf(text: unknown, { room, key }: Shared): LinkMessage | n
       return isSsrc(linkId) ? { kind, linkId } : null
     case 'rates':
       return isSsrc(linkId) && areNumbers(text['bitrates'])
-        ? { kind, linkId, bitrates: text['bitrates'], sizes: sizesOf(text['sizes']) }
+        ? {
+            kind,
+            linkId,
+            bitrates: text['bitrates'],
+            sizes: sizesOf(text['sizes']),
+            roundTripMs: msOf(text['roundTripMs']),
+          }
         : null
     case 'aside':
       return isText(sessionId) ? { kind, room, sessionId, isAside: text['isAside'] === true } : null
@@ -91,6 +97,9 @@ function sizesOf(list: unknown): LayerSize[] {
   return sizes.length === list.length ? sizes : []
 }
 
+const LONGEST_MS = 60_000
+const msOf = (value: unknown): number | null =>
+  typeof value === 'number' && value >= 0 && value <= LONGEST_MS ? Math.round(value) : null
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_TEXT
 const textOrNull = (value: unknown): string | null => (isText(value) ? value : null)
 const isUnsigned = (value: unknown, bits: number): value is number =>
