@@ -35,3 +35,22 @@ export class ScriptedLoad implements LoadControl {
   over(): void {}
   ended(): void {}
 }
+
+const UNCHANGED: LoadVerdict = { log: null, restart: false, isHung: false }
+
+/** The control of a machine that is never too slow, however slow that of the test is. It finds a process that hangs. */
+export const neverSlow = (control: LoadControl): LoadControl => ({
+  get rungs() {
+    return control.rungs
+  },
+  notice: [],
+  copies: (allowed) => control.copies(allowed),
+  begun: () => control.begun(),
+  counted: (index, framesPerSecond) => control.counted(index, framesPerSecond),
+  look(sample) {
+    const verdict = control.look(sample)
+    return verdict.isHung ? verdict : UNCHANGED
+  },
+  over: () => control.over(),
+  ended: () => control.ended(),
+})

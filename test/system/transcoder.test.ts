@@ -16,7 +16,7 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { EngineOutputs } from '../../src/media/transcoder/engineOutput.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
-import { ScriptedLoad } from '../support/load.ts'
+import { neverSlow, ScriptedLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
 import { endChildren, plentyOfRoom } from '../support/channels.ts'
@@ -72,7 +72,7 @@ beforeEach(async () => {
     sources,
     dial: () => Promise.reject(new Error('these engines are pushed to')),
     meter: measured,
-    load: { control: (job) => (job.engineId === 'en_2' ? scripted : plenty.control(job)) },
+    load: { control: (job) => (job.engineId === 'en_2' ? scripted : neverSlow(plenty.control(job))) },
     folder: join(dir, 'channels'),
     loadSlate: async () => null,
   })
