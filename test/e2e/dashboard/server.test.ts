@@ -102,13 +102,33 @@ test('another node is chosen by its name, and says how it is in place of this on
   await page.goto(`${dashboard.home}#/settings/nodes`)
   await page.getByRole('link', { name: 'https://node2.example.com' }).click()
   await card('Version and ages').getByText('9.8.7').waitFor()
-  expect(await page.getByLabel('Node', { exact: true }).inputValue()).toBe('two')
+  expect(await page.locator('.node-choice select').inputValue()).toBe('two')
   expect(await card('Backup').count()).toBe(0)
   // The server itself has no such node.
   await page.getByRole('alert').getByText('No node with id: two').waitFor()
-  await page.getByLabel('Node', { exact: true }).selectOption({ index: 0 })
+  await page.locator('.node-choice select').selectOption({ index: 0 })
   await card('Backup').waitFor()
   expect(await axe(page)).toEqual([])
+})
+
+test('back in the browser, and after a reload, a page is where it was left', async () => {
+  await open('/settings/server?keys=all')
+  const whole = page.locator('tbody tr', { has: page.getByText('log.level', { exact: true }) })
+  await whole.waitFor()
+  // What comes later would move what is below it.
+  await expect.poll(() => page.locator('.bone').count(), SOON).toBe(0)
+  const top = () => page.evaluate('scrollY')
+  await page.mouse.wheel(0, 2000)
+  await expect.poll(top, SOON).toBe(2000)
+  await page.getByRole('link', { name: 'Recordings' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor()
+  await expect.poll(top, SOON).toBe(0)
+  await page.goBack()
+  await whole.waitFor()
+  await expect.poll(top, SOON).toBe(2000)
+  await page.reload()
+  await whole.waitFor()
+  await expect.poll(top, SOON).toBe(2000)
 })
 
 test('no page broke its policy or its script', () => {

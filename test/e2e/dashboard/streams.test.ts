@@ -85,6 +85,7 @@ test('on a phone the list fits, and the menu leads to it', async () => {
   await page.getByRole('menuitem', { name: 'Streams' }).click()
   await page.waitForURL(({ hash }) => hash === '#/streams')
   await page.waitForSelector('h1:text-is("Streams")')
+  expect(await page.locator('.tabbar [aria-current=page]').allTextContents()).toEqual(['More'])
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
   await page.close()
 })

@@ -9,6 +9,7 @@ import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/copy.tsx'
+import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { type PastRange, useSince } from '../../parts/pastRange.ts'
@@ -151,6 +152,7 @@ interface DetailProps {
 }
 
 function Detail({ entry, all, onChoose }: DetailProps) {
+  const root = useInView(entry.id)
   const attempts = all
     .filter(({ eventId }) => eventId === entry.eventId)
     .map(({ id, timestamp, state, statusCode, attempt, redeliveryOf }) => ({
@@ -161,7 +163,7 @@ function Detail({ entry, all, onChoose }: DetailProps) {
       note: redeliveryOf ? common.sentOnceMore : text.attemptOf(attempt),
     }))
   return (
-    <div class="pad stack lined">
+    <div class="pad stack lined opened" ref={root}>
       <Pairs
         rows={[
           [common.eventId, <code>{entry.eventId}</code>],

@@ -1,6 +1,7 @@
 import { type Answer, type listWebhookDeliveries, readWebhookDelivery } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Pairs } from '../../parts/page.tsx'
 import { count, Time } from '../../parts/values.tsx'
@@ -53,12 +54,13 @@ export function DeliveryDetail({ webhookId, id, listed, onChoose }: DetailProps)
     [webhookId, id, row?.state],
   )
   const { data } = loaded
+  const root = useInView(data?.delivery.id)
   if (loaded.error) return <LoadError error={loaded.error} onRetry={loaded.reload} />
   if (data?.delivery.id !== id) return <Bones />
   const { delivery, before } = data
   const { statusCode, answer } = delivery
   return (
-    <div class="pad stack lined" role="region" aria-label={text.delivery}>
+    <div class="pad stack lined opened" role="region" aria-label={text.delivery} ref={root}>
       <Pairs rows={factsOf(delivery)} />
       <Attempts attempts={attemptsOf(delivery, [...listed, ...before])} chosenId={id} onChoose={onChoose} />
       <div class="cols half">

@@ -13,6 +13,7 @@ import { DoctorCard } from './doctor.tsx'
 import type { NodeProps } from './nodeProps.ts'
 import { StorageCard } from './storage.tsx'
 import { UpkeepCard } from './upkeep.tsx'
+import './server.css'
 
 const text = settingsWords.server
 
@@ -53,19 +54,21 @@ function NodeChoice({ nodes, asked }: { readonly nodes: readonly Node[]; readonl
   const isGone = asked !== '' && nodes.length > 0 && !listed.some(({ id }) => id === asked)
   if (listed.length < 2 && !isGone) return null
   return (
-    <select
-      class="select auto"
-      aria-label={text.node}
-      value={asked || listed.find(({ isThis }) => isThis)?.id}
-      onChange={({ currentTarget: { value } }) => setQuery({ node: value })}
-    >
-      {isGone && <option value={asked}>{text.gone}</option>}
-      {listed.map(({ id, url, region, isThis }) => (
-        <option key={id} value={id}>
-          {[url ?? id, region, isThis ? text.thisOne : undefined].filter(Boolean).join(' · ')}
-        </option>
-      ))}
-    </select>
+    <label class="node-choice">
+      {text.node}
+      <select
+        class="select auto"
+        value={asked || listed.find(({ isThis }) => isThis)?.id}
+        onChange={({ currentTarget: { value } }) => setQuery({ node: value })}
+      >
+        {isGone && <option value={asked}>{text.gone}</option>}
+        {listed.map(({ id, url, region, isThis }) => (
+          <option key={id} value={id}>
+            {[url ?? id, region, isThis ? text.thisOne : undefined].filter(Boolean).join(' · ')}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 
