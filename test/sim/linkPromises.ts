@@ -26,7 +26,7 @@ function checkSecured({ links }: Seen, { publisher, nodes, room }: Flow): void {
     fail(`session ${outlived.id} gets secured media, and its token was taken away before the database was silent`)
 }
 
-/** Each viewer has the media of its stream, and no node has what none lends to it. */
+/** Each viewer has the media of its stream, and nodes lend and borrow what their media processes do. */
 export function checkLinksHealed(seen: Seen): void {
   const running = seen.nodes.filter(({ isRunning, isServing }) => isRunning && isServing)
   const ids = new Set(running.map(({ id }) => id))

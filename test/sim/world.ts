@@ -258,6 +258,8 @@ export class World {
       }
       for (const node of this.#nodes.all) {
         if (!node.isRunning || !node.isServing) continue
+        // A node that woke while it registered has a lease that nothing has renewed since.
+        await node.renew()
         node.hear()
         // All feeds are read once a minute to be sure. Without it every change has arrived too.
         for (const timer of SimNode.timers) if (timer !== 'check') node.run(timer)
