@@ -139,3 +139,29 @@ async function forwarder(first: TestServer): Promise<{ url: string; leadTo(serve
     leadTo: ({ url }) => (target = new URL(url)),
   }
 }
+
+test('a node misses no change after a standby was promoted that lacked the last transactions: it reads all again', async () => {
+  const [primary, standby] = await pair()
+  const store = await openStore({ url: urlOf([primary, standby]), log: quiet })
+  onTestFinished(() => store.close())
+  const change = (id: number) =>
+    store.transaction((tx) => tx.changes.append({ kind: 'token', accountId: 'a', id, atMs: Date.now() }))
+  await change(1)
+  await until(async () => (await ask(standby, 'select count(*) from changes'))[0] === 1)
+  const [receiver = 0] = await ask(standby, 'select pid from pg_stat_wal_receiver')
+  process.kill(receiver, 'SIGSTOP')
+  for (let id = 2; id < 10; id += 1) await change(id)
+  const { cursor } = await store.changesSince(null)
+  await primary.stop('immediate')
+  process.kill(receiver, 'SIGKILL')
+  await until(() => ask(standby, 'select pg_promote(false)::int').catch(() => null))
+  await until(() =>
+    change(100).then(
+      () => true,
+      () => false,
+    ),
+  )
+  // The numbers of transactions that were lost are given again.
+  for (let id = 101; id < 120; id += 1) await change(id)
+  expect(await store.changesSince(cursor)).toMatchObject({ reset: true })
+})

@@ -50,6 +50,12 @@ const since = statement((db, p: { seq: number }) =>
 )
 
 /**
+ * Which server it is, by its start, microseconds. A standby that was promoted may lack the last transactions of the lost primary, and then
+ * gives their numbers again.
+ */
+export const serverStart = sql<string>`cast(cast(extract(epoch from pg_postmaster_start_time()) * 1000000 as bigint) as text)`
+
+/**
  * Rows of every transaction that was unfinished at the last read, the next position, and the floor, in one snapshot. `seq`
  * is not sufficient: a transaction may take its number early and commit late, after a reader has passed that number.
  * `pg_snapshot_xmin` is the oldest transaction still running, so every row that is missing now has at least that number.
@@ -60,11 +66,12 @@ const sinceTransaction = statement((db, p: { xid: string }) =>
       db
         .selectFrom('meta')
         .select([sql<string>`cast(pg_snapshot_xmin(pg_current_snapshot()) as text)`.as('xmin'), 'value as floor'])
+        .select(serverStart.as('server'))
         .where('key', '=', META.changesFloor)
         .as('position'),
     )
     .leftJoin('changes', (join) => join.on(sql<boolean>`changes.xid >= cast(${p.xid} as xid8)`))
-    .select(['xmin', 'floor', 'kind', 'account_id', 'ref_id', 'stream_name', 'at_ms'])
+    .select(['xmin', 'floor', 'server', 'kind', 'account_id', 'ref_id', 'stream_name', 'at_ms'])
     .orderBy('seq')
     .limit(sql.lit(MAX_CHANGES + 1)),
 )
@@ -98,17 +105,36 @@ export async function changesSinceSeq(executor: Executor, cursor: string | null)
   return { changes: rows.flatMap(toChange), cursor: String(rows.at(-1)?.seq ?? seen), reset: false }
 }
 
-/** In PostgreSQL the cursor is a transaction number: everything below it was read. */
+/** A position in PostgreSQL: everything of this server with a lower transaction number was read. */
+interface XidPosition {
+  /** See `serverStart`. */
+  readonly server: string
+  readonly xid: string
+}
+
+const xidPositionOf = (cursor: string | null): XidPosition | null => {
+  const [, server, xid] = /^(\d{1,20}):(\d{1,20})$/.exec(cursor ?? '') ?? []
+  return server === undefined || xid === undefined ? null : { server, xid }
+}
+
+/** From where on a cursor has to be read; all, if it is none. */
+export const xidOf = (cursor: string | null): string => xidPositionOf(cursor)?.xid ?? '0'
+
+/** In PostgreSQL the cursor is a server and a transaction number. */
 export async function changesSinceXid(executor: Executor, cursor: string | null): ReturnType<Store['changesSince']> {
-  const seen = cursor !== null && /^\d{1,20}$/.test(cursor) ? BigInt(cursor) : null
-  const rows = await executor.all(sinceTransaction, { xid: seen === null ? MAX_XID : String(seen) })
+  const seen = xidPositionOf(cursor)
+  const rows = await executor.all(sinceTransaction, { xid: seen?.xid ?? MAX_XID })
   const [first] = rows
   if (!first) throw new Error('the meta row of the changes is missing')
-  if (cursor === null) return { changes: [], cursor: first.xmin, reset: false }
-  const lost = seen === null || seen <= BigInt(first.floor) || seen > BigInt(first.xmin) || rows.length > MAX_CHANGES
-  if (lost) return { changes: [], cursor: first.xmin, reset: true }
-  return { changes: rows.flatMap(toChange), cursor: first.xmin, reset: false }
+  const next = `${first.server}:${first.xmin}`
+  if (cursor === null) return { changes: [], cursor: next, reset: false }
+  const lost = seen === null || isLost(seen, { ...first, top: first.xmin }) || rows.length > MAX_CHANGES
+  return { changes: lost ? [] : rows.flatMap(toChange), cursor: next, reset: lost }
 }
+
+/** The position is one of another server, or of rows that are gone, or it is ahead of all: an older database was restored. */
+const isLost = ({ server, xid }: XidPosition, now: Pick<ChangesTop, 'server' | 'top' | 'floor'>): boolean =>
+  server !== now.server || BigInt(xid) <= BigInt(now.floor) || BigInt(xid) > BigInt(now.top)
 
 /** What says whether there are changes after a position, and whether the position is still one. */
 interface ChangesTop {
@@ -118,6 +144,8 @@ interface ChangesTop {
   readonly floor: number
   /** Of PostgreSQL. */
   readonly hasRows: boolean
+  /** Of PostgreSQL; see `serverStart`. */
+  readonly server: string
 }
 
 /** Whether `changesSinceSeq` would find something. */
@@ -125,8 +153,10 @@ export const hasChangesSinceSeq = (cursor: string, { top, floor }: ChangesTop): 
   Math.max(Number(top), floor) !== Number(cursor)
 
 /** Whether `changesSinceXid` would find something. The position may be older: no transaction since has a change. */
-export const hasChangesSinceXid = (cursor: string, { top, floor, hasRows }: ChangesTop): boolean =>
-  hasRows || BigInt(cursor) <= BigInt(floor) || BigInt(cursor) > BigInt(top)
+export function hasChangesSinceXid(cursor: string, now: ChangesTop): boolean {
+  const seen = xidPositionOf(cursor)
+  return now.hasRows || seen === null || isLost(seen, now)
+}
 
 /** Without a change, the outer join returns one row with null columns. */
 function toChange(row: {

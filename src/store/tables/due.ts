@@ -2,7 +2,7 @@ import { sql, type SqlBool } from 'kysely'
 import { PROBE_EVERY_MS } from '../../core/channels/webhooks/health.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { DueKinds, DueQuery } from '../store.ts'
-import { hasChangesSinceSeq, hasChangesSinceXid } from './changes.ts'
+import { hasChangesSinceSeq, hasChangesSinceXid, serverStart, xidOf } from './changes.ts'
 import { META } from './meta.ts'
 
 interface DueParameters extends Pick<DueQuery, 'nowMs' | 'node'> {
@@ -24,11 +24,13 @@ const due = statement((db, p: DueParameters, engine) =>
         ? [
             sql<string>`cast(pg_snapshot_xmin(pg_current_snapshot()) as text)`.as('top'),
             sql<SqlBool>`exists (select 1 from changes where xid >= cast(${p.xid} as xid8))`.as('changes'),
+            serverStart.as('server'),
           ]
         : [
             sql<string>`(select coalesce(max(seq), 0) from changes)`.as('top'),
             // The position says it.
             sql<SqlBool>`0`.as('changes'),
+            sql<string>`''`.as('server'),
           ],
     )
     .select([
@@ -54,7 +56,7 @@ const due = statement((db, p: DueParameters, engine) =>
 /** What there is to do, in one statement. */
 export async function readDue(executor: Executor, { nowMs, node, cursor }: DueQuery): Promise<DueKinds> {
   const probedBeforeMs = nowMs - PROBE_EVERY_MS
-  const row = await executor.first(due, { nowMs, node, probedBeforeMs, xid: cursor ?? '0' })
+  const row = await executor.first(due, { nowMs, node, probedBeforeMs, xid: xidOf(cursor) })
   if (!row) throw new Error('the meta row of the changes is missing')
   const hasChanges = executor.engine.name === 'postgres' ? hasChangesSinceXid : hasChangesSinceSeq
   return {
