@@ -53,9 +53,23 @@ describe('a broadcast over RTMP', () => {
     expect(await onAir()).toMatchObject([{ streamName: 'my studio', protocol: 'rtmp', videoCodec: 'h264' }])
     expect((await onAir())[0].width).toBeGreaterThan(0)
     client.send(commandMessage(0, 'deleteStream', 6, null, 1))
-    await client.closed
     await until(() => live().size === 0)
     expect(live().feeds.all()).toEqual([])
+    client.socket.destroy()
+  })
+
+  test('that says goodbye closes its connection itself: GStreamer takes a server that does so first for a failure', async () => {
+    const client = await broadcast(`polite?token=${token}`)
+    client.send(commandMessage(0, 'deleteStream', 6, null, 1))
+    await client.status('NetStream.Unpublish.Success')
+    // Another connection is answered after that.
+    const other = await broadcast(`other?token=${token}`)
+    expect(client.socket.readableEnded).toBe(false)
+    for (const { socket, closed } of [client, other]) {
+      socket.end()
+      await closed
+    }
+    await until(() => live().size === 0)
   })
 
   test('passes its frames to every subscriber of the feed', async () => {

@@ -352,9 +352,10 @@ export class RtmpConnection {
     this.#work()
   }
 
+  /** The client closes: one of GStreamer takes a server that does so first for a failure. */
   #leave(): void {
     if (this.#state === 'publishing') this.#send(replies.unpublished())
-    this.#linger()
+    this.#linger(false)
   }
 
   /** Sends the reason, then closes. */
@@ -371,13 +372,13 @@ export class RtmpConnection {
   }
 
   /** Keeps reading and discards the input: closing a socket with unread bytes would reset it and lose the status. */
-  #linger(): void {
+  #linger(closes = true): void {
     if (this.#state === 'over') return
     this.#state = 'lingering'
     this.#inbox = []
     this.#deadline = this.#options.clock.monotonic() + LINGER_MS
     this.#reportEnd()
-    this.#options.socket.end()
+    if (closes) this.#options.socket.end()
   }
 
   #over(): void {
