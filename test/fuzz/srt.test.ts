@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Frame } from '../../src/media/frame.ts'
 import { TsIngest } from '../../src/media/mpegts/ingest.ts'
+import { readStreamId } from '../../src/edge/srt/streamId.ts'
 import { maskedUrl, readTargetUrl } from '../../src/core/restream/targets.ts'
 import { answerAdmitted, FLOW_WINDOW, readExtensions, readHandshake } from '../../src/media/srt/handshake.ts'
 import { counterOf, SendingKeys, StreamKeys } from '../../src/media/srt/keys.ts'
@@ -174,6 +175,36 @@ describe('any bytes', () => {
         expect([maskedUrl(url).includes(streamId), maskedUrl(url).includes(passphrase)]).toEqual([false, false])
         readTargetUrl(`srt://live.example.com:9000?${odd}`)
         maskedUrl(`srt://live.example.com:9000?${odd}`)
+      }),
+      RUNS,
+    )
+  })
+
+  test('of a stream id name a stream, or say that the caller does not publish', () => {
+    const parts = [
+      'publish',
+      'read',
+      ':',
+      '%3A',
+      '%253a',
+      '#!::',
+      '%23%21',
+      'r=',
+      's=',
+      't=',
+      ',',
+      '?',
+      '%3D',
+      '%',
+      'live%2F',
+      '\ud800',
+    ]
+    const pieces = fc.array(fc.constantFrom(...parts), { maxLength: 12 }).map((all) => all.join(''))
+    fc.assert(
+      fc.property(fc.oneof(pieces, fc.string({ unit: 'binary' })), (streamId) => {
+        const read = readStreamId(streamId)
+        if (!read.ok) expect(read.error).toBe('mode')
+        else if (read.value.destination.kind === 'stream') expect(read.value.destination.streamName).not.toBe('')
       }),
       RUNS,
     )
