@@ -6,6 +6,7 @@ import { connectWhip } from './whipTarget.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
+import { Continuation } from '../media/continuation.ts'
 import type { FrameSink, TrackInfo } from '../media/frame.ts'
 import type { SenderEnd, SenderMove } from '../media/publishing.ts'
 import { RtmpSender } from '../media/rtmp/sender.ts'
@@ -174,11 +175,12 @@ interface Feeding {
  * does not take ends it before an encoder begins.
  */
 function feedSender(sender: Sender, { media, target, way, signal, failed }: Feeding): void {
-  const out = way.addsSilence ? new WithSilence(sender) : sender
+  const out = new Continuation(way.addsSilence ? new WithSilence(sender) : sender)
   let fit: Fit | null = null
   let leave = (): void => undefined
   const change = (next: Fit): void => {
     leave()
+    if (fit !== null) out.change()
     fit = next
     leave = media.subscribe(next, out, failed)
     // The media may come at once, and end the attempt.

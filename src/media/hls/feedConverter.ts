@@ -51,6 +51,8 @@ export class FeedConverter implements FrameSink {
   #held: Frame[] | null = null
   #heldUntilMs = 0
   #process: FfmpegProcess | null = null
+  /** How often media has begun to pass as it is: what processes from before still make comes too late. */
+  #passages = 0
   /** Settles when the output of all earlier processes was read. */
   #before: Promise<unknown> = Promise.resolve()
   #latestMs = 0
@@ -79,7 +81,10 @@ export class FeedConverter implements FrameSink {
     this.#video = null
     this.#held = null
     this.#mux = null
-    if (tracks.every(passes)) return out.tracks(tracks)
+    if (tracks.every(passes)) {
+      this.#passages += 1
+      return out.tracks(tracks)
+    }
     const video = tracks.find((track) => track.kind === 'video')
     if (video !== undefined && passes(video)) {
       this.#video = video
@@ -159,12 +164,15 @@ export class FeedConverter implements FrameSink {
     this.#endProcess()
     if (!this.#takeSeat(tracks)) return failed(NO_ROOM_TO_ENCODE, 0)
     const frames = this.#reader(tracks)
-    const earlier = this.#before
+    const [earlier, passages] = [this.#before, this.#passages]
+    const read = (chunk: Buffer): void => {
+      if (passages === this.#passages) this.#read(frames, chunk)
+    }
     const started = ffmpeg.run({
       name,
       args: hlsArguments(tracks),
       stdin: true,
-      stdout: (chunk) => void earlier.then(() => this.#read(frames, chunk)),
+      stdout: (chunk) => void earlier.then(() => read(chunk)),
     })
     this.#process = started.ok ? started.value : null
     if (!started.ok) {

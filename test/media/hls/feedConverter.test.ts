@@ -6,7 +6,8 @@ import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import type { Ffmpeg, FfmpegJob } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { type Frame, rtpAudioTrack } from '../../../src/media/frame.ts'
 import { FeedConverter } from '../../../src/media/hls/feedConverter.ts'
-import { AVC_CONFIG, aacConfig, aggregateOf, audioFrame } from '../rtmp/media.ts'
+import type { Message } from '../../../src/media/rtmp/messages.ts'
+import { AAC_CONFIG, AVC_CONFIG, aacConfig, aggregateOf, audioFrame } from '../rtmp/media.ts'
 
 const STEP_MS = 40
 
@@ -91,4 +92,40 @@ test('video that has to be encoded takes its room until it is over, and without 
   expect(seats).toBe(1)
   await converter.stop()
   expect(seats).toBe(0)
+})
+
+test('what is still converted when other media passes as it is comes too late, and is left out', async () => {
+  const jobs: FfmpegJob[] = []
+  const exited = new Promise(() => undefined)
+  const process = { write: () => true, end: () => undefined, stop: async () => undefined, exited }
+  const ffmpeg = { run: (job: FfmpegJob) => (jobs.push(job), { ok: true, value: process }) } as unknown as Ffmpeg
+  const passed: string[] = []
+  const converter = new FeedConverter({
+    ffmpeg,
+    clock: new ManualClock(),
+    name: 'show',
+    passes: ({ codec }) => CODECS[codec].inHls === 'always',
+    encodingRoom: ENDLESS_ROOM,
+    out: {
+      tracks: (tracks) => passed.push(tracks.map(({ codec }) => codec).join(' ')),
+      frame: ({ kind, timeUs }) => passed.push(`${kind} ${timeUs / 1000}`),
+      end: () => undefined,
+    },
+    stallMs: 10_000,
+    failed: () => undefined,
+  })
+  const frame = (ms: number): void =>
+    converter.frame({ kind: 'audio', timeUs: ms * 1000, decodeTimeUs: ms * 1000, key: true, data: new Uint8Array(100) })
+  const output = async (...parts: Message[]): Promise<void> => {
+    jobs[0]?.stdout?.(aggregateOf(0, parts).payload)
+    await new Promise(setImmediate)
+  }
+  converter.tracks([rtpAudioTrack('opus', 48_000)])
+  frame(0)
+  jobs[0]?.stdout?.(Buffer.alloc(13))
+  await output(aacConfig(), audioFrame(HLS_OFFSET_MS))
+  converter.tracks([{ kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }])
+  frame(40)
+  await output(audioFrame(HLS_OFFSET_MS + 20))
+  expect(passed).toEqual(['aac', 'audio 0', 'aac', 'audio 40'])
 })
