@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { usageCsv } from '../../../src/core/usage/csv.ts'
+import { byCountry, perToken, perTrackingId, type UsageRow } from '../../../src/core/usage/report.ts'
+
+const HOUR_MS = 3_600_000
+const FROM = Date.parse('2026-01-01T00:00:00Z')
+const rowOf = (row: Partial<UsageRow>): UsageRow => ({
+  slotMs: FROM,
+  streamName: 'show',
+  trackingId: '',
+  country: 'DE',
+  bytesIn: 0,
+  bytesOut: 0,
+  ...row,
+})
+
+it('lists tokens by their bytes in both directions, equal ones by their id, and traffic without one too', () => {
+  const rows = [
+    rowOf({ tokenId: 3, bytesOut: 5 }),
+    rowOf({ tokenId: 2, bytesIn: 5 }),
+    rowOf({ bytesOut: 6 }),
+    rowOf({ tokenId: 1, bytesIn: 4, bytesOut: 4, bytesFromCaches: 2 }),
+  ]
+  expect(perToken(rows)).toEqual([
+    { tokenId: 1, bytesIn: 4, bytesOut: 4, bytesFromCaches: 2 },
+    { bytesIn: 0, bytesOut: 6 },
+    { tokenId: 2, bytesIn: 5, bytesOut: 0 },
+    { tokenId: 3, bytesIn: 0, bytesOut: 5 },
+  ])
+})
+
+it('shows a hundred tokens at most', () => {
+  const rows = Array.from({ length: 101 }, (_, at) => rowOf({ tokenId: at + 1, bytesOut: 1000 - at }))
+  expect(perToken(rows)).toHaveLength(100)
+  expect(perToken(rows).at(-1)).toMatchObject({ tokenId: 100 })
+})
+
+it('names the tracking id of each sum, but for traffic without one', () => {
+  const rows = [
+    rowOf({ bytesOut: 1 }),
+    rowOf({ trackingId: 'x', bytesOut: 2 }),
+    rowOf({ trackingId: 'x', bytesOut: 3 }),
+  ]
+  expect(perTrackingId(rows)).toEqual([
+    { bytesIn: 0, bytesOut: 1 },
+    { trackingId: 'x', bytesIn: 0, bytesOut: 5 },
+  ])
+})
+
+it('counts broadcasts and views of countries, with their times in whole seconds', () => {
+  const watched = { publishes: 1, publishMs: 1499, views: 2, viewMs: 1500 }
+  expect(byCountry([rowOf({ country: '', watched }), rowOf({ country: '', bytesOut: 1 })])).toEqual({
+    ZZ: { bytesIn: 0, bytesOut: 1, publishDuration: 1, viewDuration: 2, publishes: 1, views: 2 },
+  })
+})
+
+it('writes a line of CSV for each sum, with the column of caches only where they sent something', () => {
+  const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', timeZone: 'UTC' } as const
+  const rows = [
+    rowOf({ tokenId: 7, bytesOut: 1 }),
+    rowOf({ tokenId: 7, bytesIn: 2 }),
+    rowOf({ slotMs: FROM + HOUR_MS, bytesOut: 3 }),
+  ]
+  expect(usageCsv(rows, ['slot', 'tokenId'], span)).toBe(
+    'time,tokenId,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,7,1,2\r\n2026-01-01T01:00:00Z,,3,0\r\n',
+  )
+  expect(usageCsv([rowOf({ bytesOut: 4, bytesFromCaches: 3 })], [], span)).toBe(
+    'bytesOut,bytesIn,bytesFromCaches\r\n4,0,3\r\n',
+  )
+})
