@@ -55,7 +55,7 @@ it('counts broadcasts and views of countries, with their times in whole seconds'
 })
 
 it('writes a line of CSV for each sum, with the column of caches only where they sent something', () => {
-  const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', timeZone: 'UTC' } as const
+  const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', zone: 'UTC' } as const
   const rows = [
     rowOf({ tokenId: 7, bytesOut: 1 }),
     rowOf({ tokenId: 7, bytesIn: 2 }),
