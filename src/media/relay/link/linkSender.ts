@@ -15,10 +15,9 @@ const RATES_MS = 1000
 /** A layer that the link cannot carry leaves it at the latest this long after that is known, if its source takes requests. */
 const LEAVE_MS = 1000
 /**
- * After a loss of so much, reports follow each frame for some time: they show that its last packet is missing before the next frame
- * does, which may be lost too.
+ * For so long after a loss, reports follow each frame: they show that its last packet is missing before the next frame does, which
+ * may be lost too.
  */
-const LOSSY = 0.01
 const LOSSY_MS = 10_000
 /** What is lost leaves twice, as often as the child asks for it before the first answer can come. */
 const HURRIED = { copies: 2, intervalMs: 15 } as const
@@ -192,6 +191,7 @@ export class LinkSender {
   }
 
   #resend(ssrc: number, sequences: readonly number[], nowMs: number): void {
+    this.#lossyUntilMs = nowMs + LOSSY_MS
     const carried = this.#of(ssrc)
     if (carried?.isStopped === false) carried.down.resend(sequences, nowMs)
   }
@@ -201,7 +201,6 @@ export class LinkSender {
     const capacity = this.#capacity
     const losses = reports.map((report) => capacity.reported(report, this.#layers(), nowMs))
     this.#tally.reported(losses.find((loss) => loss !== null) ?? null, capacity.roundTripMs)
-    if (losses.some((loss) => loss !== null && loss > LOSSY)) this.#lossyUntilMs = nowMs + LOSSY_MS
     const resends = capacity.isQueued ? ({ copies: 1, intervalMs: capacity.roundTripMs ?? 0 } as const) : HURRIED
     for (const { down } of this.#carried) down.repeatResends(resends)
   }
