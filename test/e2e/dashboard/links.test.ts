@@ -79,6 +79,9 @@ const WAITS_FOR = `(async () => {
   return document.querySelector('main .bone') === null ? [] : ['what it has not drawn']
 })()`
 
+/** Of all pages together: each has the limit of its own waits, and on a loaded machine dozens of them take longer than one test may. */
+const ALL_PAGES_MS = 600_000
+
 /** Where a test is. Its time is that of all pages, so the page is named when it is over. */
 let at = ''
 const nameThePage = (): void => onTestFailed(() => console.error(`the test was at ${at}`))
@@ -119,7 +122,9 @@ const formOf = (href: string): string => href.replace(/(decision=)[\w-]+/, '$1ID
 /** The pages that links led to, without what they show of them. */
 const pages = new Set<string>()
 
-test('every link of a page to another leads there, with the filter that it names', async () => {
+test('every link of a page to another leads there, with the filter that it names', {
+  timeout: ALL_PAGES_MS,
+}, async () => {
   nameThePage()
   const page = await dashboard.open('/')
   await page.addInitScript(WATCH_CALLS)
@@ -154,6 +159,7 @@ test('every link of a page to another leads there, with the filter that it names
 
 test.each([390, 1280])(
   '%i pixels wide, no page has a finding of axe in light or in dark, or scrolls sideways',
+  { timeout: ALL_PAGES_MS },
   async (width) => {
     expect(pages.size).toBeGreaterThan(20)
     nameThePage()
