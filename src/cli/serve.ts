@@ -107,7 +107,7 @@ function flagsOf({ host, globals }: Pick<Call, 'host' | 'globals'>, { data }: Co
   return [...(file === undefined ? [] : ['--config', resolve(file)]), '--data', resolve(data.dir)].join(' ')
 }
 
-/** Logs one line with the server's URL and account. On a fresh installation, a second line says what to do next. */
+/** Logs one line with the server's URL and account. On a fresh installation, further lines say what to do next. */
 async function logReady(app: OpenedApp, log: Logger, call: Call, port: number): Promise<void> {
   const { host } = call
   const { ctx, config } = app
@@ -118,6 +118,21 @@ async function logReady(app: OpenedApp, log: Logger, call: Call, port: number): 
     { url, accountId: accountIds[0], accounts: accountIds.length, version: host.version, pid: process.pid },
     'ready',
   )
+  try {
+    await logNextSteps(app, log, call, { url, accountIds })
+  } catch (err) {
+    // The server is ready, and goes on without its database, also from this moment on.
+    log.warn({ err }, 'the database could not be asked for a user and an API secret')
+  }
+}
+
+async function logNextSteps(
+  app: OpenedApp,
+  log: Logger,
+  call: Call,
+  { url, accountIds }: { url: string; accountIds: readonly string[] },
+): Promise<void> {
+  const { ctx, config } = app
   if (config.server.dashboard) await offerSetup(app, log, call, config.server.nodeUrl || url)
   const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
   if (secrets.flat().length > 0) return
