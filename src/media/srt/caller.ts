@@ -96,6 +96,8 @@ export class SrtCall {
   #state: State = 'inducting'
   #cookie = 0
   #keys: SendingKeys | null = null
+  /** Made once: listeners that were busy answer each of our questions. */
+  #making: Promise<SendingKeys | null> | null = null
   #half: SrtHalf | null = null
   #peerId = 0
   #heardAtMs: number
@@ -178,13 +180,18 @@ export class SrtCall {
   }
 
   async #conclude(cookie: number): Promise<void> {
-    const { passphrase, keyBytes, random, clock } = this.#options
     this.#cookie = cookie
-    this.#keys ??= passphrase === null ? null : await SendingKeys.make(passphrase, keyBytes, random)
+    this.#making ??= this.#makeKeys()
+    this.#keys = await this.#making
     if (this.#state !== 'inducting') return
     this.#state = 'concluding'
     this.#sentAtMs = Number.NEGATIVE_INFINITY
-    this.#open(clock.monotonic())
+    this.#open(this.#options.clock.monotonic())
+  }
+
+  async #makeKeys(): Promise<SendingKeys | null> {
+    const { passphrase, keyBytes, random } = this.#options
+    return passphrase === null ? null : SendingKeys.make(passphrase, keyBytes, random)
   }
 
   #agreed(agreement: CallAgreement): void {

@@ -7,15 +7,16 @@ import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import type { SenderEnd } from '../../../src/media/publishing.ts'
 import { type RunAddon, runAddon } from '../../../src/media/srt/datagramRuns.ts'
-import { answerAdmitted, answerInduction, answerRefused } from '../../../src/media/srt/handshake.ts'
-import { SendingKeys } from '../../../src/media/srt/keys.ts'
-import { CONTROL, readPacket, writeControl, writeLosses } from '../../../src/media/srt/packets.ts'
+import { answerAdmitted, answerRefused, readExtensions, readHandshake } from '../../../src/media/srt/handshake.ts'
+import { SendingKeys, StreamKeys } from '../../../src/media/srt/keys.ts'
+import { CONTROL, writeLosses } from '../../../src/media/srt/packets.ts'
 import { SrtTarget, type SrtTargetOptions } from '../../../src/media/srt/target.ts'
 import { lossyLink } from '../../support/lossyUdp.ts'
 import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 import { AAC_CONFIG, AVC_CONFIG } from '../rtmp/media.ts'
 import { type Listening, listenForSrt } from './publications.ts'
+import { ScriptedListener } from './scriptedListener.ts'
 
 const PASSPHRASE = 'correct-horse_battery'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
@@ -188,13 +189,39 @@ describe('a target', () => {
   })
 
   test('gets the last frame too where its datagram is lost and none comes after it', async () => {
-    const scripted = await Scripted.open(agree)
+    const scripted = await answering(agree)
     const sending = await send(scripted.port)
     await until(sending.isReady)
     sending.target.tracks([VIDEO])
     for (let index = 0; index < 5; index++) sending.target.frame(videoAt(index, 500))
     await until(() => scripted.sequences.length > 5)
     expect(scripted.sequences[5]).toBe(scripted.sequences[4])
+  })
+
+  test('gets media with the keys that it was told, also if it answers each of our first questions, late and at once', async () => {
+    let keyMessage: Buffer | null = null
+    const scripted = await answering((sequence, body) => {
+      const handshake = readHandshake(body)
+      const asked = handshake?.kind === 'conclusion' ? readExtensions(handshake.extensions) : null
+      keyMessage = (asked?.ok === true && asked.value.keyMessage) || null
+      return answerAdmitted({
+        sequence,
+        socketId: 55,
+        latencyMs: 120,
+        request: { ...request, keyMessage },
+        keyBits: 128,
+      })
+    })
+    scripted.answersOfInduction = 3
+    const sending = await send(scripted.port, { passphrase: PASSPHRASE })
+    await until(sending.isReady)
+    sending.target.tracks([VIDEO])
+    sending.target.frame(videoAt(0, 500))
+    const { key, sequence, body } = await until(() => scripted.data[0])
+    const keys = await StreamKeys.open(keyMessage ?? Buffer.alloc(0), PASSPHRASE)
+    expect(keys?.decrypt(body, key, sequence)).toBe(true)
+    // Where a packet of MPEG-TS begins.
+    expect(body[0]).toBe(0x47)
   })
 
   test('is named by its codec when MPEG-TS does not carry it', async () => {
@@ -241,55 +268,10 @@ describe('a target that refuses', () => {
   })
 })
 
-/** A listener of which the test decides what it answers. */
-class Scripted {
-  readonly socket: Socket
-  readonly port: number
-  readonly sequences: number[] = []
-  readonly controls: number[] = []
-  callerPort = 0
-  callerId = 0
-  /** What a conclusion is answered with; null: nothing. */
-  conclude: ((sequence: number) => Buffer) | null
-
-  private constructor(socket: Socket, conclude: Scripted['conclude']) {
-    this.socket = socket
-    this.port = socket.address().port
-    this.conclude = conclude
-    socket.on('message', (datagram, { port }) => this.#take(datagram, port))
-  }
-
-  static async open(conclude: Scripted['conclude']): Promise<Scripted> {
-    const socket = createSocket('udp4')
-    socket.bind(0, '127.0.0.1')
-    await once(socket, 'listening')
-    closing.push(() => socket.close())
-    return new Scripted(socket, conclude)
-  }
-
-  control(type: number, body: Buffer, info = 0): void {
-    this.socket.send(
-      writeControl({ type, info, socketId: this.callerId, timeUs: 0, body }),
-      this.callerPort,
-      '127.0.0.1',
-    )
-  }
-
-  #take(datagram: Buffer, port: number): void {
-    const packet = readPacket(datagram)
-    this.callerPort = port
-    if (packet?.kind === 'data') this.sequences.push(packet.sequence)
-    else if (packet?.type === CONTROL.handshake) this.#answer(packet.body)
-    else if (packet !== null) this.controls.push(packet.type)
-  }
-
-  #answer(body: Buffer): void {
-    const [sequence, type] = [body.readUInt32BE(8), body.readUInt32BE(20)]
-    this.callerId = body.readUInt32BE(24)
-    const fixed = { version: 5, sequence, socketId: this.callerId, cookie: 0 }
-    const answer = type === 1 ? answerInduction(fixed, 99) : (this.conclude?.(sequence) ?? null)
-    if (answer !== null) this.control(CONTROL.handshake, answer)
-  }
+async function answering(conclude: ScriptedListener['conclude']): Promise<ScriptedListener> {
+  const listener = await ScriptedListener.open(conclude)
+  closing.push(() => listener.close())
+  return listener
 }
 
 const request = { streamId: '', latencyMs: 120, flags: 0, keyMessage: null }
@@ -309,7 +291,7 @@ async function passes(clock: ManualClock, ms: number): Promise<void> {
 describe('a target that hangs', () => {
   test('after the first answer is given up in time', async () => {
     const clock = new ManualClock()
-    const scripted = await Scripted.open(null)
+    const scripted = await answering(null)
     const sending = await send(scripted.port, { clock })
     await until(() => scripted.callerId > 0)
     await passes(clock, 6000)
@@ -318,7 +300,7 @@ describe('a target that hangs', () => {
 
   test('gets two seconds of media, then nothing until it answers, and then the next keyframe', async () => {
     const clock = new ManualClock()
-    const scripted = await Scripted.open(agree)
+    const scripted = await answering(agree)
     const sending = await send(scripted.port, { clock })
     await until(() => {
       clock.advance(10)
@@ -348,7 +330,7 @@ describe('a target that hangs', () => {
   })
 
   test('never holds more than 10 MB, however large the frames are', async () => {
-    const scripted = await Scripted.open(agree)
+    const scripted = await answering(agree)
     const sending = await send(scripted.port)
     await until(sending.isReady)
     sending.target.tracks([VIDEO])
@@ -360,7 +342,7 @@ describe('a target that hangs', () => {
 
 describe('a hostile target', () => {
   test('cannot have more sent again than half of the media, nor hold up the sender with its reports', async () => {
-    const scripted = await Scripted.open(agree)
+    const scripted = await answering(agree)
     const sending = await send(scripted.port)
     await until(sending.isReady)
     sending.target.tracks([VIDEO])
@@ -382,7 +364,7 @@ describe('a hostile target', () => {
   })
 
   test('that agrees without its keys gets no media', async () => {
-    const scripted = await Scripted.open(agree)
+    const scripted = await answering(agree)
     const sending = await send(scripted.port, { passphrase: PASSPHRASE })
     await until(() => sending.ends.length > 0)
     expect(sending.ends).toMatchObject([{ kind: 'refused' }])
@@ -390,7 +372,7 @@ describe('a hostile target', () => {
   })
 
   test('that refuses with an unknown code is lost, with the code', async () => {
-    const scripted = await Scripted.open((sequence) => answerRefused({ sequence }, 1777 as 1003))
+    const scripted = await answering((sequence) => answerRefused({ sequence }, 1777 as 1003))
     const sending = await send(scripted.port)
     await until(() => sending.ends.length > 0)
     expect(sending.ends).toEqual([{ kind: 'lost', message: 'The other side refuses the connection (SRT code 1777)' }])
