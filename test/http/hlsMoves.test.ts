@@ -53,7 +53,7 @@ function node() {
       state.waits.push(ms)
       return state.isReady
     }
-    return { ok: true, value: { hls: { id, ready, rendition: () => undefined } } }
+    return { ok: true, value: { ready, hls: { id, rendition: () => undefined } } }
   }
   const parts = {
     tickets,
