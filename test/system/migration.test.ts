@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
-import { addWideMigration } from '../conformance/store.later.ts'
+import { addWideMigration, removeLaterMigration } from '../conformance/store.later.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { callAll } from '../http/clients/callAll.ts'
 import type { Call } from '../http/clients/calls.ts'
@@ -96,8 +96,9 @@ async function versions(): Promise<{ earlier: Version; later: Version }> {
   const commit = commitBefore()
   const own = await versionOf(ROOT)
   if (commit !== null) return { earlier: await versionOf(sourcesOf(commit)), later: own }
-  // This process opens the database as well.
+  // This process opens the database as well, and runs other tests afterwards.
   addWideMigration()
+  onTestFinished(() => void removeLaterMigration())
   return { earlier: own, later: { ...own, main: join(ROOT, 'test/system/laterVersion.ts') } }
 }
 
