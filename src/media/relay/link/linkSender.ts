@@ -21,6 +21,11 @@ const LEAVE_MS = 1000
 const LOSSY_MS = 10_000
 /** What is lost leaves twice, as often as the child asks for it before the first answer can come. */
 const HURRIED = { copies: 2, intervalMs: 15 } as const
+/**
+ * Into a queue it leaves once, and seldom for the second request. Not as seldom as the round trip is long: that of busy machines is
+ * long as well, and what is lost there would come later than the child asks for it.
+ */
+const QUEUED = { copies: 1, intervalMs: 30 } as const
 
 interface Carried extends LinkTrack {
   readonly track: RtpTrack
@@ -196,13 +201,11 @@ export class LinkSender {
     if (carried?.isStopped === false) carried.down.resend(sequences, nowMs)
   }
 
-  /** Into a queue nothing leaves twice, nor again before it can have arrived. */
   #noteReports(reports: readonly ReportBlock[], nowMs: number): void {
     const capacity = this.#capacity
     const losses = reports.map((report) => capacity.reported(report, this.#layers(), nowMs))
     this.#tally.reported(losses.find((loss) => loss !== null) ?? null, capacity.roundTripMs)
-    const resends = capacity.isQueued ? ({ copies: 1, intervalMs: capacity.roundTripMs ?? 0 } as const) : HURRIED
-    for (const { down } of this.#carried) down.repeatResends(resends)
+    for (const { down } of this.#carried) down.repeatResends(capacity.isQueued ? QUEUED : HURRIED)
   }
 
   #probe(nowMs: number): void {
