@@ -77,7 +77,7 @@ test('an engine that cannot keep up reports it everywhere, and one with a rendit
     onAir([{ ...narrow, frameRate: { value: 15, scale: 1 } }]),
   ])
   const slow =
-    /^The machine cannot keep up with this engine: it encodes 0\.[0-9]+ seconds of media a second, is [0-9.]+ s/
+    /^The machine cannot keep up with this engine: it encodes 0\.[0-9]+ seconds of media a second\. It is [0-9.]+ s/
   await until(async () => slow.test((await engineOf(stuck)).statusMessage ?? ''), 'a message that it is slow')
   expect(await engineOf(stuck)).toMatchObject({ status: 'playing' })
   expect(await warningsOf(stuck)).toEqual([expect.stringMatching(slow)])
