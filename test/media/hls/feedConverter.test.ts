@@ -11,14 +11,11 @@ import { AAC_CONFIG, AVC_CONFIG, aacConfig, aggregateOf, audioFrame } from '../r
 
 const STEP_MS = 40
 
-test('video that waited for a slow ffmpeg came before all of its audio, and not in step with it', async () => {
+/** A converter, the processes that it began, and what it passed on: the codecs of tracks, and the times of frames, milliseconds. */
+function converting() {
   const jobs: FfmpegJob[] = []
-  const process = {
-    write: () => true,
-    end: () => undefined,
-    stop: async () => undefined,
-    exited: new Promise(() => undefined),
-  }
+  const exited = new Promise(() => undefined)
+  const process = { write: () => true, end: () => undefined, stop: async () => undefined, exited }
   const ffmpeg = { run: (job: FfmpegJob) => (jobs.push(job), { ok: true, value: process }) } as unknown as Ffmpeg
   const passed: string[] = []
   const converter = new FeedConverter({
@@ -39,6 +36,11 @@ test('video that waited for a slow ffmpeg came before all of its audio, and not 
     const timeUs = ms * 1000
     converter.frame({ kind, timeUs, decodeTimeUs: timeUs, key: true, data: new Uint8Array(100) })
   }
+  return { converter, jobs, passed, frame }
+}
+
+test('video that waited for a slow ffmpeg came before all of its audio, and not in step with it', async () => {
+  const { converter, jobs, passed, frame } = converting()
   const video = { kind: 'video', codec: 'h264', width: 64, height: 64, config: AVC_CONFIG } as const
   converter.tracks([video, rtpAudioTrack('opus', 48_000)])
   const times = [0, 1, 2, 3].map((index) => index * STEP_MS)
@@ -95,37 +97,17 @@ test('video that has to be encoded takes its room until it is over, and without 
 })
 
 test('what is still converted when other media passes as it is comes too late, and is left out', async () => {
-  const jobs: FfmpegJob[] = []
-  const exited = new Promise(() => undefined)
-  const process = { write: () => true, end: () => undefined, stop: async () => undefined, exited }
-  const ffmpeg = { run: (job: FfmpegJob) => (jobs.push(job), { ok: true, value: process }) } as unknown as Ffmpeg
-  const passed: string[] = []
-  const converter = new FeedConverter({
-    ffmpeg,
-    clock: new ManualClock(),
-    name: 'show',
-    passes: ({ codec }) => CODECS[codec].inHls === 'always',
-    encodingRoom: ENDLESS_ROOM,
-    out: {
-      tracks: (tracks) => passed.push(tracks.map(({ codec }) => codec).join(' ')),
-      frame: ({ kind, timeUs }) => passed.push(`${kind} ${timeUs / 1000}`),
-      end: () => undefined,
-    },
-    stallMs: 10_000,
-    failed: () => undefined,
-  })
-  const frame = (ms: number): void =>
-    converter.frame({ kind: 'audio', timeUs: ms * 1000, decodeTimeUs: ms * 1000, key: true, data: new Uint8Array(100) })
+  const { converter, jobs, passed, frame } = converting()
   const output = async (...parts: Message[]): Promise<void> => {
     jobs[0]?.stdout?.(aggregateOf(0, parts).payload)
     await new Promise(setImmediate)
   }
   converter.tracks([rtpAudioTrack('opus', 48_000)])
-  frame(0)
+  frame('audio', 0)
   jobs[0]?.stdout?.(Buffer.alloc(13))
   await output(aacConfig(), audioFrame(HLS_OFFSET_MS))
   converter.tracks([{ kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }])
-  frame(40)
+  frame('audio', 40)
   await output(audioFrame(HLS_OFFSET_MS + 20))
   expect(passed).toEqual(['aac', 'audio 0', 'aac', 'audio 40'])
 })
