@@ -39,7 +39,8 @@ interface Sample {
   readonly relays: number
 }
 
-const server = await startServer()
+// All viewers have one address, and begin more often than those of one address may.
+const server = await startServer({ SLUICE_SESSIONS_MAX_VIEWERS_PER_ADDRESS: '0' })
 const audience = await startAudience()
 const streams = ['bench', 'guest', 'studio', 'steady'].map((streamName) => ({ streamName }))
 const published = await server.api('POST', '/api/publish_token', { label: 'b', streams, displaySrtPassphrase: true })
