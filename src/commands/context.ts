@@ -108,7 +108,7 @@ export interface SessionContext extends AccessContext {
   readonly lentRooms: LentRooms
   /** Limits the sessions of this node. */
   readonly slots: SessionSlots
-  /** Limits how often viewers of an address begin, by `addressKey`: who comes and goes would fill the record of sessions. */
+  /** Limits how often viewers of one address begin, by `addressKey`. One that joins and leaves all the time would fill the record of sessions. */
   readonly viewerStarts: Throttle
   /** What this node measures of its feeds. */
   readonly streamMeter: StreamMeter

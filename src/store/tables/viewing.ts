@@ -1,5 +1,5 @@
-import type { StreamRef } from '../../core/streams/streamId.ts'
 import { type RawBuilder, sql } from 'kysely'
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { statement, Verbs } from '../executor.ts'
 import { lockRows } from './lockRows.ts'
 
