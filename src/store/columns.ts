@@ -4,7 +4,7 @@ import type { Generated } from 'kysely'
 export type DbBoolean = 0 | 1
 
 // The types of columns, as values: a table of the schema is an object of them, so that its columns have names at run time,
-// too. Nothing uses the values.
+// too. `sqlTypesOf` reads the types of those that are never null from the values; nothing else uses these.
 export const TEXT: string = ''
 export const TEXT_OR_NULL: string | null = null as string | null
 export const NUMBER: number = 0

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type DialectName, type Executor, inSlices, statement } from './executor.ts'
+import { type DB, namesOf, type SqlType, sqlTypesOf } from './schema.ts'
 
 type Value = string | number | null | undefined
 type Row<C extends string> = Readonly<Partial<Record<C, Value>>>
@@ -9,7 +10,7 @@ export type RowParams<C extends string> = Readonly<Partial<Record<C, readonly Va
   readonly json?: string
 }
 
-type ColumnTypes<C extends string> = Readonly<Record<C, 'text' | 'bigint'>>
+type ColumnTypes<C extends string> = Readonly<Record<C, SqlType>>
 
 /**
  * Rows as parameters of a statement whose text is always the same. PostgreSQL would spend most of its time parsing one with a
@@ -17,11 +18,11 @@ type ColumnTypes<C extends string> = Readonly<Record<C, 'text' | 'bigint'>>
  */
 export class RowTable<C extends string> {
   readonly #name: string
-  readonly #columns: readonly (readonly [C, 'text' | 'bigint'])[]
+  readonly #columns: readonly (readonly [C, SqlType])[]
 
   constructor(name: string, columns: ColumnTypes<C>) {
     this.#name = name
-    this.#columns = Object.entries(columns) as [C, 'text' | 'bigint'][]
+    this.#columns = Object.entries(columns) as [C, SqlType][]
   }
 
   /** What a statement reads it from. Columns that a row lacks are null. */
@@ -51,28 +52,26 @@ export class RowTable<C extends string> {
   }
 }
 
-interface Upsert<C extends string> {
-  readonly table: string
-  readonly key: readonly NoInfer<C>[]
-  readonly columns: ColumnTypes<C>
+interface Upsert<N extends keyof DB> {
+  readonly table: N
+  readonly key: readonly (keyof DB[N] & string)[]
   /** What a column of a row that exists becomes; by default the new value. */
   readonly merged?: (before: RawBuilder<unknown>, now: RawBuilder<unknown>) => RawBuilder<unknown>
 }
 
-/** Writes rows of a table, also those whose key exists already. */
-export function upsertion<C extends string>({
+/** Writes rows of a table without nulls, also those whose key exists already. */
+export function upsertion<N extends keyof DB>({
   table,
   key,
-  columns,
   merged = (_, now) => now,
-}: Upsert<C>): (executor: Executor, rows: readonly Row<C>[]) => Promise<void> {
-  const fresh = new RowTable('fresh', columns)
-  const values = (Object.keys(columns) as C[]).filter((column) => !key.includes(column))
+}: Upsert<N>): (executor: Executor, rows: readonly Row<keyof DB[N] & string>[]) => Promise<void> {
+  const fresh = new RowTable('fresh', sqlTypesOf(table))
+  const values = namesOf(table).filter((column) => !key.includes(column))
   const sets = values.map((column) => {
     const value = merged(sql.ref(`${table}.${column}`), sql.ref(`excluded.${column}`))
     return sql`${sql.ref(column)} = ${value}`
   })
-  const put = statement((db, p: RowParams<C>, dialect) => ({
+  const put = statement((db, p: RowParams<keyof DB[N] & string>, dialect) => ({
     // Without its condition, SQLite would take `on conflict` for that of a join.
     compile: () =>
       sql`insert into ${sql.table(table)} (${fresh.names}) select ${fresh.names} from ${fresh.from(p, dialect)} where true

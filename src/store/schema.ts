@@ -18,21 +18,9 @@ import { NODE_TABLES } from './nodesSchema.ts'
 import { PULL_TABLES } from './pullsSchema.ts'
 import { RESTREAM_TABLES } from './restreamSchema.ts'
 import { RUN_TABLES } from './runsSchema.ts'
+import { USAGE_TABLES } from './usageSchema.ts'
 import { USER_TABLES } from './usersSchema.ts'
 import { VIEWER_TABLES } from './viewersSchema.ts'
-
-/** What bytes count for. Unknown: 0 or empty. */
-const USAGE = {
-  account_id: TEXT,
-  hour_ms: NUMBER,
-  stream_name: TEXT,
-  protocol: TEXT,
-  token_id: NUMBER,
-  tracking_id: TEXT,
-  country: TEXT,
-  bytes_in: NUMBER,
-  bytes_out: NUMBER,
-} as const
 
 /**
  * Every table, as both SQL dialects see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
@@ -43,6 +31,7 @@ const TABLES = {
   ...PULL_TABLES,
   ...RESTREAM_TABLES,
   ...RUN_TABLES,
+  ...USAGE_TABLES,
   ...USER_TABLES,
   ...NODE_TABLES,
   ...VIEWER_TABLES,
@@ -285,31 +274,6 @@ const TABLES = {
     video_codec: TEXT_OR_NULL,
     audio_codec: TEXT_OR_NULL,
   },
-  /** By account, minute and node: the most viewers at once, and bytes. */
-  account_minutes: {
-    account_id: TEXT,
-    minute_ms: NUMBER,
-    node: TEXT,
-    viewers: NUMBER,
-    bytes_in: NUMBER,
-    bytes_out: NUMBER,
-  },
-  usage_hourly: {
-    ...USAGE,
-    /** The part of `bytes_out` that caches sent. */
-    cache_bytes: NUMBER,
-  },
-  /**
-   * The part of the sums that a serving node has not added to them yet: totals of a key and an hour at that node. `ord` is
-   * unique there.
-   */
-  node_usage: {
-    node_id: TEXT,
-    ord: NUMBER,
-    ...USAGE,
-  },
-  /** How far each log of a cache is counted. */
-  cache_logs: { id: TEXT, position: NUMBER, counted_at_ms: NUMBER },
   recordings: {
     id: TEXT,
     account_id: TEXT,
@@ -381,6 +345,22 @@ export type NewRowOf<T extends Table> = Insertable<DB[T]>
 /** The names of the columns of a table. */
 export const namesOf = <T extends Table>(table: T) =>
   Object.keys(TABLES[table]) as unknown as readonly (keyof DB[T] & string)[]
+
+/** The type of a column that takes no null, in PostgreSQL. */
+export type SqlType = 'text' | 'bigint'
+
+/**
+ * The types of the columns of a table, in its order.
+ * @throws if one of them may be null, or holds bytes
+ */
+export function sqlTypesOf<T extends Table>(table: T): Readonly<Record<keyof DB[T] & string, SqlType>> {
+  const types = Object.entries(TABLES[table]).map(([column, value]) => {
+    if (typeof value === 'string') return [column, 'text']
+    if (typeof value === 'number') return [column, 'bigint']
+    throw new Error(`${table}.${column} is neither text nor a number`)
+  })
+  return Object.fromEntries(types) as Record<keyof DB[T] & string, SqlType>
+}
 
 /**
  * All columns of a table, for `select` and `returning`. Statements name them, and never `*`: PostgreSQL refuses a prepared

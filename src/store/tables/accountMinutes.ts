@@ -21,14 +21,6 @@ export class MinuteReadVerbs extends Verbs {
 const put = upsertion({
   table: 'account_minutes',
   key: ['account_id', 'minute_ms', 'node'],
-  columns: {
-    account_id: 'text',
-    minute_ms: 'bigint',
-    node: 'text',
-    viewers: 'bigint',
-    bytes_in: 'bigint',
-    bytes_out: 'bigint',
-  },
 })
 
 /** The verbs of minutes in a transaction. */

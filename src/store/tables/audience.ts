@@ -198,18 +198,6 @@ export class AudienceReadVerbs extends Verbs {
 const put = upsertion({
   table: 'audience',
   key: ['account_id', 'span', 'stream_name', 'at_ms'],
-  columns: {
-    account_id: 'text',
-    span: 'text',
-    stream_name: 'text',
-    at_ms: 'bigint',
-    views: 'bigint',
-    watch_ms: 'bigint',
-    most: 'bigint',
-    viewers: 'text',
-    quality: 'text',
-    parts: 'text',
-  },
 })
 
 /** The verbs of the audience in a transaction. */

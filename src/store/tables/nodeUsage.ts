@@ -2,12 +2,12 @@ import type { NodeUsage } from '../../core/sessions/types.ts'
 import { type Executor, inSlices } from '../executor.ts'
 import { risen, upsertion } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
-import { addToHours, USAGE_COLUMNS } from './usage.ts'
+import { USAGE_COLUMNS } from '../usageSchema.ts'
+import { addToHours } from './usage.ts'
 
 const put = upsertion({
   table: 'node_usage',
   key: ['node_id', 'ord'],
-  columns: { node_id: 'text', ord: 'bigint', ...USAGE_COLUMNS },
   merged: risen,
 })
 
@@ -23,11 +23,7 @@ export async function foldNodeUsage(executor: Executor, node: string, ords: read
   const hours: RowOf<'usage_hourly'>[] = []
   await inSlices(ords, async (slice) => {
     const deleted = await executor.ask((db) =>
-      db
-        .deleteFrom('node_usage')
-        .where('node_id', '=', node)
-        .where('ord', 'in', slice)
-        .returning(Object.keys(USAGE_COLUMNS) as (keyof typeof USAGE_COLUMNS)[]),
+      db.deleteFrom('node_usage').where('node_id', '=', node).where('ord', 'in', slice).returning(USAGE_COLUMNS),
     )
     hours.push(...deleted.map((row) => ({ ...row, cache_bytes: 0 })))
   })

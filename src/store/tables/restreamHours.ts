@@ -38,15 +38,6 @@ export class RestreamHourReadVerbs extends Verbs {
 const put = upsertion({
   table: 'restream_hourly',
   key: ['account_id', 'hour_ms', 'stream_name', 'feed_id'],
-  columns: {
-    account_id: 'text',
-    hour_ms: 'bigint',
-    stream_name: 'text',
-    feed_id: 'text',
-    live_ms: 'bigint',
-    bytes_in: 'bigint',
-    bytes_out: 'bigint',
-  },
 })
 
 /** The verbs of restreamHours in a transaction. */

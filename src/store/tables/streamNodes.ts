@@ -1,7 +1,7 @@
-import type { StreamRef } from '../../core/streams/streamId.ts'
 import { sql } from 'kysely'
 import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { StreamViewing } from '../../core/streams/reading.ts'
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { ViewingQuery } from '../store.ts'
@@ -24,14 +24,6 @@ export class StreamNodeReadVerbs extends Verbs {
 const put = upsertion({
   table: 'stream_nodes',
   key: ['account_id', 'stream_name', 'node_id'],
-  columns: {
-    account_id: 'text',
-    stream_name: 'text',
-    node_id: 'text',
-    whep: 'bigint',
-    hls: 'bigint',
-    bitrate_out: 'bigint',
-  },
 })
 
 /** The verbs of streamNodes in a transaction. */

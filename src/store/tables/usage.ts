@@ -26,22 +26,8 @@ export async function addToHours(executor: Executor, rises: readonly Hour[]): Pr
   await add(executor, sorted)
 }
 
-/** The types of the columns that every table of sums has. */
-export const USAGE_COLUMNS = {
-  account_id: 'text',
-  hour_ms: 'bigint',
-  stream_name: 'text',
-  protocol: 'text',
-  token_id: 'bigint',
-  tracking_id: 'text',
-  country: 'text',
-  bytes_in: 'bigint',
-  bytes_out: 'bigint',
-} as const
-
 const add = upsertion({
   table: 'usage_hourly',
   key: ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'],
-  columns: { ...USAGE_COLUMNS, cache_bytes: 'bigint' },
   merged: (before, now) => sql`${before} + ${now}`,
 })
