@@ -4,7 +4,6 @@ import type { Logger } from '../base/log.ts'
 import { SampledLog } from '../base/sampledLog.ts'
 import { Sealer } from '../base/sealer.ts'
 import { Tally } from '../base/tally.ts'
-import { Throttle } from '../base/throttle.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
 import type { Context } from '../commands/context.ts'
 import { emitHealth } from '../commands/streams/emitHealth.ts'
@@ -24,6 +23,7 @@ import { MediaProcesses } from '../services/mediaProcesses.ts'
 import { NodeLoad } from '../services/nodeLoad.ts'
 import { PlayerReports } from '../services/playerReports.ts'
 import { RestreamUsage } from '../services/restreamUsage.ts'
+import { SessionStarts } from '../services/sessionStarts.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import { ViewerFeedback } from '../services/viewerFeedback.ts'
 import { AccessCache } from '../store/cached.ts'
@@ -114,7 +114,7 @@ function settingsOf(
   sessions: SessionRegistry,
 ): Pick<
   Context,
-  'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'viewerStarts' | 'nodeLoad' | 'checkTarget' | 'channelSettings'
+  'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'starts' | 'nodeLoad' | 'checkTarget' | 'channelSettings'
 > {
   return {
     ...loadLimitsOf(now, clock, sessions),
@@ -132,32 +132,21 @@ function settingsOf(
   }
 }
 
-/** Viewers of an address that may begin in ten minutes, for each that it may have at once. Each leaves a row. */
-const STARTS_PER_SLOT = 2
-const STARTS_MIN = 100
-const STARTS_WINDOW_MS = 600_000
-/** About 100 bytes each. */
-const STARTS_ADDRESSES_MAX = 50_000
-
 /** How much this node takes. */
 function loadLimitsOf(
   now: () => Config,
   clock: Clock,
   { leaving, counts }: SessionRegistry,
-): Pick<Context, 'slots' | 'viewerStarts' | 'nodeLoad'> {
-  const slots = new SessionSlots(liveView(() => now().sessions))
-  const mostStarts = (): number => {
-    const { maxViewersPerAddress: most } = now().sessions
-    return most === 0 ? Number.POSITIVE_INFINITY : Math.max(STARTS_MIN, STARTS_PER_SLOT * most)
-  }
-  const viewerStarts = new Throttle(mostStarts, STARTS_ADDRESSES_MAX, STARTS_WINDOW_MS)
+): Pick<Context, 'slots' | 'starts' | 'nodeLoad'> {
+  const limits = liveView(() => now().sessions)
+  const slots = new SessionSlots(limits)
   const nodeLoad = new NodeLoad({
     clock,
     hasNoSlot: () => slots.isFullForViewers(leaving.size),
     bytesOut: () => counts.bytesOut + counts.otherBytesOut,
     maxEgress: () => now().server.maxEgressMegabits * 1_000_000,
   })
-  return { slots, viewerStarts, nodeLoad }
+  return { slots, starts: new SessionStarts(limits), nodeLoad }
 }
 
 /** At most about 200 MB a day under constant requests. */

@@ -1,7 +1,6 @@
 import { type App, CannotStart } from './app.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
-import { addressKey, parseAddress } from '../core/access/address.ts'
 import type { IngestParts } from '../edge/ingest/broadcast.ts'
 import { answerSrt } from '../edge/srt/publish.ts'
 import { type SrtListener, startSrt } from '../media/srt/listener.ts'
@@ -17,7 +16,7 @@ export async function openSrt(app: App, ingest: IngestParts): Promise<SrtListene
   const publish = (request: SrtRequest) => answerSrt(ingest, isEncryptionRequired, request)
   const log = ctx.sampled.publishers
   try {
-    const listener = await startSrt({ ...ctx, log, host, port, limits, addressKey: addressKeyOf, publish })
+    const listener = await startSrt({ ...ctx, log, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking SRT')
     return listener
   } catch (error) {
@@ -33,11 +32,6 @@ const limitsOf = ({ srt, sessions }: Config): SrtLimits => ({
   maxFrameBytes: srt.maxFrameBytes,
   idleMs: srt.idleSeconds * 1000,
 })
-
-function addressKeyOf(text: string): string {
-  const address = parseAddress(text)
-  return address === null ? text : addressKey(address)
-}
 
 /** Longer than this, a broadcast is hardly live. */
 const MAX_LATENCY_MS = 8000

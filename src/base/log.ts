@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino'
 import { LineWriter } from './lineWriter.ts'
+import { visibleJson } from './quote.ts'
 import { clean } from './redact.ts'
 
 /** Fields beside a message: ids, counts, a thrown value as `err`. Secrets are removed by name and by shape (see redact.ts). */
@@ -35,7 +36,7 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 /** Creates the logger of a process. Writing never blocks and never throws. */
 export function createLogger({ level, format, destination: given }: LoggerOptions): RootLogger {
-  const laidOut = format === 'pretty' ? prettyLine : (line: string) => line
+  const laidOut = format === 'pretty' ? prettyLine : visibleJson
   const out = given ?? standardOutput(laidOut)
   const lines = { write: (line: string) => out.write(laidOut(line)) }
   const options = {
@@ -83,7 +84,8 @@ function prettyLine(line: string): string {
   return `${[head, ...rest].join('  ')}\n`
 }
 
-/** Unambiguous text as it is, everything else as JSON, so that a line stays one line. */
-const plain = (value: unknown): string =>
-  // oxlint-disable-next-line no-control-regex -- a control character from a client must not reach a terminal
-  typeof value === 'string' && !/[\x00-\x1f\x7f-\x9f"=]/.test(value) ? value : JSON.stringify(value)
+/** Unambiguous text as it is, everything else as JSON, so that a line stays one line and no client controls a terminal. */
+function plain(value: unknown): string {
+  const json = visibleJson(JSON.stringify(value))
+  return typeof value === 'string' && json === `"${value}"` && !value.includes('=') ? value : json
+}

@@ -7,6 +7,7 @@ import { failure } from '../core/errors.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, toggleFlag, type ValuesOf, wholeOr } from './flag.ts'
 import { type Callback, reported, reportText } from './listenReport.ts'
+import { jsonLine } from './print.ts'
 import { portProblem, reachableUrl } from './port.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
@@ -124,5 +125,5 @@ const show = (call: ListenCall, callback: Callback): void => say(call, reported(
 
 /** One line of JSON, or text for a terminal. */
 function say({ globals, host }: ListenCall, json: object, people: string): void {
-  host.stdout(`${globals.json ? JSON.stringify(json) : people}\n`)
+  host.stdout(globals.json ? jsonLine(json) : `${people}\n`)
 }

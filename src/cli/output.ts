@@ -1,7 +1,7 @@
 import type { CommandAnswer } from './command.ts'
 import type { Host } from './host.ts'
 import { csvText, listingText } from './listing.ts'
-import { jsonText } from './print.ts'
+import { jsonText, printableLines } from './print.ts'
 
 /** How an answer is printed. */
 export type OutputForm = 'text' | 'json' | 'csv'
@@ -11,7 +11,7 @@ export function outputOf({ json, text }: CommandAnswer, form: OutputForm, host: 
   // `serve` has no answer: it runs until it is stopped.
   if (form === 'json') return json === null ? '' : `${jsonText(json)}\n`
   if (text === '') return ''
-  if (typeof text === 'string') return `${text}\n`
   const terminal = host.terminal()
+  if (typeof text === 'string') return `${printableLines(text, terminal !== null)}\n`
   return form === 'csv' ? csvText(text, terminal) : `${listingText(text, terminal, host.clock.now())}\n`
 }

@@ -1,3 +1,4 @@
+import { visibleJson } from '../base/quote.ts'
 import { fill, widthOf } from './width.ts'
 
 /**
@@ -40,10 +41,17 @@ function show(value: unknown): string {
 }
 
 /** One JSON value, indented. */
-export const jsonText = (value: unknown): string => JSON.stringify(value, null, 2)
+export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value, null, 2))
+
+/** One JSON value on a line of its own. */
+export const jsonLine = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
 /** Text that others chose must not control the terminal of the reader. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+
+/** Lines of it. @param isTerminal false: as they are, for the program that reads them */
+export const printableLines = (text: string, isTerminal: boolean): string =>
+  isTerminal ? text.replace(/[^\n\t]+/g, printable) : text
 
 /** ISO 8601 UTC, as in the API. */
 export const isoDate = (ms: number): string => new Date(ms).toISOString()

@@ -1,3 +1,4 @@
+import { jsonLine, printableLines } from './print.ts'
 import { type CommandAnswer, type CliCommand, commandName } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { helpText } from './help.ts'
@@ -63,16 +64,16 @@ function print(host: Host, form: OutputForm, answer: CommandAnswer): number {
   const output = outputOf(answer, form, host)
   if (output !== '') host.stdout(output)
   if (form !== 'json') {
-    if (answer.note !== undefined) host.stderr(`${answer.note}\n`)
-    if (answer.hint !== undefined && host.stderrIsTerminal) host.stderr(`${answer.hint}\n`)
+    if (answer.note !== undefined) say(host, answer.note)
+    if (answer.hint !== undefined && host.stderrIsTerminal) say(host, answer.hint)
   }
   return answer.exitCode ?? 0
 }
 
 function refuse(host: Host, json: boolean, refusal: CliRefusal, help?: string): number {
-  if (json) host.stderr(`${JSON.stringify(refusalJson(refusal))}\n`)
+  if (json) host.stderr(jsonLine(refusalJson(refusal)))
   else {
-    host.stderr(`sluice: ${refusalText(refusal)}\n`)
+    say(host, `sluice: ${refusalText(refusal)}`)
     const further = furtherReading(refusal, help)
     if (further !== null && (refusal.code === 'usage' || host.stderrIsTerminal)) host.stderr(`${further}\n`)
   }
@@ -83,7 +84,10 @@ function refuse(host: Host, json: boolean, refusal: CliRefusal, help?: string): 
 function fail(host: Host, { json, verbose }: { json: boolean; verbose: boolean }, error: unknown): number {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   const line = message.split('\n')[0] || 'failed without a message'
-  if (json) host.stderr(`${JSON.stringify({ code: 'failed', message: line, ...(verbose ? { stack } : {}) })}\n`)
-  else host.stderr(`sluice: ${line}\n${verbose ? `${stack}\n` : ''}`)
+  if (json) host.stderr(jsonLine({ code: 'failed', message: line, ...(verbose ? { stack } : {}) }))
+  else say(host, `sluice: ${line}${verbose ? `\n${stack}` : ''}`)
   return 1
 }
+
+/** Messages may quote what is stored, and so what others chose. */
+const say = (host: Host, text: string): void => host.stderr(`${printableLines(text, host.stderrIsTerminal)}\n`)

@@ -2,7 +2,7 @@ import type { CommandAnswer } from './command.ts'
 import type { Host, Terminal } from './host.ts'
 import { type Listing, listingText } from './listing.ts'
 import { outputOf, type OutputForm } from './output.ts'
-import { isoDate, printable } from './print.ts'
+import { isoDate, jsonLine, printable, printableLines } from './print.ts'
 import type { WatchDisplay } from './watch.ts'
 import { cut } from './width.ts'
 
@@ -38,7 +38,7 @@ class Lines implements WatchDisplay {
 
   #textOf(answer: CommandAnswer): string {
     const { json, text } = answer
-    if (this.#form === 'json') return `${JSON.stringify(json)}\n`
+    if (this.#form === 'json') return jsonLine(json)
     if (this.#form === 'text' || typeof text === 'string')
       return `${this.#isFirst ? '' : '\n'}${outputOf(answer, 'text', this.#host)}`
     const csv = outputOf({ ...answer, text: withTime(text, isoDate(this.#host.clock.now())) }, 'csv', this.#host)
@@ -46,7 +46,7 @@ class Lines implements WatchDisplay {
   }
 
   #note(text: string): void {
-    if (this.#form !== 'json') this.#host.stderr(`sluice: ${text}\n`)
+    if (this.#form !== 'json') this.#host.stderr(`sluice: ${printableLines(text, this.#host.stderrIsTerminal)}\n`)
   }
 }
 
@@ -103,6 +103,8 @@ class Screen implements WatchDisplay {
 
   #text(): string {
     const text = this.#answer?.text ?? ''
-    return typeof text === 'string' ? text : listingText(text, this.#terminal, this.#host.clock.now())
+    return typeof text === 'string'
+      ? printableLines(text, true)
+      : listingText(text, this.#terminal, this.#host.clock.now())
   }
 }

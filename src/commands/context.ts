@@ -3,7 +3,6 @@ import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { TargetPolicy } from '../core/restream/targets.ts'
 import type { Address } from '../core/access/address.ts'
-import type { Throttle } from '../base/throttle.ts'
 import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { ProbeSlate } from '../core/channels/slate.ts'
 import type { ChannelSettings } from '../core/channels/types.ts'
@@ -24,6 +23,7 @@ import type { LentRooms } from '../services/lentRooms.ts'
 import type { AudienceNow } from '../services/audienceNow.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
+import type { SessionStarts } from '../services/sessionStarts.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
 import type { NodeLoad } from '../services/nodeLoad.ts'
 import type { OtherNodes } from '../services/otherNodes.ts'
@@ -108,8 +108,8 @@ export interface SessionContext extends AccessContext {
   readonly lentRooms: LentRooms
   /** Limits the sessions of this node. */
   readonly slots: SessionSlots
-  /** Limits how often viewers of one address begin, by `addressKey`. One that joins and leaves all the time would fill the record of sessions. */
-  readonly viewerStarts: Throttle
+  /** Limits how often sessions begin. */
+  readonly starts: SessionStarts
   /** What this node measures of its feeds. */
   readonly streamMeter: StreamMeter
   /** The latest thumbnails of this node's feeds. */

@@ -52,6 +52,26 @@ describe('a line', () => {
   })
 })
 
+/** C1 control sequence, direction of text, line separator, a tag beyond the basic plane. */
+const ODD = 'a\u009b31mred\u007f\u202egnp\u2028b\u{e0041}c'
+// oxlint-disable-next-line no-control-regex -- what a terminal must not get
+const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/u
+
+describe.each(['json', 'pretty'] as const)('a text of a client in a line that is %s', (format) => {
+  test('controls no terminal: not with C1 controls and not with the direction of text, which JSON leaves as they are', () => {
+    const { log, lines } = capture({ format })
+    log.info({ userAgent: ODD, list: [ODD] }, `from ${ODD}`)
+    expect(lines.join('')).not.toMatch(CONTROLS)
+    expect(lines.join('')).toContain('\\u009b31mred\\u007f\\u202egnp\\u2028b\\udb40\\udc41c')
+  })
+})
+
+test('a line of JSON has the same values as before the escapes', () => {
+  const { log, last } = capture()
+  log.info({ userAgent: ODD }, 'x')
+  expect(last()).toMatchObject({ userAgent: ODD })
+})
+
 describe('a secret never appears', () => {
   test.each([
     'token',

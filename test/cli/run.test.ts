@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { err } from '../../src/base/result.ts'
+import { err, ok } from '../../src/base/result.ts'
+import { command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { GROUPS } from '../../src/cli/help.ts'
 import { fromChannelFailure, refusalJson } from '../../src/cli/refusal.ts'
@@ -43,6 +44,34 @@ describe('help', () => {
   it('prints the version', async () => {
     expect(await run(['--version'])).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' })
     expect(JSON.parse((await run(['--version', '--json'])).stdout)).toEqual({ version: '1.2.3' })
+  })
+})
+
+describe('what others chose', () => {
+  const ODD = 'a\u001b[31m\u009b31m\u202eb'
+  const answer = (text: string) =>
+    command({
+      path: ['things'],
+      summary: 'Things',
+      flags: {},
+      examples: ['sluice things', 'sluice things --json'],
+      run: async () => ok({ json: { name: ODD }, text, note: `note ${text}`, hint: `hint ${text}` }),
+    })
+  const terminal = { terminal: () => ({ columns: 80, rows: 24 }), stderrIsTerminal: true }
+
+  it('controls no terminal, in answers, notes, hints and refusals', async () => {
+    const { stdout, stderr } = await run(['things'], terminal, [answer(ODD)])
+    expect([stdout, stderr]).toEqual(['a�[31m�31m�b\n', 'note a�[31m�31m�b\nhint a�[31m�31m�b\n'])
+    const refused = await run([ODD], terminal)
+    expect(refused.stderr).not.toContain('\u001b')
+    expect(refused.stderr).not.toContain('\u009b')
+  })
+
+  it('is exact in a pipe, and in JSON, which escapes it', async () => {
+    expect((await run(['things'], {}, [answer(ODD)])).stdout).toBe(`${ODD}\n`)
+    const { stdout } = await run(['things', '--json'], terminal, [answer(ODD)])
+    expect(stdout).toContain('"a\\u001b[31m\\u009b31m\\u202eb"')
+    expect(JSON.parse(stdout)).toEqual({ name: ODD })
   })
 })
 

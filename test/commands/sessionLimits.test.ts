@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { admitPublisher, mayView } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import type { Protocol } from '../../src/core/access/protocols.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   admit,
@@ -79,9 +80,32 @@ describe('slots', () => {
       expect(codes(came)).toEqual({ ok: 5 })
       await Promise.all(came.flatMap((one) => (one.ok ? [closeSession(at.ctx, one.session.id, 'left')] : [])))
     }
-    expect(await watch('192.0.2.77')).toMatchObject({ status: 429, code: 'too_many_from_address' })
+    expect(await watch('192.0.2.77')).toMatchObject({ status: 429, code: 'too_many_starts' })
     expect(await broadcast('192.0.2.77')).toMatchObject({ ok: true })
     expect(await watch('192.0.2.78')).toMatchObject({ ok: true })
+  })
+
+  it('are taken by publishers with one token at one address twice a second, and a loop reads why it has to wait', async () => {
+    const { ctx } = at
+    const { id, token: looping } = await makeToken(at, 'publish')
+    const nowMs = Math.round(ctx.clock.monotonic())
+    vi.spyOn(ctx.clock, 'monotonic').mockReturnValue(nowMs)
+    const before = { action: 'publish', addressKey: '192.0.2.77', holder: `token ${id}` } as const
+    for (let n = 0; n < 1199; n += 1) ctx.starts.note(before, nowMs)
+    const begin = (protocol: Protocol, presented = looping) =>
+      admitPublisher(ctx, attemptOf({ protocol, presented, streamName: 'loop', ip: '192.0.2.77' }), {
+        sourceId: protocol,
+        cut: () => Promise.resolve(),
+      })
+    expect(await begin('srt')).toMatchObject({ ok: true })
+    for (const protocol of ['whip', 'rtmp', 'srt'] as const)
+      expect(await begin(protocol)).toMatchObject({ status: 429, code: 'too_many_starts', retryAfterSeconds: 5 })
+    // Sluice dials this one itself.
+    expect(await begin('pull')).toMatchObject({ ok: true })
+    expect(await begin('rtmp', tokens.publish)).toMatchObject({ ok: true })
+    vi.restoreAllMocks()
+    const { json } = await at.call('GET', `/api/access/log?tokenId=${id}&code=too_many_starts`)
+    expect(json.data.map((row: Record<string, unknown>) => row['protocol']).toSorted()).toEqual(['rtmp', 'srt', 'whip'])
   })
 
   it('of one token are a share of all, so that a public token leaves some to others', async () => {

@@ -49,3 +49,15 @@ it('reads an account once for all of its open dashboards, and nothing when none 
   await hub.stop()
   await node.close()
 })
+
+it('kept all other accounts out while one had many users; an account leaves some readers to each other one', async () => {
+  const node = await startTestNode()
+  const hub = new UpdateHub(node.ctx)
+  const take = (accountId: string): number => {
+    for (let userId = 0; ; userId += 1)
+      if (hub.open({ accountId, userId, send: () => undefined, end: () => undefined }, null) === null) return userId
+  }
+  expect(['one', 'two', 'three'].map(take)).toEqual([375, 94, 24])
+  await hub.stop()
+  await node.close()
+})

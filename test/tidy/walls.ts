@@ -26,7 +26,15 @@ export const WALLS: Readonly<Record<string, Room>> = {
   net: { from: ['base', 'core'], node: 'all' },
   tls: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
   media: {
-    from: ['base', 'core/hls', 'core/restream', 'core/access/protocols.ts', 'core/streams/streamId.ts', 'type core'],
+    from: [
+      'base',
+      'core/hls',
+      'core/restream',
+      'core/access/address.ts',
+      'core/access/protocols.ts',
+      'core/streams/streamId.ts',
+      'type core',
+    ],
     node: 'all',
   },
   delivery: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },

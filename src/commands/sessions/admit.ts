@@ -229,7 +229,7 @@ async function enter(
     ctx.sessions.leaving.set(session.id, { entry, reason: 'lost', atMs: session.startedAtMs })
     throw error
   }
-  noteStart(ctx, evaluation.request)
+  noteStart(ctx, evaluation)
   ctx.sessions.counts.admitted.add(`${session.action} ${session.protocol}`)
   entry.isEntering = false
   if (ctx.sessions.has(session.id)) return { entry }

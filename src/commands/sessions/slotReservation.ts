@@ -1,7 +1,8 @@
-import { addressKey } from '../../core/access/address.ts'
+import { type Address, addressKey } from '../../core/access/address.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import type { ReachedLimit } from '../../core/access/refusals.ts'
 import type { SessionSlot, SlotRequest } from '../../core/sessions/slots.ts'
+import type { SessionStart } from '../../services/sessionStarts.ts'
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
 import { loadReached } from '../access/loadReached.ts'
 import { reachedLimit, viewerLimits } from '../access/viewerLimits.ts'
@@ -37,6 +38,7 @@ export class SlotReservation {
     const request = requestOf(this.#ctx, evaluation)
     const code = slots.refusal(request, sessions.leaving.size)
     if (code !== null) return { code }
+    if (!mayStart(this.#ctx, startOf(this.#ctx, evaluation))) return TOO_MANY_STARTS
     const { request: attempt, decision } = evaluation
     const load = decision.allowed ? loadReached(this.#ctx, { ...attempt, accountId: decision.accountId }) : null
     if (load === null) this.#slot = slots.take(request)
@@ -62,16 +64,31 @@ export function limitBeforeDecision(ctx: SessionContext, attempt: AccessAttempt)
   const common = commonOf(ctx, attempt)
   const code = ctx.slots.refusal({ ...common, holder: null }, ctx.sessions.leaving.size)
   if (code !== null) return { code }
-  const key = common.addressKey
-  if (key !== null && ctx.viewerStarts.waitOf(key, ctx.clock.monotonic()) > 0) return { code: 'too_many_from_address' }
-  return loadReached(ctx, attempt)
+  return mayStart(ctx, { ...common, holder: null }) ? loadReached(ctx, attempt) : TOO_MANY_STARTS
 }
 
+const TOO_MANY_STARTS: ReachedLimit = { code: 'too_many_starts' }
+
 /** A session is on record. */
-export function noteStart(ctx: SessionContext, attempt: Pick<AccessAttempt, 'action' | 'protocol' | 'address'>): void {
-  const { action, addressKey: key } = commonOf(ctx, attempt)
-  if (action === 'view' && key !== null) ctx.viewerStarts.take(key, ctx.clock.monotonic())
+export const noteStart = (ctx: SessionContext, evaluation: Evaluation): void =>
+  ctx.starts.note(startOf(ctx, evaluation), ctx.clock.monotonic())
+
+/** Counts a publisher with a stream key, which has no session. False: too many have begun, and it may not. */
+export function startWithKey(ctx: SessionContext, address: Address, ingestId: string): boolean {
+  const start = { action: 'publish', addressKey: keyOf(ctx, address), holder: `ingest ${ingestId}` } as const
+  if (!mayStart(ctx, start)) return false
+  ctx.starts.note(start, ctx.clock.monotonic())
+  return true
 }
+
+const mayStart = ({ starts, clock }: SessionContext, start: SessionStart): boolean =>
+  starts.allows(start, clock.monotonic())
+
+/** What Sluice dials has pauses of its own. */
+const startOf = (ctx: SessionContext, { request, decision }: Evaluation): SessionStart => ({
+  ...commonOf(ctx, request),
+  holder: PROTOCOL_FACTS[request.protocol].isDialled ? null : `token ${decision.tokenId}`,
+})
 
 function requestOf(ctx: SessionContext, { request, decision }: Evaluation): SlotRequest {
   const { tokenId } = decision
@@ -80,10 +97,14 @@ function requestOf(ctx: SessionContext, { request, decision }: Evaluation): Slot
 }
 
 const commonOf = (
-  { isProxy }: SessionContext,
+  ctx: SessionContext,
   { action, protocol, address }: Pick<AccessAttempt, 'action' | 'protocol' | 'address'>,
 ): Omit<SlotRequest, 'holder'> => ({
   action: action === 'publish' ? 'publish' : 'view',
-  addressKey: isProxy(address) ? null : addressKey(address),
+  addressKey: keyOf(ctx, address),
   connects: PROTOCOL_FACTS[protocol].connectsLater,
 })
+
+/** Null: many clients may share it. */
+const keyOf = ({ isProxy }: SessionContext, address: Address): string | null =>
+  isProxy(address) ? null : addressKey(address)

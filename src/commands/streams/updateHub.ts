@@ -17,6 +17,8 @@ const STREAMS_MAX = 2_000
 const EDITS_MAX = 200
 const READERS_MAX = 500
 const READERS_PER_USER = 10
+/** An account may have so many times as many as are free: the first may have 375, and the last reader is never of an account with others. */
+const OF_FREE = 3
 
 /**
  * Follows what changes for open dashboards: streams at all nodes, refusals at this node, paused webhooks and engines. It
@@ -51,14 +53,16 @@ export class UpdateHub {
   }
 
   /**
-   * Adds a reader. Returns the function that removes it; null: too many are open, of this user or in all, or the server is
-   * stopping.
+   * Adds a reader. Returns the function that removes it; null: too many are open, of this user, of this account or in all, or the
+   * server is stopping.
    */
   open(reader: UpdateReader, lastId: string | null): (() => void) | null {
     const { accountId, userId } = reader
     const updates = this.#accounts.get(accountId) ?? new AccountUpdates(this.#ctx.random.bytes(9).toString('hex'))
     const ofUser = [...updates.readers].filter((one) => one.userId === userId).length
-    if (this.#isStopped || this.#readers >= READERS_MAX || ofUser >= READERS_PER_USER) return null
+    const free = READERS_MAX - this.#readers
+    if (this.#isStopped || free === 0 || ofUser >= READERS_PER_USER || updates.readers.size >= OF_FREE * free)
+      return null
     this.#accounts.set(accountId, updates)
     this.#readers += 1
     updates.add(reader, lastId)

@@ -65,6 +65,12 @@ export function addressKey({ family, text }: Pick<Address, 'family' | 'text'>): 
   return `${formatIpv6(network)}/64`
 }
 
+/** The key of an address as a socket has it. Other text is its own key. */
+export function addressKeyOf(text: string): string {
+  const address = parseAddress(text)
+  return address === null ? text : addressKey(address)
+}
+
 const ipv4 = (value: number): Address => ({ family: 4, value, text: formatIpv4(value) })
 
 function network(value: number, prefix: number): AddressRule {

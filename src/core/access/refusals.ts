@@ -35,6 +35,11 @@ export const SESSION_LIMITS = {
     text: 'Too many sessions from this address: try again later',
     retryAfterSeconds: 5,
   },
+  too_many_starts: {
+    status: 429,
+    text: 'Too many sessions have begun in the last ten minutes: try again later',
+    retryAfterSeconds: 5,
+  },
   too_many_connecting: {
     status: 429,
     text: 'Too many connections from this address are being set up: try again in a moment',

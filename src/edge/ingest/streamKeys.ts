@@ -1,11 +1,13 @@
 import { sha256 } from '../../base/crypto.ts'
 import type { Context } from '../../commands/context.ts'
 import { DRAINING } from '../../commands/sessions/feedFor.ts'
+import { startWithKey } from '../../commands/sessions/slotReservation.ts'
 import { findByStreamKey } from '../../commands/channels/ingests.ts'
 import { isUsed } from '../../commands/channels/measurements.ts'
 import type { PushedKeys } from '../../services/pushedKeys.ts'
 import { parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
+import { SESSION_LIMITS } from '../../core/access/refusals.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
 import type { PublishAnswer, PublisherConnection } from '../../media/publishing.ts'
@@ -34,8 +36,11 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
     }
     const { id } = ingest
     if (ctx.sessions.drain !== null) return { ok: false, status: DRAINING, reason: 'unavailable' }
+    const address = parseAddress(connection.peer)
+    if (address !== null && !startWithKey(ctx, address, id))
+      return { ok: false, status: SESSION_LIMITS.too_many_starts.text, reason: 'limit' }
     const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'
-    ctx.log.info({ ingest: id, peer: connection.peer }, `a publisher pushes to an ingest${use}`)
+    ctx.sampled.publishers.info({ ingest: id, peer: connection.peer }, `a publisher pushes to an ingest${use}`)
     const forget = pushed.add({
       ingestId: id,
       connectedAtMs: ctx.clock.now(),
@@ -43,7 +48,7 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
       cut: (why) => connection.cut(why),
       askToMove: connection.askToMove,
     })
-    const metered = meter.connected(id, parseAddress(connection.peer)?.text ?? null)
+    const metered = meter.connected(id, address?.text ?? null)
     return {
       ok: true,
       sink: take(id, (why) => connection.cut(why)),
@@ -52,7 +57,7 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
       ended: (reason, why) => {
         forget()
         metered.ended()
-        ctx.log.info({ ingest: id, reason, why }, 'a publisher disconnected')
+        ctx.sampled.publishers.info({ ingest: id, reason, why }, 'a publisher disconnected')
         if (why !== undefined) refused(id, why)
       },
     }

@@ -6,6 +6,7 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { addressKeyOf } from '../../core/access/address.ts'
 import { SrtConnection } from './connection.ts'
 import { Cookies } from './cookies.ts'
 import {
@@ -32,8 +33,6 @@ export interface SrtOptions {
   readonly clock: Clock
   readonly random: Random
   readonly limits: SrtLimits
-  /** By what callers of one address are counted: an IPv6 network is one address. */
-  readonly addressKey: (address: string) => string
   /** Decides before the publisher may start; no media is accepted before it agrees. */
   readonly publish: (request: SrtRequest) => Promise<SrtAnswer>
 }
@@ -98,7 +97,7 @@ class Callers {
   /** By their keys: a caller repeats its handshake. */
   readonly #byCaller = new Map<string, SrtConnection>()
   readonly #decisions = new Set<Promise<void>>()
-  /** Callers that are not decided on yet, by `addressKey`. */
+  /** Callers that are not decided on yet, by `addressKeyOf`. */
   readonly #connecting = new Map<string, number>()
   /** While there are connections. */
   #ticking: Repetition | null = null
@@ -170,7 +169,7 @@ class Callers {
   #conclude(handshake: Conclusion, from: RemoteInfo): void {
     const request = readExtensions(handshake.extensions)
     if (!request.ok) return this.#refuse(handshake, from, request.error)
-    const addressKey = this.#options.addressKey(from.address)
+    const addressKey = addressKeyOf(from.address)
     const full = this.#fullFor(addressKey)
     if (full !== null) return this.#refuse(handshake, from, { code: REJECT.overload, text: full })
     const connection = this.#connect(handshake, from, request.value)

@@ -46,14 +46,14 @@ test('a stream that announces more than any datagram holds is none of ours', () 
 })
 
 /** A port, what came to it, and how to connect. */
-async function portOf(maxConnections: number, over: Partial<TcpOptions> = {}) {
+async function portOf(maxPerAddress: number, over: Partial<TcpOptions> = {}) {
   const port = await ownPort()
   const came: { text: string; from: Endpoint }[] = []
   const receive = (message: Buffer, from: Endpoint): void => void came.push({ text: message.toString(), from })
-  const tcp: TcpPort = await openTcp({ addresses: ['127.0.0.1'], port, maxConnections, ...over }, receive)
+  const tcp: TcpPort = await openTcp({ addresses: ['127.0.0.1'], port, maxPerAddress, ...over }, receive)
   open.push(tcp)
-  const join = async (): Promise<{ socket: Socket; isOpen: () => boolean }> => {
-    const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  const join = async (localAddress = '127.0.0.1'): Promise<{ socket: Socket; isOpen: () => boolean }> => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined)
     open.push({ close: () => socket.destroy() })
     const state = { isOpen: true }
     socket.resume().on('close', () => (state.isOpen = false))
@@ -78,6 +78,28 @@ test('silent connections kept all others out; the oldest of them gives way', asy
   late.socket.write(framed(Buffer.from('late')))
   await expect.poll(() => came.map(({ text }) => text)).toEqual(['known', 'late'])
   expect([known.isOpen(), silent[1]?.isOpen(), late.isOpen()]).toEqual([true, true, true])
+})
+
+test('one address kept all others out with connections that had answers; it has a quarter of them now', async () => {
+  const { tcp, came, join } = await portOf(2, { maxConnections: 4 })
+  const known = async (address: string) => {
+    const joined = await join(address)
+    joined.socket.write(framed(Buffer.from('known')))
+    await expect.poll(() => came.at(-1)?.from.port, POLL).toBe(joined.socket.localPort)
+    tcp.send(Buffer.from('answer'), came.at(-1)?.from ?? addressOf(0))
+    return joined
+  }
+  const first = [await known('127.0.0.1'), await known('127.0.0.1')]
+  const third = await join('127.0.0.1')
+  await expect.poll(third.isOpen, POLL).toBe(false)
+  const second = await known('127.0.0.2')
+  const silent = await join('127.0.0.2')
+  // The port is full: what has no answer gives way to another address.
+  const other = await known('127.0.0.3')
+  await expect.poll(silent.isOpen, POLL).toBe(false)
+  expect([...first, second, other].map(({ isOpen }) => isOpen())).toEqual([true, true, true, true])
+  const late = await join('127.0.0.4')
+  await expect.poll(late.isOpen, POLL).toBe(false)
 })
 
 test.each([{ unknownMs: 20 }, { silentMs: 20 }])(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { TransportTable } from '../../../src/media/relay/transport/transportTable.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
+import { FIRST_VIA } from '../../../src/media/relay/transport/tcp.ts'
 
 const at = (port: number): Endpoint => ({ via: 0, address: '192.0.2.7', port })
 
@@ -14,6 +15,17 @@ test('an address that is checked again and again stays, however many others a pe
   expect(directory.at(at(1))).toBe(transport)
   expect(directory.at(at(99))).toBe(transport)
   expect(directory.at(at(50))).toBeUndefined()
+})
+
+test('one session held sixteen connections of those that all sessions over TCP share', () => {
+  const released: number[] = []
+  const directory = new TransportTable<{ name: string }>(({ via }) => void released.push(via))
+  const transport = { name: 'with many connections' }
+  for (let port = 1; port <= 4; port++) directory.locate(transport, at(port), true)
+  for (let n = 0; n < 10; n++) directory.locate(transport, { ...at(5), via: FIRST_VIA + n }, true)
+  expect(released).toEqual([FIRST_VIA, FIRST_VIA + 1])
+  // Those over UDP cost nothing, and stay.
+  expect(directory.at(at(1))).toBe(transport)
 })
 
 test('an address belongs to the transport that was checked there last, and to none once that is gone', () => {

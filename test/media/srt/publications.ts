@@ -42,7 +42,6 @@ export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
     clock: systemClock,
     random: systemRandom,
     limits: { ...LIMITS, ...limits },
-    addressKey: (address) => address,
     publish: async (request) => {
       await until
       const refusal = refuse?.(request) ?? null

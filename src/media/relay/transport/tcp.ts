@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { addressKeyOf } from '../../../core/access/address.ts'
 import type { Endpoint } from './socket.ts'
 
 /** ICE over TCP (RFC 6544), for peers that cannot send UDP. We are the passive side. */
@@ -16,8 +17,10 @@ export interface TcpPort {
 
 /** `Endpoint.via` of the first connection. Below are the UDP sockets. */
 export const FIRST_VIA = 1 << 20
-/** One more connection replaces the oldest one without an answer. */
+/** One more connection, or one more of its address, replaces the oldest one of these without an answer. */
 const MAX_CONNECTIONS = 2000
+/** Four addresses are needed to keep all others out. A quarter is still an office of 500 viewers behind one address. */
+const ADDRESS_SHARE = 0.25
 /** A connection is closed after this time without an answer, because no authentic check came, or in silence. */
 const UNKNOWN_MS = 10_000
 const SILENT_MS = 30_000
@@ -33,6 +36,8 @@ export interface TcpOptions {
   readonly addresses: readonly string[]
   readonly port: number
   readonly maxConnections?: number
+  /** Of one address; an IPv6 network is one. */
+  readonly maxPerAddress?: number
   /** See `UNKNOWN_MS` and `SILENT_MS`. */
   readonly unknownMs?: number
   readonly silentMs?: number
@@ -44,18 +49,28 @@ export interface TcpOptions {
  * @throws the error of the socket when the port is taken
  */
 export async function openTcp(
-  { addresses, port, maxConnections = MAX_CONNECTIONS, unknownMs = UNKNOWN_MS, silentMs = SILENT_MS }: TcpOptions,
+  {
+    addresses,
+    port,
+    maxConnections = MAX_CONNECTIONS,
+    maxPerAddress = Math.ceil(maxConnections * ADDRESS_SHARE),
+    unknownMs = UNKNOWN_MS,
+    silentMs = SILENT_MS,
+  }: TcpOptions,
   receive: (message: Buffer, from: Endpoint) => void,
 ): Promise<TcpPort> {
-  const connections = new Map<number, Socket>()
+  const connections: Connections = new Map()
   let nextVia = FIRST_VIA
   const accept = (socket: Socket): void => {
-    if (connections.size >= maxConnections && !makeRoom(connections)) {
+    const address = addressKeyOf(socket.remoteAddress ?? '')
+    const peers = new Map([...connections].filter(([, one]) => one.address === address))
+    const full = peers.size >= maxPerAddress ? peers : connections.size >= maxConnections ? connections : null
+    if (full !== null && !makeRoom(connections, full)) {
       socket.destroy()
       return
     }
     const via = nextVia++
-    connections.set(via, socket)
+    connections.set(via, { socket, address })
     socket.once('close', () => connections.delete(via))
     limitTime(socket, unknownMs, silentMs)
     serve(socket, via, receive)
@@ -68,8 +83,8 @@ export async function openTcp(
     throw error
   }
   return {
-    send: (message, { via }) => write(connections.get(via), message),
-    release: ({ via }) => connections.get(via)?.destroySoon(),
+    send: (message, { via }) => write(connections.get(via)?.socket, message),
+    release: ({ via }) => connections.get(via)?.socket.destroySoon(),
     follow: async (wanted) => {
       for (const [address, server] of servers) {
         if (wanted.includes(address)) continue
@@ -82,15 +97,18 @@ export async function openTcp(
       }
     },
     close: () => {
-      for (const socket of connections.values()) socket.destroy()
+      for (const { socket } of connections.values()) socket.destroy()
       return closeAll(servers)
     },
   }
 }
 
-/** False: all connections have answers. */
-function makeRoom(connections: Map<number, Socket>): boolean {
-  for (const [via, socket] of connections) {
+/** By `Endpoint.via`, the oldest first. */
+type Connections = Map<number, { readonly socket: Socket; readonly address: string }>
+
+/** Closes one of `among`. False: all of them have answers. */
+function makeRoom(connections: Connections, among: Connections): boolean {
+  for (const [via, { socket }] of among) {
     if (!isUnknown(socket)) continue
     connections.delete(via)
     socket.destroy()

@@ -1,7 +1,10 @@
 import type { Endpoint } from './socket.ts'
+import { isTcp } from './tcp.ts'
 
 /** Addresses of one transport: a peer is reached by several while ICE looks for the best pair. */
 const MAX_ADDRESSES = 16
+/** Of these over TCP, each a connection: the port has few for all transports. We announce no more addresses. */
+const MAX_TCP = 8
 /** User name fragments of one transport: the current one, and the one before a restart. */
 const MAX_NAMES = 2
 
@@ -33,7 +36,7 @@ export class TransportTable<T extends object> {
 
   /**
    * From now on datagrams from this address belong to `owner`. Its least recently checked address is dropped when it has too
-   * many. An unproved claim takes no address from an owner that proved it: any peer can forge a source address.
+   * many, or too many over TCP. An unproved claim takes no address from an owner that proved it: any peer can forge a source address.
    */
   locate(owner: T, from: Endpoint, isProved: boolean): void {
     const key = endpointKeyOf(from)
@@ -42,8 +45,9 @@ export class TransportTable<T extends object> {
     if (isForeign && before.isProved && !isProved) return
     if (before !== undefined) this.#addresses.get(before.owner)?.delete(key)
     const addresses = this.#addresses.get(owner) ?? new Map<string, Endpoint>()
-    const [oldest] = addresses
-    if (oldest !== undefined && addresses.size >= MAX_ADDRESSES) this.#release(addresses, ...oldest)
+    const tcp = isTcp(from) ? [...addresses].filter(([, at]) => isTcp(at)) : []
+    const [oldest] = tcp.length >= MAX_TCP ? tcp : addresses.size >= MAX_ADDRESSES ? addresses : []
+    if (oldest !== undefined) this.#release(addresses, ...oldest)
     addresses.set(key, from)
     this.#addresses.set(owner, addresses)
     this.#byAddress.set(key, { owner, isProved: isProved || (!isForeign && before?.isProved === true) })

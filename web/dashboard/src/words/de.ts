@@ -1468,6 +1468,7 @@ export const de: Sentences = {
       wrong_passphrase: 'Falsche Passphrase (SRT)',
       too_many_sessions: 'Zu viele Sitzungen',
       too_many_from_address: 'Zu viele von dieser Adresse',
+      too_many_starts: 'Zu viele in zehn Minuten',
       too_many_connecting: 'Zu viele, die verbinden',
       too_many_with_token: 'Zu viele mit diesem Token',
       too_many_without_token: 'Zu viele ohne Token',

@@ -1444,6 +1444,7 @@ export const en = {
       wrong_passphrase: 'Wrong passphrase (SRT)',
       too_many_sessions: 'Too many sessions',
       too_many_from_address: 'Too many from this address',
+      too_many_starts: 'Too many in ten minutes',
       too_many_connecting: 'Too many connecting',
       too_many_with_token: 'Too many with this token',
       too_many_without_token: 'Too many without a token',
