@@ -8,6 +8,9 @@
  * relay/processes.ts. With --viewers-until-loss, counts how many viewers one and two processes carry: see relay/untilLoss.ts.
  *   node bench/relay.ts --processes 2 [VIEWERS …]
  *   node bench/relay.ts --viewers-until-loss
+ * These viewers may be on another machine, which waits for the bench: see relay/loadHost.ts.
+ *   node bench/relay.ts --load 9900
+ *   node bench/relay.ts --viewers-until-loss --load-host ADDRESS:9900
  */
 import { parseArgs } from 'node:util'
 import { measureBare } from './relay/bare.ts'
@@ -17,8 +20,9 @@ import { hasJanus, startJanus } from './relay/janus.ts'
 import { arrived, type Measured, measureOnce, PACKET } from './relay/load.ts'
 import { startOurs } from './relay/ours.ts'
 import { buildPion, startPion } from './relay/pion.ts'
+import { rampAt, serveLoad } from './relay/loadHost.ts'
 import { compareProcesses } from './relay/processes.ts'
-import { compareUntilLoss } from './relay/untilLoss.ts'
+import { compareUntilLoss, rampHere } from './relay/untilLoss.ts'
 import { median, report } from './lib/report.ts'
 
 /** Two rounds where a round is short. */
@@ -31,11 +35,19 @@ const PION_MOST: Readonly<Record<'js' | 'native', Readonly<Record<number, number
 }
 
 const { values, positionals } = parseArgs({
-  options: { processes: { type: 'string' }, 'viewers-until-loss': { type: 'boolean' } },
+  options: {
+    processes: { type: 'string' },
+    'viewers-until-loss': { type: 'boolean' },
+    load: { type: 'string' },
+    'load-host': { type: 'string' },
+  },
   allowPositionals: true,
 })
 const sizes = positionals.map(Number)
-if (values['viewers-until-loss'] === true) await compareUntilLoss()
+const loadHost = values['load-host']
+if (values.load !== undefined) await serveLoad(Number(values.load))
+else if (values['viewers-until-loss'] === true)
+  await compareUntilLoss(loadHost === undefined ? rampHere : rampAt(loadHost), loadHost !== undefined)
 else if (values.processes !== undefined)
   await compareProcesses(Number(values.processes), sizes.length > 0 ? sizes : [200, 400])
 else await compareServers(sizes.length > 0 ? sizes : [10, 40, 200])

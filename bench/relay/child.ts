@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { type Contender, family } from './contender.ts'
+import { type Contender, cpuNs } from './contender.ts'
 
 /** A request to a contender in a process of its own, and its answer. */
 export interface Ask {
@@ -27,7 +27,7 @@ export async function startChild(name: string, script: string, args: readonly st
     name,
     publish: (offer) => ask('publish', offer),
     view: async (viewer) => viewer.accept(await ask('view', await viewer.offer())),
-    pids: () => family(child.pid ?? 0),
+    cpuNs: () => cpuNs(child.pid ?? 0),
     stop: async () => {
       const gone = once(child, 'exit')
       child.disconnect()

@@ -1,15 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 
-/** A server that forwards one publisher to viewers. */
-export interface Contender {
-  readonly name: string
+/** What the load needs of a server that forwards one publisher to viewers. */
+export interface Forwarder {
   /** Answers a publisher's offer. */
   publish(offer: string): Promise<string>
   /** Adds a viewer. Either side may make the offer: some servers insist on making it. */
   view(viewer: ViewerSide): Promise<void>
-  /** The processes whose CPU time counts. */
-  pids(): readonly number[]
+  /** Nanoseconds of CPU that its processes have used. */
+  cpuNs(): number | Promise<number>
+}
+
+/** Such a server on this machine. */
+export interface Contender extends Forwarder {
+  readonly name: string
   stop(): Promise<void>
 }
 
@@ -20,9 +24,11 @@ export interface ViewerSide {
   answer(offer: string): Promise<string>
 }
 
-/** Nanoseconds of CPU that all threads of the processes have used. */
-export function cpuNs(pids: readonly number[]): number {
-  return pids.flatMap(threadsOf).reduce((sum, path) => sum + runtimeOf(path), 0)
+/** Nanoseconds of CPU that all threads of a process and of its children have used. */
+export function cpuNs(pid: number): number {
+  return family(pid)
+    .flatMap(threadsOf)
+    .reduce((sum, path) => sum + runtimeOf(path), 0)
 }
 
 const threadsOf = (pid: number): string[] =>

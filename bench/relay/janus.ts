@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Contender, family } from './contender.ts'
+import { type Contender, cpuNs } from './contender.ts'
 
 /** Janus with its videoroom plugin and its own configuration, over its HTTP interface. */
 
@@ -40,7 +40,7 @@ transports: { disable = "libjanus_websockets.so,libjanus_pfunix.so,libjanus_mqtt
       const offer = await handle.subscribe(feed)
       await handle.start(await viewer.answer(offer))
     },
-    pids: () => family(child.pid ?? 0),
+    cpuNs: () => cpuNs(child.pid ?? 0),
     stop: async () => {
       const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGKILL')

@@ -4,7 +4,7 @@ import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
 import { parseRtcp } from '../../src/media/relay/wire/rtcp/rtcp.ts'
 import { isRtcp, writeRtp } from '../../src/media/relay/wire/rtp.ts'
 import { median } from '../lib/report.ts'
-import { type Contender, cpuNs, ownAddress } from './contender.ts'
+import { type Contender, type Forwarder, ownAddress } from './contender.ts'
 import { Sockets } from './sockets.ts'
 import { Viewer } from './viewer.ts'
 
@@ -73,9 +73,9 @@ export async function measureOnce(
 export const arrived = (all: readonly Measured[]): string =>
   `${Math.round(median(all.map(({ delivery }) => delivery)) * 100)} %`
 
-/** One contender with its publisher, and viewers who join in steps. */
+/** One server with its publisher, and viewers who join in steps. */
 export class Load {
-  readonly #server: Contender
+  readonly #server: Forwarder
   readonly #publisher: PeerConnection
   readonly #sender: ReturnType<typeof startSending>
   readonly #sockets: Sockets
@@ -84,7 +84,7 @@ export class Load {
   #count = 0
 
   /** @param most viewers */
-  static async start(server: Contender, most: number): Promise<Load> {
+  static async start(server: Forwarder, most: number): Promise<Load> {
     const publisher = connection('publisher')
     const sockets = new Sockets(most * TRIES)
     const sentAtMs = new Map<number, number>()
@@ -94,7 +94,7 @@ export class Load {
   }
 
   private constructor(parts: {
-    server: Contender
+    server: Forwarder
     publisher: PeerConnection
     sender: ReturnType<typeof startSending>
     sockets: Sockets
@@ -119,9 +119,9 @@ export class Load {
     this.#sender.turn(BITRATE)
     await sleep(Math.max(settleMs, (WARM_PACKETS * 1000) / (perSecond(BITRATE) * this.#count)))
     this.#sockets.takeArrivals()
-    const before = this.#read()
+    const before = await this.#read()
     await sleep(WINDOW_MS)
-    const after = this.#read()
+    const after = await this.#read()
     const received = after.received - before.received
     return {
       usPerPacket: (after.cpu - before.cpu) / 1000 / received,
@@ -139,9 +139,9 @@ export class Load {
     await sleep(300)
   }
 
-  #read() {
+  async #read() {
     return {
-      cpu: cpuNs(this.#server.pids()),
+      cpu: await this.#server.cpuNs(),
       received: this.#sockets.media,
       sent: this.#sender.sent(),
       at: performance.now(),
@@ -170,7 +170,7 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
 
-async function publish(server: Contender, peer: PeerConnection): Promise<Track> {
+async function publish(server: Forwarder, peer: PeerConnection): Promise<Track> {
   const media = new Video('0', 'SendOnly')
   media.addVP8Codec(PAYLOAD_TYPE)
   media.addSSRC(SSRC, 'bench', 'stream', 'track')
@@ -182,7 +182,7 @@ async function publish(server: Contender, peer: PeerConnection): Promise<Track> 
 }
 
 /** Adds viewers, a few at a time, and waits until each has decrypted a media packet. */
-async function join(server: Contender, count: number, sockets: Sockets, joined: Viewer[]): Promise<void> {
+async function join(server: Forwarder, count: number, sockets: Sockets, joined: Viewer[]): Promise<void> {
   const identity = await createIdentity()
   let begun = 0
   const joinOne = async (triesLeft = TRIES): Promise<void> => {

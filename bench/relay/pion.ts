@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { type Contender, family, ownAddress } from './contender.ts'
+import { type Contender, cpuNs, ownAddress } from './contender.ts'
 
 /** Pion as a relay: see pion.go. */
 
@@ -41,7 +41,7 @@ export async function startPion(): Promise<Contender> {
     name: 'Pion',
     publish: (offer) => ask('publish', offer),
     view: async (viewer) => viewer.accept(await ask('view', await viewer.offer())),
-    pids: () => family(child.pid ?? 0),
+    cpuNs: () => cpuNs(child.pid ?? 0),
     stop: async () => {
       const gone = once(child, 'exit')
       child.stdin.end()
