@@ -17,7 +17,7 @@ import { parseFragment } from '../../src/media/relay/wire/sdp/fragment.ts'
 import { parseOffer } from '../../src/media/relay/wire/sdp/offer.ts'
 import { planPublish, planView } from '../../src/media/relay/wire/sdp/plan.ts'
 import { bindingRequest, isAuthentic, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
-import { parseTransportFeedback, TransportFeedback } from '../../src/media/relay/wire/twcc.ts'
+import { TransportFeedback } from '../../src/media/relay/wire/twcc.ts'
 import { packetsOf } from '../media/relay/wire/captures/read.ts'
 import { cases } from '../support/randomCases.ts'
 
@@ -81,13 +81,10 @@ describe('no bytes from the network make it throw:', () => {
     )
   })
 
-  it('RTCP and transport-wide feedback', () => {
+  it('RTCP', () => {
     fc.assert(
       fc.property(fc.oneof(bytes, mutated(...compounds)), (compound) => {
-        for (const packet of rtcp.parseRtcp(compound) ?? []) {
-          if (packet.kind === 'twcc') expect(parseTransportFeedback(packet.feedback)?.length ?? 0).toBeLessThan(65_536)
-        }
-        parseTransportFeedback(compound)
+        expect(rtcp.parseRtcp(compound)?.length ?? 0).toBeLessThanOrEqual(64)
       }),
       RUNS,
     )

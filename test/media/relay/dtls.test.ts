@@ -69,7 +69,7 @@ async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [
   const profile = profileOf(client.srtp.srtpProfile)
   const { localKey, localSalt } = client.extractSessionKeys(profile?.keyBytes ?? 0, profile?.saltBytes ?? 0)
   expect(keys[0]?.inbound).toEqual({ profile, key: localKey, salt: localSalt })
-  return { ours, client, sentByUs, ends, hello: hello[0] ?? Buffer.alloc(0) }
+  return { ours, client, sentByUs, ends, hello: hello[0] ?? Buffer.alloc(0), finished: hello.at(-1) ?? Buffer.alloc(0) }
 }
 
 /** `CLIENT`: werift's name for the side of the client. */
@@ -144,6 +144,36 @@ describe('a peer that is connected', () => {
     ours.close()
     ours.receive(hello, null)
     expect(sentByUs).toHaveLength(before + 1)
+  })
+
+  it('ended the process, or filled its memory, by encrypted messages of another handshake', async () => {
+    const running = await handshake(whole)
+    const { ours, client, sentByUs, hello } = running
+    const clientHello = hello.subarray(13)
+    const [before, handshakeType] = [sentByUs.length, { type: 22 }]
+    const piece = fragment({ type: 11, number: 9, length: 1000 }, 0, 500)
+    const finished = fragment({ type: 20, number: 9, length: 12 }, 0, 12)
+    for (const message of [clientHello, piece, Buffer.concat([finished, clientHello]), Buffer.alloc(0)])
+      ours.receive(alertOf(running, [...message], handshakeType), null)
+    // What was decided on would be sent by now.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(sentByUs).toHaveLength(before)
+    ours.close()
+    const alert = sentByUs.at(-1) ?? Buffer.alloc(13)
+    const head = { type: ALERT, version: VERSION, epoch: 1, sequenceNumber: alert.readUIntBE(5, 6) }
+    expect([...client.cipher.cipher.decrypt(CLIENT, alert.subarray(13), head)]).toEqual([1, 0])
+  })
+
+  it('is answered again when it repeats its last message, a bounded number of times', async () => {
+    const { ours, sentByUs, finished } = await handshake(whole)
+    const before = sentByUs.length
+    ours.receive(finished, null)
+    await expect.poll(() => sentByUs.length, POLL).toBeGreaterThan(before)
+    for (let times = 0; times < 300; times++) ours.receive(finished, null)
+    const answered = sentByUs.length
+    await expect.poll(() => sentByUs.length, POLL).toBeGreaterThan(answered)
+    // Of these no more than a handshake may have, and each is answered by two records.
+    expect(sentByUs.length - before).toBeLessThanOrEqual(2 * 200)
   })
 
   it('may name its certificate by several fingerprints, of which one has to be right', () => {

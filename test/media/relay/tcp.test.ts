@@ -159,6 +159,8 @@ test('a connection of a session is closed with it, after what was said last', as
   socket.write(framed(Buffer.from('hello')))
   await expect.poll(() => came.length).toBe(1)
   const [{ from } = { from: addressOf(0) }] = came
+  // No packet of media is so long, but a publisher may call something so a packet of sound.
+  tcp.send(Buffer.alloc(70_000), from)
   tcp.send(Buffer.from('goodbye'), from)
   tcp.release(from)
   await expect.poll(isOpen).toBe(false)

@@ -129,6 +129,14 @@ if (!native.ok) {
       await expect.poll(() => came.map(String)).toEqual(['y', 'y'])
     })
 
+    it('a packet of sound that is larger than a datagram ended the process', async () => {
+      const { ports } = await openBoth('127.0.0.1')
+      const { socket, came } = await peerAt('udp4', '127.0.0.1')
+      const to = { address: '127.0.0.1', port: socket.address().port, via: 0 }
+      for (const port of ports) for (const size of [65_508, 100_000, 1]) port.send(Buffer.alloc(size), to)
+      await expect.poll(() => came.map(({ length }) => length)).toEqual([1, 1])
+    })
+
     it('binds one port at every address, says which is taken, and gives it back', async () => {
       const first = await openNativeUdp(addon, { host: '', port: 0 }, () => undefined)
       expect(first.addresses).toContain('127.0.0.1')

@@ -221,9 +221,10 @@ export class Publisher {
     return [...this.#receivers.values()].find(({ track }) => track === layer?.track)
   }
 
+  /** One with the time 0 is of a sender without a clock (RFC 3550 section 6.4.1). */
   #senderReport(report: SenderReport, nowMs: number): void {
     const receiver = this.#receivers.get(report.ssrc)
-    if (receiver === undefined) return
+    if (receiver === undefined || (report.ntpSeconds === 0 && report.ntpFraction === 0)) return
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
     receiver.track.timeline.reported(receiver.track.ownTimestamp(report.rtpTimestamp), wallMs)
     receiver.reported(middleOf(report), nowMs)

@@ -53,12 +53,15 @@ export interface AddressProof {
   proved(): void
 }
 
-/** Records that one handshake may take. An honest one in which every message is lost twice needs fewer. */
+/** Records that one handshake may take, and repeated Finished after it. An honest one in which all is lost twice needs fewer. */
 const MAX_RECORDS = 200
 const DTLS_1_2 = 0xfefd
 const FATAL = 2
 const SERVER_KEY_EXCHANGE = 12
 const CERTIFICATE_VERIFY = 15
+/** The head of a Finished in one piece (RFC 5246 section 7.4.9): type and length; with the rest of the head and its 12 bytes. */
+const FINISHED = (20 << 24) | 12
+const FINISHED_BYTES = 24
 /** werift's names for our side. */
 const SIDES = { client: 1, server: 2 } as const
 /** Past the last flight of a handshake: what waits to be sent again gives up. */
@@ -155,21 +158,25 @@ export class DtlsHandshake {
 
   /**
    * After the handshake only encrypted records count (epoch 1): a forged ClientHello would otherwise restart the handshake, and
-   * a forged alert would end it. A repeated Finished means that ours was lost; werift answers it.
+   * a forged alert would end it. A repeated Finished means that ours was lost; werift answers it. It gets nothing else: the peer
+   * itself would restart the handshake by a ClientHello, and werift keeps pieces of messages without a bound.
    */
   #receiveAfterwards(record: Buffer): void {
-    if (record.readUInt16BE(3) !== 1) return
-    if (record[0] === HANDSHAKE) this.#transport.onData(record, ['', 0])
-    else if (record[0] === ALERT && this.#isCloseNotify(record)) this.#endedByPeer()
+    const message = record.readUInt16BE(3) === 1 ? this.#decrypted(record) : null
+    if (message === null) return
+    if (record[0] === ALERT && isEnd(message)) this.#endedByPeer()
+    if (record[0] === HANDSHAKE && isFinished(message) && ++this.#records <= MAX_RECORDS)
+      this.#transport.onData(record, ['', 0])
   }
 
-  #isCloseNotify(record: Buffer): boolean {
-    const header = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber: record.readUIntBE(5, 6) }
+  /** Null: it is not of the peer. */
+  #decrypted(record: Buffer): Buffer | null {
+    const [type = 0, sequenceNumber] = [record[0], record.readUIntBE(5, 6)]
+    const header = { type, version: DTLS_1_2, epoch: 1, sequenceNumber }
     try {
-      const alert = this.#peer.cipher.cipher.decrypt(SIDES[this.#options.role], record.subarray(RECORD_HEADER), header)
-      return alert.length === 2 && (alert[0] === FATAL || alert[1] === 0)
+      return this.#peer.cipher.cipher.decrypt(SIDES[this.#options.role], record.subarray(RECORD_HEADER), header)
     } catch {
-      return false
+      return null
     }
   }
 
@@ -253,6 +260,12 @@ export class DtlsHandshake {
     this.#options.closed()
   }
 }
+
+/** A close_notify, or an alert that is fatal (RFC 5246 section 7.2). */
+const isEnd = (alert: Buffer): boolean => alert.length === 2 && (alert[0] === FATAL || alert[1] === 0)
+
+const isFinished = (message: Buffer): boolean =>
+  message.length === FINISHED_BYTES && message.readUInt32BE(0) === FINISHED
 
 /** Whether `signature` (hash, algorithm, length, bytes; RFC 5246 section 4.7) is one of `parts` by this certificate. */
 function isSigned(certificate: Buffer, parts: readonly Buffer[], signature: Buffer): boolean {

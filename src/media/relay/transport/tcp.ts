@@ -24,7 +24,7 @@ const ADDRESS_SHARE = 0.25
 /** A connection is closed after this time without an answer, because no authentic check came, or in silence. */
 const UNKNOWN_MS = 10_000
 const SILENT_MS = 30_000
-/** No datagram of ours or of an honest peer is larger. */
+/** No datagram of ours or of an honest peer is larger. What a publisher of another protocol calls audio may be. */
 const MAX_MESSAGE = 4096
 /** A second of a fast stream. A slower peer requests retransmissions or gets a keyframe. */
 const MAX_WAITING_BYTES = 1 << 20
@@ -173,7 +173,8 @@ export function messageReader(take: (message: Buffer) => void): (chunk: Buffer) 
 }
 
 function write(socket: Socket | undefined, message: Uint8Array): void {
-  if (socket === undefined || !socket.writable || socket.writableLength > MAX_WAITING_BYTES) return
+  if (socket === undefined || !socket.writable || message.length > MAX_MESSAGE) return
+  if (socket.writableLength > MAX_WAITING_BYTES) return
   const framed = Buffer.allocUnsafe(2 + message.length)
   framed.writeUInt16BE(message.length, 0)
   framed.set(message, 2)

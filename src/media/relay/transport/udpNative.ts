@@ -23,6 +23,8 @@ export interface UdpAddon {
 const SLOTS = 32
 const SLOT_BYTES = 2048
 const HEAD_WORDS = 6
+/** The largest payload of a UDP datagram over IPv4. The addon throws at more. */
+const MAX_DATAGRAM = 65_507
 /** The first word has the length in its lower bits, and the milliseconds that the datagram waited above them. */
 const LENGTH_BITS = 12
 const LENGTH_MASK = (1 << LENGTH_BITS) - 1
@@ -61,8 +63,8 @@ export async function openNativeUdp(
     follow: (addresses) => bound.follow(addresses),
     send: (datagram, { address, port: to, via }) => {
       const [fd, bytes] = [bound.sockets[via], addressBytes(address)]
-      if (fd !== undefined && bytes !== null && (bytes.length === 16) === areV6[via])
-        addon.send(fd, datagram, bytes, to)
+      const isReachable = bytes !== null && (bytes.length === 16) === areV6[via]
+      if (fd !== undefined && isReachable && datagram.length <= MAX_DATAGRAM) addon.send(fd, datagram, bytes, to)
     },
     close: () => bound.close(),
   }

@@ -14,7 +14,6 @@ export interface RtpHeader {
   readonly sequence: number
   readonly timestamp: number
   readonly ssrc: number
-  readonly csrcCount: number
   /** 0xbede, 0x1000 to 0x100f, another profile; 0 without extensions. */
   readonly extensionProfile: number
   /** Where the elements of the extension begin and end. Equal without any. */
@@ -47,7 +46,6 @@ export function parseRtp(packet: Buffer): RtpHeader | null {
     sequence: packet.readUInt16BE(2),
     timestamp: packet.readUInt32BE(4),
     ssrc: packet.readUInt32BE(8),
-    csrcCount: first & 15,
     extensionProfile: extension.profile,
     extensionStart: extension.start,
     extensionEnd: extension.end,

@@ -14,6 +14,8 @@ const MAX_RECEIVED = 190
 const MAX_PENDING = 4096
 /** A larger gap is a restart of the sender, not loss. */
 const MAX_GAP = 1000
+/** Packets of one message, lost ones too: their count has 16 bits. */
+const MAX_STATUSES = 0xffff
 
 const NOT_RECEIVED = 0
 const SMALL_DELTA = 1
@@ -73,7 +75,8 @@ export class TransportFeedback {
       const lost = number - base - ticks.length
       // Numbers that an earlier message covered must not be called lost by this one.
       const isCovered = lost > 0 && base + ticks.length < (this.#next ?? 0)
-      if (Math.abs(tick - previous) > 0x7fff || lost > MAX_GAP || isCovered) break
+      const isFull = number - base >= MAX_STATUSES
+      if (Math.abs(tick - previous) > 0x7fff || lost > MAX_GAP || isCovered || isFull) break
       for (let i = 0; i < lost; i++) ticks.push(null)
       ticks.push(tick)
       previous = tick
@@ -157,56 +160,4 @@ function runLength(statuses: readonly Status[], start: number): number {
   let end = start
   while (end < statuses.length && end - start < 0x1fff && statuses[end] === statuses[start]) end++
   return end - start
-}
-
-/** One packet of a message that was read. */
-export interface PacketFate {
-  /** Transport-wide sequence number. */
-  readonly sequence: number
-  /** Arrival at the other end in microseconds of its clock (modulo 2^24 * 64 ms); null: not received. */
-  readonly arrivalUs: number | null
-}
-
-/** A receiver's report on the packets that we sent: `feedback` of a `twcc` packet. Null when it is malformed. */
-export function parseTransportFeedback(packet: Buffer): readonly PacketFate[] | null {
-  if (packet.length < 20) return null
-  const base = packet.readUInt16BE(12)
-  const count = packet.readUInt16BE(14)
-  const decoded = decodeStatuses(packet, count)
-  if (decoded === null) return null
-  let tick = packet.readUIntBE(16, 3) * REFERENCE_TICKS
-  let at = decoded.end
-  const fates: PacketFate[] = []
-  for (const [index, status] of decoded.statuses.entries()) {
-    const size = status === LARGE_DELTA ? 2 : status
-    if (at + size > packet.length) return null
-    if (size > 0) tick += size === 2 ? packet.readInt16BE(at) : packet.readUInt8(at)
-    at += size
-    fates.push({ sequence: (base + index) & 0xffff, arrivalUs: size === 0 ? null : tick * TICK_US })
-  }
-  return fates
-}
-
-/** At most 65,535 statuses; null when the chunks end before them or a status is the reserved one. */
-function decodeStatuses(packet: Buffer, count: number): { statuses: Status[]; end: number } | null {
-  const statuses: Status[] = []
-  let at = 20
-  while (statuses.length < count) {
-    if (at + 2 > packet.length) return null
-    const symbols = decodeChunk(packet.readUInt16BE(at), count - statuses.length)
-    at += 2
-    for (const symbol of symbols) {
-      if (symbol !== NOT_RECEIVED && symbol !== SMALL_DELTA && symbol !== LARGE_DELTA) return null
-      statuses.push(symbol)
-    }
-  }
-  return { statuses, end: at }
-}
-
-function decodeChunk(chunk: number, most: number): number[] {
-  if ((chunk & 0x8000) === 0) return Array.from({ length: Math.min(chunk & 0x1fff, most) }, () => chunk >> 13)
-  const isTwoBit = (chunk & 0x4000) !== 0
-  return Array.from({ length: Math.min(isTwoBit ? 7 : 14, most) }, (_, index) =>
-    isTwoBit ? (chunk >> (12 - index * 2)) & 3 : (chunk >> (13 - index)) & 1,
-  )
 }

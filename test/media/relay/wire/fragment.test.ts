@@ -16,16 +16,8 @@ a=end-of-candidates
 
 describe('a trickle fragment', () => {
   it('is read as RFC 9725 writes it', () => {
-    const fragment = parseFragment(TRICKLE)
-    expect(fragment).toMatchObject({
-      ok: true,
-      value: { iceUfrag: 'EsAw', icePwd: 'P2uYro0UCOQ4zxjKXaWCBui1', endOfCandidates: true },
-    })
-    expect(fragment.ok && fragment.value.candidates.map(({ transport, port }) => [transport, port])).toEqual([
-      ['udp', 61764],
-      ['udp', 61765],
-      ['tcp', 9],
-    ])
+    const value = { iceUfrag: 'EsAw', icePwd: 'P2uYro0UCOQ4zxjKXaWCBui1' }
+    expect(parseFragment(TRICKLE)).toEqual({ ok: true, value })
   })
 
   it('is answered after a restart with credentials and candidates that can be read', () => {
@@ -36,15 +28,11 @@ describe('a trickle fragment', () => {
       mid: '0',
       kind: 'audio',
     })
-    expect(parseFragment(answer)).toEqual({
-      ok: true,
-      value: {
-        iceUfrag: 'abcd',
-        icePwd: 'p'.repeat(24),
-        candidates: [{ transport: 'udp', address: '::1', port: 7, priority: 2130706431, type: 'host', tcpType: null }],
-        endOfCandidates: true,
-      },
-    })
+    expect(parseFragment(answer)).toEqual({ ok: true, value: { iceUfrag: 'abcd', icePwd: 'p'.repeat(24) } })
+    const [, candidate = ''] = /^a=candidate:(.*)\r\na=end-of-candidates\r\n/m.exec(answer) ?? []
+    const priority = 2130706431
+    const host = { transport: 'udp', address: '::1', port: 7, priority, type: 'host', tcpType: null }
+    expect(parseCandidate(candidate)).toEqual(host)
   })
 
   it.each([

@@ -39,7 +39,7 @@ describe("a browser's offer to publish", () => {
     expect(audio?.codecs[0]).toMatchObject({ payloadType: 111, name: 'opus', clockRate: 48000, channels: 2 })
     expect(audio?.codecs[0]?.fmtp.get('minptime')).toBe('10')
     expect(video?.codecs[0]?.feedback).toEqual(['goog-remb', 'transport-cc', 'ccm fir', 'nack', 'nack pli'])
-    expect(video?.rtxPairs[0]).toEqual({ media: video?.ssrcs[0], rtx: video?.ssrcs[1] })
+    expect(video?.rtxPairs).toEqual([{ media: 2394981506, rtx: 2136920456 }])
     expect(video !== undefined && extensionId(video, EXTENSION.transportCc)).toBeGreaterThan(0)
   })
 

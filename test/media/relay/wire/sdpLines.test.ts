@@ -92,14 +92,14 @@ describe('an m-line', () => {
       'a=rtcp-fb:96  nack pli ',
       'a=rtcp-fb:97 goog-remb',
       'a=rtcp-fb:96',
-      'a=msid:stream track',
       'a=candidate:1 1 udp 5 ::1 9 typ host',
       'a=candidate:nonsense',
       ...['1 urn:one', '255/sendonly urn:two', '0 urn:no', '256 urn:no', '7/inactive urn:no', 'x urn:no', '3'].map(
         (one) => `a=extmap:${one}`,
       ),
-      ...['5 cname:x', '5 msid:y', '4294967295', '4294967296', 'x', '12345678901'].map((one) => `a=ssrc:${one}`),
-      ...['FID 1 2', 'SIM 1 2', 'FID 1', 'FID 1 x', 'FID x 1', 'FID 4294967296 1'].map((one) => `a=ssrc-group:${one}`),
+      ...['FID 1 2', 'SIM 1 2', 'FID 1', 'FID 1 x', 'FID x 1', 'FID 4294967296 1', 'FID 3 4294967295'].map(
+        (one) => `a=ssrc-group:${one}`,
+      ),
       ...['h send', 'm send pt=96', 'l send', 'r recv', 'n sendx', '! send'].map((one) => `a=rid:${one}`),
       'a=simulcast:recv r send h;~m,h;q;h;r;n;l',
     ])
@@ -110,15 +110,16 @@ describe('an m-line', () => {
       formats: ['96', '97', '96', '128', 'x'],
       isOpen: true,
       direction: 'recvonly',
-      msid: 'stream track',
       reducedSize: true,
       candidates: [{ address: '::1' }],
       extensions: [
         { id: 1, uri: 'urn:one' },
         { id: 255, uri: 'urn:two' },
       ],
-      ssrcs: [5, 4_294_967_295],
-      rtxPairs: [{ media: 1, rtx: 2 }],
+      rtxPairs: [
+        { media: 1, rtx: 2 },
+        { media: 3, rtx: 4_294_967_295 },
+      ],
       rids: ['h', 'm', 'l'],
     })
     expect(media.codecs.map(({ payloadType, name, channels }) => [payloadType, name, channels])).toEqual([
@@ -146,23 +147,13 @@ describe('an m-line', () => {
         .join(' ')}`,
       'a=rtcp-mux',
       ...numbers(40).map((one) => `a=extmap:${one} urn:x`),
-      ...numbers(80).flatMap((one) => [
-        `a=ssrc:${one}`,
-        `a=ssrc-group:FID ${one} ${one}`,
-        `a=candidate:1 1 udp ${one} ::1 9 typ host`,
-      ]),
+      ...numbers(80).flatMap((one) => [`a=ssrc-group:FID ${one} ${one}`, `a=candidate:1 1 udp ${one} ::1 9 typ host`]),
       ...numbers(10).map((one) => `a=rid:${one} send`),
       `a=simulcast:send ${numbers(10).join(';')}`,
     ])
-    const { extensions, ssrcs, rtxPairs, candidates, rids } = media
-    expect([extensions, ssrcs, rtxPairs, candidates, rids].map(({ length }) => length)).toEqual([32, 64, 64, 64, 8])
-    expect([extensions[31]?.id, ssrcs[63], rtxPairs[63]?.rtx, candidates[63]?.priority, rids[7]]).toEqual([
-      32,
-      64,
-      64,
-      64,
-      '8',
-    ])
+    const { extensions, rtxPairs, candidates, rids } = media
+    expect([extensions, rtxPairs, candidates, rids].map(({ length }) => length)).toEqual([32, 64, 64, 8])
+    expect([extensions[31]?.id, rtxPairs[63]?.rtx, candidates[63]?.priority, rids[7]]).toEqual([32, 64, 64, '8'])
   })
 
   it('of another profile is neither audio nor video, and has no codecs', () => {

@@ -1,11 +1,10 @@
 import { blank, readWords, type RtcpPacket } from './packet.ts'
 
-/** Feedback: NACK and PLI (RFC 4585), FIR (RFC 5104), REMB (draft-alvestrand-rmcat-remb-03). `twcc.ts` reads transport-wide feedback. */
+/** Feedback: NACK and PLI (RFC 4585), FIR (RFC 5104), REMB (draft-alvestrand-rmcat-remb-03). */
 
 export const RTPFB = 205
 export const PSFB = 206
 const NACK = 1
-const TWCC = 15
 const PLI = 1
 const FIR = 4
 const AFB = 15
@@ -14,12 +13,11 @@ const REMB = 0x52454d42
 /** Sequence numbers in one NACK: as many as browsers keep in their lists of missing packets. */
 const MAX_NACKED = 1000
 
-export function parseFeedback(whole: Buffer, body: Buffer, type: number, format: number): RtcpPacket | null {
+export function parseFeedback(body: Buffer, type: number, format: number): RtcpPacket | null {
   if (body.length < 12) return null
   const senderSsrc = body.readUInt32BE(4)
   const mediaSsrc = body.readUInt32BE(8)
   if (type === RTPFB && format === NACK) return { kind: 'nack', senderSsrc, mediaSsrc, sequences: readNacks(body) }
-  if (type === RTPFB && format === TWCC) return { kind: 'twcc', senderSsrc, mediaSsrc, feedback: whole }
   if (type === PSFB && format === PLI) return { kind: 'pli', senderSsrc, mediaSsrc }
   if (type === PSFB && format === FIR) return { kind: 'fir', senderSsrc, requests: readFirs(body) }
   const isRemb = type === PSFB && format === AFB && body.length >= 20 && body.readUInt32BE(12) === REMB

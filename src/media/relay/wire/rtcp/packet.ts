@@ -41,8 +41,6 @@ export type RtcpPacket =
       readonly requests: readonly { ssrc: number; sequence: number }[]
     }
   | { readonly kind: 'remb'; readonly senderSsrc: number; readonly bitrate: number; readonly ssrcs: readonly number[] }
-  /** `feedback` is the whole RTCP packet, a view, for `parseTransportFeedback`. */
-  | { readonly kind: 'twcc'; readonly senderSsrc: number; readonly mediaSsrc: number; readonly feedback: Buffer }
   | { readonly kind: 'other'; readonly packetType: number }
 
 /** At most 31 of anything are counted in the header of a packet. */

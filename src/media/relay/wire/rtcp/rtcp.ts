@@ -38,7 +38,7 @@ function parsePacket(whole: Buffer): RtcpPacket | null {
   if (type === RR) return parseReceiverReport(body, count)
   if (type === SDES) return parseSdes(body, count)
   if (type === BYE) return parseBye(body, count)
-  if (type === RTPFB || type === PSFB) return parseFeedback(whole, body, type, count)
+  if (type === RTPFB || type === PSFB) return parseFeedback(body, type, count)
   return { kind: 'other', packetType: type }
 }
 

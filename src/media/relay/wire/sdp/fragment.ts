@@ -1,20 +1,19 @@
 import { ok, type Result } from '../../../../base/result.ts'
-import { type Candidate, candidateLines, type HostAddress, parseCandidate } from './candidate.ts'
-import { attributesOf, first, has, malformed, readSections, type SdpRefusal } from './lines.ts'
+import { candidateLines, type HostAddress } from './candidate.ts'
+import { first, malformed, readSections, type SdpRefusal } from './lines.ts'
 import { isPwd, isUfrag } from './offer.ts'
 
-/** Trickled candidates, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). */
+/**
+ * Trickled candidates, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). The
+ * candidates are not read: a lite agent answers where checks come from.
+ */
 export interface SdpFragment {
   /** Different from the offer's in an ICE restart. Null when left out. */
   readonly iceUfrag: string | null
   readonly icePwd: string | null
-  readonly candidates: readonly Candidate[]
-  readonly endOfCandidates: boolean
 }
 
-const MAX_CANDIDATES = 64
-
-/** Reads a fragment. Everything is bundled, so candidates of all m-lines count as one list. */
+/** Reads a fragment. Everything is bundled, so the first credentials are those of all m-lines. */
 export function parseFragment(text: string): Result<SdpFragment, SdpRefusal> {
   const sections = readSections(text)
   if (!sections.ok) return sections
@@ -24,16 +23,7 @@ export function parseFragment(text: string): Result<SdpFragment, SdpRefusal> {
   if (parts.every(({ attributes }) => attributes.size === 0)) return malformed('The fragment has no attributes.')
   if (iceUfrag !== null && !isUfrag(iceUfrag)) return malformed('The a=ice-ufrag of the fragment is malformed.')
   if (icePwd !== null && !isPwd(icePwd)) return malformed('The a=ice-pwd of the fragment is malformed.')
-  return ok({
-    iceUfrag,
-    icePwd,
-    candidates: parts
-      .flatMap((part) => attributesOf(part, 'candidate'))
-      .slice(0, MAX_CANDIDATES)
-      .map(parseCandidate)
-      .filter((candidate) => candidate !== null),
-    endOfCandidates: parts.some((part) => has(part, 'end-of-candidates')),
-  })
+  return ok({ iceUfrag, icePwd })
 }
 
 /** The answer to an ICE restart (RFC 9725 section 4.3.3): our new credentials, and all our candidates. */

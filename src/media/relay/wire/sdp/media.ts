@@ -19,11 +19,8 @@ export interface OfferedMedia {
   readonly extensions: readonly OfferedExtension[]
   /** The layers of simulcast that it offers to send, in its order; empty without simulcast (RFC 8853, RFC 8851). */
   readonly rids: readonly string[]
-  readonly ssrcs: readonly number[]
   /** Media stream and its RTX stream (`a=ssrc-group:FID`, RFC 5576). */
   readonly rtxPairs: readonly { readonly media: number; readonly rtx: number }[]
-  /** Stream and track of the first `a=msid`, ''. */
-  readonly msid: string
   readonly reducedSize: boolean
   readonly candidates: readonly Candidate[]
 }
@@ -50,7 +47,7 @@ export interface OfferedExtension {
 const MAX_CODECS = 128
 const MAX_EXTENSIONS = 32
 const MAX_RIDS = 8
-const MAX_SSRCS = 64
+const MAX_RTX_PAIRS = 64
 const MAX_CANDIDATES = 64
 const DIRECTIONS = ['sendrecv', 'sendonly', 'recvonly', 'inactive'] as const
 
@@ -75,9 +72,7 @@ export function readMedia(section: SdpSection, isBundled: boolean): Result<Offer
     codecs: isMedia ? readCodecs(section, formats.trim().split(' ')) : [],
     extensions: readExtensions(section),
     rids: readRids(section),
-    ssrcs: readSsrcs(section),
     rtxPairs: readRtxPairs(section),
-    msid: first(section, 'msid') ?? '',
     reducedSize: has(section, 'rtcp-rsize'),
     candidates: attributesOf(section, 'candidate')
       .slice(0, MAX_CANDIDATES)
@@ -156,17 +151,11 @@ function readRids(section: SdpSection): string[] {
   return [...new Set(names)].filter((name) => declared.has(name)).slice(0, MAX_RIDS)
 }
 
-const readSsrcs = (section: SdpSection): number[] =>
-  [...new Set(attributesOf(section, 'ssrc').map((value) => splitAtSpace(value)[0]))]
-    .filter(isSsrc)
-    .slice(0, MAX_SSRCS)
-    .map(Number)
-
 const isSsrc = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff
 
 const readRtxPairs = (section: SdpSection): { media: number; rtx: number }[] =>
   attributesOf(section, 'ssrc-group')
-    .slice(0, MAX_SSRCS)
+    .slice(0, MAX_RTX_PAIRS)
     .flatMap((value) => {
       const [semantics, media = '', rtx = ''] = value.split(' ')
       return semantics === 'FID' && isSsrc(media) && isSsrc(rtx) ? [{ media: Number(media), rtx: Number(rtx) }] : []
