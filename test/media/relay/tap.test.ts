@@ -171,10 +171,25 @@ describe('the frames of a publisher', () => {
     expect(frames.map(({ timeUs }) => timeUs)).toEqual([40_010, 60_000])
     source.audio?.timeline.reported((1060 * 48) >>> 0, 1140)
     audio(1074, { mediaMs: 1080 })
-    expect(frames.at(-1)?.timeUs).toBe(80_000)
+    // Of 80 ms it makes up what a clock may drift in 20 ms.
+    expect(frames.at(-1)?.timeUs).toBe(80_004)
     source.audio?.timeline.reported((1060 * 48) >>> 0, 1141)
     audio(1075, { mediaMs: 1100 })
     expect(frames.at(-1)?.timeUs).toBe(181_000)
+  })
+
+  it('had a gap of 80 ms each time when the clock of their sound had drifted so far', () => {
+    const { source, audio } = publisher({ layers: 0 })
+    const { sink, frames } = recorder()
+    tap(source, sink, 1000)
+    const drift = 1.0001
+    for (let atMs = 1000; atMs < 1_000_000; atMs += 60) {
+      if (atMs % 3000 === 1000) source.audio?.timeline.reported((atMs * drift * 48) >>> 0, atMs)
+      audio(atMs, { mediaMs: atMs * drift })
+    }
+    const steps = frames.slice(1).map(({ timeUs }, at) => timeUs - (frames[at]?.timeUs ?? 0))
+    expect(Math.max(...steps.map((us) => Math.abs(us - 60_000)))).toBeLessThan(100)
+    expect(Math.abs((frames.at(-1)?.timeUs ?? 0) - 60_000 * steps.length)).toBeLessThan(2000)
   })
 })
 
@@ -195,10 +210,18 @@ describe('the RTP time of a track', () => {
   it('is put on our clock once for all tracks of a publisher, and again when its clock was set', () => {
     const clock = new PublisherClock()
     expect(clock.localize(500, 1000)).toBe(1000)
-    expect(clock.localize(600, 1150)).toBe(1100)
-    expect([clock.localize(5600, 1100), clock.localize(500, 6000)]).toEqual([6100, 1000])
-    expect([clock.localize(5601, 1100), clock.localize(5601, 1100)]).toEqual([1100, 1100])
+    expect(clock.localize(600, 1150)).toBeCloseTo(1100, 1)
+    expect([clock.localize(5599, 1100), clock.localize(501, 6000)].map(Math.round)).toEqual([6099, 1002])
+    expect([clock.localize(5602, 1100), clock.localize(5602, 1100)]).toEqual([1100, 1100])
     expect(clock.localize(500, 1000)).toBe(1000)
+  })
+
+  it.each([0.0001, -0.0001])('jumped by five seconds once a day where a clock goes wrong by %d', (drift) => {
+    const clock = new PublisherClock()
+    for (let atMs = 0; atMs < 2 * 86_400_000; atMs += 5000) {
+      const onOursMs = clock.localize(atMs * (1 + drift), atMs)
+      if (Math.abs(onOursMs - atMs) > 2) throw new Error(`${onOursMs - atMs} ms apart after ${atMs} ms`)
+    }
   })
 })
 

@@ -3,6 +3,7 @@ import { Backlog, OTHER_CLOCK_MS } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
 import { BitrateMeter, type Layer, type Source } from './source.ts'
 import { RtpTrack, type RtpTrackShape } from './rtpTrack.ts'
+import { CLOCK_DRIFT } from './timeline.ts'
 import { hevcProfileOf } from '../../codecs/hevc.ts'
 import { type Packetizer, packetizer } from '../../codecs/packetizer.ts'
 
@@ -14,8 +15,6 @@ const MAX_PAYLOAD = 1180
  */
 const PACED_PACKETS = 60
 const PACED_MS = 1000
-/** The clocks of a publisher and of this machine drift apart by at most this part: what is more is delay. */
-const CLOCK_DRIFT = 200e-6
 
 export interface FrameFeedOptions {
   readonly sessionId: string

@@ -2,6 +2,8 @@ import { type AudioTrack, type Frame, type FrameSink, rtpAudioTrack, type VideoT
 import type { MediaPacket } from './packet.ts'
 import type { Source } from './source.ts'
 import type { RtpTrack } from './rtpTrack.ts'
+import { CLOCK_DRIFT } from './timeline.ts'
+import { timestampDistance } from '../wire/rtp.ts'
 import { type AssembledFrame, FrameAssembler } from '../../codecs/assembler.ts'
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
@@ -98,9 +100,9 @@ class Tap {
   }
 
   #isNew({ width, height, config }: { width: number; height: number; config: Uint8Array }): boolean {
-    const known = this.#video
-    if (known === null || known.width !== width || known.height !== height) return true
-    return Buffer.compare(known.config, config) !== 0
+    const video = this.#video
+    if (video === null || video.width !== width || video.height !== height) return true
+    return Buffer.compare(video.config, config) !== 0
   }
 
   #notify(): void {
@@ -119,7 +121,7 @@ class Tap {
   }
 }
 
-/** Times that drift this far from the clock are set to it. */
+/** Times that are this far from the clock are set to it. Nearer ones follow it, no faster than clocks drift. */
 const MAX_APART_MS = 80
 /** A time that is further from its arrival is from another clock: the publisher set that of its RTP packets. */
 const MAX_LATE_MS = 5000
@@ -129,9 +131,8 @@ const MAX_BACK_MS = 500
 /** The times of one track's frames: as regular as its RTP clock, and never far from the clock that audio and video share. */
 class Times {
   readonly #track: RtpTrack
-  #start: { readonly timestamp: number; readonly wallMs: number } | null = null
+  #last: { readonly timestamp: number; readonly wallMs: number } | null = null
   #lastMs = Number.NEGATIVE_INFINITY
-  #timestamp: number | null = null
   #reference: object | null = null
   /** Added to what the RTP clock says, from a jump of it until its reports are right again. */
   #shiftMs = 0
@@ -143,14 +144,16 @@ class Times {
   /** @param arrivesMs null: it is cached, and came at a time that is not known */
   at(timestamp: number, arrivesMs: number | null): number {
     const saidMs = this.#track.timeline.wallAt(timestamp) ?? 0
-    if (arrivesMs !== null) this.#correct(saidMs, arrivesMs, this.#sinceMs(timestamp, this.#timestamp) < -MAX_BACK_MS)
-    this.#timestamp = timestamp
+    const stepMs = this.#sinceLastMs(timestamp)
+    if (arrivesMs !== null) this.#correct(saidMs, arrivesMs, stepMs < -MAX_BACK_MS)
     const clockMs = saidMs + this.#shiftMs
-    this.#start ??= { timestamp, wallMs: clockMs }
-    const evenMs = this.#start.wallMs + this.#sinceMs(timestamp, this.#start.timestamp)
-    if (Math.abs(evenMs - clockMs) <= MAX_APART_MS) return this.#forward(evenMs)
-    this.#start = { timestamp, wallMs: clockMs }
-    return this.#forward(clockMs)
+    const evenMs = (this.#last?.wallMs ?? clockMs) + stepMs
+    const mostMs = Math.abs(stepMs) * CLOCK_DRIFT
+    const apartMs = clockMs - evenMs
+    const isFar = Math.abs(apartMs) > MAX_APART_MS
+    const wallMs = isFar ? clockMs : evenMs + Math.min(mostMs, Math.max(-mostMs, apartMs))
+    this.#last = { timestamp, wallMs }
+    return this.#forward(wallMs)
   }
 
   /** After a jump the frames are timed as they arrive, until a report is nearer to that. */
@@ -162,8 +165,10 @@ class Times {
     if (hasGoneBack || apartMs(this.#shiftMs) > MAX_LATE_MS) this.#shiftMs = arrivesMs - saidMs
   }
 
-  #sinceMs(timestamp: number, before: number | null): number {
-    return (((timestamp - (before ?? timestamp)) | 0) * 1000) / this.#track.shape.rate
+  /** 0 before the first. */
+  #sinceLastMs(timestamp: number): number {
+    const ticks = timestampDistance(timestamp, this.#last?.timestamp ?? timestamp)
+    return (ticks * 1000) / this.#track.shape.rate
   }
 
   /** Strictly growing: a muxer refuses a frame that is older than the one before it. */
