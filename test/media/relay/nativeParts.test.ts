@@ -71,6 +71,13 @@ describe('a transport in the native back end', () => {
     expect([opener.open(Buffer.alloc(20), 12, 1, 1), calls]).toEqual([false, ['open', 'remove 41']])
   })
 
+  it('has the socket that takes the index of a closed one', () => {
+    const { calls, sockets } = scripted()
+    sockets.follow([undefined, 13, 14])
+    sockets.follow([15, 13, 14])
+    expect([calls, sockets.reach({ address: '192.0.2.1', port: 9, via: 0 })?.fd]).toEqual([['close 112'], 115])
+  })
+
   it('gives its sockets back once', () => {
     const { calls, sockets } = scripted()
     for (let times = 0; times < 2; times++) sockets.close()

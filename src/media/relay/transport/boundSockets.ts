@@ -11,12 +11,12 @@ export interface OnePort<S> {
   readonly port: number
 }
 
-/** How long the socket of an address that is gone stays open. Longer than a session without its peer. */
+/** How long the socket of an address that is gone stays open, and keeps its index. Longer than a session without its peer. */
 const GONE_MS = 60_000
 
 /**
- * The sockets of one port, each at an address of this machine. A socket keeps its index (`Endpoint.via`), and no other gets
- * it later: an answer must not leave from another address.
+ * The sockets of one port, each at an address of this machine. A socket keeps its index (`Endpoint.via`), and no other gets it
+ * before all sessions over it have ended: an answer must not leave from another address.
  */
 export class BoundSockets<S> {
   /** By `Endpoint.via`; undefined where a socket was closed. */
@@ -73,7 +73,9 @@ export class BoundSockets<S> {
   }
 
   #add(address: string, socket: S): void {
-    const via = this.sockets.push(socket) - 1
+    const free = this.sockets.indexOf(undefined)
+    const via = free === -1 ? this.sockets.length : free
+    this.sockets[via] = socket
     this.#vias.set(address, via)
     this.#listen(socket, via, address)
   }

@@ -8,21 +8,20 @@ import type { Endpoint } from './socket.ts'
 /** The sockets of the relay, as the addon knows them. */
 export class NativeSockets {
   readonly #addon: Addon
-  /** By the index of their address; 0 where the addon has none. */
-  readonly #descriptors: number[]
+  /** By the index of their address; 0 where the addon has none, and where there is no socket. */
+  readonly #descriptors: number[] = []
 
   constructor(addon: Addon, descriptors: readonly (number | undefined)[]) {
     this.#addon = addon
-    this.#descriptors = []
     this.follow(descriptors)
   }
 
   /** Adopts the sockets that are new, and closes its own of those that were closed. */
   follow(descriptors: readonly (number | undefined)[]): void {
     for (const [via, fd] of descriptors.entries()) {
-      const adopted = this.#descriptors[via]
-      if (adopted === undefined) this.#descriptors[via] = fd === undefined ? 0 : this.#addon.adoptSocket(fd)
-      else if (fd === undefined && adopted !== 0) {
+      const adopted = this.#descriptors[via] ?? 0
+      if (adopted === 0) this.#descriptors[via] = fd === undefined ? 0 : this.#addon.adoptSocket(fd)
+      else if (fd === undefined) {
         this.#addon.closeSocket(adopted)
         this.#descriptors[via] = 0
       }
