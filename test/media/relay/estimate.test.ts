@@ -186,6 +186,15 @@ describe('a probe for the next layer', () => {
     expect(estimator.bitrate).toBe(150)
   })
 
+  it('succeeded where the receiver says that it can receive nothing', () => {
+    const estimator = new BandwidthEstimator()
+    estimator.onRemb(0, LOAD, 0)
+    expect([padding(estimator, 4001, 5500, 5501), estimator.bitrate]).toEqual([
+      [305, 305, 0],
+      expect.closeTo(110) as number,
+    ])
+  })
+
   it('comes half as often after each that fails, and once a minute at least', () => {
     const estimator = begun()
     const begins: number[] = []

@@ -132,11 +132,11 @@ export class BandwidthEstimator {
 
   /** Call it often. Returns the bits per second of padding to send beside the media; mostly 0. */
   probe({ sent, next }: LinkLoad, nowMs: number): number {
-    const known = this.#bitrate
-    if (known === null) return 0
+    const estimate = this.#bitrate
+    if (estimate === null) return 0
     this.#trust(sent, nowMs)
     const wanted = next === null ? 0 : next * PROBE_MARGIN
-    if (wanted <= known) this.#probe = null
+    if (wanted <= estimate) this.#probe = null
     else if (this.#probe !== null) this.#judge(this.#probe, wanted, nowMs)
     else if (nowMs >= this.#probeAtMs && this.#isSettled(nowMs))
       this.#probe = { startedAtMs: nowMs, remb: this.#remb, loss: this.#loss, rttMs: this.#rttMs, isClear: false }
@@ -152,7 +152,7 @@ export class BandwidthEstimator {
   /** Without a REMB, or with one that is larger anyway, only loss could fail the probe, and it has not. */
   #judge({ startedAtMs, remb, rttMs, isClear }: Probe, wanted: number, nowMs: number): void {
     const elapsedMs = nowMs - startedAtMs
-    const lift = remb === null || remb >= wanted ? PROBE_LIFTS : (this.#remb ?? 0) / remb
+    const lift = remb === null || remb >= wanted ? PROBE_LIFTS : (this.#remb ?? 0) / Math.max(1, remb)
     const isHopeful = lift > 1 || rttMs !== null
     if (elapsedMs < PROBE_HOPELESS_MS || (elapsedMs < PROBE_MS && isHopeful)) return
     if (lift < PROBE_LIFTS && !isClear) {

@@ -45,8 +45,8 @@ export class FeedbackTallies {
   #tallies = new Map<string, FeedbackTally>()
 
   of(room: string): FeedbackTally {
-    const known = this.#tallies.get(room)
-    if (known !== undefined) return known
+    const present = this.#tallies.get(room)
+    if (present !== undefined) return present
     const fresh = new FeedbackTally()
     this.#tallies.set(room, fresh)
     return fresh

@@ -45,7 +45,6 @@ export interface Resends {
 
 /** Of a viewer: a packet is not retransmitted again before the last copy can have arrived. */
 const OF_VIEWERS: Resends = { copies: 1, intervalMs: 30 }
-const MAX_REMEMBERED = 4096
 /** Bytes around a payload: the headers of IP, UDP and RTP, and the SRTP tag. */
 const OVERHEAD = 64
 /** Padding packets at a time. */
@@ -56,6 +55,7 @@ export class Retransmitter {
   readonly #options: RetransmitterOptions
   readonly #budget = new ResendBudget()
   readonly #lookUps = new Allowance(LOOK_UPS)
+  /** When packets left again, within the last interval: by index, the oldest first. */
   readonly #resentAtMs = new Map<number, number>()
   #rtxIndex: number
   #resends = OF_VIEWERS
@@ -80,19 +80,26 @@ export class Retransmitter {
    * retransmitted: it begins on a keyframe and needs none of them. `nextIndex`: the first index that is not sent yet.
    */
   resend(sequences: readonly number[], segment: TimelineSegment | null, nextIndex: number, nowMs: number): void {
-    if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
+    this.#forget(nowMs)
     for (const sequence of sequences) {
       if (!this.#budget.isLeft || !this.#lookUps.take(nowMs)) return
       const index = nextIndex - 1 + sequenceDistance(sequence, (nextIndex - 1) & 0xffff)
       // An index that is not sent yet may still become the number of another packet.
-      if (index >= nextIndex) continue
-      if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < this.#resends.intervalMs) continue
+      if (index >= nextIndex || this.#resentAtMs.has(index)) continue
       const bytes = this.#resendOne(index, segment)
       if (bytes === 0) continue
       const copies = this.#budget.isPlenty ? this.#resends.copies : 1
       this.#budget.spend(Math.max(bytes, LEAST_COST) * copies)
       if (copies > 1) this.#resendOne(index, segment)
       this.#resentAtMs.set(index, nowMs)
+    }
+  }
+
+  /** Packets that may leave once more. */
+  #forget(nowMs: number): void {
+    for (const [index, atMs] of this.#resentAtMs) {
+      if (nowMs - atMs < this.#resends.intervalMs) return
+      this.#resentAtMs.delete(index)
     }
   }
 
