@@ -371,11 +371,11 @@ export class Relay {
   }
 
   #endFeed(sessionId: string, reason: EndReason): void {
-    const held = this.#feeds.take(sessionId)
-    if (held === undefined) return
-    held.feed.end()
-    this.#removeSource(held.room, sessionId)
-    this.#rooms.closeIfEmpty(held.room)
+    const ended = this.#feeds.take(sessionId)
+    if (ended === undefined) return
+    ended.feed.end()
+    this.#removeSource(ended.room, sessionId)
+    this.#rooms.closeIfEmpty(ended.room)
     this.#options.emit({ kind: 'ended', sessionId, reason })
   }
 

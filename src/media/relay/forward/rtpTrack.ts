@@ -210,9 +210,9 @@ export class RtpTrack {
   /** The parameter sets and slices of a keyframe share a timestamp; the earliest packet with it is the start. */
   #noteKeyStart(packet: MediaPacket, nowMs: number): void {
     if (!packet.isKeyStart) return
-    const known = this.#keyStart
-    const isSameFrame = known !== null && known.timestamp === packet.timestamp
-    if (isSameFrame ? packet.index > known.index : known !== null && packet.index < known.index) return
+    const before = this.#keyStart
+    const isSameFrame = before !== null && before.timestamp === packet.timestamp
+    if (isSameFrame ? packet.index > before.index : before !== null && packet.index < before.index) return
     this.#keyStart = packet
     this.#keyStartAtMs = nowMs
     this.#askedSinceMs = null

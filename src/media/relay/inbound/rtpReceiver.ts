@@ -74,7 +74,7 @@ export class RtpReceiver {
   /** The sequence numbers to NACK now, in order. Gives up on packets after too many NACKs. */
   missing(nowMs: number): readonly number[] {
     if (this.#missing.size === 0) return NOTHING
-    const asked: number[] = []
+    const sequences: number[] = []
     for (const [index, one] of this.#missing) {
       if (nowMs < this.#dueAtMs(one)) continue
       if (one.tries === MAX_TRIES) {
@@ -84,9 +84,9 @@ export class RtpReceiver {
       one.tries += 1
       if (one.tries === 1) one.firstNackAtMs = nowMs
       one.nackAtMs = nowMs
-      asked.push(index & 0xffff)
+      sequences.push(index & 0xffff)
     }
-    return asked
+    return sequences
   }
 
   /** Packets up to this index were sent. What has not come of them is missing, before a later one shows it. */

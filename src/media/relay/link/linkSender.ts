@@ -27,7 +27,9 @@ const HURRIED = { copies: 2, intervalMs: 15 } as const
  */
 const QUEUED = { copies: 1, intervalMs: 30 } as const
 
-interface Carried extends LinkTrack {
+interface Carried {
+  /** As the child knows it. */
+  readonly offered: LinkTrack
   readonly track: RtpTrack
   /** Of a layer of video; null: audio. */
   readonly meter: Layer['meter'] | null
@@ -68,23 +70,18 @@ export class LinkSender {
       const rtx = { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, payloadType]]) }
       const { kind } = track.shape
       const down = new DownTrack({ ssrc, kind, payloadTypes, rtx, transport, isFirst: true, firstIndex: 0 })
-      const about = { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable, track, meter, down }
       down.repeatResends(HURRIED)
-      return { ...about, isWanted: false, shedAtMs: null, isStopped: false, reportedIndex: 0 }
+      const offered = { ssrc, rtxSsrc, shape: track.shape, rid, isAskable: track.isAskable }
+      const state = { isWanted: false, shedAtMs: null, isStopped: false, reportedIndex: 0 }
+      return { offered, track, meter, down, ...state }
     })
-    this.tracks = this.#carried.map(({ ssrc, rtxSsrc, shape, rid, isAskable }) => ({
-      ssrc,
-      rtxSsrc,
-      shape,
-      rid,
-      isAskable,
-    }))
+    this.tracks = this.#carried.map(({ offered }) => offered)
   }
 
   /** The child needs these tracks from now on, and no others. */
   want(ssrcs: readonly number[], nowMs: number): void {
     for (const carried of this.#carried) {
-      const isWanted = ssrcs.includes(carried.ssrc)
+      const isWanted = ssrcs.includes(carried.offered.ssrc)
       if (isWanted === carried.isWanted) continue
       carried.isWanted = isWanted
       this.#follow(carried, nowMs)
@@ -174,7 +171,7 @@ export class LinkSender {
       one.shedAtMs = carries[at] === true ? null : (one.shedAtMs ?? nowMs)
       const { shedAtMs, isStopped } = one
       const isOver = (sinceMs: number): boolean =>
-        this.#sendsLayerBeside(one) || (one.isAskable && (this.#capacity.isQueued || nowMs - sinceMs >= LEAVE_MS))
+        this.#sendsLayerBeside(one) || (one.track.isAskable && (this.#capacity.isQueued || nowMs - sinceMs >= LEAVE_MS))
       one.isStopped = shedAtMs !== null && (isStopped || isOver(shedAtMs))
       if (one.isStopped !== isStopped) this.#follow(one, nowMs)
     }
@@ -220,7 +217,7 @@ export class LinkSender {
   }
 
   #of(ssrc: number): Carried | undefined {
-    return this.#carried.find((one) => one.ssrc === ssrc)
+    return this.#carried.find(({ offered }) => offered.ssrc === ssrc)
   }
 }
 
@@ -228,6 +225,6 @@ export class LinkSender {
 const FIRST_TYPE = 96
 
 /** What a link carries of a source: audio first, then each layer. */
-function tracksOf({ audio, layers }: Source): Pick<Carried, 'track' | 'rid' | 'meter'>[] {
+function tracksOf({ audio, layers }: Source): (Pick<Carried, 'track' | 'meter'> & Pick<LinkTrack, 'rid'>)[] {
   return [...(audio === null ? [] : [{ track: audio, rid: '', meter: null }]), ...layers]
 }

@@ -19,13 +19,13 @@ const IDLE_MS = 10_000
 /** Processes have the numbers below. */
 const FIRST_PEER = 1000
 
-interface Held {
+interface NodeRoom {
   readonly peer: number
   readonly room: string
   readonly process: number
   readonly part: PartInRoom
   /** The borrowed share whose sources it lends on; null: it lends those of this node, or borrows. */
-  readonly from: Held | null
+  readonly from: NodeRoom | null
   /** Its first source is there; false: it ended before. */
   readonly opened: (isOpen: boolean) => void
   readonly ended: () => void
@@ -42,7 +42,7 @@ interface Held {
  */
 export class NodeLinks implements EngineLinks {
   readonly #options: NodeLinksOptions
-  readonly #held = new Map<number, Held>()
+  readonly #shared = new Map<number, NodeRoom>()
   readonly #viewers = new Map<string, number>()
   #lastPeer = FIRST_PEER
 
@@ -51,8 +51,8 @@ export class NodeLinks implements EngineLinks {
   }
 
   get counts(): { readonly lent: number; readonly borrowed: number } {
-    const borrowed = [...this.#held.values()].filter(({ part }) => part === 'source').length
-    return { lent: this.#held.size - borrowed, borrowed }
+    const borrowed = [...this.#shared.values()].filter(({ part }) => part === 'source').length
+    return { lent: this.#shared.size - borrowed, borrowed }
   }
 
   viewersOf(room: string): number {
@@ -67,22 +67,22 @@ export class NodeLinks implements EngineLinks {
   borrow(share: RoomShare, addresses: readonly ShareAddress[], ended: () => void): BorrowedRoom {
     const { promise: open, resolve: opened } = Promise.withResolvers<boolean>()
     const process = this.#options.placement.processFor(share.room, 'source')
-    const held = this.#hold(share.room, { process, part: 'source', from: null, ended, opened })
-    void this.#begin(held, share, addresses)
+    const shared = this.#hold(share.room, { process, part: 'source', from: null, ended, opened })
+    void this.#begin(shared, share, addresses)
     return {
       open,
-      isReached: () => held.isReached,
-      figures: () => held.figures,
+      isReached: () => shared.isReached,
+      figures: () => shared.figures,
       lend: async (further, over) =>
-        this.#held.has(held.peer) ? this.#lend(further, { process, from: held, ended: over }) : null,
-      end: () => this.#end(held),
+        this.#shared.has(shared.peer) ? this.#lend(further, { process, from: shared, ended: over }) : null,
+      end: () => this.#end(shared),
     }
   }
 
-  async #lend(share: RoomShare, lent: Pick<Held, 'process' | 'from' | 'ended'>): Promise<LentRoom | null> {
-    const held = this.#hold(share.room, { ...lent, part: 'viewer', opened: () => undefined })
-    const addresses = await this.#begin(held, share, null)
-    return addresses && { addresses, figures: () => held.figures, end: () => this.#end(held) }
+  async #lend(share: RoomShare, lent: Pick<NodeRoom, 'process' | 'from' | 'ended'>): Promise<LentRoom | null> {
+    const shared = this.#hold(share.room, { ...lent, part: 'viewer', opened: () => undefined })
+    const addresses = await this.#begin(shared, share, null)
+    return addresses && { addresses, figures: () => shared.figures, end: () => this.#end(shared) }
   }
 
   /** A session has entered a room (1), or left it (-1). */
@@ -97,73 +97,77 @@ export class NodeLinks implements EngineLinks {
   tick(figures: readonly PeerFigures[]): void {
     const nowMs = this.#options.now()
     for (const { peer, ...carried } of figures) {
-      const held = this.#held.get(peer)
-      if (held !== undefined) held.figures = carried
+      const shared = this.#shared.get(peer)
+      if (shared !== undefined) shared.figures = carried
     }
-    for (const held of this.#held.values()) {
-      if (held.part === 'viewer' || this.viewersOf(held.room) > 0 || this.#lentOn(held).length > 0)
-        held.idleSinceMs = nowMs
-      else if (nowMs - held.idleSinceMs >= IDLE_MS) this.#end(held)
+    for (const shared of this.#shared.values()) {
+      if (shared.part === 'viewer' || this.viewersOf(shared.room) > 0 || this.#lentOn(shared).length > 0)
+        shared.idleSinceMs = nowMs
+      else if (nowMs - shared.idleSinceMs >= IDLE_MS) this.#end(shared)
     }
   }
 
   /** A process reports what became of a share; see `NodeSharesOptions.tell`. */
   told(peer: number, state: ShareState): void {
-    const held = this.#held.get(peer)
-    if (held === undefined) return
-    if (state === 'ended') return this.#forget(held)
-    held.isReached = true
-    if (state === 'open') held.opened(true)
+    const shared = this.#shared.get(peer)
+    if (shared === undefined) return
+    if (state === 'ended') return this.#forget(shared)
+    shared.isReached = true
+    if (state === 'open') shared.opened(true)
   }
 
   /** A process has ended, and its shares with it. */
   died(process: number): void {
-    for (const held of this.#held.values()) if (held.process === process) this.#forget(held)
+    for (const shared of this.#shared.values()) if (shared.process === process) this.#forget(shared)
   }
 
   stop(): void {
-    for (const held of this.#held.values()) this.#end(held)
+    for (const shared of this.#shared.values()) this.#end(shared)
   }
 
   /** What is lent on of a borrowed share. */
-  #lentOn(borrowed: Held): Held[] {
-    return [...this.#held.values()].filter(({ from }) => from === borrowed)
+  #lentOn(borrowed: NodeRoom): NodeRoom[] {
+    return [...this.#shared.values()].filter(({ from }) => from === borrowed)
   }
 
-  #hold(room: string, about: Omit<Held, 'peer' | 'room' | 'isReached' | 'idleSinceMs' | 'figures'>): Held {
+  #hold(room: string, about: Omit<NodeRoom, 'peer' | 'room' | 'isReached' | 'idleSinceMs' | 'figures'>): NodeRoom {
     const { placement, now, settle } = this.#options
     this.#lastPeer += 1
     const later = { isReached: false, idleSinceMs: now(), figures: null }
-    const held: Held = { peer: this.#lastPeer, room, ...about, ...later }
-    this.#held.set(held.peer, held)
-    placement.enter(room, held.process, held.part)
+    const shared: NodeRoom = { peer: this.#lastPeer, room, ...about, ...later }
+    this.#shared.set(shared.peer, shared)
+    placement.enter(room, shared.process, shared.part)
     settle(room)
-    return held
+    return shared
   }
 
   /** Null: it cannot be, and is forgotten. */
   async #begin(
-    held: Held,
+    shared: NodeRoom,
     share: RoomShare,
     addresses: readonly ShareAddress[] | null,
   ): Promise<readonly ShareAddress[] | null> {
-    const worker = this.#options.workerAt(held.process)
+    const worker = this.#options.workerAt(shared.process)
     const own =
-      (await worker?.call('shareWithNode', { ...share, peer: held.peer, from: held.from?.peer ?? null, addresses })) ??
-      null
-    if (own === null || !this.#held.has(held.peer)) this.#end(held)
-    return this.#held.has(held.peer) ? own : null
+      (await worker?.call('shareWithNode', {
+        ...share,
+        peer: shared.peer,
+        from: shared.from?.peer ?? null,
+        addresses,
+      })) ?? null
+    if (own === null || !this.#shared.has(shared.peer)) this.#end(shared)
+    return this.#shared.has(shared.peer) ? own : null
   }
 
-  #end(held: Held): void {
-    this.#options.workerAt(held.process)?.post({ kind: 'endShare', peer: held.peer })
-    this.#forget(held)
+  #end(shared: NodeRoom): void {
+    this.#options.workerAt(shared.process)?.post({ kind: 'endShare', peer: shared.peer })
+    this.#forget(shared)
   }
 
-  #forget(held: Held): void {
-    const { peer, room, process, part, opened, ended } = held
-    if (!this.#held.delete(peer)) return
-    for (const further of this.#lentOn(held)) this.#end(further)
+  #forget(shared: NodeRoom): void {
+    const { peer, room, process, part, opened, ended } = shared
+    if (!this.#shared.delete(peer)) return
+    for (const further of this.#lentOn(shared)) this.#end(further)
     const { placement, settle } = this.#options
     placement.leave(room, process, part)
     settle(room)

@@ -16,7 +16,7 @@ export interface PathsOptions {
   /** We are the controlling agent: we nominate the first address that answers (RFC 8445 section 8.1.1). */
   readonly isControlling?: boolean
   send(datagram: Uint8Array, to: Endpoint): void
-  /** The peer's password for its user name fragment; undefined: not known, or not yet. */
+  /** The peer's password for its user name fragment; undefined: it has none of that name yet. */
   passwordOf(remoteUfrag: string): string | undefined
   /** An address has proved that it receives our packets. */
   proved(at: Endpoint): void
@@ -36,7 +36,7 @@ const LONGEST_RETRY_MS = 30_000
 /** Our checks to all addresses without a proof. A browser has about twenty pairs to try. */
 const UNPROVED = { burst: 60, perSecond: 4 }
 /** Pending checks to one address. */
-const MAX_ASKED = 4
+const MAX_PENDING = 4
 /** Parts of a transaction id: the session that it belongs to, and random bytes. */
 const TAG_BYTES = 6
 const SECRET_BYTES = 6
@@ -49,7 +49,7 @@ interface Path {
   provedAtMs: number
   retryAtMs: number
   retryMs: number
-  asked: readonly { readonly transactionId: Buffer; readonly password: string }[]
+  pending: readonly { readonly transactionId: Buffer; readonly password: string }[]
 }
 
 /**
@@ -121,7 +121,7 @@ export class Paths {
     path.provedAtMs = nowMs
     path.retryAtMs = nowMs
     path.retryMs = FIRST_RETRY_MS
-    path.asked = []
+    path.pending = []
     this.#options.proved(path.at)
     this.#settle(path)
   }
@@ -129,8 +129,8 @@ export class Paths {
   /** Returns whether it answers one of our checks, from the address of that check. */
   answered(answer: BindingSuccess, from: Endpoint, nowMs: number): boolean {
     const path = this.#paths.get(endpointKeyOf(from))
-    const asked = path?.asked.find(({ transactionId }) => transactionId.equals(answer.transactionId))
-    if (asked === undefined || !isAuthentic(answer, asked.password)) return false
+    const check = path?.pending.find(({ transactionId }) => transactionId.equals(answer.transactionId))
+    if (check === undefined || !isAuthentic(answer, check.password)) return false
     this.prove(from, nowMs)
     return true
   }
@@ -152,16 +152,16 @@ export class Paths {
 
   #pathAt(from: Endpoint, names: Names): Path {
     const key = endpointKeyOf(from)
-    const known = this.#paths.get(key)
+    const existing = this.#paths.get(key)
     this.#paths.delete(key)
-    if (known === undefined) this.#makeRoom()
-    const path = known ?? {
+    if (existing === undefined) this.#makeRoom()
+    const path = existing ?? {
       at: from,
       names,
       provedAtMs: Number.NEGATIVE_INFINITY,
       retryAtMs: Number.NEGATIVE_INFINITY,
       retryMs: FIRST_RETRY_MS,
-      asked: [],
+      pending: [],
     }
     path.names = names
     this.#paths.set(key, path)
@@ -190,7 +190,7 @@ export class Paths {
     const password = this.#options.passwordOf(remote)
     if (password === undefined) return
     const transactionId = Buffer.concat([tagOf(local), this.#options.random.bytes(SECRET_BYTES)])
-    path.asked = [{ transactionId, password }, ...path.asked].slice(0, MAX_ASKED)
+    path.pending = [{ transactionId, password }, ...path.pending].slice(0, MAX_PENDING)
     const username = `${remote}:${local}`
     const role = this.#options.isControlling
       ? { controlling: true, useCandidate: path === this.#present }

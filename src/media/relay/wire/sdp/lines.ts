@@ -74,9 +74,9 @@ class OpenSection implements SdpSection {
     const colon = attribute.indexOf(':')
     const name = colon < 0 ? attribute : attribute.slice(0, colon)
     const value = colon < 0 ? '' : attribute.slice(colon + 1)
-    const known = this.attributes.get(name)
-    if (known === undefined) this.attributes.set(name, [value])
-    else known.push(value)
+    const values = this.attributes.get(name)
+    if (values === undefined) this.attributes.set(name, [value])
+    else values.push(value)
     return ++this.#count <= MAX_ATTRIBUTES
   }
 }
