@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 
 /** Accumulated times of all processors since the machine started, milliseconds. */
@@ -84,9 +84,28 @@ export async function processorTimeOf(pid: number): Promise<number | null> {
 }
 
 async function timeIn(pid: number): Promise<number | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The program name is in parentheses and may hold any character. After it come state, ppid … utime, stime.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = await statOf(`/proc/${pid}`)
   const ticks = Number(fields[11]) + Number(fields[12])
   return Number.isFinite(ticks) ? ticks * TICK_MS : null
+}
+
+/** Runnable, with a processor or without, and waiting for a disk (proc(5)). */
+const READY_STATES = ['R', 'D']
+
+/**
+ * Whether a thread of a process would go on if the machine let it: it waits for a processor, or for a disk. All threads of one that
+ * hangs sleep. The delay that `schedstat` reports would not tell, because it does not grow before the wait is over. False where the
+ * system does not report it.
+ */
+export async function isReadyToRun(pid: number): Promise<boolean> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const states = await Promise.all(threads.map(async (thread) => (await statOf(`/proc/${pid}/task/${thread}`))[0]))
+  return states.some((state) => READY_STATES.includes(state ?? ''))
+}
+
+/** State, ppid … utime, stime of a process or a thread; empty if it is gone. */
+async function statOf(folder: string): Promise<string[]> {
+  const stat = await readFile(`${folder}/stat`, 'utf8').catch(() => '')
+  // Before them is the program name in parentheses, which may hold any character.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

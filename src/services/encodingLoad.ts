@@ -59,7 +59,6 @@ export class EncodingLoad implements EngineLoad {
   control({ engineId, ladder }: Pick<TranscodeJob, 'engineId' | 'ladder'>): LoadControl {
     const control = new EngineControl({
       stepsOf: (copies) => new LadderSteps(rungsOf(ladder.video, copies), this.#options.stepsDown()),
-      idleCores: () => this.#idleCores(),
       fits: (megapixels, nowMs) => this.#fits(megapixels, nowMs),
       steppedUp: (nowMs) => (this.#steppedUpAtMs = nowMs),
       dropped: (frames) => (this.droppedFrames += frames),
@@ -153,7 +152,6 @@ const weightOf = (rungs: ReturnType<typeof rungsOf> | LadderSteps['rungs']): num
 interface ControlParts {
   /** The steps of the ladder, with or without copying. */
   readonly stepsOf: (copies: boolean) => LadderSteps
-  readonly idleCores: () => number | null
   readonly fits: (megapixels: number, nowMs: number) => boolean
   readonly steppedUp: (nowMs: number) => void
   readonly dropped: (frames: number) => void
@@ -205,8 +203,7 @@ class EngineControl implements LoadControl {
     this.#frames.set(index, framesPerSecond)
   }
 
-  look(of: Omit<PaceSample, 'idleCores'>): LoadVerdict {
-    const sample = { ...of, idleCores: this.#parts.idleCores() }
+  look(sample: PaceSample): LoadVerdict {
     const pace = this.#watch.look(sample)
     this.#parts.dropped(pace.droppedFrames - (this.#last?.droppedFrames ?? 0))
     this.#last = pace

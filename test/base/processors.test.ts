@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { cpus } from 'node:os'
 import { expect, test } from 'vitest'
-import { ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
+import { isReadyToRun, ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
 import { until } from '../support/until.ts'
 
 test('idle processors are the average of the last ten seconds, from the second sample on', () => {
@@ -48,5 +48,22 @@ test.runIf(process.platform === 'linux')(
     process.kill(-pid, 'SIGKILL')
     await ended
     expect(await processorTimeOf(pid)).toBeNull()
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'a process that works is ready to run, and one that sleeps, is stopped or gone is not',
+  async () => {
+    const shell = spawn('sh', ['-c', 'while read -r _; do while :; do :; done; done'], { detached: true })
+    const pid = shell.pid ?? 0
+    const ended = new Promise((resolve) => shell.once('close', resolve))
+    await until(async () => !(await isReadyToRun(pid)))
+    shell.stdin.write('go on\n')
+    await until(() => isReadyToRun(pid))
+    process.kill(pid, 'SIGSTOP')
+    await until(async () => !(await isReadyToRun(pid)))
+    process.kill(pid, 'SIGKILL')
+    await ended
+    expect(await isReadyToRun(pid)).toBe(false)
   },
 )

@@ -28,7 +28,7 @@ function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fp
       droppedFrames: at > 5 && speed < 1 ? 7 : 0,
       droppedMs: 0,
     }
-    return control.look({ atMs: at * 1000, ...media, cpuMs: at * 1000 * cores })
+    return control.look({ atMs: at * 1000, ...media, cpuMs: at * 1000 * cores, isReadyToRun: false })
   })
 }
 
@@ -130,7 +130,7 @@ describe('an engine', () => {
         .filter(Boolean),
     ).toEqual(['warn'])
     expect(noticeText(control.notice)).toMatch(/^The machine cannot keep up/)
-    const after = { dueMs: 0, leadMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0 }
+    const after = { dueMs: 0, leadMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0, isReadyToRun: false }
     const logs = Array.from({ length: 40 }, (_, at) => {
       const mediaMs = 20_000 + at * 1000
       return control.look({ ...after, atMs: 11_000 + at * 1000, dueMs: mediaMs, outMs: mediaMs }).log
@@ -146,7 +146,7 @@ describe('an engine', () => {
     const verdicts = [1, 2, 3, 4].map((second) => {
       const atMs = (19 + second) * 1000
       const input = { dueMs: atMs, leadMs: atMs, droppedFrames: second * 25, droppedMs: 0 }
-      return control.look({ ...input, atMs, outMs: 19_000, cpuMs: 9500 })
+      return control.look({ ...input, atMs, outMs: 19_000, cpuMs: 9500, isReadyToRun: false })
     })
     expect(verdicts.map(({ isHung }) => isHung)).toEqual([false, false, true, true])
     expect(verdicts[2]).toEqual({ isHung: true, restart: false, log: { level: 'warn', message: HANG_TEXT } })

@@ -154,7 +154,7 @@ async function ofEngine(
 
 const encoderOf = ({ speed, lagMs, droppedFrames, cores, isOverloaded, leftOut }: EnginePace) => ({
   speed: inHundredths(speed),
-  lagSeconds: inHundredths(lagMs === null ? null : lagMs / 1000),
+  lagSeconds: Math.round(lagMs / 10) / 100,
   droppedFrames,
   cores: inHundredths(cores),
   overloaded: isOverloaded,

@@ -92,9 +92,7 @@ const EncoderPace = Type.Object(
     speed: Type.Union([Type.Number(), Type.Null()], {
       description: 'Seconds of media encoded in a second, over the last ten; null at the beginning.',
     }),
-    lagSeconds: Type.Union([Type.Number(), Type.Null()], {
-      description: 'How far it is behind its source; null where Sluice dials the source, whose media goes to ffmpeg.',
-    }),
+    lagSeconds: Type.Number({ description: 'How far it is behind its source.' }),
     droppedFrames: Type.Integer({
       description: 'Frames of the source that it could not take, since its process began.',
     }),

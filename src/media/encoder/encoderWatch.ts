@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
-import { processorTimeOf } from '../../base/processors.ts'
+import { isReadyToRun, processorTimeOf } from '../../base/processors.ts'
 import { repeat } from '../../base/repeat.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MuxFeed } from '../ffmpeg/muxFeed.ts'
@@ -42,13 +42,18 @@ export async function watchEncoder({ clock, log, encoder, fed, load, found }: En
   load.begun()
   const looks = new LateLooks(LOOK_EVERY_MS, clock.monotonic())
   let missedMs = 0
+  let usedMs: number | null = null
   const looking = repeat(
     { clock, log, name: 'watch an encoder', everyMs: LOOK_EVERY_MS, pausesFirst: true },
     async (signal) => {
       missedMs += looks.look(clock.monotonic())
-      const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
+      const { pid } = process
+      const cpuMs = pid === null ? null : await processorTimeOf(pid)
+      const isReady = pid !== null && cpuMs === usedMs && (await isReadyToRun(pid))
+      usedMs = cpuMs
       if (signal.aborted) return 'done'
-      const verdict = load.look({ ...fed(), atMs: clock.monotonic() - missedMs, outMs: encoder.encodedMs, cpuMs })
+      const used = { cpuMs, isReadyToRun: isReady }
+      const verdict = load.look({ ...fed(), ...used, atMs: clock.monotonic() - missedMs, outMs: encoder.encodedMs })
       if (verdict.isHung) void process.stop(0)
       found(verdict)
       return verdict.restart || verdict.isHung ? 'done' : undefined

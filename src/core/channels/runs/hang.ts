@@ -7,12 +7,10 @@ export type Motion = 'moves' | 'stands' | 'hangs'
 const HANG_MS = 3000
 /** Until then it loads its code, perhaps from a slow disk. */
 const FIRST_HANG_MS = 10_000
-/** A process that reads its source itself gives up a silent one after ten seconds. */
-const PULL_HANG_MS = 15_000
 
 /**
- * Tells a process that hangs from one that is too slow: media goes in, nothing comes out, and it uses no processor. Without
- * processor times none is found. Pure, as `PaceWatch`.
+ * Tells a process that hangs from one that is too slow: media goes in, nothing comes out, and it uses no processor although it
+ * would get one. On a machine that gives it none for seconds it is slow. Without processor times none is found. Pure, as `PaceWatch`.
  */
 export class HangWatch {
   /** Since when it stands: the sample at that time. */
@@ -30,17 +28,14 @@ export class HangWatch {
   }
 }
 
-function moves(since: PaceSample, { cpuMs, outMs }: PaceSample): boolean {
-  return cpuMs === null || since.cpuMs === null || cpuMs > since.cpuMs || outMs > since.outMs
+function moves(since: PaceSample, { cpuMs, outMs, isReadyToRun }: PaceSample): boolean {
+  return cpuMs === null || since.cpuMs === null || cpuMs > since.cpuMs || outMs > since.outMs || isReadyToRun
 }
 
 /** A source that sends nothing leaves nothing to do. */
-function isFed(before: PaceSample, { leadMs }: PaceSample): boolean {
-  return leadMs === null || before.leadMs === null || leadMs > before.leadMs
-}
+const isFed = (before: PaceSample, { leadMs }: PaceSample): boolean => leadMs > before.leadMs
 
-const limitOf = ({ leadMs, outMs }: PaceSample): number =>
-  leadMs === null ? PULL_HANG_MS : outMs === 0 ? FIRST_HANG_MS : HANG_MS
+const limitOf = ({ outMs }: PaceSample): number => (outMs === 0 ? FIRST_HANG_MS : HANG_MS)
 
 /** For the person who operates the engine. */
 export const HANG_TEXT = 'ffmpeg hung: it made nothing and used no processor. It is replaced'

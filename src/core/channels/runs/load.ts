@@ -26,7 +26,7 @@ export interface LoadControl {
   /** Frames per second in the latest segment of a rung. */
   counted(index: number, framesPerSecond: number): void
   /** Call once a second while the process runs. */
-  look(sample: Omit<PaceSample, 'idleCores'>): LoadVerdict
+  look(sample: PaceSample): LoadVerdict
   /** The process has ended. */
   over(): void
   /** The engine is stopped. */

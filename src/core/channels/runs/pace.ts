@@ -1,14 +1,15 @@
 import { coded, type CodedSentence } from '../../notices.ts'
+
 /** Measures how fast the process of an engine encodes. Pure: samples in, pace out. */
 
 /** One sample of a process; taken about once a second. */
 export interface PaceSample {
   /** Monotonic, milliseconds. */
   readonly atMs: number
-  /** Media that it can have finished since it began, milliseconds; null: the process reads the source itself. */
-  readonly dueMs: number | null
-  /** The time of the latest frame that has to come out: of video, or of audio without video, milliseconds. Null as `dueMs`. */
-  readonly leadMs: number | null
+  /** Media that it can have finished since it began, milliseconds. */
+  readonly dueMs: number
+  /** The time of the latest frame that has to come out: of video, or of audio without video, milliseconds. */
+  readonly leadMs: number
   /** Encoded media, milliseconds. */
   readonly outMs: number
   /** Frames of the source that were dropped so far because the process could not take them. */
@@ -17,15 +18,15 @@ export interface PaceSample {
   readonly droppedMs: number
   /** Processor time used so far, milliseconds; null: the system does not report it. */
   readonly cpuMs: number | null
-  /** Idle processors of the machine; null: unknown. */
-  readonly idleCores: number | null
+  /** It would go on if it got a processor or its disk answered. Looked up only where `cpuMs` has not grown; else false. */
+  readonly isReadyToRun: boolean
 }
 
 export interface Pace {
   /** Seconds of media encoded per second, averaged over the last ten; null in the first two seconds. */
   readonly speed: number | null
-  /** How far it lags behind what it can have finished, milliseconds; null: unknown. */
-  readonly lagMs: number | null
+  /** How far it lags behind what it can have finished, milliseconds. */
+  readonly lagMs: number
   /** Frames that this process has dropped so far. */
   readonly droppedFrames: number
   /** Processors that it uses; null: the system does not report it. */
@@ -40,15 +41,10 @@ const WINDOW_MS = 10_000
 const SHORTEST_MS = 2000
 /** Real time is 1. Below this it falls behind for good; between this and 1, a sample may just have been late. */
 const SLOW = 0.95
-/** For a source that ffmpeg reads itself, allow for network jitter too. */
-const SLOW_PULL = 0.9
 /** The lag of a healthy process: its reporting delay (a second) and the media that it works on. */
 const LAG_MS = 2000
 /** A process that keeps up again must do so for this long. */
 const RECOVERY_MS = 20_000
-/** Where ffmpeg reads its source, a slow source looks like a slow machine. These thresholds distinguish them. */
-const BUSY_CORES = 0.9
-const IDLE_CORES = 0.25
 
 /** Watches one process from its start to its end. */
 export class PaceWatch {
@@ -74,7 +70,7 @@ export class PaceWatch {
   }
 }
 
-const lagOf = ({ dueMs, outMs }: PaceSample): number | null => (dueMs === null ? null : Math.max(0, dueMs - outMs))
+const lagOf = ({ dueMs, outMs }: PaceSample): number => Math.max(0, dueMs - outMs)
 
 /** Dropped media is a gap that takes no time to encode, so it does not count as encoded. */
 function speedOf(first: PaceSample, last: PaceSample): number | null {
@@ -92,24 +88,16 @@ function coresOf(first: PaceSample, last: PaceSample): number | null {
 
 /** Whether the process itself is too slow. A source that pauses or is late does not count. */
 function isSlow(samples: readonly PaceSample[], first: PaceSample, last: PaceSample): boolean {
-  const speed = speedOf(first, last) ?? 1
-  if (last.dueMs === null || first.dueMs === null) return speed < SLOW_PULL && lacksProcessor(first, last)
-  if (speed >= SLOW) return false
+  if ((speedOf(first, last) ?? 1) >= SLOW) return false
   if (last.droppedFrames > first.droppedFrames) return true
   const fallsBehind = last.outMs - first.outMs < SLOW * (last.dueMs - first.dueMs)
-  return fallsBehind && samples.every((sample) => (lagOf(sample) ?? 0) >= LAG_MS || sample === first)
-}
-
-function lacksProcessor(first: PaceSample, last: PaceSample): boolean {
-  const cores = coresOf(first, last)
-  if (cores === null && last.idleCores === null) return true
-  return (cores ?? 0) >= BUSY_CORES || (last.idleCores ?? Number.POSITIVE_INFINITY) < IDLE_CORES
+  return fallsBehind && samples.every((sample) => lagOf(sample) >= LAG_MS || sample === first)
 }
 
 /** For the person who operates the engine. */
 export const overloadSentences = ({ speed, lagMs, droppedFrames }: Pace): CodedSentence[] => [
   coded('engine_slow', { speed: rounded(speed ?? 0, 100) }),
-  ...(lagMs === null ? [] : [coded('engine_behind', { seconds: rounded(lagMs / 1000, 10) })]),
+  coded('engine_behind', { seconds: rounded(lagMs / 1000, 10) }),
   ...(droppedFrames === 0 ? [] : [coded('engine_dropped', { frames: droppedFrames })]),
 ]
 

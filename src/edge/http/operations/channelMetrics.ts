@@ -53,6 +53,6 @@ function registerPaces(samples: Samples, paces: () => Paces, single: AddSingle):
     'Seconds of media that an engine encodes in a second; 1 is real time.',
     ({ speed }) => speed,
   )
-  each('sluice_engine_lag_seconds', 'How far an engine is behind its source.', ({ lagMs }) => lagMs && lagMs / 1000)
+  each('sluice_engine_lag_seconds', 'How far an engine is behind its source.', ({ lagMs }) => lagMs / 1000)
   each('sluice_engine_cores', 'Processors that an engine keeps busy.', ({ cores }) => cores)
 }

@@ -5,7 +5,7 @@ import type { PaceSample } from '../../../../src/core/channels/runs/pace.ts'
 /** It was encoding for a second, and goes on as these samples say. */
 function watch(seconds: number, lookAt: (second: number) => Partial<PaceSample>): Motion[] {
   const watch = new HangWatch()
-  const base = { dueMs: 0, droppedFrames: 0, droppedMs: 0, idleCores: null }
+  const base = { dueMs: 0, droppedFrames: 0, droppedMs: 0, isReadyToRun: false }
   const stuck = (at: number) => ({ ...base, atMs: at * 1000, leadMs: at * 1000, outMs: 500, cpuMs: 700 })
   watch.look({ ...stuck(0), outMs: 0, cpuMs: 200 })
   return Array.from({ length: seconds }, (_, at) => watch.look({ ...stuck(at + 1), ...lookAt(at + 1) }))
@@ -26,9 +26,13 @@ test('a process without a source, or with a camera that is switched off, does no
   expect(hangsAfter(watch(30, back))).toBe(-1)
 })
 
-test('a process that has made nothing yet has ten seconds, and one that reads its source itself fifteen', () => {
+test('a process that has made nothing yet has ten seconds', () => {
   expect(hangsAfter(watch(20, () => ({ outMs: 0 })))).toBe(10)
-  expect(hangsAfter(watch(20, () => ({ leadMs: null })))).toBe(15)
+})
+
+test('a process that the machine lets wait for a processor does not hang, and one that then sleeps does three seconds later', () => {
+  expect(new Set(watch(30, () => ({ isReadyToRun: true })))).toEqual(new Set(['moves']))
+  expect(hangsAfter(watch(30, (at) => ({ isReadyToRun: at <= 20 })))).toBe(22)
 })
 
 test('without processor times no process hangs', () => {

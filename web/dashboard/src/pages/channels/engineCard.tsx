@@ -74,7 +74,7 @@ function Encoder({ encoder }: { readonly encoder: NonNullable<EngineMonitoring['
   const facts = [
     speed === null ? '' : text.speed(speed.toFixed(2)),
     cores === null ? '' : text.cores(cores.toFixed(2)),
-    lagSeconds === null || lagSeconds < 1 ? '' : text.lag(lagSeconds.toFixed(0)),
+    lagSeconds < 1 ? '' : text.lag(lagSeconds.toFixed(0)),
     droppedFrames === 0 ? '' : text.dropped(count(droppedFrames)),
     leftOut.length === 0 ? '' : text.leftOut(leftOut.join(', ')),
   ].filter(Boolean)
