@@ -145,6 +145,19 @@ describe('a request that takes no body', () => {
     }
   })
 
+  it('accepts an empty body of any type, as HTTP libraries send it, and no other', async () => {
+    for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/octet-stream']) {
+      const headers = { 'content-type': type }
+      expect((await live.v2('POST', `/channels/${channel}/start`, '', headers)).status).toBe(204)
+      expect((await live.v2('POST', `/channels/${channel}/stop`, '', headers)).status).toBe(204)
+      expect((await call('POST', '/api/stream/stop/all', '', headers)).status).toBe(200)
+      expect((await live.v2('POST', '/channels', '', headers)).json.code).toBe('validation_failed')
+      const refused = await live.v2('POST', `/channels/${channel}/start`, 'at=now', headers)
+      expect([refused.status, refused.json.code]).toEqual([415, 'unsupported_media_type'])
+      expect((await live.v2('POST', '/nothing', 'at=now', headers)).status).toBe(404)
+    }
+  })
+
   it('reports a missing feature before it reads the body', async () => {
     expect((await live.v2('POST', `/channels/${channel}/custom-endpoints`, { name: 'x' })).status).toBe(501)
   })

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { errorCodes, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { readJson } from '../../core/validation/json.ts'
 import { readNoBody } from '../../core/validation/noBody.ts'
 import { BadBody } from './problem.ts'
 
 /**
- * JSON bodies. An empty body counts as "no body", because clients send the content type with DELETE too. Any other body
- * must be UTF-8 and JSON without duplicate properties.
+ * JSON bodies. An empty body counts as "no body", because clients send a content type with it too: libraries that of a form, as
+ * `curl -d ''` does. Any other body must be UTF-8 and JSON without duplicate properties.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -17,6 +17,11 @@ export function readJsonBodies(app: FastifyInstance): void {
     } catch (error) {
       done(error as Error)
     }
+  })
+  app.addContentTypeParser('*', ({ is404, headers }, _payload, done) => {
+    const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+    const isRefused = !isEmpty && !is404
+    done(isRefused ? new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(headers['content-type'] ?? '') : null, undefined)
   })
 }
 
@@ -36,12 +41,12 @@ const DISCARDED_MAX_BYTES = 8 * 1024 * 1024
 const DISCARDING_MAX_MS = 2000
 
 /**
- * Reads the rest of a body that is too large, within bounds, before the answer goes out. A client or proxy that still sends
- * would get a reset connection instead of the answer (RFC 9112 section 9.6).
+ * Reads the rest of a body that is too large or of another type, within bounds, before the answer goes out. A client or proxy that
+ * still sends would get a reset connection instead of the answer (RFC 9112 section 9.6).
  */
 export function discardRefusedBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, { statusCode }) => {
-    if (statusCode === 413) await discard(raw)
+    if (statusCode === 413 || statusCode === 415) await discard(raw)
   })
 }
 
