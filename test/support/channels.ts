@@ -1,11 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir, readlink } from 'node:fs/promises'
-import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 import { clipFile } from './clips.ts'
-
-/** The load of a machine that can encode anything. */
-export const plentyOfRoom = (): EncodingLoad =>
-  new EncodingLoad({ cores: 1000, processors: { idle: 1000 }, stepsDown: () => false })
 
 const children = new Set<ChildProcess>()
 

@@ -22,10 +22,11 @@ import { EngineOutputs } from '../../src/media/transcoder/engineOutput.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
+import { freeLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
 import { dialsSources } from '../support/sourceDialler.ts'
-import { endChildren, ended, plentyOfRoom, workingIn } from '../support/channels.ts'
+import { endChildren, ended, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { ownPort } from '../support/ownPort.ts'
 
@@ -71,7 +72,7 @@ async function pull(url: string, answers: string[][], more: Partial<Dialling> = 
     dial: dialsSources(ffmpeg, { resolve, allows, ...more }),
     sources: new PushSources(),
     meter: new Measured(tools, ''),
-    load: plentyOfRoom(),
+    load: freeLoad(),
     streams: new ChannelStreams(tools.clock),
     outputs: new EngineOutputs(tools),
     folder: join(dir, 'channels'),

@@ -16,10 +16,10 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { EngineOutputs } from '../../src/media/transcoder/engineOutput.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
-import { neverSlow, ScriptedLoad } from '../support/load.ts'
+import { freeLoad, neverSlow, ScriptedLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
-import { endChildren, plentyOfRoom } from '../support/channels.ts'
+import { endChildren } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { FastClock } from '../support/fastClock.ts'
 
@@ -61,7 +61,7 @@ beforeEach(async () => {
     createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline }),
   )
   const tools = { clock, random: systemRandom, log: silentLog }
-  const plenty = plentyOfRoom()
+  const plenty = freeLoad()
   scripted = new ScriptedLoad()
   streams = new ChannelStreams(clock)
   transcoder = createTranscoder({

@@ -77,7 +77,7 @@ export function toChannelRecord(channel: Channel): ChannelRecord {
 }
 
 export function toSlateRecord({ bytes: size, durationMs, createdAtMs, ...facts }: SlateFacts): SlateRecord {
-  const { id, mediaType, width, height, hasAudio = false } = facts
+  const { id, mediaType, width, height, hasAudio } = facts
   const duration = durationMs === null ? {} : { duration: durationMs / 1000, hasAudio }
   return { id, mediaType, size, width, height, ...duration, createdAt: new Date(createdAtMs).toISOString() }
 }

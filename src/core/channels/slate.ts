@@ -15,8 +15,8 @@ export interface SlateMedia {
   readonly height: number
   /** How long a clip plays, milliseconds; null: it is an image. */
   readonly durationMs: number | null
-  /** A clip with audio. Absent in what versions before this field stored: their clips play silence. */
-  readonly hasAudio?: boolean
+  /** It is a clip with audio. */
+  readonly hasAudio: boolean
 }
 
 /** A slate without its content. Each upload has an id of its own. */

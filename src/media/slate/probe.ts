@@ -81,6 +81,6 @@ function foundIn(report: string, { mediaType }: SlateLimits): Result<Found, Slat
   const durationMs = ((end - first) * 1000 * Number(numerator)) / Number(denominator)
   const isClip = mediaType === 'video/mp4'
   const size = { width: Number(width), height: Number(height) }
-  if (!isClip) return ok({ ...size, durationMs: null })
+  if (!isClip) return ok({ ...size, durationMs: null, hasAudio: false })
   return ok({ ...size, durationMs: Math.round(durationMs), hasAudio: /^#media_type 1: audio$/m.test(report) })
 }

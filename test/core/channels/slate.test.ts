@@ -16,8 +16,8 @@ it.each([
 )
 
 describe('a slate', () => {
-  const image = { mediaType: 'image/png', width: 4096, height: 16, durationMs: null } as const
-  const clip = { mediaType: 'video/mp4', width: 1920, height: 1920, durationMs: 20_000 } as const
+  const image = { mediaType: 'image/png', width: 4096, height: 16, durationMs: null, hasAudio: false } as const
+  const clip = { mediaType: 'video/mp4', width: 1920, height: 1920, durationMs: 20_000, hasAudio: true } as const
   const problemOf = (
     media: typeof image | typeof clip,
     change: Partial<Record<'width' | 'height' | 'durationMs', number>>,

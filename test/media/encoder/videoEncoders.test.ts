@@ -107,7 +107,7 @@ test('radio opens no device', () => {
 })
 
 test('a slate is encoded by libx264', () => {
-  const media = { mediaType: 'image/png', durationMs: null, width: 64, height: 36 } as const
+  const media = { mediaType: 'image/png', durationMs: null, hasAudio: false, width: 64, height: 36 } as const
   const args = slateArguments({ media, file: 'slate', rungs: RUNGS, audioKbps: null })
   expect(outputs(args).every((one) => one.startsWith('-c:v libx264 '))).toBe(true)
 })

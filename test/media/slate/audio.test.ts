@@ -26,8 +26,7 @@ function film(seconds: number, source: string): Buffer {
   return clip(`-f lavfi -i color=gray:s=64x36:r=25 ${audio} -t ${seconds} -c:v libx264 -pix_fmt yuv420p`, 'mp4')
 }
 
-async function probed(bytes: Buffer): Promise<SlateMedia> {
-  const mediaType = 'video/mp4'
+async function probed(bytes: Buffer, mediaType: SlateMedia['mediaType'] = 'video/mp4'): Promise<SlateMedia> {
   const checks = slateProbe({ ffmpeg, clock: systemClock, folder: join(folder, 'checks') })
   const found = await checks(bytes, { mediaType, maxSide: 1920, maxSeconds: 20 })
   if (!found.ok) throw new Error(JSON.stringify(found.error))
@@ -122,17 +121,15 @@ test('a tone that fits the clip goes on over the seam of the loops without a cli
 
 const withMedia = async (bytes: Buffer): Promise<[Buffer, SlateMedia]> => [bytes, await probed(bytes)]
 
-test('a clip without audio, one of an earlier version, and an image play silence', async () => {
-  const mute = film(1, '')
-  const media = await probed(mute)
-  expect(media.hasAudio).toBe(false)
-  const loud = film(1, 'sine=frequency=1000')
-  const { hasAudio: _hasAudio, ...earlier } = await probed(loud)
-  for (const [bytes, one] of [
-    [mute, media],
-    [loud, earlier],
+test('a clip without audio and an image play silence', async () => {
+  const image = clip('-f lavfi -i color=gray:s=64x36 -frames:v 1', 'png')
+  for (const [bytes, mediaType] of [
+    [film(1, ''), 'video/mp4'],
+    [image, 'image/png'],
   ] as const) {
-    const loop = await looped(bytes, one)
+    const media = await probed(bytes, mediaType)
+    expect(media.hasAudio).toBe(false)
+    const loop = await looped(bytes, media)
     expect(loop.audio?.frames).toHaveLength(1)
     expect(loudness(heard(loop, 3))).toBeLessThan(0.001)
   }

@@ -45,7 +45,8 @@ beforeEach(() => {
   const load = async (slateId: string) => {
     loads += 1
     const bytes = slates.get(slateId)
-    return bytes ? { bytes, media: { mediaType: 'image/png' as const, width: 64, height: 36, durationMs: null } } : null
+    const media = { mediaType: 'image/png', width: 64, height: 36, durationMs: null, hasAudio: false } as const
+    return bytes ? { bytes, media } : null
   }
   const { stream } = engine
   const parts = {

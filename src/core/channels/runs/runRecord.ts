@@ -54,8 +54,7 @@ export function toRunRecord({ id, engineId, config, start, stop, keptBy, started
     engineId,
     start: new Date(startedAtMs).toISOString(),
     ...(endedAtMs === null ? {} : { end: new Date(endedAtMs).toISOString() }),
-    // Earlier versions stored more of the ingest.
-    config: { ...config, ingest: { type: config.ingest.type } },
+    config,
     startType: start.type,
     startId: start.id,
     ...(start.name === undefined ? {} : { startName: start.name }),
