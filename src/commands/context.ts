@@ -131,7 +131,7 @@ export interface SessionContext extends AccessContext {
 /** What channels and their parts work with. */
 export interface ChannelContext extends CommandContext {
   readonly channelSettings: ChannelSettings
-  /** The runs that this process has started. */
+  /** The runs that this process has started, and the engines whose source it has seen leave. */
   readonly runStarts: Starts
   /** Decodes what a user wants to have as a slate. */
   readonly probeSlate: ProbeSlate

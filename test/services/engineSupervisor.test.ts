@@ -249,6 +249,19 @@ describe('a node', () => {
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'timeout' } })
   })
 
+  test('waits the whole timeout for a source, although the clock is set meanwhile', async () => {
+    const { engineId, report, settle } = await started({ timeout: 60 })
+    await report({ kind: 'ready' })
+    clock.setWall(2 * HOUR_MS)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('waiting')
+    clock.setWall(-3 * HOUR_MS)
+    clock.advance(60_000)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('stopped')
+    clock.setWall(HOUR_MS)
+  })
+
   test('stops and starts the other engines when one of them cannot be stopped', async () => {
     const { channelId, engineId, transcoder, settle } = await started()
     const other = await makeChannel()

@@ -2,6 +2,7 @@ import {
   type EngineEffect,
   type EngineEvent,
   type EngineState,
+  INITIAL_STATE,
   isTimedOut,
 } from '../../../core/channels/runs/engine.ts'
 import type { TranscodeJob, TranscodeLog } from '../../../core/channels/runs/transcoder.ts'
@@ -15,7 +16,7 @@ import { ladderOf } from '../ladders.ts'
 import { emitChannelEvents } from '../webhooks/emit.ts'
 import { adoptEngine, type EngineNode, handOverEngine, releaseEngine } from './adopt.ts'
 import { publisherNodes } from './ingestClaims.ts'
-import { lockEngines, stepEngines } from './step.ts'
+import { idleSince, lockEngines, stepEngines } from './step.ts'
 
 /** What the supervisor of a node's engines reads and writes. */
 export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>, at: EngineNode): EngineRecords => ({
@@ -53,7 +54,7 @@ async function overdueChannels(ctx: ChannelContext, found: readonly Found[]): Pr
   const timeouts = await ctx.store.read.channels.timeouts(idle.map(([id]) => id))
   const overdue = idle.filter(([id, engines]) =>
     isTimedOut(
-      engines.flatMap(({ state, engine }) => (engine ? [engineState(engine, state)] : [])),
+      engines.flatMap(({ state, engine }) => (engine ? [engineState(ctx, engine, state)] : [])),
       timeouts.get(id) ?? 0,
       ctx.clock.now(),
     ),
@@ -61,10 +62,15 @@ async function overdueChannels(ctx: ChannelContext, found: readonly Found[]): Pr
   return new Set(overdue.map(([id]) => id))
 }
 
+/** @param stored undefined: it never ran */
 const engineState = (
+  ctx: ChannelContext,
   { status, statusMessage: message }: Engine,
-  { idleSinceMs = null, failures = 0, retryAtMs = null }: Partial<StoredEngineState> = {},
-): EngineState => ({ status, message, idleSinceMs, failures, retryAtMs })
+  stored?: StoredEngineState,
+): EngineState =>
+  stored === undefined
+    ? { ...INITIAL_STATE, status, message }
+    : { ...stored, status, message, idleSinceMs: idleSince(ctx, stored) }
 
 function applyEvent(
   ctx: ChannelContext,
@@ -117,7 +123,7 @@ async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId
   const of = await lockEngines(tx, accountId, channelId)
   if (!of) return false
   const { channel, engines, states } = of
-  const running = engines.map((engine) => engineState(engine, states.get(engine.id)))
+  const running = engines.map((engine) => engineState(ctx, engine, states.get(engine.id)))
   if (!isTimedOut(running, channel.timeoutSeconds, ctx.clock.now())) return false
   await stepEngines(ctx, tx, of, engines, { kind: 'stop', cause: { type: 'timeout', id: '' } })
   return true

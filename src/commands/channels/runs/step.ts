@@ -106,9 +106,18 @@ async function stepOne(
     if (effect.do === 'openRun') after.runId = await openRun(ctx, tx, engine, effect.cause)
     if (effect.do === 'closeRun' && after.runId) await closeRun(ctx, tx, after.runId, effect.cause, event)
   }
+  if (idleSinceMs !== null && idleSinceMs !== stored.idleSinceMs) ctx.runStarts.note(engine.id, momentOf(ctx.clock))
   await tx.engineStates.put(after)
   await tx.engines.setStatus(engine.id, state.status, state.message)
   return { engine: { ...engine, status: state.status, statusMessage: state.message }, effects }
+}
+
+/** Since when an engine has had no source, by the clock as it is now. A process that has not seen it begin knows no better. */
+export function idleSince(
+  { clock, runStarts }: EngineContext,
+  { engineId, idleSinceMs }: EngineStateRecord,
+): number | null {
+  return idleSinceMs === null ? null : idleSinceMs + clock.now() - runStarts.dateOf(engineId, clock)
 }
 
 /** A server that stops leaves the engine wanted, so that the next process starts it again. */
