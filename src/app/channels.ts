@@ -7,7 +7,7 @@ import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../services/channelGauges.ts'
 import { claimIngests, releaseIngests } from '../commands/channels/runs/ingestClaims.ts'
 import { engineRecords } from '../commands/channels/runs/engineRecords.ts'
-import { runSchedulers } from '../commands/channels/schedules/occurrences.ts'
+import { putSchedulersRight, runSchedulers } from '../commands/channels/schedules/occurrences.ts'
 import { loadSlate } from '../commands/channels/slates.ts'
 import { type EngineRecords, EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
@@ -79,6 +79,7 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
     { name: 'measure the processors', everyMs: 1000, run: async () => processors.look() },
     { name: 'check stream keys', everyMs: 500, run: () => pushed.look() },
     { name: 'claim ingests', everyMs: 500, run: claim },
+    { name: 'put schedulers right after the clock', everyMs: 60_000, run: () => putSchedulersRight(ctx) },
   ])
   const working = [
     app.due.on('engines', () => supervisor.reconcile()),

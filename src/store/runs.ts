@@ -201,6 +201,8 @@ export interface RunReads {
     page(query: SchedulerQuery): Promise<Scheduler[]>
     /** Schedulers whose `nextAtMs` has come, oldest first. */
     due(nowMs: number, limit: number): Promise<{ accountId: string; id: string }[]>
+    /** Schedulers that are not terminated and have seen more than this time, at most `limit`. Reads all rows. */
+    seenBeyond(atMs: number, limit: number): Promise<{ accountId: string; id: string }[]>
     /** Newest first. */
     skips(schedulerId: string, limit: number): Promise<SkippedOccurrence[]>
   }
@@ -269,6 +271,8 @@ export interface RunTx {
     /** The number of schedulers of the account. */
     count(accountId: string): Promise<number>
     skip(rows: readonly SkippedOccurrence[]): Promise<void>
+    /** Forgets skipped occurrences of a scheduler that begin later. */
+    unskip(schedulerId: string, afterMs: number): Promise<void>
     /** Deletes at most `limit` older skipped occurrences; returns how many. */
     pruneSkips(beforeMs: number, limit: number): Promise<number>
   }

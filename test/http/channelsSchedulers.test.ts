@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { EngineSupervisor } from '../../src/services/engineSupervisor.ts'
 import { engineRecords } from '../../src/commands/channels/runs/engineRecords.ts'
-import { runSchedulers } from '../../src/commands/channels/schedules/occurrences.ts'
+import { putSchedulersRight, runSchedulers } from '../../src/commands/channels/schedules/occurrences.ts'
 import { unrenewed } from '../support/leases.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
@@ -159,6 +159,39 @@ describe('a scheduler', () => {
     expect(await live.made('PATCH', path, { endDate: '2030-05-20' })).toMatchObject({ status: 'terminated' })
     const events = (await live.v2('GET', '/logs?type=scheduler.terminated&limit=1')).json.data
     expect(events[0].requestData.object.id).toBe(scheduler.id)
+  })
+
+  test('that has begun takes another time and zone, which counts from its next occurrence on', async () => {
+    const { id, engineIds } = await channelWith()
+    const times = { startDate: '2030-05-22', startTime: '10:00', endTime: '11:00', recurrence: 'RRULE:FREQ=DAILY' }
+    const scheduler = await made({ name: 'Moved', channelIds: [id], ...times })
+    const path = `/schedulers/${scheduler.id}`
+    await at('2030-05-22T10:00:00Z')
+    await at('2030-05-22T11:00:00Z')
+    const moved = await live.made('PATCH', path, { startTime: '20:00', endTime: '21:00', timeZone: 'Europe/Vienna' })
+    expect(moved).toMatchObject({ startDate: '2030-05-22', nextStart: '2030-05-22T18:00:00.000Z' })
+    await at('2030-05-22T18:00:00Z')
+    await at('2030-05-22T19:00:00Z')
+    expect(await runsOf(engineIds[0])).toEqual(['10:00-11:00 scheduler scheduler', '18:00-19:00 scheduler scheduler'])
+    const past = { startDate: '2030-05-21' }
+    expect(await refused('PATCH', path, past)).toMatchObject({ status: 400, path: 'startDate' })
+    await live.v2('DELETE', path)
+  })
+
+  test('begins at its time after a clock that was ahead for a month has been put right', async () => {
+    const { id, engineIds } = await channelWith()
+    const times = { startDate: '2030-05-25', startTime: '10:00', endTime: '11:00', recurrence: 'RRULE:FREQ=DAILY' }
+    const scheduler = await made({ name: 'Steady', channelIds: [id], ...times })
+    for (const byMs of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
+      clock.setWall(byMs)
+      await runSchedulers(live.running.app.ctx)
+      await putSchedulersRight(live.running.app.ctx)
+    }
+    expect(await read(scheduler.id)).toMatchObject({ nextStart: '2030-05-25T10:00:00.000Z', skipped: [] })
+    await at('2030-05-25T10:00:00Z')
+    await at('2030-05-25T11:00:00Z')
+    expect(await runsOf(engineIds[0])).toEqual(['10:00-11:00 scheduler scheduler'])
+    await live.v2('DELETE', `/schedulers/${scheduler.id}`)
   })
 
   test('leaves engines running that a user has started, and a user can stop it before its end', async () => {

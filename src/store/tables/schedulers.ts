@@ -71,6 +71,16 @@ const due = statement((db, p: { nowMs: number; limit: number }) =>
     .limit(p.limit),
 )
 
+const seenBeyond = statement((db, p: { atMs: number; limit: number }) =>
+  db
+    .selectFrom('schedulers')
+    .select(['id', 'account_id as accountId'])
+    .where('status', '<>', 'terminated')
+    .where('seen_until_ms', '>', p.atMs)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
 const others = statement((db, p: { accountId: string; id: string }) =>
   db
     .selectFrom('schedulers')
@@ -107,6 +117,10 @@ const skips = statement((db, p: { id: string; limit: number }) =>
     .limit(p.limit),
 )
 
+const unskip = statement((db, p: { id: string; afterMs: number }) =>
+  db.deleteFrom('scheduler_skips').where('scheduler_id', '=', p.id).where('start_ms', '>', p.afterMs),
+)
+
 const pruneSkipped = pruning('scheduler_skips', 'at_ms', ['scheduler_id', 'start_ms'])
 
 /** The reads of schedulers. */
@@ -131,6 +145,10 @@ export class SchedulerReadVerbs extends Verbs {
 
   due(nowMs: number, limit: number): Promise<{ accountId: string; id: string }[]> {
     return this.executor.all(due, { nowMs, limit })
+  }
+
+  seenBeyond(atMs: number, limit: number): Promise<{ accountId: string; id: string }[]> {
+    return this.executor.all(seenBeyond, { atMs, limit })
   }
 
   async skips(id: string, limit: number): Promise<SkippedOccurrence[]> {
@@ -193,6 +211,10 @@ export class SchedulerTxVerbs extends SchedulerReadVerbs {
         .values(values)
         .onConflict((c) => c.columns(['scheduler_id', 'start_ms']).doNothing()),
     )
+  }
+
+  async unskip(id: string, afterMs: number): Promise<void> {
+    await this.executor.run(unskip, { id, afterMs })
   }
 
   pruneSkips(beforeMs: number, limit: number): Promise<number> {

@@ -1,7 +1,7 @@
 import { allInTurn } from '../../../base/allEnded.ts'
 import type { Cause } from '../../../core/channels/runs/engine.ts'
 import type { Engine } from '../../../core/channels/types.ts'
-import { advance } from '../../../core/channels/schedules/advance.ts'
+import { advance, AHEAD_MS, forgetAhead } from '../../../core/channels/schedules/advance.ts'
 import { planOf } from '../../../core/channels/schedules/plan.ts'
 import type { ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { Scheduler, Tx } from '../../../store/store.ts'
@@ -12,6 +12,8 @@ import { emitChannelEvents } from '../webhooks/emit.ts'
 
 /** Schedulers that are read at a time. */
 const AT_ONCE = 50
+/** More are put right by the next run. */
+const AHEAD_MAX = 10_000
 
 /**
  * Begins and ends due occurrences. Any number of nodes may run it at once: each scheduler's row stays locked while its
@@ -35,6 +37,31 @@ async function runScheduler(
     if (scheduler) await caughtUp(ctx, tx, scheduler)
   })
   ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
+}
+
+/**
+ * Makes schedulers begin at their times again after the clock was ahead and has been put back: `forgetAhead` of each. Rejects as
+ * `runSchedulers`.
+ */
+export async function putSchedulersRight(ctx: ChannelContext): Promise<void> {
+  const ahead = await ctx.store.read.schedulers.seenBeyond(ctx.clock.now() + AHEAD_MS, AHEAD_MAX)
+  await allInTurn(ahead.map((one) => () => putRight(ctx, one)))
+}
+
+async function putRight(
+  ctx: ChannelContext,
+  { accountId, id }: { readonly accountId: string; readonly id: string },
+): Promise<void> {
+  await ctx.store.transaction(async (tx) => {
+    const scheduler = await tx.schedulers.lock(accountId, id)
+    if (!scheduler) return
+    const [plan, nowMs] = [planOf(scheduler), ctx.clock.now()]
+    const right = plan.ok ? forgetAhead(plan.value, scheduler, nowMs) : null
+    if (right === null) return
+    ctx.log.warn({ scheduler: id }, 'the clock was ahead: what a scheduler saw of that time is forgotten')
+    await tx.schedulers.unskip(id, nowMs)
+    await tx.schedulers.replace({ ...scheduler, ...right.state, nextAtMs: right.nextMs })
+  })
 }
 
 /** Begins and ends what is due of a scheduler, which is locked. @returns the scheduler after that */

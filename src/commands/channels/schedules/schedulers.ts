@@ -9,6 +9,7 @@ import {
   type Timing,
 } from '../../../core/channels/schedules/plan.ts'
 import {
+  comingPlan,
   futurePlan,
   readCreateScheduler,
   readSchedulerQuery,
@@ -112,8 +113,7 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
     const fields = [...changed, ...(otherKind ? ['recurrence'] : [])].join(', ')
     return err(refusal('scheduler_active', `The scheduler "${before.name}" is active; stop it to change ${fields}`))
   }
-  const moves = STARTS.some((field) => changed.includes(field))
-  const plan = moves ? futurePlan(after, nowMs) : validPlan(after)
+  const plan = planOfEdit(after, changed, nowMs)
   if (!plan.ok) return err(validationFailed(plan.error))
   const occurrence = before.occurrence && sameOccurrence(plan.value, before.occurrence)
   const { state, nextMs } = reconcile(plan.value, {
@@ -121,6 +121,17 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
     seenUntilMs: Math.max(nowMs, before.seenUntilMs),
   })
   return ok({ ...after, ...state, nextAtMs: nextMs })
+}
+
+/** The start of a recurrence may be over. It begins at another time, or in another zone, from its next occurrence on. */
+function planOfEdit(
+  after: Timing,
+  changed: readonly (keyof Timing | 'channels')[],
+  nowMs: number,
+): Result<SchedulePlan, FieldErrors> {
+  if (!STARTS.some((field) => changed.includes(field))) return validPlan(after)
+  const isUnderWay = after.recurrence !== null && !changed.includes('startDate')
+  return isUnderWay ? comingPlan(after, nowMs) : futurePlan(after, nowMs)
 }
 
 /** Clients send fields back as they read them, which changes nothing. */

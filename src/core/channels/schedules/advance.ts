@@ -66,6 +66,23 @@ export function endByHand(
   return reconcile(plan, { occurrence: null, seenUntilMs: Math.max(nowMs, state.seenUntilMs) })
 }
 
+/** Clocks of nodes differ by less. */
+export const AHEAD_MS = 60_000
+
+/**
+ * Forgets what was seen of a time that has not come: the clock was ahead, and has been put back. Otherwise nothing would begin until
+ * that time. Null: there is nothing to forget, as for an occurrence that was begun by hand before its time.
+ */
+export function forgetAhead(
+  plan: SchedulePlan,
+  { status, occurrence, seenUntilMs }: SchedulerState,
+  nowMs: number,
+): { state: SchedulerState; nextMs: number | null } | null {
+  if (status === 'terminated' || seenUntilMs <= nowMs + AHEAD_MS) return null
+  if (seenUntilMs === nextOccurrence(plan, nowMs)?.startMs) return null
+  return reconcile(plan, { occurrence, seenUntilMs: nowMs })
+}
+
 const isOver = ({ endMs }: Occurrence, nowMs: number): boolean => endMs !== null && endMs <= nowMs
 
 /** The last occurrence that began after `seenUntilMs` and by `nowMs`, and those before it. */

@@ -58,7 +58,14 @@ export function futurePlan(timing: Timing, nowMs: number): Result<SchedulePlan, 
   if (!plan.ok) return plan
   const { zone, startDay, startMinutes } = plan.value
   if (instantOf(zone, startDay, startMinutes) <= nowMs) return err({ startDate: ['must lie in the future'] })
-  return nextOccurrence(plan.value, nowMs) ? plan : err({ recurrence: ['would never begin'] })
+  return comingPlan(timing, nowMs)
+}
+
+/** The plan of a timing that may have begun; refused unless it begins once more. */
+export function comingPlan(timing: Timing, nowMs: number): Result<SchedulePlan, FieldErrors> {
+  const plan = validPlan(timing)
+  if (!plan.ok || nextOccurrence(plan.value, nowMs)) return plan
+  return err({ recurrence: ['would never begin'] })
 }
 
 export function validPlan(timing: Timing): Result<SchedulePlan, FieldErrors> {

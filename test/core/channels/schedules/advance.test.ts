@@ -5,6 +5,7 @@ import {
   type Advance,
   beginByHand,
   endByHand,
+  forgetAhead,
   reconcile,
   type SchedulerState,
 } from '../../../../src/core/channels/schedules/advance.ts'
@@ -70,6 +71,22 @@ describe('a scheduler', () => {
     const stopped = endByHand(DAILY, early.state, at('2026-01-01T09:00'))
     expect(stopped.state.status).toBe('idle')
     expect(steps(advance(DAILY, true, stopped.state, at('2026-01-01T10:30')))).toEqual([])
+  })
+
+  test('forgets what it saw while the clock was ahead, and nothing else', () => {
+    const now = at('2025-12-31T12:00')
+    const ahead = advance(DAILY, true, begun(DAILY), at('2026-01-03T12:00'))
+    const right = forgetAhead(DAILY, ahead.state, now)
+    expect([right?.state.status, right?.nextMs]).toEqual(['idle', at('2026-01-01T10:00')])
+    expect(right && forgetAhead(DAILY, right.state, now)).toBeNull()
+    // By clocks of other nodes.
+    expect(forgetAhead(DAILY, begun(DAILY), at('2025-12-30T23:59'))).toBeNull()
+    const early = beginByHand(DAILY, begun(DAILY), now).state
+    for (const state of [early, endByHand(DAILY, early, now).state]) expect(forgetAhead(DAILY, state, now)).toBeNull()
+    // What began meanwhile ends when its time is over, or when the next one begins.
+    const began = advance(DAILY, true, begun(DAILY), at('2026-01-03T10:30')).state
+    const running = forgetAhead(DAILY, began, now)
+    expect([running?.state.status, running?.nextMs]).toEqual(['active', at('2026-01-01T10:00')])
   })
 
   test('never begins an occurrence twice and never leaves one without an end, whenever it is called', () => {
