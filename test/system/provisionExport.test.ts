@@ -264,15 +264,8 @@ async function leave(ctx: Context, actor: Actor, channelId: string) {
   await must(createSecret(ctx, actor, 'Backend'))
   const over = { name: 'Over', startDate: '2090-01-02', startTime: '20:15', channelIds: [channelId] }
   const { id } = await must(createScheduler(ctx, actor, over))
-  const media = {
-    mediaType: 'image/png',
-    width: 640,
-    height: 360,
-    durationMs: null,
-    hasAudio: false,
-    bytes: 1,
-    createdAtMs: 1,
-  } as const
+  const image = { mediaType: 'image/png', width: 640, height: 360, durationMs: null, hasAudio: false } as const
+  const media = { ...image, bytes: 1, createdAtMs: 1 }
   await ctx.store.transaction(async (tx) => {
     const scheduler = await tx.schedulers.lock(actor.accountId, id)
     if (scheduler) await tx.schedulers.replace({ ...scheduler, status: 'terminated', nextAtMs: null })
