@@ -1,5 +1,5 @@
 /** What waits to be sent. */
-interface Waiting {
+export interface WaitingMedia {
   /** Milliseconds, over the wrap of 32 bits. */
   readonly timestamp: number
   readonly payload: Uint8Array
@@ -11,7 +11,7 @@ const SPAN_MAX_MS = 2000
 const BYTES_MAX = 8_000_000
 
 /** Messages in the order of their arrival. */
-export class MediaQueue<M extends Waiting> {
+export class MediaQueue<M extends WaitingMedia> {
   #messages: M[] = []
   #bytes = 0
 

@@ -1,10 +1,7 @@
-import type { Socket } from 'node:net'
-import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
-import { leave } from '../leaving.ts'
-import { MediaQueue } from '../mediaQueue.ts'
 import type { SenderEnd, SenderMove } from '../publishing.ts'
+import { TcpSender, type TcpSenderOptions } from '../tcpSender.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
@@ -14,10 +11,6 @@ import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userContr
 import { RECONNECT_REQUEST, RECONNECTS } from './reconnect.ts'
 import { readStatus, reasonOf } from './status.ts'
 
-/** From the connection to the permission to publish. */
-const OPENING_MS = 10_000
-/** How long a target may leave media unread. */
-const STUCK_MS = 10_000
 /** Answers are short. */
 const MAX_ANSWER_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
@@ -33,47 +26,35 @@ const CREATE_STREAM = 4
 const BAD_NAME = 'NetStream.Publish.BadName'
 const REFUSALS = new Set([BAD_NAME, 'NetStream.Publish.Denied', 'NetConnection.Connect.Rejected'])
 
-export interface SenderOptions {
-  /** Connected, and encrypted for `rtmps`. */
-  readonly socket: Socket
-  readonly clock: Clock
+export interface SenderOptions extends TcpSenderOptions {
   readonly random: Random
   /** Without a slash before or after it. */
   readonly app: string
   /** The address with the application. */
   readonly url: string
   readonly key: string
-  /** Subscribe it to the feed now. Called once at most. */
-  readonly ready: () => void
-  /** The target takes the tracks of the feed. Called once at most, after `ready`. */
-  readonly accepted: () => void
-  /** Called once, and not after `end`. */
   readonly ended: (how: SenderEnd | SenderMove) => void
 }
 
-type State = 'shaking' | 'opening' | 'publishing' | 'over'
+type State = 'shaking' | 'opening' | 'publishing'
 
 /**
- * Publishes one feed to another server: our half of an RTMP client. It takes frames without ever waiting: what a slow target
- * leaves unread waits in a queue, and when that is full it goes on with the next keyframe.
+ * Publishes one feed to another server: our half of an RTMP client.
  *
  * | State | Means | Goes to |
  * |---|---|---|
  * | `shaking` | the handshake | `opening` when the target has answered it |
  * | `opening` | connect, createStream and publish, each after the answer to the one before it | `publishing` |
  * | `publishing` | frames are sent as they come | |
- * | `over` | the socket is closed, or closes when the target has its last byte | |
  *
- * A status of the target, the end of its socket, media that RTMP cannot carry and a deadline of `tick` lead to `over` from
- * each, and so does its request to connect again from `publishing`. Frames before `publishing` are ignored.
+ * A status of the target, the end of its socket, media that RTMP cannot carry and a deadline of `tick` end it in each, and so
+ * does its request to connect again in `publishing`. Frames before `publishing` are ignored.
  */
-export class RtmpSender implements FrameSink {
+export class RtmpSender extends TcpSender<Message> implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
   readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
-  readonly #queue = new MediaQueue<Message>()
   #state: State = 'shaking'
-  #deadline: number
   #streamId = 0
   #window = SMALLEST_WINDOW
   #acknowledged = 0
@@ -84,37 +65,12 @@ export class RtmpSender implements FrameSink {
   #isDescribed = false
   /** The decode time that is 0 for the target. */
   #beginUs: number | null = null
-  #isBlocked = false
-  /** Frames were dropped: it goes on with the next keyframe. */
-  #isSkipping = false
-  #dropped = 0
 
   constructor(options: SenderOptions) {
-    const { socket, clock, random } = options
+    super(options)
     this.#options = options
-    this.#deadline = clock.monotonic() + OPENING_MS
-    this.#handshake = new ClientHandshake(random)
-    socket.on('data', (data: Buffer) => this.#received(data))
-    socket.on('drain', () => this.#drained())
-    socket.on('error', () => undefined)
-    socket.on('close', () => this.#lose('The target closed the connection'))
-    socket.write(this.#handshake.opening)
-  }
-
-  /** Of the connection, in both directions. */
-  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
-    const { bytesRead, bytesWritten } = this.#options.socket
-    return { bytesIn: bytesRead, bytesOut: bytesWritten }
-  }
-
-  /** What the target has not read, as far as we hold it. */
-  get waitingBytes(): number {
-    return this.#queue.bytes + this.#options.socket.writableLength
-  }
-
-  /** Messages that the target was too slow for. */
-  get dropped(): number {
-    return this.#dropped
+    this.#handshake = new ClientHandshake(options.random)
+    this.write(this.#handshake.opening)
   }
 
   /** Whether the target takes a track as it is. Known once it is `ready`. */
@@ -122,17 +78,10 @@ export class RtmpSender implements FrameSink {
     return isTaken(track, this.#fourccs)
   }
 
-  /** Called every second: ends a connection that stands still. @param nowMs monotonic */
-  tick(nowMs: number): void {
-    if (this.#state === 'over') return
-    if (this.#state !== 'publishing' && nowMs >= this.#deadline) this.#lose('The target did not answer in time')
-    else if (this.#isBlocked && nowMs >= this.#deadline) this.#lose('The target does not read what it is sent')
-  }
-
   tracks(tracks: readonly TrackInfo[]): void {
-    if (this.#state !== 'publishing') return
+    if (!this.takesMedia) return
     const refusal = refuseTracks(tracks, this.#fourccs)
-    if (refusal !== null) return this.#over({ kind: 'unsuitable', message: refusal })
+    if (refusal !== null) return this.over({ kind: 'unsuitable', message: refusal })
     const isFirst = this.#tracks.length === 0
     this.#tracks = tracks
     this.#isDescribed = false
@@ -140,36 +89,20 @@ export class RtmpSender implements FrameSink {
   }
 
   frame(frame: Frame): void {
-    if (this.#state !== 'publishing') return
-    if (this.#isSkipping && !this.#begins(frame)) {
-      this.#dropped++
-      return
-    }
-    this.#isSkipping = false
+    if (!this.takesMedia || this.skips(frame, this.#tracks)) return
     const timestamp = this.#timestampOf(frame)
-    if (!this.#isDescribed) {
-      this.#isDescribed = true
-      this.#push(...describeTracks(this.#tracks, this.#streamId, timestamp))
-    }
-    this.#push(frameMessage(frame, this.#tracks, { streamId: this.#streamId, timestamp }))
+    const description = this.#isDescribed ? [] : describeTracks(this.#tracks, this.#streamId, timestamp)
+    const message = frameMessage(frame, this.#tracks, { streamId: this.#streamId, timestamp })
+    this.#isDescribed = [...description, message].every((one) => this.push(one))
   }
 
-  /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
-  end(): void {
-    if (this.#state === 'over') return
-    const { socket, clock, key } = this.#options
-    if (this.#state === 'publishing' && !this.#isBlocked) {
-      this.#send(commandMessage(this.#streamId, 'FCUnpublish', 0, null, key))
-      this.#send(commandMessage(0, 'deleteStream', 0, null, this.#streamId))
-    }
-    this.#state = 'over'
-    this.#queue.clear()
-    if (this.#isBlocked) socket.destroy()
-    else void leave(socket, clock)
+  protected get takesMedia(): boolean {
+    return this.#state === 'publishing' && !this.isOver
   }
 
-  #begins({ kind, key }: Frame): boolean {
-    return key && (kind === 'video' || !this.#tracks.some((track) => track.kind === 'video'))
+  protected sayGoodbye(): void {
+    this.#send(commandMessage(this.#streamId, 'FCUnpublish', 0, null, this.#options.key))
+    this.#send(commandMessage(0, 'deleteStream', 0, null, this.#streamId))
   }
 
   /** Audio that is a little older than the keyframe is sent as if it came with it. */
@@ -178,44 +111,19 @@ export class RtmpSender implements FrameSink {
     return Math.max(0, Math.floor(decodeTimeUs / 1000) - Math.floor(this.#beginUs / 1000)) % 2 ** 32
   }
 
-  #push(...messages: readonly Message[]): void {
-    for (const message of messages) {
-      if (!this.#isBlocked && this.#queue.length === 0) this.#send(message)
-      else if (!this.#queue.push(message)) return this.#skip()
-    }
-  }
-
-  #skip(): void {
-    this.#dropped += this.#queue.length + 1
-    this.#queue.clear()
-    this.#isSkipping = true
-    this.#isDescribed = false
-  }
-
-  #drained(): void {
-    this.#isBlocked = false
-    while (!this.#isBlocked && this.#state === 'publishing') {
-      const message = this.#queue.shift()
-      if (message === undefined) return
-      this.#send(message)
-    }
+  protected bytesOf(message: Message): Buffer {
+    return writeMessage(message, { chunkStreamId: chunkStreamOf(message.type), chunkBytes: CHUNK_BYTES })
   }
 
   #send(message: Message): void {
-    const { socket, clock } = this.#options
-    if (!socket.writable) return
-    const chunkStreamId = chunkStreamOf(message.type)
-    if (socket.write(writeMessage(message, { chunkStreamId, chunkBytes: CHUNK_BYTES })) || this.#isBlocked) return
-    this.#isBlocked = true
-    if (this.#state === 'publishing') this.#deadline = clock.monotonic() + STUCK_MS
+    this.write(this.bytesOf(message))
   }
 
-  #received(data: Buffer): void {
-    if (this.#state === 'over') return
+  protected received(data: Buffer): void {
     const rest = this.#state === 'shaking' ? this.#shakeHands(data) : data
     if (rest === null) return
     const messages = this.#reader.push(rest)
-    if (!messages.ok) return this.#lose(`The answer of the target is not RTMP: ${messages.error}`)
+    if (!messages.ok) return this.lose(`The answer of the target is not RTMP: ${messages.error}`)
     for (const message of messages.value) this.#obey(message)
     this.#acknowledge()
   }
@@ -223,12 +131,12 @@ export class RtmpSender implements FrameSink {
   #shakeHands(data: Buffer): Buffer | null {
     const step = this.#handshake.push(data)
     if (!step.ok) {
-      this.#lose(step.error)
+      this.lose(step.error)
       return null
     }
     if (step.value === null) return null
     this.#state = 'opening'
-    this.#options.socket.write(step.value.reply)
+    this.write(step.value.reply)
     this.#connect()
     return step.value.rest
   }
@@ -250,13 +158,13 @@ export class RtmpSender implements FrameSink {
 
   #obey(message: Message): void {
     const { type, payload } = message
-    if (this.#state === 'over') return
+    if (this.isOver) return
     if (type === MESSAGE.windowSize && payload.length >= 4) {
       this.#window = Math.max(SMALLEST_WINDOW, payload.readUInt32BE(0))
     }
     const isPing = type === MESSAGE.userControl && payload.length >= 6 && payload.readUInt16BE(0) === EVENT.pingRequest
     // What a target does not read waits in memory.
-    if (isPing && !this.#isBlocked) {
+    if (isPing && !this.isBlocked) {
       this.#send(userControl(EVENT.pingResponse, payload.readUInt32BE(2)))
     }
     if (type !== MESSAGE.command && type !== MESSAGE.commandAmf3) return
@@ -265,8 +173,8 @@ export class RtmpSender implements FrameSink {
   }
 
   #acknowledge(): void {
-    const { bytesRead } = this.#options.socket
-    if (this.#state === 'over' || this.#isBlocked || bytesRead - this.#acknowledged < this.#window) return
+    const { bytesRead } = this.socket
+    if (this.isOver || this.isBlocked || bytesRead - this.#acknowledged < this.#window) return
     this.#acknowledged = bytesRead
     this.#send(controlMessage(MESSAGE.acknowledgement, bytesRead % 2 ** 32))
   }
@@ -303,32 +211,21 @@ export class RtmpSender implements FrameSink {
     if (level !== 'error' && !REFUSALS.has(code)) return
     // Targets repeat the key in their answers.
     const message = `The target says: ${reasonOf(status, this.#options.key)}`
-    if (REFUSALS.has(code)) this.#over({ kind: 'refused', message, isInUse: code === BAD_NAME })
-    else this.#lose(message)
+    if (REFUSALS.has(code)) this.over({ kind: 'refused', message, isInUse: code === BAD_NAME })
+    else this.lose(message)
   }
 
   #begin(): void {
     if (this.#state !== 'opening') return
     this.#state = 'publishing'
+    this.awaitAnswer(false)
     this.#options.ready()
   }
 
   #move(url: string | null): void {
-    if (this.#state !== 'publishing') return
+    if (!this.takesMedia) return
     this.end()
     this.#options.ended({ kind: 'moved', url })
-  }
-
-  #lose(message: string): void {
-    this.#over({ kind: 'lost', message })
-  }
-
-  #over(how: SenderEnd): void {
-    if (this.#state === 'over') return
-    this.#state = 'over'
-    this.#queue.clear()
-    this.#options.socket.destroy()
-    this.#options.ended(how)
   }
 }
 

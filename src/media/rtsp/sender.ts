@@ -1,38 +1,23 @@
-import type { Socket } from 'node:net'
-import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { type Frame, type FrameSink, isDescribed, type TrackInfo } from '../frame.ts'
-import { leave } from '../leaving.ts'
-import { MediaQueue } from '../mediaQueue.ts'
+import type { WaitingMedia } from '../mediaQueue.ts'
 import type { SenderEnd } from '../publishing.ts'
+import { TcpSender, type TcpSenderOptions } from '../tcpSender.ts'
 import { RtspLogin } from './login.ts'
 import { OutgoingTrack } from './outgoingTrack.ts'
 import { RtspReplies, type RtspReply } from './replies.ts'
 
-/** From a request to the answer of the last one that it leads to. */
-const OPENING_MS = 10_000
-/** How long a target may leave media unread. */
-const STUCK_MS = 10_000
 /** Servers end a session without a request after this time, unless they name another (RFC 2326 section 12.37). */
 const SESSION_SECONDS = 60
 const REPORT_MS = 5000
 
-export interface RtspSenderOptions {
-  /** Connected, and encrypted for `rtsps`. */
-  readonly socket: Socket
-  readonly clock: Clock
+export interface RtspSenderOptions extends TcpSenderOptions {
   readonly random: Random
   /** With its secrets. */
   readonly url: URL
-  /** Subscribe it to the feed now. Called once at most. */
-  readonly ready: () => void
-  /** The target takes the tracks of the feed. Called once at most, after `ready`. */
-  readonly accepted: () => void
-  /** Called once, and not after `end`. */
-  readonly ended: (how: SenderEnd) => void
 }
 
-type State = 'asking' | 'ready' | 'opening' | 'recording' | 'over'
+type State = 'asking' | 'ready' | 'opening' | 'recording'
 
 interface Request {
   readonly method: string
@@ -43,16 +28,13 @@ interface Request {
 }
 
 /** A frame becomes packets when it is sent: before that the target may choose its channel. */
-interface Waiting {
-  readonly timestamp: number
-  readonly payload: Uint8Array
+interface WaitingFrame extends WaitingMedia {
   readonly frame: Frame
 }
 
 /**
  * Publishes one feed to an RTSP server, over one connection (RFC 2326 sections 10.3, 10.11 and 10.12), so that its answers lead no
- * media elsewhere. It takes frames without ever waiting: what a slow target leaves unread waits in a queue, and when that is full
- * it goes on with the next keyframe.
+ * media elsewhere.
  *
  * | State | Means | Goes to |
  * |---|---|---|
@@ -60,19 +42,16 @@ interface Waiting {
  * | `ready` | it waits for the first frame, whose tracks it announces | `opening` |
  * | `opening` | ANNOUNCE, SETUP of each track and RECORD, each after the answer to the one before it; frames wait | `recording` |
  * | `recording` | frames are sent as they come | |
- * | `over` | the socket is closed, or closes when the target has its last byte | |
  *
  * An answer that is none of success, the end of the socket, tracks that the description does not fit and a deadline of `tick`
- * lead to `over` from each.
+ * end it in each.
  */
-export class RtspSender implements FrameSink {
+export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
   readonly #options: RtspSenderOptions
   readonly #uri: string
   readonly #login: RtspLogin
   readonly #replies: RtspReplies
-  readonly #queue = new MediaQueue<Waiting>()
   #state: State = 'asking'
-  #deadlineMs: number
   #request: Request | null = null
   #sequence = 0
   #session: string | null = null
@@ -83,42 +62,18 @@ export class RtspSender implements FrameSink {
   /** The time of the feed that is 0 for the target, and of our clock then. */
   #begin: { readonly us: number; readonly wallMs: number } | null = null
   #reportedAtMs = Number.NEGATIVE_INFINITY
-  #isBlocked = false
-  /** Frames were dropped: it goes on with the next keyframe. */
-  #isSkipping = false
-  #dropped = 0
 
   constructor(options: RtspSenderOptions) {
-    const { socket, clock, random, url } = options
+    super(options)
+    const { random, url } = options
     this.#options = options
     this.#uri = `${url.protocol}//${url.host}${url.pathname}${url.search}`
     this.#login = new RtspLogin(loginOf(url), random)
-    this.#deadlineMs = clock.monotonic() + OPENING_MS
     this.#replies = new RtspReplies((reply) => {
       this.#answered(reply)
       return false
     })
-    socket.on('data', (data: Buffer) => this.#received(data))
-    socket.on('drain', () => this.#drained())
-    socket.on('error', () => undefined)
-    socket.on('close', () => this.#lose('The target closed the connection'))
     this.#ask({ method: 'OPTIONS', uri: this.#uri, answered: () => this.#isReady() })
-  }
-
-  /** Of the connection, in both directions. */
-  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
-    const { bytesRead, bytesWritten } = this.#options.socket
-    return { bytesIn: bytesRead, bytesOut: bytesWritten }
-  }
-
-  /** What the target has not read, as far as we hold it. */
-  get waitingBytes(): number {
-    return this.#queue.bytes + this.#options.socket.writableLength
-  }
-
-  /** Frames that the target was too slow for. */
-  get dropped(): number {
-    return this.#dropped
   }
 
   /** RTP carries each codec that a feed may have. */
@@ -126,63 +81,52 @@ export class RtspSender implements FrameSink {
     return true
   }
 
-  /** Called every second: keeps the session, and ends a connection that stands still. @param nowMs monotonic */
-  tick(nowMs: number): void {
-    const isOpening = this.#state === 'asking' || this.#state === 'opening'
-    if (isOpening && nowMs >= this.#deadlineMs) return this.#lose('The target did not answer in time')
-    if (this.#state !== 'recording') return
-    if (this.#isBlocked) {
-      if (nowMs >= this.#deadlineMs) this.#lose('The target does not read what it is sent')
-    } else if (nowMs - this.#keptAtMs >= this.#keepAliveMs && this.#request === null) {
-      this.#keptAtMs = nowMs
-      this.#ask({ method: 'OPTIONS', uri: this.#uri, answered: () => undefined })
-    }
+  /** Also keeps the session. */
+  override tick(nowMs: number): void {
+    super.tick(nowMs)
+    const isDue = nowMs - this.#keptAtMs >= this.#keepAliveMs && this.#request === null
+    if (!this.takesMedia || this.isBlocked || !isDue) return
+    this.#keptAtMs = nowMs
+    this.#ask({ method: 'OPTIONS', uri: this.#uri, answered: () => undefined })
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
-    if (this.#state === 'over') return
+    if (this.isOver) return
     this.#infos = tracks
     const isAlike = tracks.length === this.#tracks.length
     if (this.#tracks.length === 0 || (isAlike && tracks.every((one, at) => this.#tracks[at]?.follow(one)))) return
     // A session keeps the tracks that it was announced with.
-    this.#lose('The broadcast has other tracks than before')
+    this.lose('The broadcast has other tracks than before')
   }
 
   frame(frame: Frame): void {
     if (this.#state === 'ready' && this.#infos.length > 0 && this.#infos.every(isDescribed)) this.#announce()
-    if (this.#state !== 'opening' && this.#state !== 'recording') return
-    if (this.#isSkipping && !this.#begins(frame)) {
-      this.#dropped += 1
-      return
-    }
-    this.#isSkipping = false
-    this.#begin ??= { us: frame.decodeTimeUs, wallMs: this.#options.clock.now() }
-    this.#push({ timestamp: Math.floor(frame.decodeTimeUs / 1000), payload: frame.data, frame })
+    const isAnnounced = this.#state === 'opening' || this.#state === 'recording'
+    if (this.isOver || !isAnnounced || this.skips(frame, this.#infos)) return
+    this.#begin ??= { us: frame.decodeTimeUs, wallMs: this.clock.now() }
+    this.push({ timestamp: Math.floor(frame.decodeTimeUs / 1000), payload: frame.data, frame })
   }
 
-  /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
-  end(): void {
-    if (this.#state === 'over') return
-    const { socket, clock } = this.#options
-    if (this.#state === 'recording' && !this.#isBlocked)
-      this.#ask({ method: 'TEARDOWN', uri: this.#uri, answered: () => undefined })
-    this.#state = 'over'
-    this.#queue.clear()
-    if (this.#isBlocked) socket.destroy()
-    else void leave(socket, clock)
+  protected get takesMedia(): boolean {
+    return this.#state === 'recording' && !this.isOver
+  }
+
+  protected sayGoodbye(): void {
+    this.#ask({ method: 'TEARDOWN', uri: this.#uri, answered: () => undefined })
   }
 
   #isReady(): void {
     if (this.#state !== 'asking') return
     this.#state = 'ready'
+    this.awaitAnswer(false)
     this.#options.ready()
   }
 
   #announce(): void {
-    const { clock, random, url } = this.#options
+    const { random, url } = this.#options
     const cname = random.bytes(8).toString('hex')
     this.#state = 'opening'
-    this.#deadlineMs = clock.monotonic() + OPENING_MS
+    this.awaitAnswer()
     this.#tracks = this.#infos.map(
       (info, index) => new OutgoingTrack(info, { index, cname, ssrc: random.bytes(4).readUInt32BE() }),
     )
@@ -200,7 +144,7 @@ export class RtspSender implements FrameSink {
     const uri = `${this.#uri}${this.#uri.endsWith('/') ? '' : '/'}${track.control}`
     const answered = (reply: RtspReply): void => {
       const transport = reply.headers.get('transport') ?? ''
-      if (transport !== '' && !/RTP\/AVP\/TCP/i.test(transport)) return this.#over(NO_TCP)
+      if (transport !== '' && !/RTP\/AVP\/TCP/i.test(transport)) return this.over(NO_TCP)
       track.channel = Number(/interleaved=(\d{1,3})/i.exec(transport)?.[1] ?? track.channel) & 0xff
       this.#keepSession(reply)
       this.#setUp(at + 1)
@@ -217,46 +161,21 @@ export class RtspSender implements FrameSink {
   #record(): void {
     const answered = (): void => {
       this.#state = 'recording'
-      this.#keptAtMs = this.#options.clock.monotonic()
+      this.awaitAnswer(false)
+      this.#keptAtMs = this.clock.monotonic()
       this.#options.accepted()
-      this.#drained()
+      this.unblocked()
     }
     this.#ask({ method: 'RECORD', uri: this.#uri, headers: ['Range: npt=0.000-'], answered })
   }
 
-  #begins({ kind, key }: Frame): boolean {
-    return key && (kind === 'video' || !this.#tracks.some((track) => track.kind === 'video'))
-  }
-
-  #push(waiting: Waiting): void {
-    const isFree = this.#state === 'recording' && !this.#isBlocked && this.#queue.length === 0
-    if (isFree) return this.#write(waiting.frame)
-    if (this.#queue.push(waiting)) return
-    this.#dropped += this.#queue.length + 1
-    this.#queue.clear()
-    this.#isSkipping = true
-  }
-
-  #drained(): void {
-    this.#isBlocked = false
-    while (!this.#isBlocked && this.#state === 'recording') {
-      const waiting = this.#queue.shift()
-      if (waiting === undefined) return
-      this.#write(waiting.frame)
-    }
-  }
-
-  #write(frame: Frame): void {
-    const { socket, clock } = this.#options
+  protected bytesOf({ frame }: WaitingFrame): Buffer | null {
     const track = this.#tracks.find(({ kind }) => kind === frame.kind)
     const payload = track?.packets(frame, this.#begin?.us ?? 0) ?? null
-    if (payload === null || !socket.writable) return
-    const nowMs = clock.monotonic()
-    const reports = nowMs - this.#reportedAtMs >= REPORT_MS ? this.#reports() : []
-    if (reports.length > 0) this.#reportedAtMs = nowMs
-    if (socket.write(Buffer.concat([payload, ...reports])) || this.#isBlocked) return
-    this.#isBlocked = true
-    this.#deadlineMs = nowMs + STUCK_MS
+    const nowMs = this.clock.monotonic()
+    if (payload === null || nowMs - this.#reportedAtMs < REPORT_MS) return payload
+    this.#reportedAtMs = nowMs
+    return Buffer.concat([payload, ...this.#reports()])
   }
 
   #reports(): Buffer[] {
@@ -278,34 +197,21 @@ export class RtspSender implements FrameSink {
       ...headers,
       ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
     ]
-    this.#options.socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`)
+    this.write(`${lines.join('\r\n')}\r\n\r\n${body}`)
   }
 
-  #received(data: Buffer): void {
-    if (this.#state === 'over') return
-    if (typeof this.#replies.push(data) === 'string') this.#lose('The target does not speak RTSP')
+  protected received(data: Buffer): void {
+    if (typeof this.#replies.push(data) === 'string') this.lose('The target does not speak RTSP')
   }
 
   #answered(reply: RtspReply): void {
     const request = this.#request
     const isAwaited = Number(reply.headers.get('cseq') ?? this.#sequence) === this.#sequence
-    if (this.#state === 'over' || request === null || !isAwaited || reply.status < 200) return
+    if (this.isOver || request === null || !isAwaited || reply.status < 200) return
     this.#request = null
     if (reply.status < 300) return request.answered(reply)
     if (reply.status === 401 && this.#login.take(reply.headers.get('www-authenticate') ?? '')) return this.#ask(request)
-    this.#over(problemOf(reply, this.#options.url))
-  }
-
-  #lose(message: string): void {
-    this.#over({ kind: 'lost', message })
-  }
-
-  #over(how: SenderEnd): void {
-    if (this.#state === 'over') return
-    this.#state = 'over'
-    this.#queue.clear()
-    this.#options.socket.destroy()
-    this.#options.ended(how)
+    this.over(problemOf(reply, this.#options.url))
   }
 }
 

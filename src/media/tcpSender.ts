@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../base/clock.ts'
+import type { Frame, TrackInfo } from './frame.ts'
+import { leave } from './leaving.ts'
+import { MediaQueue, type WaitingMedia } from './mediaQueue.ts'
+import type { SenderEnd } from './publishing.ts'
+
+/** How long a target may take for an answer, or for several that follow each other. */
+const ANSWER_MS = 10_000
+/** How long a target may leave media unread. */
+const STUCK_MS = 10_000
+
+export interface TcpSenderOptions {
+  /** Connected, and encrypted where the URL asks for that. */
+  readonly socket: Socket
+  readonly clock: Clock
+  /** Subscribe it to the feed now. Called once at most. */
+  readonly ready: () => void
+  /** The target takes the tracks of the feed. Called once at most, after `ready`. */
+  readonly accepted: () => void
+  /** Called once, and not after `end`. */
+  readonly ended: (how: SenderEnd) => void
+}
+
+/**
+ * Publishes one feed to another server over a connection of TCP. It takes frames without ever waiting: what a slow target leaves
+ * unread waits in a queue, and when that is full it goes on with the next keyframe.
+ */
+export abstract class TcpSender<M extends WaitingMedia> {
+  protected readonly socket: Socket
+  protected readonly clock: Clock
+  readonly #ended: TcpSenderOptions['ended']
+  readonly #queue = new MediaQueue<M>()
+  /** Monotonic milliseconds, as all times here; null: no answer is due. */
+  #answerByMs: number | null = null
+  /** Since when the target has left media unread; null: it reads. */
+  #blockedSinceMs: number | null = null
+  #isSkipping = false
+  #dropped = 0
+  #isOver = false
+
+  constructor({ socket, clock, ended }: TcpSenderOptions) {
+    this.socket = socket
+    this.clock = clock
+    this.#ended = ended
+    socket.on('data', (data: Buffer) => {
+      if (!this.isOver) this.received(data)
+    })
+    socket.on('drain', () => this.unblocked())
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.lose('The target closed the connection'))
+    this.awaitAnswer()
+  }
+
+  /** Of the connection, in both directions. */
+  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
+    return { bytesIn: this.socket.bytesRead, bytesOut: this.socket.bytesWritten }
+  }
+
+  /** What the target has not read, as far as we hold it. */
+  get waitingBytes(): number {
+    return this.#queue.bytes + this.socket.writableLength
+  }
+
+  /** How much media the target was too slow for: what waited, and the frames up to the next keyframe. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Called every second: ends a connection that stands still. */
+  tick(nowMs: number): void {
+    if (this.#answerByMs !== null && nowMs >= this.#answerByMs) this.lose('The target did not answer in time')
+    else if (this.#blockedSinceMs !== null && nowMs - this.#blockedSinceMs >= STUCK_MS)
+      this.lose('The target does not read what it is sent')
+  }
+
+  /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
+  end(): void {
+    if (this.isOver) return
+    if (this.takesMedia && !this.isBlocked) this.sayGoodbye()
+    this.#close()
+    if (this.isBlocked) this.socket.destroy()
+    else void leave(this.socket, this.clock)
+  }
+
+  /** Whether what waits may be sent. */
+  protected abstract get takesMedia(): boolean
+  /** The bytes of what waited; null: none. */
+  protected abstract bytesOf(media: M): Uint8Array | null
+  protected abstract received(data: Buffer): void
+  protected abstract sayGoodbye(): void
+
+  protected get isOver(): boolean {
+    return this.#isOver
+  }
+
+  protected get isBlocked(): boolean {
+    return this.#blockedSinceMs !== null
+  }
+
+  /** Answers are due within `ANSWER_MS` from now on, or no longer. */
+  protected awaitAnswer(isDue = true): void {
+    this.#answerByMs = isDue ? this.clock.monotonic() + ANSWER_MS : null
+  }
+
+  /** Whether a frame is left out, because media before it was. */
+  protected skips({ kind, key }: Frame, tracks: readonly TrackInfo[]): boolean {
+    const begins = key && (kind === 'video' || !tracks.some((track) => track.kind === 'video'))
+    this.#isSkipping &&= !begins
+    if (this.#isSkipping) this.#dropped += 1
+    return this.#isSkipping
+  }
+
+  /** False: there is no room for it. It is dropped with all that waits, up to the next keyframe. */
+  protected push(media: M): boolean {
+    if (this.takesMedia && !this.isBlocked && this.#queue.length === 0) this.#send(media)
+    else if (!this.#queue.push(media)) {
+      this.#dropped += this.#queue.length + 1
+      this.#queue.clear()
+      this.#isSkipping = true
+      return false
+    }
+    return true
+  }
+
+  /** Sends what waits: the target reads, or takes media now. */
+  protected unblocked(): void {
+    this.#blockedSinceMs = null
+    while (!this.isBlocked && this.takesMedia) {
+      const media = this.#queue.shift()
+      if (media === undefined) return
+      this.#send(media)
+    }
+  }
+
+  protected write(bytes: string | Uint8Array): void {
+    if (!this.socket.writable || this.socket.write(bytes)) return
+    this.#blockedSinceMs ??= this.clock.monotonic()
+  }
+
+  protected lose(message: string): void {
+    this.over({ kind: 'lost', message })
+  }
+
+  protected over(how: SenderEnd): void {
+    if (this.isOver) return
+    this.#close()
+    this.socket.destroy()
+    this.#ended(how)
+  }
+
+  #send(media: M): void {
+    const bytes = this.bytesOf(media)
+    if (bytes !== null) this.write(bytes)
+  }
+
+  #close(): void {
+    this.#isOver = true
+    this.#answerByMs = null
+    this.#queue.clear()
+  }
+}
