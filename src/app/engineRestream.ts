@@ -47,6 +47,8 @@ export function startEngineRestreams(
     },
     open: (target, { engineId }, report) =>
       openAttempt(app, target, { media: running.get(engineId)?.media, report, how }),
+    // What an engine makes is H.264 and AAC.
+    onOtherCodecs: () => () => undefined,
     // Analytics has rows of streams, and an engine has none.
     used: ({ accountId, feedId }, use) => ctx.restreamUsage.add({ accountId, feedId, streamName: '' }, use),
     changed: (feed, target, news) => {

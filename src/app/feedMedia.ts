@@ -14,9 +14,11 @@ export const PASSES = {
 /** `webRtc`: H.264 without B-frames, and Opus. */
 export type Fit = keyof typeof PASSES | 'webRtc'
 
-interface FeedMediaOptions extends WebRtcMediaOptions {
+export interface FeedMediaOptions extends WebRtcMediaOptions {
   readonly source: FrameSource
   readonly encodingRoom: EncodingRoom
+  /** What is converted for viewers over WebRTC already. */
+  readonly shared?: () => Pick<WebRtcMedia, 'media' | 'lacksRoom'> | undefined
 }
 
 /** The media of a feed: as it is, and as targets take it, which all targets with the same fit share. */
@@ -38,13 +40,28 @@ export class FeedMedia {
     return fit === 'webRtc' ? this.#overWebRtc(sink, failed) : this.#as(fit).subscribe(sink, failed)
   }
 
+  /** Calls `changed` when the media gets other codecs than it has now. Returns the function that ends the watch. */
+  onOtherCodecs(changed: () => void): () => void {
+    let codecs: string | null = null
+    return this.source.subscribe({
+      tracks(tracks) {
+        const before = codecs
+        codecs = tracks.map(({ codec }) => codec).join()
+        if (before !== null && before !== codecs) changed()
+      },
+      frame: () => undefined,
+      end: () => undefined,
+    })
+  }
+
   /** Call it about every second. */
   checkProgress(): void {
     for (const media of this.#fits.values()) media.checkProgress()
   }
 
   #overWebRtc(sink: FrameSink, failed: ConversionFailed): () => void {
-    const converted = (this.#webRtc ??= webRtcMedia(this.#options.source, this.#options))
+    const { source, shared } = this.#options
+    const converted = shared?.() ?? (this.#webRtc ??= webRtcMedia(source, this.#options))
     return converted.media.subscribe({
       tracks: (tracks) => (converted.lacksRoom ? failed(NO_ROOM_TO_ENCODE) : sink.tracks(tracks)),
       frame: (frame) => sink.frame(frame),

@@ -21,7 +21,7 @@ interface IngestMedia {
   readonly sources: PushSources
   readonly pushed: PushedKeys
   readonly measured: Measured
-  readonly viewerEncoding: Pick<ViewerEncoding, 'room' | 'watch'>
+  readonly viewerEncoding: Pick<ViewerEncoding, 'room' | 'share'>
 }
 
 /** What every listener for publishers needs. Media is converted for WebRTC. */
@@ -34,9 +34,10 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
     convert(source, { sessionId: feedId, room: name, transcode = false }) {
       const encodingRoom = transcode || app.config.rtmp.transcodeBFrames ? viewerEncoding.room : null
       const converted = webRtcMedia(source, { ...ctx, ffmpeg, name, encodingRoom })
-      const unwatch = viewerEncoding.watch(feedId, converted)
+      // Without room it lacks the video of some broadcasts, which targets get.
+      const unshare = encodingRoom === null ? null : viewerEncoding.share(feedId, converted)
       const stop = (): Promise<void> => {
-        unwatch()
+        unshare?.()
         return converted.stop()
       }
       return { media: converted.media, original: converted.original, stop }

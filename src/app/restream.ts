@@ -3,6 +3,7 @@ import { FeedMedia } from './feedMedia.ts'
 import { inOrder } from './inOrder.ts'
 import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
 import { openAttempt } from './restreamTargets.ts'
+import type { ViewerEncoding } from './viewerEncoding.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { recordTarget } from '../commands/restream/recordTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
@@ -28,6 +29,8 @@ export interface TargetDialling {
   begin(feed: ActiveFeed): void
   /** Must not report before it has returned. */
   open(target: OpenTarget, feedId: string, report: (event: AttemptEvent) => void): TargetAttempt
+  /** See `FeedMedia`. */
+  onOtherCodecs(feedId: string, changed: () => void): () => void
   end(feedId: string): void
   /** Called every second. */
   tick(): void
@@ -37,6 +40,7 @@ export interface RestreamParts {
   /** Converts what targets do not take. */
   readonly ffmpeg: Ffmpeg
   readonly encodingRoom: EncodingRoom
+  readonly sharedOf: ViewerEncoding['sharedOf']
   /** The ports on which this node takes publishers: a target there would get its own media. */
   readonly ownPorts: OwnPorts
 }
@@ -48,9 +52,11 @@ export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
   return {
     begin({ feedId, accountId, streamName, media: source }) {
       const name = `restream ${streamIdOf({ accountId, streamName })}`
-      media.set(feedId, new FeedMedia({ ...app.ctx, ...parts, source, name }))
+      const shared = () => parts.sharedOf(feedId)
+      media.set(feedId, new FeedMedia({ ...app.ctx, ...parts, source, name, shared }))
     },
     open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
+    onOtherCodecs: (feedId, changed) => media.get(feedId)?.onOtherCodecs(changed) ?? (() => undefined),
     end: (feedId) => void media.delete(feedId),
     tick() {
       for (const one of media.values()) one.checkProgress()
@@ -66,6 +72,7 @@ export function startRestreams(app: App, dialling: TargetDialling): { restreams:
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),
     open: (target, { feedId }, report) => dialling.open(target, feedId, report),
+    onOtherCodecs: ({ feedId }, changed) => dialling.onOtherCodecs(feedId, changed),
     used: (feed, use) => {
       ctx.restreamUsage.add(feed, use)
       ctx.sessions.counts.otherBytesOut += use.bytesOut

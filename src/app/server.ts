@@ -146,7 +146,7 @@ export async function startServing(
     if (srt) parts.started('srt', srt)
     ownPorts.tcp.push(rtmp?.port, rtmp?.tlsPort)
     ownPorts.udp.push(srt?.port)
-    const restream = { ffmpeg, encodingRoom: viewerEncoding.room, ownPorts }
+    const restream = { ffmpeg, encodingRoom: viewerEncoding.room, sharedOf: viewerEncoding.sharedOf, ownPorts }
     parts.started('restreams', startRestreams(app, dialledTargets(app, restream)))
     parts.started('engineRestreams', startEngineRestreams(app, channels, restream))
     parts.started('pulls', startPulls(app, { ingest, dial }))

@@ -5,7 +5,7 @@ import { tokenOf } from '../commands/sessions/entry.ts'
 import { PROTOCOL_FACTS } from '../core/access/protocols.ts'
 import { streamIdOf } from '../core/streams/streamId.ts'
 import { ENDLESS_ROOM, type EncodingRoom } from '../media/convert/encodingRoom.ts'
-import { webRtcMedia } from '../media/convert/opus.ts'
+import { type WebRtcMedia, webRtcMedia } from '../media/convert/opus.ts'
 import { ViewerH264 } from '../media/convert/viewerH264.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import type { ActiveFeed } from '../media/feedsOnAir.ts'
@@ -16,18 +16,18 @@ const LOOK_MS = 1000
 const NO_ROOM =
   'Sluice encodes this stream as H.264 for viewers who cannot get it as it is, but this machine has no room for that now: try again later'
 
-/** A broadcast that may have to be encoded for viewers. */
-interface Encodable {
-  readonly lacksRoom: boolean
-}
+/** What viewers over WebRTC get of a broadcast that came otherwise. */
+type SharedMedia = Pick<WebRtcMedia, 'media' | 'lacksRoom'>
 
 export interface ViewerEncoding {
   /** The media of a feed for HLS: with the H.264 that viewers over WebRTC get, if the token asks for that. */
   mediaOf(feed: ActiveFeed): FrameSource
   /** What this machine can encode for viewers. */
   readonly room: EncodingRoom
-  /** `refusalOf` asks this about a feed, until the result is called. */
-  watch(feedId: string, media: Encodable): () => void
+  /** `refusalOf` asks this about a feed, and its targets share it, until the result is called. */
+  share(feedId: string, media: SharedMedia): () => void
+  /** What is converted for viewers, so that targets over WebRTC need no other conversion; undefined: nothing is. */
+  readonly sharedOf: (feedId: string) => SharedMedia | undefined
   /** Why a viewer gets no H.264 of a stream, as a sentence for it; null: it is encoded, or need not be, or must not. */
   refusalOf(accountId: string, streamName: string, sourceId: string | null): string | null
   stop(): Promise<void>
@@ -49,15 +49,11 @@ export function startViewerEncoding(
   const { ctx } = app
   /** By the session of the publisher. */
   const encoded = new Map<string, Encoded>()
-  /** By the feed. */
-  const encodable = new Map<string, Encodable>()
+  /** Those that may have to be encoded for viewers, by the feed. */
+  const encodable = new Map<string, ViewerH264 | SharedMedia>()
   const room: EncodingRoom = {
     isFor: (video) => ffmpeg.running < app.config.ffmpeg.maxProcesses && load.hasRoomFor(video),
     reserve: (video) => load.reserve(video),
-  }
-  const watch: ViewerEncoding['watch'] = (feedId, media) => {
-    encodable.set(feedId, media)
-    return () => void encodable.delete(feedId)
   }
   const begin = (feed: ActiveFeed): void => {
     const { accountId, streamName, sourceId, feedId, sessionId: publisher } = feed
@@ -67,12 +63,12 @@ export function startViewerEncoding(
     const name = streamIdOf({ accountId, streamName })
     const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg, name, encodingRoom: ENDLESS_ROOM })
     const h264 = new ViewerH264({ converted: converted.media, room })
-    const unwatch = watch(feedId, h264)
+    encodable.set(feedId, h264)
     const sessionId = `h264-${feedId}`
     encoded.set(publisher, {
       h264,
       end() {
-        unwatch()
+        encodable.delete(feedId)
         void converted.stop()
         void engine.end(sessionId)
       },
@@ -98,7 +94,11 @@ export function startViewerEncoding(
     mediaOf: ({ sessionId, media, hlsCodecs }) =>
       (hlsCodecs !== 'source' && encoded.get(sessionId)?.h264.besides(media)) || media,
     room,
-    watch,
+    share(feedId, media) {
+      encodable.set(feedId, media)
+      return () => void encodable.delete(feedId)
+    },
+    sharedOf: (feedId) => withoutViewerH264(encodable.get(feedId)),
     refusalOf(accountId, streamName, sourceId) {
       const feed = ctx.sessions.feeds.get(accountId, streamName, sourceId)
       return feed !== undefined && encodable.get(feed.feedId)?.lacksRoom === true ? NO_ROOM : null
@@ -111,3 +111,7 @@ export function startViewerEncoding(
     },
   }
 }
+
+/** That is for viewers who lack the codec alone. */
+const withoutViewerH264 = (media: ViewerH264 | SharedMedia | undefined): SharedMedia | undefined =>
+  media instanceof ViewerH264 ? undefined : media

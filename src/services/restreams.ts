@@ -75,6 +75,8 @@ export interface RestreamsOptions<F extends Restreamed> {
   readonly targetsOf: (feed: F) => Promise<readonly OpenTarget[]>
   /** Must not report before it has returned. */
   readonly open: (target: OpenTarget, feed: F, report: (event: AttemptEvent) => void) => TargetAttempt
+  /** Calls `changed` when the media of the feed gets other codecs than it has now. Returns the function that ends the watch. */
+  readonly onOtherCodecs: (feed: F, changed: () => void) => () => void
   /** A target has another status. Must not throw. */
   readonly changed: (feed: F, target: TargetReport, news: TargetNews | null) => void
   /** A target has used this since the last call. Must not throw. */
@@ -185,6 +187,7 @@ class RunningTarget<F extends Restreamed> {
   #liveSinceMs: number | null = null
   #marks: readonly { readonly atMs: number; readonly bytesOut: number }[] = []
   #lastProblem: TargetProblem | null = null
+  #unwatchCodecs = (): void => undefined
 
   constructor(options: RestreamsOptions<F>, feed: F, target: OpenTarget) {
     this.#options = options
@@ -283,7 +286,14 @@ class RunningTarget<F extends Restreamed> {
     const { clock, changed } = this.#options
     this.#count(state)
     if (state.message !== null) this.#lastProblem = { message: state.message, atMs: clock.now() }
+    this.#watchCodecs(state)
     changed(this.#feed, this.report(), news)
+  }
+
+  #watchCodecs({ status }: TargetState): void {
+    this.#unwatchCodecs()
+    const changed = (): void => this.handle({ kind: 'otherCodecs' })
+    this.#unwatchCodecs = status === 'failed' ? this.#options.onOtherCodecs(this.#feed, changed) : () => undefined
   }
 
   #ended({ bytes }: TargetAttempt): void {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
-import { FeedMedia, type Fit } from '../../src/app/feedMedia.ts'
+import { FeedMedia, type FeedMediaOptions, type Fit } from '../../src/app/feedMedia.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { type WebRtcMedia, webRtcMedia } from '../../src/media/convert/opus.ts'
 import type { Ffmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
 import type { VideoCodec } from '../../src/media/codecs/codecs.ts'
 import type { TrackInfo } from '../../src/media/frame.ts'
@@ -20,6 +21,8 @@ let seats: number
 let processes: number
 let source: Hub
 let media: FeedMedia
+let shared: WebRtcMedia | undefined
+let options: Omit<FeedMediaOptions, 'source' | 'shared'>
 
 beforeEach(() => {
   ;[isFree, seats, processes] = [false, 0, 0]
@@ -29,14 +32,15 @@ beforeEach(() => {
     return { ok: true, value: { ...process, exited: new Promise(() => undefined) } }
   }
   source = new Hub()
-  media = new FeedMedia({
-    source,
+  shared = undefined
+  options = {
     ffmpeg: { run } as unknown as Ffmpeg,
     clock: systemClock,
     log: silentLog,
     name: 'test',
     encodingRoom: { isFor: () => isFree, reserve: () => ((seats += 1), () => void (seats -= 1)) },
-  })
+  }
+  media = new FeedMedia({ ...options, source, shared: () => shared })
 })
 
 function subscribe(fit: Fit) {
@@ -77,6 +81,28 @@ test.each(['webRtc', 'plain'] as const)(
     expect(seats).toBe(0)
   },
 )
+
+test('a target over WebRTC shares the conversion of viewers', () => {
+  isFree = true
+  shared = webRtcMedia(source, options)
+  shared.media.subscribe({ tracks: () => undefined, frame: () => undefined, end: () => undefined })
+  begin('vp8')
+  const target = subscribe('webRtc')
+  expect([target.problems, processes, seats]).toEqual([[], 1, 1])
+})
+
+test('other codecs of the media are told, and the same ones are not', () => {
+  begin('vp8')
+  let changes = 0
+  const unwatch = media.onOtherCodecs(() => void (changes += 1))
+  source.tracks([{ ...videoOf('vp8'), config: Buffer.of(1) }])
+  expect(changes).toBe(0)
+  source.tracks([videoOf('h264')])
+  expect(changes).toBe(1)
+  unwatch()
+  source.tracks([videoOf('vp8')])
+  expect(changes).toBe(1)
+})
 
 test('a target that takes video as it is needs no room', () => {
   begin('hevc')

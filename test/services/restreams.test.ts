@@ -31,6 +31,7 @@ async function begin(...targets: OpenTarget[]) {
   const changes: string[] = []
   const news: TargetNews[] = []
   const uses: TargetUse[] = []
+  const watches = new Set<() => void>()
   const stored: { targets: readonly OpenTarget[]; isAway: boolean } = { targets, isAway: false }
   const restreams = new Restreams({
     clock,
@@ -51,6 +52,10 @@ async function begin(...targets: OpenTarget[]) {
         end: () => (attempt.isOver = true),
       }
     },
+    onOtherCodecs: (_feed, watch) => {
+      watches.add(watch)
+      return () => void watches.delete(watch)
+    },
     changed: (_feed, { index, state }, told) => {
       changes.push(`${index} ${state.status}`)
       if (told !== null) news.push(told)
@@ -67,7 +72,7 @@ async function begin(...targets: OpenTarget[]) {
     restreams.tick()
   }
   const statuses = (): string[] => restreams.report('f').map(({ state }) => state.status)
-  return { clock, attempts, changes, news, uses, restreams, stored, store, pass, statuses }
+  return { clock, attempts, changes, news, uses, watches, restreams, stored, store, pass, statuses }
 }
 
 describe('the targets of a feed', () => {
@@ -155,6 +160,19 @@ describe('the targets of a feed', () => {
     expect([statuses(), attempts.length]).toEqual([['refused'], 3])
     await store(target(0))
     expect([statuses(), attempts.length]).toEqual([['connecting'], 4])
+  })
+
+  test('that could not take a codec are dialled again when the publisher chooses another', async () => {
+    const { attempts, pass, restreams, statuses, watches } = await begin(target(0), target(1))
+    const unsuitable = { kind: 'unsuitable', message: 'the video is VP8' } as const
+    attempts[0]?.report(unsuitable)
+    expect([statuses(), watches.size]).toEqual([['failed', 'connecting'], 1])
+    for (const changed of watches) changed()
+    pass(1000)
+    expect([statuses(), attempts.length, watches.size]).toEqual([['connecting', 'connecting'], 3, 0])
+    attempts[2]?.report(unsuitable)
+    restreams.stop('f')
+    expect(watches.size).toBe(0)
   })
 
   test('are not dialled when the feed has ended while they were read', async () => {

@@ -297,12 +297,16 @@ describe('media that RTMP does not carry', () => {
     await until(() => arrived('sound') === undefined)
   })
 
-  test('may come in the middle of a broadcast, and goes on as it is', async () => {
+  test('may come in the middle of a broadcast, and goes on as it is, also after one that the target lacks', async () => {
     const { token } = await sentTo('switched')
     const client = await publish('switch', token)
     expect(await arriving('switched')).toEqual(['aac', 'h264'])
     client.send(...enhancedMessages(await encoded({ video: 'hevc', audio: 'aac', seconds: 4, gop: 25 })))
     await eventually(async () => expect(await arriving('switched')).toEqual(['aac', 'hevc']))
+    client.send(...enhancedMessages(await encoded({ video: 'vp8', audio: 'aac', seconds: 1, gop: 25 })))
+    await eventually(async () => expect(await onAir('switch')).toMatchObject([{ restreams: [{ status: 'failed' }] }]))
+    client.send(...enhancedMessages(await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25 })))
+    await eventually(async () => expect(await arriving('switched')).toEqual(['aac', 'h264']))
     client.socket.destroy()
     await until(() => arrived('switched') === undefined)
   })

@@ -9,7 +9,7 @@
  * | `live` | the target takes media | `off` with `stop`; `connecting` with `moved`; `waiting`, `refused`, `failed` |
  * | `waiting` | the next attempt is at `retryAtMs` | `connecting` then |
  * | `refused` | the target has refused the key `REFUSALS_MAX` times | `off` with `stop`, `connecting` with `start` |
- * | `failed` | the target cannot take this media at all | as `refused` |
+ * | `failed` | the target cannot take this media at all | as `refused`, and `waiting` with `otherCodecs` |
  *
  * `stop` leads to `off` from each. A refusal may come when the target is live: some services accept each key at first.
  */
@@ -47,6 +47,8 @@ export type TargetEvent =
   | { readonly kind: 'moved'; readonly url: string | null }
   /** No attempt with this media can succeed: its codec is none of the protocol's. */
   | { readonly kind: 'unsuitable'; readonly message: string }
+  /** The media has other codecs: a target that cannot take it perhaps can now. */
+  | { readonly kind: 'otherCodecs' }
   /** Time passes: an attempt may be due. */
   | { readonly kind: 'tick' }
 
@@ -113,6 +115,10 @@ export function advanceTarget(state: TargetState, event: TargetEvent, moment: Ta
       return isConnected(state) ? lost(settled(state, nowMs), event.message, moment) : unchanged(state)
     case 'moved':
       return state.status === 'live' ? moved(state, event.url, moment) : unchanged(state)
+    case 'otherCodecs':
+      return state.status === 'failed'
+        ? { state: waiting(state, state.message, moment), effects: [record(null)] }
+        : unchanged(state)
     case 'unsuitable':
       return isAtRest(state) ? unchanged(state) : rested(state, 'failed', event.message, nowMs)
   }
@@ -174,13 +180,18 @@ function refused(state: TargetState, { message, isInUse }: Refused, moment: Targ
 }
 
 function lost(state: TargetState, message: string, moment: TargetMoment): TargetStep {
+  const next = waiting(state, message, moment)
+  // A target that stays away is news once, and not at each attempt.
+  const news = state.status === 'live' || next.failures === 1 ? 'error' : null
+  return { state: next, effects: [record(news), { do: 'hangUp' }] }
+}
+
+/** The longer the more often it has failed, also for a publisher that changes its codec all the time. */
+function waiting(state: TargetState, message: string | null, moment: TargetMoment): TargetState {
   const { nowMs } = moment
   const failures = state.failures + 1
   const retryAtMs = nowMs + pauseMs(failures, moment)
-  // A target that stays away is news once, and not at each attempt.
-  const news = state.status === 'live' || failures === 1 ? 'error' : null
-  const next: TargetState = { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message }
-  return { state: next, effects: [record(news), { do: 'hangUp' }] }
+  return { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message }
 }
 
 function rested(state: TargetState, status: 'refused' | 'failed', message: string, nowMs: number): TargetStep {

@@ -92,7 +92,7 @@ class RestingMedia implements RestingSource {
   }
 
   get lacksRoom(): boolean {
-    return this.#running?.converter.lacksRoom === true || this.#announcement?.lacksRoom === true
+    return (this.#running?.converter ?? this.#announcement)?.lacksRoom === true
   }
 
   announce(listener: (tracks: readonly TrackInfo[]) => void): () => void {
@@ -110,6 +110,8 @@ class RestingMedia implements RestingSource {
       leave()
       if (isIn) this.#listeners -= 1
       isIn = false
+      // What the subscriber heard came with the media.
+      this.#announcement?.again()
       if (this.#listeners === 0) void this.#rest()
     }
   }
@@ -130,8 +132,6 @@ class RestingMedia implements RestingSource {
     const ending = this.#running
     this.#running = null
     ending?.unsubscribe()
-    // What subscribers heard came with the media.
-    this.#announcement?.again()
     await ending?.converter.stop()
   }
 }

@@ -23,6 +23,7 @@ const tick: TargetEvent = { kind: 'tick' }
 const lost: TargetEvent = { kind: 'lost', message: 'the host does not answer' }
 const refused: TargetEvent = { kind: 'refused', message: 'no such key', isInUse: false }
 const unsuitable: TargetEvent = { kind: 'unsuitable', message: 'video is VP8' }
+const otherCodecs: TargetEvent = { kind: 'otherCodecs' }
 
 const run = (events: readonly TargetEvent[], from = offTarget(T0)): TargetState =>
   events.reduce((state, event) => at(state, event, state.retryAtMs ?? state.sinceMs).state, from)
@@ -142,6 +143,14 @@ describe('a target', () => {
     expect(at(step.state, start).state.status).toBe('connecting')
   })
 
+  test('that cannot take the media is dialled again when its codecs change, later each time', () => {
+    const first = at(run([start, unsuitable]), otherCodecs)
+    expect(first.state).toMatchObject({ status: 'waiting', retryAtMs: T0 + SECOND, message: 'video is VP8' })
+    expect(newsOf(first)).toEqual([null])
+    const second = run([tick, unsuitable], first.state)
+    expect(at(second, otherCodecs, T0).state.retryAtMs).toBe(T0 + 2 * SECOND)
+  })
+
   test('is news once while it stays away', () => {
     const first = at(run([start]), lost)
     const again = at(run([tick], first.state), lost)
@@ -153,9 +162,10 @@ describe('a target', () => {
 
   test('ignores what comes too late', () => {
     const [off, waiting, live] = [offTarget(T0), run([start, lost]), run([start, accepted])]
-    for (const event of [accepted, refused, lost, unsuitable, tick, stop]) expect(at(off, event)).toEqual(kept(off))
-    for (const event of [accepted, refused, lost, start]) expect(at(waiting, event)).toEqual(kept(waiting))
-    for (const event of [accepted, start, tick]) expect(at(live, event)).toEqual(kept(live))
+    for (const event of [accepted, refused, lost, unsuitable, otherCodecs, tick, stop])
+      expect(at(off, event)).toEqual(kept(off))
+    for (const event of [accepted, refused, lost, otherCodecs, start]) expect(at(waiting, event)).toEqual(kept(waiting))
+    for (const event of [accepted, otherCodecs, start, tick]) expect(at(live, event)).toEqual(kept(live))
   })
 
   test('keeps each started with one ended or error, in every order of events', () => {

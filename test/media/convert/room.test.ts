@@ -104,6 +104,28 @@ test('a subscriber takes the room until it leaves, and the announcement stays me
   expect(said.slice(3)).toEqual([''])
 })
 
+test('a subscriber that leaves is told the tracks again while another one stays', () => {
+  group()
+  const leave = converted.media.subscribe(listener())
+  const target = listener()
+  converted.media.subscribe(target)
+  group()
+  leave()
+  expect(seats).toEqual([160])
+  group()
+  expect([said, started.length]).toEqual([['h264,opus', 'h264,opus', 'h264,opus'], 1])
+})
+
+test('a subscriber that takes the room lacks none, before the announcement has heard of it', () => {
+  isFree = false
+  group()
+  group()
+  expect(converted.lacksRoom).toBe(true)
+  isFree = true
+  converted.media.subscribe(listener())
+  expect(converted.lacksRoom).toBe(false)
+})
+
 test('a subscriber gets nothing while the room is taken, also no audio, and the video from the next keyframe with room', () => {
   isFree = false
   const subscriber = listener()
