@@ -8,6 +8,7 @@ import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
+import { AudioGap } from './audioGap.ts'
 import { FeedConverter } from './feedConverter.ts'
 import { FrameSampler } from './frameSampler.ts'
 import { FeedLadder, type LadderLoad } from './ladder/feedLadder.ts'
@@ -216,7 +217,8 @@ export class FeedStream {
 
   /** Gives the main layer to the converter, and the others to the ladder. */
   #byLayer(converter: FrameSink): FrameSink {
-    const [main, ladder] = [new MainLayer(converter), this.#ladder]
+    const main = new MainLayer(new AudioGap(converter, this.#options.clock))
+    const ladder = this.#ladder
     return {
       tracks: (tracks) => {
         const [, ...others] = tracks.filter((track) => track.kind === 'video')

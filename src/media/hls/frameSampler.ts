@@ -1,10 +1,10 @@
 import { isGap } from '../../core/hls/cutter.ts'
 import type { Sample } from '../../core/hls/facts.ts'
-import { opusSamples } from '../codecs/opus.ts'
+import { samplesIn } from '../codecs/audioFrames.ts'
 import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
 import { codecsOf, initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
 import type { HlsPackager } from './packager.ts'
-import { VideoGap } from './videoGap.ts'
+import { TrackGap } from './trackGap.ts'
 
 export interface FrameSamplerOptions {
   readonly packager: HlsPackager
@@ -51,6 +51,8 @@ export interface SampledRun {
 const US = 1_000_000
 /** What a frame of video lasts when nothing says it. */
 const USUAL_US = US / 30
+/** Frames of audio are not that far apart. */
+const AUDIO_STEP_MAX_US = 500_000
 /** The most audio of a track that waits for the keyframe that a stream begins with. */
 const EARLY_MAX = 256
 
@@ -93,7 +95,8 @@ export class FrameSampler implements FrameSink {
   #usualUs = USUAL_US
   /** The latest keyframe of the video. */
   #key: Frame | null = null
-  readonly #gap = new VideoGap()
+  /** In the video, beside audio. */
+  readonly #gap = new TrackGap(AUDIO_STEP_MAX_US)
   /** From the frame before the latest to the latest, gaps included. */
   #stepUs = 0
   /** Added to a time of the source it gives the time of the stream. */
@@ -157,7 +160,7 @@ export class FrameSampler implements FrameSink {
 
   #leadFrame(frame: Frame, lead: Mp4Track): void {
     if (this.#gap.isOpen && !this.#isBack(frame)) return
-    this.#gap.video()
+    this.#gap.came()
     if (frame.isJump === true) this.#jump()
     else if (this.#pending !== null) this.#settle(this.#pending, frame, lead)
     if (this.#waitsForKey && !frame.key) return
@@ -210,7 +213,7 @@ export class FrameSampler implements FrameSink {
     this.#audioFrame(frame)
     // Only the first audio is in all renditions of a source.
     if (frame.audioIndex !== undefined) return
-    this.#gap.audio(frame.timeUs + this.#offsetUs)
+    this.#gap.clock(frame.timeUs + this.#offsetUs)
     if (!this.#gap.isOpen && !this.#opensGap()) return
     while (this.#endUs + this.#repeatUs <= this.#gap.fillUntilUs) this.#repeat(this.#repeatUs)
   }
@@ -305,23 +308,18 @@ export class FrameSampler implements FrameSink {
   }
 }
 
-/** Bit of an AudioSpecificConfig: frames of 960 samples (ISO/IEC 14496-3 section 4.4.1). */
-const SHORT_FRAMES = 4
-
 /**
  * Times of audio. Those of RTMP are whole milliseconds, and a frame has an exact number of samples: so a frame follows the
  * one before it, unless it is further off than a frame.
  */
 class AudioClock {
   readonly #rate: number
-  /** In samples. */
-  readonly #lengthOf: (data: Uint8Array) => number
+  readonly #track: AudioTrack
   #next: number | null = null
 
-  constructor({ codec, sampleRate, config }: AudioTrack) {
-    this.#rate = sampleRate
-    const usual = codec === 'aac' && ((config[1] ?? 0) & SHORT_FRAMES) === 0 ? 1024 : 960
-    this.#lengthOf = (data) => (codec === 'opus' ? (opusSamples(Buffer.from(data)) ?? usual) : usual)
+  constructor(track: AudioTrack) {
+    this.#rate = track.sampleRate
+    this.#track = track
   }
 
   /** The frame with its exact time. */
@@ -336,7 +334,7 @@ class AudioClock {
   sampleAt(us: number, data: Uint8Array): Sample | null {
     const exact = Math.round((us * this.#rate) / US)
     const next = this.#next ?? exact
-    const length = this.#lengthOf(data)
+    const length = samplesIn(this.#track, data)
     if (exact < next - length) return null
     const dts = exact > next + length ? exact : next
     this.#next = dts + length

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../frame.ts'
+import { AudioGap } from './audioGap.ts'
 import { FeedConverter } from './feedConverter.ts'
 import { Hub } from '../hub.ts'
 
@@ -77,7 +78,7 @@ export class PlainMedia {
 
   /** The source sends what it has cached at once, and its conversion may fail with that. */
   #begin(run: Run): void {
-    const leave = this.#options.source.subscribe(run.converter)
+    const leave = this.#options.source.subscribe(new AudioGap(run.converter, this.#options.clock))
     if (this.#run === run) run.leave = leave
     else leave()
   }

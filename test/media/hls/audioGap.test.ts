@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
+import { AudioGap } from '../../../src/media/hls/audioGap.ts'
+
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 64, height: 48, config: Buffer.of() }
+/** 1024 samples of it last 64 ms. */
+const AUDIO: TrackInfo = {
+  kind: 'audio',
+  codec: 'aac',
+  sampleRate: 16_000,
+  channels: 1,
+  config: Buffer.from([0x14, 0x08]),
+}
+const [AUDIO_MS, VIDEO_MS] = [64, 40]
+
+interface Played {
+  tracks: readonly TrackInfo[]
+  lateMs: (frame: Frame) => number
+}
+
+/** Passes on media of `seconds` that arrives as it plays, or later, and returns what comes out: times in milliseconds. */
+function played(
+  seconds: number,
+  comes: (frame: Frame) => boolean,
+  { tracks = [VIDEO, AUDIO], lateMs = () => 0 }: Partial<Played> = {},
+) {
+  const clock = new ManualClock()
+  const out: { kind: Frame['kind']; ms: number; isSilence: boolean }[] = []
+  const gap = new AudioGap(
+    {
+      tracks: () => undefined,
+      frame: ({ kind, timeUs, data }) =>
+        out.push({ kind, ms: timeUs / 1000, isSilence: kind === 'audio' && data.length !== 1 }),
+      end: () => undefined,
+    },
+    clock,
+  )
+  gap.tracks(tracks)
+  const times = (everyMs: number): number[] =>
+    Array.from({ length: (seconds * 1000) / everyMs }, (_, index) => index * everyMs)
+  const frames = (['video', 'audio'] as const)
+    .flatMap((kind) => times(kind === 'video' ? VIDEO_MS : AUDIO_MS).map((ms) => frameAt(kind, ms)))
+    .map((frame) => ({ frame, atMs: frame.timeUs / 1000 + lateMs(frame) }))
+    .toSorted((a, b) => a.atMs - b.atMs)
+  let nowMs = 0
+  for (const { frame, atMs } of frames) {
+    clock.advance(atMs - nowMs)
+    nowMs = atMs
+    if (comes(frame)) gap.frame(frame)
+  }
+  const audio = out.filter(({ kind }) => kind === 'audio')
+  return { audio, silence: audio.filter(({ isSilence }) => isSilence), count: out.length }
+}
+
+const frameAt = (kind: Frame['kind'], ms: number): Frame => {
+  const timeUs = ms * 1000
+  return { kind, timeUs, decodeTimeUs: timeUs, key: true, data: Buffer.alloc(1) }
+}
+
+const between = ({ timeUs }: Frame, from: number, to: number): boolean => timeUs >= from * 1e6 && timeUs < to * 1e6
+const steps = (audio: readonly { readonly ms: number }[]): number[] =>
+  audio.slice(1).map(({ ms }, index) => ms - (audio[index]?.ms ?? 0))
+
+test('audio without a gap passes as it is', () => {
+  const { silence, count } = played(4, () => true)
+  expect([silence, count]).toEqual([[], 100 + 62])
+})
+
+test('audio that vanishes becomes silence, a quarter of a second behind the video', () => {
+  const { audio } = played(8, (frame) => frame.kind === 'video' || !between(frame, 2, 8))
+  expect(new Set(steps(audio))).toEqual(new Set([AUDIO_MS]))
+  const behindMs = 8000 - (audio.at(-1)?.ms ?? 0)
+  expect(behindMs).toBeGreaterThan(250)
+  expect(behindMs).toBeLessThan(500)
+})
+
+test.each([0.3, 5])('a hole of %f seconds is filled when audio is back, to the frame', (seconds) => {
+  const { audio, silence } = played(9, (frame) => frame.kind === 'video' || !between(frame, 2, 2 + seconds))
+  expect(silence.length).toBeGreaterThan(2)
+  expect(audio.at(-1)?.isSilence).toBe(false)
+  for (const step of steps(audio)) expect(Math.abs(step - AUDIO_MS)).toBeLessThan(AUDIO_MS)
+})
+
+test('audio that is announced and does not come for seconds is silent from the first picture on', () => {
+  const { audio } = played(6, (frame) => frame.kind === 'video' || !between(frame, 0, 4))
+  expect(audio[0]).toEqual({ kind: 'audio', ms: 0, isSilence: true })
+  expect(audio.at(-1)?.isSilence).toBe(false)
+})
+
+test('audio that comes after its time was filled is left out, and the rest is in order', () => {
+  // That of three seconds comes at once.
+  const lateMs = (frame: Frame): number =>
+    frame.kind === 'audio' && between(frame, 2, 5) ? 5000 - frame.timeUs / 1000 : 0
+  const { audio } = played(9, () => true, { lateMs })
+  for (const step of steps(audio)) expect(Math.abs(step - AUDIO_MS)).toBeLessThan(AUDIO_MS)
+  expect(audio.at(-1)?.isSilence).toBe(false)
+})
+
+test('a pause of both, and audio or video alone, get no silence', () => {
+  expect(played(9, (frame) => !between(frame, 2, 7)).silence).toEqual([])
+  expect(played(4, ({ kind }) => kind === 'audio', { tracks: [AUDIO] }).silence).toEqual([])
+  expect(played(4, ({ kind }) => kind === 'video', { tracks: [VIDEO] }).audio).toEqual([])
+})
