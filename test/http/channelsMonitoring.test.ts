@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { type ChannelsClient, runChannels, strangerOf, WHOLE_CHANNEL } from '../support/channelsClient.ts'
 
@@ -12,6 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.close())
 
+const port = () => live.running.rtmpPort ?? 0
 const ingest = () => `/monitoring/ingests/${made.ingests[0].id}`
 const all = (kind: string) => `/monitoring/channels/${made.id}/${kind}`
 const engine = () => `/monitoring/engines/${made.engines[0].id}`
@@ -41,7 +42,7 @@ test('a publisher may push to a stopped channel, and a note says that its media 
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
   const channel = await live.made('POST', '/channels', { name: 'Early', ingests })
   const [{ id, streamKey }] = channel.ingests
-  const publisher = await RtmpClient.open(live.running.rtmpPort ?? 0)
+  const publisher = await RtmpClient.open(port())
   await publisher.publish('live', streamKey)
   const monitored = () => live.made('GET', `/monitoring/ingests/${id}`)
   const unused = { status: 'connected', note: expect.stringMatching(/^No engine that uses this ingest runs/) }
@@ -53,6 +54,25 @@ test('a publisher may push to a stopped channel, and a note says that its media 
   publisher.socket.destroy()
   await expect.poll(async () => (await monitored()).status).toBe('disconnected')
   expect((await monitored()).note).toBeUndefined()
+})
+
+test('a publisher with a stream key that comes and goes all the time reads that it has to wait', async () => {
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }] }]
+  const [{ id, streamKey }] = (await live.made('POST', '/channels', { name: 'Loop', ingests })).ingests
+  const { starts, clock } = live.running.app.ctx
+  const nowMs = Math.round(clock.monotonic())
+  const frozen = vi.spyOn(clock, 'monotonic').mockReturnValue(nowMs)
+  const before = { action: 'publish', addressKey: '127.0.0.1', holder: `ingest ${id}` } as const
+  for (let n = 0; n < 1199; n += 1) starts.note(before, nowMs)
+  const [taken, refused] = [await RtmpClient.open(port()), await RtmpClient.open(port())]
+  await taken.publish('live', streamKey)
+  await refused.publish('live', streamKey).catch(() => undefined)
+  expect(await refused.status()).toMatchObject({
+    code: 'NetStream.Publish.Denied',
+    description: 'Too many sessions have begun in the last ten minutes: try again later',
+  })
+  frozen.mockRestore()
+  for (const { socket } of [taken, refused]) socket.destroy()
 })
 
 test('without a source there are no measurements, of one part or of all', async () => {
