@@ -35,6 +35,7 @@ export async function openRtmp(app: App, ingest: IngestParts, tls: Tls | null): 
 const limitsOf = (config: Config, openFiles: number | null): RtmpLimits => ({
   maxMessageBytes: config.rtmp.maxMessageBytes,
   maxConnections: connectionsWithin(config, openFiles).rtmp,
+  maxPendingPerAddress: config.sessions.maxConnectingPerAddress,
   handshakeMs: config.rtmp.handshakeSeconds * 1000,
   idleMs: config.rtmp.idleSeconds * 1000,
 })

@@ -196,6 +196,20 @@ describe('a connection', () => {
   })
 })
 
+describe('an address that opens connection after connection', () => {
+  test('ended those of publishers on long ways, which were the oldest; it ends its own', async () => {
+    await place.stop()
+    place = await listenFor({ maxConnections: 4, maxPendingPerAddress: 2 })
+    const distant = await RtmpClient.open(place.port, '127.0.0.2')
+    const flood: RtmpClient[] = []
+    for (let count = 0; count < 6; count++) flood.push(await RtmpClient.open(place.port))
+    await Promise.all(flood.slice(0, 4).map(({ closed }) => closed))
+    await distant.publish('v2/pub', 'x')
+    expect(place.publications.map(({ ends }) => ends)).toEqual([0])
+    for (const { socket } of [distant, ...flood]) socket.destroy()
+  })
+})
+
 describe('a refused publisher that stays connected', () => {
   test('gives way to later ones, so that refusals cannot take all connections', async () => {
     await place.stop()

@@ -7,6 +7,7 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat } from '../../base/repeat.ts'
+import { addressKeyOf } from '../../core/access/address.ts'
 import { RtmpConnection } from './connection.ts'
 import type { PublishAnswer } from '../publishing.ts'
 import type { PublishRequest, RtmpLimits } from './types.ts'
@@ -43,7 +44,7 @@ const TICK_MS = 1000
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const { host, port, tls, clock, limits, log } = options
-  const connections = new Set<RtmpConnection>()
+  const connections: Connections = new Map()
   const plain = await listen((socket) => accept(socket), { host, port, log })
   // The limits count a connection before its TLS handshake, and the time limit of the publisher includes the handshake.
   const encrypted = tls
@@ -56,12 +57,13 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
     : null
 
   function accept(socket: Socket): void {
-    if (connections.size >= limits.maxConnections && !makeRoom(connections)) {
+    const address = addressKeyOf(socket.remoteAddress ?? '')
+    if (!makeRoom(connections, address, limits)) {
       socket.destroy()
       return
     }
     const connection = new RtmpConnection({ ...options, socket })
-    connections.add(connection)
+    connections.set(connection, address)
     void connection.closed.then(() => connections.delete(connection))
   }
 
@@ -69,7 +71,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
     const nowMs = clock.monotonic()
     const missedMs = looks.look(nowMs)
-    for (const connection of connections) connection.tick(nowMs, missedMs)
+    for (const connection of connections.keys()) connection.tick(nowMs, missedMs)
   })
   return {
     port: portOf(plain),
@@ -78,7 +80,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
     async stop() {
       const ticked = ticking.stop()
       const closed = [plain, encrypted].map((server) => server && close(server))
-      await Promise.all([...connections].map((connection) => connection.end('stopped')))
+      await Promise.all(Array.from(connections.keys(), (connection) => connection.end('stopped')))
       await Promise.all([...closed, ticked])
     },
   }
@@ -112,13 +114,25 @@ function encrypt(socket: Socket, secureContext: SecureContext): TLSSocket {
   return new TLSSocket(socket, { isServer: true, secureContext })
 }
 
-/** Ends the oldest connection that is not admitted. */
-function makeRoom(connections: Set<RtmpConnection>): boolean {
-  for (const connection of connections) {
-    if (!connection.isPending) continue
-    connections.delete(connection)
-    void connection.end('invalid')
-    return true
-  }
-  return false
+/** The oldest first, with the key of the address of each. */
+type Connections = Map<RtmpConnection, string>
+
+/**
+ * Makes room for one of this address: ends the oldest connection that is not admitted, of the address alone if it has all that it may
+ * have. So one that opens many keeps out itself. False: there is none to end.
+ */
+function makeRoom(
+  connections: Connections,
+  address: string,
+  { maxConnections, maxPendingPerAddress: most }: RtmpLimits,
+): boolean {
+  const pending = [...connections].filter(([connection]) => connection.isPending)
+  const peers = pending.filter(([, of]) => of === address)
+  const isCrowded = most > 0 && peers.length >= most
+  if (!isCrowded && connections.size < maxConnections) return true
+  const [oldest] = (isCrowded ? peers : pending).map(([connection]) => connection)
+  if (oldest === undefined) return false
+  connections.delete(oldest)
+  void oldest.end('invalid')
+  return true
 }

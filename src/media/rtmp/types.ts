@@ -13,6 +13,8 @@ export interface PublishRequest extends PublisherConnection {
 export interface RtmpLimits {
   readonly maxMessageBytes: number
   readonly maxConnections: number
+  /** Connections of one address that are not admitted; an IPv6 network is one address. 0: no limit. */
+  readonly maxPendingPerAddress: number
   /** The longest time from the connection to `publish`. */
   readonly handshakeMs: number
   /** The longest time without a complete audio or video message. */

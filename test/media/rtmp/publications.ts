@@ -11,6 +11,7 @@ import { Publication } from '../../support/publication.ts'
 export const LIMITS: RtmpLimits = {
   maxMessageBytes: 8 * 1024 * 1024,
   maxConnections: 1000,
+  maxPendingPerAddress: 0,
   handshakeMs: 10_000,
   idleMs: 10_000,
 }

@@ -188,8 +188,8 @@ export const configurationDe: Readonly<Record<string, string>> = {
     'Wie viele Publisher eine IPv4-Adresse oder ein IPv6-/64 höchstens zugleich hat; weitere bekommen 429. 0: ' +
     'ohne Grenze.',
   'sessions.maxConnectingPerAddress':
-    'Wie viele Sitzungen über WHIP und WHEP ohne Medienverbindung und Anrufe über SRT ohne Entscheidung eine ' +
-    'Adresse höchstens hat; 0: ohne Grenze.',
+    'Wie viele Sitzungen über WHIP und WHEP ohne Medienverbindung, Anrufe über SRT ohne Entscheidung und ' +
+    'RTMP-Verbindungen, die noch nichts senden, eine Adresse höchstens hat; 0: ohne Grenze.',
   'sessions.flushSeconds':
     'Wie oft Sluice Bytes von Sitzungen speichert, in Sekunden; ein beschäftigter Knoten verteilt es auf bis zu ' +
     'eine Minute. Ein Absturz verliert, was nicht gespeichert ist.',
