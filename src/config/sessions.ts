@@ -41,7 +41,8 @@ export const sessions = {
       min: 0,
       max: 1_000_000,
       about:
-        'The most WHIP and WHEP sessions of one address without a media connection, callers over SRT without a decision, and RTMP connections that publish nothing yet; 0 means no limit.',
+        'The most WHIP and WHEP sessions of one address without a media connection, callers over SRT without a decision, and RTMP ' +
+        'connections that publish nothing yet; 0 means no limit.',
     }),
     flushSeconds: integer({
       default: 3,

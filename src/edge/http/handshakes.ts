@@ -4,8 +4,18 @@ import { LateLooks } from '../../base/lateLooks.ts'
 export interface HandshakeLimits {
   /** From the connection on. Node's own limit begins again with each byte. */
   readonly handshakeMs: number
-  /** With more at a time, the oldest gives way: real clients take a few round trips. */
+  /**
+   * With more at a time, the oldest gives way: real clients take a few round trips. An address has half of them, and then gives way to
+   * itself.
+   */
   readonly max: number
+}
+
+/** A connection before its handshake. */
+interface Beginning {
+  readonly socket: Socket
+  /** Empty: many clients may share the address. */
+  readonly addressKey: string
 }
 
 const LIMITS: HandshakeLimits = { handshakeMs: 10_000, max: 1024 }
@@ -14,7 +24,7 @@ const LIMITS: HandshakeLimits = { handshakeMs: 10_000, max: 1024 }
  * Connections before the end of their TLS handshake. A handshake costs more than a request, and a client that has not
  * finished one has shown nothing, so they have a limit of their own.
  */
-export class PendingHandshakes<T extends { readonly socket: Socket }> {
+export class PendingHandshakes<T extends Beginning> {
   readonly #limits: HandshakeLimits
   readonly counts = { done: 0, failed: 0, timedOut: 0, gaveWay: 0 }
   /** The oldest first. */
@@ -27,7 +37,7 @@ export class PendingHandshakes<T extends { readonly socket: Socket }> {
   begin(held: T): void {
     const { socket } = held
     const key = keyOf(socket)
-    const [oldest] = this.#pending.size >= this.#limits.max ? this.#pending : []
+    const [oldest] = this.#tooMany(held.addressKey)
     if (oldest) this.#drop(oldest[0], oldest[1].held, 'gaveWay')
     this.#limitTime(key, held)
     socket.once('close', () => {
@@ -47,6 +57,14 @@ export class PendingHandshakes<T extends { readonly socket: Socket }> {
   /** Ends all of them. */
   close(): void {
     for (const [key, { held }] of this.#pending) this.#drop(key, held, 'gaveWay')
+  }
+
+  /** Those of which one gives way to one more of this address; empty: there is room. */
+  #tooMany(addressKey: string): Iterable<[string, { readonly held: T }]> {
+    const { max } = this.#limits
+    const peers = addressKey === '' ? [] : [...this.#pending].filter(([, { held }]) => held.addressKey === addressKey)
+    if (peers.length >= max / 2) return peers
+    return this.#pending.size >= max ? this.#pending : []
   }
 
   /** A timer that comes late is one of a process that was paused: then the time begins again. */

@@ -9,8 +9,11 @@ import type { ViewerAnswer } from './viewerRequest.ts'
 // Answers that their clients do not take.
 
 export const UNSENT_LOOK_MS = 5000
-/** 30 seconds. In looks, so that a pause of the process counts as one. */
-const LOOKS_MAX = 6
+/**
+ * Two minutes. In looks, so that a pause of the process counts as one. The kernel takes more when a third of its buffer is free,
+ * and that has up to 4 MB: of a client that reads 11 kB/s all the time, nothing is seen for so long.
+ */
+const LOOKS_MAX = 24
 
 /** Of all connections together: an eighth of the memory that this process may use. */
 export const UNSENT_MAX_BYTES = usableMemoryBytes() / 8
@@ -29,7 +32,7 @@ export class ClientProgress {
   #takenBytes = -1
   #looks = 0
 
-  /** True: the client has taken nothing for 30 seconds, although something waits for it. Call it every `UNSENT_LOOK_MS`. */
+  /** True: the client has taken nothing for two minutes, although something waits for it. Call it every `UNSENT_LOOK_MS`. */
   isStuck(socket: Socket, answer: ServerResponse | ViewerAnswer): boolean {
     // The addon has a whole answer at once.
     const isWaiting = !(answer instanceof ServerResponse) || socket.writableLength > 0
