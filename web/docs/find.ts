@@ -18,10 +18,47 @@ const OF_A_PAGE_MAX = 2
 
 /** Words of questions that say nothing about the answer. */
 const EMPTY = new Set(
-  'a an and are as at be by can do does for from get have how i if in is it my of on or the there this to what when '
+  'a an and are as at be by can do does for from get have how i if in is it my of on or the there this to too what when '
     .concat('where which who why will with without you')
     .split(' '),
 )
+
+/** What people type, and what the pages say for it. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  ban: ['deny', 'disable'],
+  black: ['missing', 'keyframe'],
+  block: ['deny', 'limit'],
+  bandwidth: ['bytes'],
+  billing: ['usage', 'tracking'],
+  choppy: ['gaps', 'stalls'],
+  cluster: ['nodes'],
+  corporate: ['firewall', 'turn'],
+  delay: ['latency'],
+  docker: ['container'],
+  export: ['csv'],
+  firewall: ['ports'],
+  forgot: ['lost'],
+  gdpr: ['privacy'],
+  geoip: ['countries'],
+  https: ['tls'],
+  ip: ['address'],
+  jwt: ['self-signed'],
+  kick: ['end', 'session'],
+  lag: ['latency', 'behind'],
+  login: ['sign'],
+  max: ['limit', 'most'],
+  reset: ['lost'],
+  revoke: ['disable', 'delete'],
+  self: ['yourself'],
+  silence: ['silent'],
+  sound: ['audio'],
+  ssl: ['certificate', 'https', 'tls'],
+  stutter: ['gaps', 'stalls'],
+  traffic: ['bytes'],
+  url: ['link'],
+  usage: ['bytes'],
+  watching: ['viewers', 'sessions'],
+}
 
 const OPTIONS = {
   idField: 'address',
@@ -57,11 +94,15 @@ export class Finder {
     this.#index.addAll(known.map(([title, heading, address, text]) => ({ title, heading, address, text })))
   }
 
-  /** Parts that have the text as it was typed come first: messages of errors are. */
+  /** Parts that have the text as it was typed come first: messages of errors are. The others come by how much of the question they answer. */
   find(typed: string): readonly Found[] {
     const text = typed.toLowerCase()
-    const parts = this.#index.search(typed)
-    const literal = parts.filter((part) => text.includes(' ') && String(part['text']).toLowerCase().includes(text))
+    const asked = askedWords(text)
+    const parts = this.#index
+      .search({ combineWith: 'OR', queries: asked.map((queries) => ({ combineWith: 'OR', queries: [...queries] })) })
+      .map((part) => Object.assign(part, { score: part.score * shareOf(asked, part.queryTerms) ** 2 }))
+      .toSorted((a, b) => b.score - a.score)
+    const literal = text.includes(' ') ? literally(parts, text) : []
     const counts = new Map<string, number>()
     const found: Found[] = []
     for (const { id, title, heading, text: of, terms } of new Set([...literal, ...parts])) {
@@ -72,6 +113,26 @@ export class Finder {
     }
     return found
   }
+}
+
+/** The parts of pages for users that have this text, those that repeat it first. */
+function literally<P extends Readonly<Record<string, unknown>>>(parts: readonly P[], text: string): readonly P[] {
+  const times = (part: P): number => String(part['text']).toLowerCase().split(text).length - 1
+  return parts
+    .filter((part) => weightOf(String(part['id'])) >= 1 && times(part) > 0)
+    .toSorted((a, b) => times(b) - times(a))
+}
+
+/** The words of a question, each with what else may be meant. */
+const askedWords = (text: string): readonly (readonly string[])[] =>
+  (MiniSearch.getDefault('tokenize') as (text: string) => string[])(text)
+    .filter((word) => word !== '' && OPTIONS.processTerm(word) !== null)
+    .map((word) => [word, ...(ALSO[word] ?? [])])
+
+/** The part of the words that was found. */
+function shareOf(asked: readonly (readonly string[])[], found: readonly string[]): number {
+  const answered = asked.filter((words) => words.some((word) => found.includes(OPTIONS.processTerm(word) ?? '')))
+  return answered.length / asked.length
 }
 
 const EXCERPT_CHARS = 160
