@@ -3,6 +3,7 @@ import type { App } from './app.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { parseAddress } from '../core/access/address.ts'
+import { noticeText } from '../core/notices.ts'
 import type { Transport } from '../core/restream/targets.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import type { Dialling } from '../net/dial.ts'
@@ -50,8 +51,9 @@ export const dialledUrl = ({ hostname }: URL, port: number, isEncrypted: boolean
 
 /** Why a dial failed, in a sentence. @param what is dialled, such as `target` */
 export function dialProblem(stage: Stage, error: unknown, what: string): string {
-  const { code, message } = egressFailureFrom(stage, error)
+  const { code, sentence } = egressFailureFrom(stage, error)
   if (code === 'target_not_allowed')
     return `The host leads to an address that no ${what} may have: of this server, or of a network that \`media.allowedNetworks\` lacks`
+  const message = noticeText([sentence])
   return message.charAt(0).toUpperCase() + message.slice(1)
 }

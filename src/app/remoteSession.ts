@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import type { Clock } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { noticeText } from '../core/notices.ts'
 import { isOddPort } from '../core/restream/targets.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import { hasOddCharacters } from '../core/webhooks/target.ts'
@@ -114,8 +115,8 @@ async function exchange(
     const { location, 'content-type': type = '' } = response.headers
     return ok({ status: response.statusCode ?? 0, url, location, type, text, isWhole: !truncated })
   } catch (error) {
-    const { message } = egressFailureFrom(stage, deadline.signal.aborted ? deadline.signal.reason : error)
-    return lost(`The ${name} gave no answer: ${message.replace('the receiver', 'it')}`)
+    const { sentence } = egressFailureFrom(stage, deadline.signal.aborted ? deadline.signal.reason : error)
+    return lost(`The ${name} gave no answer: ${noticeText([sentence]).replace('the receiver', 'it')}`)
   } finally {
     deadline.cancel()
     socket.destroy()

@@ -6,6 +6,7 @@ import { coded, type CodedSentence, noticeText } from './notices.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 import type { SourceReading } from './streams/source.ts'
+import type { Disabled } from './webhooks/types.ts'
 
 /**
  * What needs a person: one list for the dashboard, `GET /api/attention` and `sluice doctor`, made of facts that the caller
@@ -55,7 +56,7 @@ export interface AttentionFacts {
   readonly webhooks: readonly {
     readonly id: string
     readonly url: string
-    readonly disabled: { readonly untilMs: number; readonly reason: string } | null
+    readonly disabled: Disabled | null
   }[]
   /** Active tokens that expire within `EXPIRES_SOON_MS`. */
   readonly expiring: readonly { kind: 'publish' | 'subscribe'; id: number; label: string; expiresAtMs: number }[]
@@ -206,7 +207,7 @@ function webhooksOf({ webhooks, nowMs }: AttentionFacts): AttentionItem[] {
   return webhooks.flatMap(({ id, url, disabled }): AttentionItem[] => {
     if (disabled === null || disabled.untilMs <= nowMs) return []
     const about = { kind: 'webhook_paused', subject: { type: 'webhook', id }, until: isoOf(disabled.untilMs) } as const
-    return [error(about, coded('webhook_paused', { host: hostOf(url) }), said(disabled.reason))]
+    return [error(about, coded('webhook_paused', { host: hostOf(url) }), ...disabled.reason)]
   })
 }
 

@@ -38,6 +38,35 @@ export const NOTICES = {
   certificate_kept: 'The certificate was not replaced:',
   schema_newer: 'A newer version of Sluice has changed the database ({migrations}). Upgrade this node',
   webhook_paused: 'The webhook to {host} is paused:',
+  deliveries_failed: '{count} deliveries in a row failed; the last:',
+  events_given_up: '{count} events in a row were given up; the last:',
+  /** Why a request to another server failed. */
+  request_target: 'the target {text}',
+  request_not_public: 'the host leads to {address}, which is not a public address',
+  request_name_not_found: 'the host name does not exist',
+  request_name_server: 'the name server did not answer the question for the host name',
+  request_connection_refused: 'the host refuses connections on this port',
+  request_unreachable: 'the host cannot be reached',
+  request_no_answer: 'the host did not answer',
+  request_reset: 'the receiver closed the connection before its answer was complete',
+  request_reset_tls: 'the host closed the connection in the TLS handshake',
+  request_certificate_expired: 'the certificate has expired',
+  request_certificate_not_yet_valid: 'the certificate is not valid yet',
+  request_certificate_wrong_name: 'the certificate is for another host name',
+  request_certificate_self_signed: 'the certificate is self-signed and not trusted',
+  request_certificate_untrusted: 'the certificate was issued by an authority that is not trusted',
+  request_tls: 'no secure connection could be made ({text})',
+  request_answer_invalid: 'the answer is not valid HTTP',
+  request_header_too_long: 'the header of the answer is too long',
+  request_redirected: 'redirects are not followed (status {status})',
+  request_status: 'the receiver answered with status {status}',
+  request_stopped: 'the delivery was stopped',
+  request_late_refused: 'the target was not checked within {seconds} s',
+  request_late_resolve: 'the name server did not answer within {seconds} s',
+  request_late_connect: 'the host did not accept a connection within {seconds} s',
+  request_late_tls: 'the host did not complete the TLS handshake within {seconds} s',
+  request_late_send: 'the receiver did not read the request within {seconds} s',
+  request_late_answer: 'the receiver did not give a complete answer within {seconds} s',
   stream_stalled: 'No media of {stream} arrives',
   stream_impaired: '{stream}:',
   /** `finding` is a code of FINDINGS; `shown` and `of` are the values of its sentence. */
@@ -61,6 +90,24 @@ export const NOTICES = {
   engine_too_much:
     'This machine may not keep up with what is started: it needs about {needed} processors, and engines that run need about {used} of {cores}',
   engine_needs_less: 'Smaller or fewer renditions need less',
+  engine_process_gone: 'its process is gone',
+  engine_without_ingest: 'its ingest does not exist any more',
+  engine_without_ladder: 'its ABR ladder does not exist any more',
+  engine_not_started: 'it could not be started: {text}',
+  ffmpeg_missing: 'There is no program {program}: install ffmpeg, or name it with ffmpeg.path',
+  ffmpeg_busy: '{processes} ffmpeg processes are running, which is as many as ffmpeg.maxProcesses allows',
+  ffmpeg_killed: 'ffmpeg was killed (SIGKILL), as the system does when memory runs out',
+  ffmpeg_terminated: 'ffmpeg was ended from outside (SIGTERM)',
+  ffmpeg_ended: 'ffmpeg ended with {status}',
+  ffmpeg_ended_saying: 'ffmpeg ended with {status}: {text}',
+  server_stopping: 'The server is stopping',
+  publisher_cut: 'A publisher was cut: {text}',
+  source_gone: 'The source is gone',
+  source_not_in_ladder:
+    'The source has no video, and the ABR ladder of this engine has no audio, so there is nothing to play',
+  source_silent: 'The source gives no media; it is dialled again at least every {seconds} s: {text}',
+  source_given_up:
+    'Sluice does not dial the source any more, which has refused it {times} times; mend it, then start the channel again: {text}',
 } as const satisfies Record<string, string>
 
 export type NoticeCode = keyof typeof NOTICES
@@ -78,6 +125,15 @@ export const coded = <Code extends NoticeCode>(
   code: Code,
   ...[values]: ValuesArgument<(typeof NOTICES)[Code]>
 ): CodedSentence => ({ code, values: values ?? {} })
+
+/** What is said of something: as text, and as data where it has codes. */
+export interface Said {
+  readonly message: string
+  /** The same as `message`; absent: it has no codes. */
+  readonly sentences?: readonly CodedSentence[]
+}
+
+export const say = (...sentences: readonly CodedSentence[]): Said => ({ message: noticeText(sentences), sentences })
 
 /** The sentences as one text. */
 export const noticeText = (sentences: readonly CodedSentence[]): string =>

@@ -1,6 +1,7 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import { hookKindOf } from '../core/webhooks/events.ts'
+import { noticeText } from '../core/notices.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks/events.ts'
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
@@ -119,5 +120,5 @@ function channelRowsOf(
 
 export function skippedBecause(webhook: Pick<StoredWebhook, 'disabled' | 'active'>): string {
   if (webhook.active === false) return 'the webhook was deactivated'
-  return `the webhook was disabled: ${webhook.disabled?.reason ?? ''}`
+  return `the webhook was disabled: ${noticeText(webhook.disabled?.reason ?? [])}`
 }

@@ -3,6 +3,7 @@ import type { Health } from '../core/webhooks/types.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import { retryAfterMs } from '../core/channels/webhooks/events.ts'
+import { coded, type CodedSentence, noticeText } from '../core/notices.ts'
 import { afterChannelAttempt, type AttemptResult } from '../core/channels/webhooks/health.ts'
 import type { DeliveryEnd, StoredWebhook, Tx } from '../store/store.ts'
 import { type EgressFailure, egressFailureOf, type EgressOutcome } from '../net/outcome.ts'
@@ -12,6 +13,8 @@ export interface Ended {
   /** The number of the attempt, for events that are retried. */
   readonly attempt?: number | null
   readonly end: DeliveryEnd
+  /** Why the receiver did not accept the event; null: it did. */
+  readonly failure: CodedSentence | null
   /** False for a result that says nothing about the receiver. */
   readonly counts: boolean
 }
@@ -38,10 +41,10 @@ const mayHaveArrived = ({ stage }: EgressFailure): boolean => stage === 'send' |
  * unknown.
  */
 export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutcome, endedAtMs: number): Ended {
-  const error = egressFailureOf(outcome)
+  const failure = egressFailureOf(outcome)
   const answer = outcome.kind === 'answered' ? outcome.answer : null
   const stopped = outcome.kind === 'failed' && outcome.code === 'aborted'
-  const state = error === null ? 'delivered' : stopped ? 'unknown' : 'failed'
+  const state = failure === null ? 'delivered' : stopped ? 'unknown' : 'failed'
   const end = {
     id,
     state,
@@ -49,16 +52,16 @@ export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutc
     statusCode: outcome.status,
     durationMs: outcome.durationMs,
     answer,
-    error,
+    error: failure && noticeText([failure]),
   } as const
-  return { webhookId, end, counts: !stopped }
+  return { webhookId, end, failure, counts: !stopped }
 }
 
 /** A fault of Sluice in the middle of an exchange. */
 export function interrupted(id: string, webhookId: number, error: unknown, endedAtMs: number): Ended {
-  const problem = `broken off: ${String(error)}`
-  const end = { id, endedAtMs, error: problem, statusCode: null, durationMs: null, answer: null }
-  return { webhookId, end: { ...end, state: 'unknown' }, counts: false }
+  const text = `broken off: ${String(error)}`
+  const end = { id, endedAtMs, error: text, statusCode: null, durationMs: null, answer: null }
+  return { webhookId, end: { ...end, state: 'unknown' }, failure: coded('text', { text }), counts: false }
 }
 
 /** Writes the results of deliveries, and updates the health of their webhooks. What was not sent is pending again. */
@@ -89,9 +92,9 @@ export async function recordEnds(
   )
 }
 
-function healthAfter({ active }: StoredWebhook, now: Health, { end, attempt = null }: Ended): Health {
-  if (active === undefined) return afterAttempt(now, end.error, end.endedAtMs)
-  return afterChannelAttempt(now, resultOf(end, attempt), end.error, end.endedAtMs)
+function healthAfter({ active }: StoredWebhook, now: Health, { end, failure, attempt = null }: Ended): Health {
+  if (active === undefined) return afterAttempt(now, failure, end.endedAtMs)
+  return afterChannelAttempt(now, resultOf(end, attempt), failure, end.endedAtMs)
 }
 
 /** A delivery that a user requested is never an event that is given up. */

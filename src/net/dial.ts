@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
+import { coded } from '../core/notices.ts'
 import { hostOf, isAddress } from '../core/webhooks/target.ts'
 import { startDeadline, untilAborted } from './deadline.ts'
 import { ExchangeFailed } from './failures.ts'
@@ -62,14 +63,17 @@ export async function addressesOf(
 ): Promise<string[]> {
   const addresses = isAddress(host) ? [host] : await untilAborted(how.resolve(host, signal), signal)
   const forbidden = addresses.find((address) => !how.allows(address))
-  if (forbidden !== undefined) throw notAllowed(`the host leads to ${forbidden}, which is not a public address`)
+  if (forbidden !== undefined) throw notAllowed(forbidden)
   if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
   return addresses.slice(0, ADDRESSES_TRIED)
 }
 
-export function notAllowed(message: string): ExchangeFailed {
-  return new ExchangeFailed({ stage: 'refused', code: 'target_not_allowed', message })
-}
+export const notAllowed = (address: string): ExchangeFailed =>
+  new ExchangeFailed({
+    stage: 'refused',
+    code: 'target_not_allowed',
+    sentence: coded('request_not_public', { address }),
+  })
 
 /**
  * Tries one address after the other. Each gets its share of the time, so an unreachable first one leaves time for
@@ -103,7 +107,7 @@ async function connectTo(address: string, port: number, how: Dialling, signal: A
   const peer = socket.remoteAddress ?? 'nobody'
   if (how.allows(peer)) return socket
   socket.destroy()
-  throw notAllowed(`the connection went to ${peer}, which is not a public address`)
+  throw notAllowed(peer)
 }
 
 async function secure(

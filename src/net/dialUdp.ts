@@ -49,7 +49,7 @@ async function connected(
     socket.connect(port, address)
     await once(socket, 'connect', { signal })
     const peer = socket.remoteAddress().address
-    if (!allows(peer)) throw notAllowed(`the socket leads to ${peer}, which is not a public address`)
+    if (!allows(peer)) throw notAllowed(peer)
     return socket
   } catch (error) {
     socket.close()

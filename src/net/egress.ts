@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Result } from '../base/result.ts'
+import { coded } from '../core/notices.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import { checkTarget } from '../core/webhooks/target.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
@@ -118,8 +119,8 @@ async function exchange(request: EgressRequest, settings: Settings, signal: Abor
   const took = () => Math.round(settings.clock.monotonic() - startedAt)
   const target = checkTarget(request.url, settings.allowPrivate)
   if (!target.ok) {
-    const message = `the target ${target.error}`
-    return { kind: 'failed', stage: 'refused', code: 'target_not_allowed', message, status: null, durationMs: took() }
+    const sentence = coded('request_target', { text: target.error })
+    return { kind: 'failed', stage: 'refused', code: 'target_not_allowed', sentence, status: null, durationMs: took() }
   }
   try {
     const answer = await talk(target.value, request, settings, signal, progress)

@@ -1,3 +1,5 @@
+import { coded, type CodedSentence } from '../core/notices.ts'
+
 /** How far an exchange had come when it failed. */
 export type Stage = 'refused' | 'resolve' | 'connect' | 'tls' | 'send' | 'answer'
 
@@ -6,7 +8,7 @@ export interface EgressFailure {
   /** A machine-readable code; closed list: see `FailureCode`. */
   readonly code: FailureCode
   /** For people. */
-  readonly message: string
+  readonly sentence: CodedSentence
 }
 
 export type FailureCode =
@@ -46,9 +48,9 @@ export type EgressOutcome =
     })
 
 /** Null when the receiver accepted the request (2xx), otherwise a sentence that says why it counts as failed. */
-export function egressFailureOf(outcome: EgressOutcome): string | null {
-  if (outcome.kind === 'failed') return outcome.message
-  if (outcome.status >= 200 && outcome.status < 300) return null
-  if (outcome.status >= 300 && outcome.status < 400) return `redirects are not followed (status ${outcome.status})`
-  return `the receiver answered with status ${outcome.status}`
+export function egressFailureOf(outcome: EgressOutcome): CodedSentence | null {
+  if (outcome.kind === 'failed') return outcome.sentence
+  const { status } = outcome
+  if (status >= 200 && status < 300) return null
+  return coded(status >= 300 && status < 400 ? 'request_redirected' : 'request_status', { status })
 }

@@ -1,8 +1,14 @@
 import type { Logger } from '../base/log.ts'
 import type { EngineEffect, EngineEvent } from '../core/channels/runs/engine.ts'
-import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../core/channels/runs/transcoder.ts'
+import type {
+  MissingPart,
+  TranscodeEvent,
+  TranscodeJob,
+  TranscodeLog,
+  Transcoder,
+} from '../core/channels/runs/transcoder.ts'
 import { type AbrLadder, ACTIVE_STATUSES, type ActiveStatus, type Engine, statusOf } from '../core/channels/types.ts'
-import { noticeText } from '../core/notices.ts'
+import { coded, say } from '../core/notices.ts'
 import { type Leases, type StoredEngineState, StoreUnavailable } from '../store/store.ts'
 import type { EncodingLoad } from './encodingLoad.ts'
 
@@ -22,7 +28,7 @@ export interface EngineRecords {
   log(engine: Engine, line: TranscodeLog): Promise<void>
   ladderOf(engine: Engine): Promise<AbrLadder | undefined>
   /** The job of an engine, or the reason why there is none. */
-  jobOf(engine: Engine): Promise<TranscodeJob | string>
+  jobOf(engine: Engine): Promise<TranscodeJob | MissingPart>
   /** Stops a channel that had no source for too long. Returns whether it did. */
   timeOut(accountId: string, channelId: string): Promise<boolean>
 }
@@ -211,7 +217,7 @@ export class EngineSupervisor {
       case 'waiting':
       case 'ingesting':
       case 'playing':
-        if (!isRunning) await this.#records.apply(engine, { kind: 'died', message: 'its process is gone' })
+        if (!isRunning) await this.#records.apply(engine, { kind: 'died', ...say(coded('engine_process_gone')) })
         return
       case 'stopping':
       case 'stopped':
@@ -235,7 +241,7 @@ export class EngineSupervisor {
 
   async #launch(engine: Engine): Promise<void> {
     const job = await this.#records.jobOf(engine)
-    if (typeof job === 'string') return void (await this.#records.apply(engine, { kind: 'died', message: job }))
+    if ('missing' in job) return void (await this.#records.apply(engine, { kind: 'died', ...say(job.missing) }))
     const launch = Symbol(engine.id)
     this.#launches.set(engine.id, launch)
     this.#options.transcoder.launch(job, (event) => {
@@ -287,7 +293,7 @@ export class EngineSupervisor {
     const ladder = await this.#records.ladderOf(engine)
     const sentences = ladder ? this.#options.load.noticeFor([{ engineId: engine.id, ladder }]) : []
     if (sentences.length === 0) return
-    await this.#records.log(engine, { kind: 'log', level: 'warn', message: noticeText(sentences) })
+    await this.#records.log(engine, { kind: 'log', level: 'warn', ...say(...sentences) })
     await this.#records.apply(engine, { kind: 'notice', sentences })
   }
 

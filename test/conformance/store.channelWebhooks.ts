@@ -156,7 +156,7 @@ export function channelWebhooksSuite(stores: Stores): void {
 
     test('active, paused ones are probed when the last probe is long ago', async () => {
       const accountId = account()
-      const disabled = { untilMs: AT + 10_000, reason: 'x' }
+      const disabled = { untilMs: AT + 10_000, reason: [{ code: 'text', values: { text: 'x' } }] }
       const slots: number[] = []
       for (const over of [{ disabled }, { disabled, active: false }, { disabled: null }, { disabled }]) {
         const webhook = newWebhook(accountId, over)

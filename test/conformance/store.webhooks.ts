@@ -62,7 +62,12 @@ export function webhooksSuite(stores: Stores): void {
   describe('webhooks', () => {
     test('are read as they were written, and only by their account', async () => {
       const accountId = newAccount()
-      const made = await make({ accountId, filter: 'a.*', failuresInRow: 3, disabled: { untilMs: 5, reason: 'slow' } })
+      const made = await make({
+        accountId,
+        filter: 'a.*',
+        failuresInRow: 3,
+        disabled: { untilMs: 5, reason: [{ code: 'text', values: { text: 'slow' } }] },
+      })
       expect(await stores.other.read.webhooks.get(accountId, made.id)).toEqual(made)
       expect(await stores.other.read.webhooks.get('nobody', made.id)).toBeUndefined()
       const changed = { ...made, url: 'https://b.example', disabled: null, hooks: { ...made.hooks, recording: true } }
@@ -70,10 +75,13 @@ export function webhooksSuite(stores: Stores): void {
         expect(await tx.webhooks.lock('nobody', made.id)).toBeUndefined()
         expect(await tx.webhooks.lock(accountId, made.id)).toEqual(made)
         await tx.webhooks.replace(changed)
-        await tx.webhooks.setHealth(made.id, { failuresInRow: 9, disabled: { untilMs: 7, reason: 'x' } })
+        await tx.webhooks.setHealth(made.id, {
+          failuresInRow: 9,
+          disabled: { untilMs: 7, reason: [{ code: 'text', values: { text: 'x' } }] },
+        })
       })
       expect(await stores.other.read.webhooks.forAccount(accountId)).toEqual([
-        { ...changed, failuresInRow: 9, disabled: { untilMs: 7, reason: 'x' } },
+        { ...changed, failuresInRow: 9, disabled: { untilMs: 7, reason: [{ code: 'text', values: { text: 'x' } }] } },
       ])
     })
 

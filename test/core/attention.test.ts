@@ -32,7 +32,11 @@ describe('what needs attention', () => {
         hasCountries: true,
         webhooks: [
           { id: '1', url: 'https://a.example', disabled: null },
-          { id: '2', url: 'https://b.example', disabled: { untilMs: NOW_MS, reason: 'over' } },
+          {
+            id: '2',
+            url: 'https://b.example',
+            disabled: { untilMs: NOW_MS, reason: [{ code: 'text', values: { text: 'over' } }] },
+          },
         ],
         engines: [
           { id: 'en_1', name: 'main', status: 'playing', statusMessage: null },
@@ -58,7 +62,11 @@ describe('what needs attention', () => {
         },
       ],
       webhooks: [
-        { id: '4', url: 'https://hooks.example/secret?key=1', disabled: { untilMs: NOW_MS + 1, reason: 'it fails' } },
+        {
+          id: '4',
+          url: 'https://hooks.example/secret?key=1',
+          disabled: { untilMs: NOW_MS + 1, reason: [{ code: 'text', values: { text: 'it fails' } }] },
+        },
       ],
       engines: [
         { id: 'en_1', name: 'main', status: 'error', statusMessage: message('no ffmpeg') },

@@ -7,7 +7,7 @@ import { clock, outgoing, sender } from './support/outgoing.ts'
 
 const { write, webhook, channelWebhook, get, lock, rows, store } = outgoing()
 const NOW = clock.now()
-const paused = { untilMs: NOW + 1000, reason: 'slow' }
+const paused = { untilMs: NOW + 1000, reason: [{ code: 'text', values: { text: 'slow' } }] }
 
 const beginFor = (...claims: { to: Pick<StoredWebhook, 'id'>; take?: number }[]) =>
   write((tx) =>

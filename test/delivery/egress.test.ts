@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createEgress, type Egress, type EgressOptions } from '../../src/net/egress.ts'
-import { egressFailureOf } from '../../src/net/outcome.ts'
+import { failureText } from './support/failureText.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
 
@@ -61,7 +61,7 @@ describe('an exchange', () => {
       )
       const outcome = await post(egress(), receiver.port)
       expect(outcome).toMatchObject({ kind: 'answered', status })
-      expect(egressFailureOf(outcome)).toBe(`redirects are not followed (status ${status})`)
+      expect(failureText(outcome)).toBe(`redirects are not followed (status ${status})`)
     }
     expect(victim.connections).toBe(0)
   })
@@ -73,7 +73,7 @@ describe('an exchange', () => {
     [503, 'the receiver answered with status 503'],
   ])('with status %i counts as: %s', async (status, failure) => {
     const receiver = await opened(httpReceiver((_request, response) => response.writeHead(status).end()))
-    expect(egressFailureOf(await post(egress(), receiver.port))).toBe(failure)
+    expect(failureText(await post(egress(), receiver.port))).toBe(failure)
   })
 
   test('without a listener fails while connecting', async () => {
@@ -94,7 +94,7 @@ describe('an exchange', () => {
     const from = egress()
     const [refused, taken] = await Promise.all([post(from, full.port), post(from, healthy.port)])
     expect(refused).toMatchObject({ kind: 'answered', status: 507, answer: 'ENOSPC' })
-    expect(egressFailureOf(refused)).toBe('the receiver answered with status 507')
+    expect(failureText(refused)).toBe('the receiver answered with status 507')
     expect(taken).toMatchObject({ kind: 'answered', status: 200 })
   })
 
@@ -160,7 +160,7 @@ describe('an answer', () => {
     )
     const outcome = await post(egress({ totalTimeoutMs: 200, clock }), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: 200 })
-    expect(egressFailureOf(outcome)).toBe('the receiver did not give a complete answer within 0.2 s')
+    expect(failureText(outcome)).toBe('the receiver did not give a complete answer within 0.2 s')
   })
 
   test('whose header comes byte by byte ends in the same way', async () => {
@@ -248,7 +248,7 @@ describe('time', () => {
     const from = egress({ connectTimeoutMs: 50, resolver, clock })
     const outcome = await from.send({ url: 'http://slow.test/', method: 'POST', headers: {}, body: BODY })
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'resolve', code: 'timeout' })
-    expect(egressFailureOf(outcome)).toBe('the name server did not answer within 0.05 s')
+    expect(failureText(outcome)).toBe('the name server did not answer within 0.05 s')
   })
 
   test('that a pause of the process took counts for nothing: the answer still waits in the socket', async () => {

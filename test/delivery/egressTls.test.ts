@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createEgress } from '../../src/net/egress.ts'
-import { egressFailureOf, type EgressOutcome } from '../../src/net/outcome.ts'
+import type { EgressOutcome } from '../../src/net/outcome.ts'
 import { Authority, type Identity } from './support/certificates.ts'
+import { failureText } from './support/failureText.ts'
 import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
 
 const HOST = 'hook.example.com'
@@ -75,7 +76,7 @@ describe('TLS', () => {
   ])('with a certificate that is %s is refused with a clear message', async (_what, identity, code, words) => {
     const { outcome, receiver } = await sendTo(identity())
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code })
-    expect(egressFailureOf(outcome)).toBe(words)
+    expect(failureText(outcome)).toBe(words)
     expect(receiver.requests).toEqual([])
   })
 

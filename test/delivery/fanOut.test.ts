@@ -6,7 +6,7 @@ import { clock, outgoing, random } from './support/outgoing.ts'
 
 const { write, webhook, channelWebhook, store } = outgoing()
 const NOW = clock.now()
-const paused = { untilMs: NOW + 1000, reason: 'slow' }
+const paused = { untilMs: NOW + 1000, reason: [{ code: 'text', values: { text: 'slow' } }] }
 const hooks = {
   feeds: true,
   recording: false,

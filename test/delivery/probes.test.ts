@@ -6,7 +6,7 @@ import { clock, outgoing, random } from './support/outgoing.ts'
 
 const { write, channelWebhook, get, rows, store } = outgoing()
 const NOW = clock.now()
-const paused = { untilMs: NOW + 100_000, reason: 'slow' }
+const paused = { untilMs: NOW + 100_000, reason: [{ code: 'text', values: { text: 'slow' } }] }
 const offer = () => offerProbes(store(), NOW, random)
 
 test('a webhook whose pause lasts and whose minute is over gets one of the events that wait', async () => {

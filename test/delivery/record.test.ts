@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { coded } from '../../src/core/notices.ts'
 import { deliveryEndOf, type Ended, interrupted, isUnsent, recordEnds, type Unsent } from '../../src/delivery/record.ts'
 import type { EgressOutcome } from '../../src/net/outcome.ts'
 import type { StoredWebhook } from '../../src/store/store.ts'
@@ -20,7 +21,7 @@ const failedAt = (
   kind: 'failed',
   stage,
   code,
-  message: 'no',
+  sentence: coded('text', { text: 'no' }),
   durationMs: 8,
   status: null,
 })
@@ -113,7 +114,8 @@ describe('what ends are recorded as', () => {
     await record([{ ...interrupted(id, to.id, 'ours', T), attempt: null }])
     expect((await lock(to.id))?.failuresInRow).toBe(98)
     await deliver(to, 2, 500)
-    expect(await lock(to.id)).toMatchObject({ failuresInRow: 0, disabled: { untilMs: T + 3_600_000 } })
+    const reason = [coded('deliveries_failed', { count: 100 }), coded('request_status', { status: 500 })]
+    expect(await lock(to.id)).toMatchObject({ failuresInRow: 0, disabled: { untilMs: T + 3_600_000, reason } })
     // Deliveries of the token interface are never tried again.
     expect(await hasRetry(T + 1e9)).toBe(false)
   })
@@ -146,7 +148,7 @@ describe('what ends are recorded as', () => {
 
   test('a probe that is delivered ends the pause, and what waited for its end goes on at once', async () => {
     const untilMs = T + 5_000_000
-    const to = await channelWebhook({ disabled: { untilMs, reason: 'slow' } })
+    const to = await channelWebhook({ disabled: { untilMs, reason: [{ code: 'text', values: { text: 'slow' } }] } })
     const [held = ''] = await rows(to, 1)
     await write((tx) => tx.deliveries.hold({ webhookId: to.id, untilMs, except: null, limit: 9 }))
     expect(await hasRetry(T)).toBe(false)

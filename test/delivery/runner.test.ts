@@ -151,7 +151,13 @@ test('what could not be connected because the server stood still goes back, and 
   const [id] = await rows(to, 1)
   const { runner, receiver, clock } = runnerWith({ leaseMs: 6000, drainMs: () => 0 })
   await runner.start()
-  const unconnected = { kind: 'failed', stage: 'connect', message: 'no', durationMs: 1, status: null } as const
+  const unconnected = {
+    kind: 'failed',
+    stage: 'connect',
+    sentence: { code: 'text', values: { text: 'no' } },
+    durationMs: 1,
+    status: null,
+  } as const
   await eventually(() => expect(receiver.waiting).toHaveLength(1))
   clock.advance(6001)
   receiver.waiting.pop()?.answer({ ...unconnected, code: 'timeout' })
@@ -206,7 +212,7 @@ test('an attempt whose time has come is sent again', async () => {
 
 test('a paused webhook is probed when its minute is over', async () => {
   const clock = new ManualClock()
-  const paused = { untilMs: clock.now() + 3_600_000, reason: 'slow' }
+  const paused = { untilMs: clock.now() + 3_600_000, reason: [{ code: 'text', values: { text: 'slow' } }] }
   const to = await channelWebhook({ disabled: paused, probedAtMs: clock.now() - 59_999 })
   await rows(to, 1)
   const { runner, receiver } = runnerWith({ clock })

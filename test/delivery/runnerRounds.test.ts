@@ -75,7 +75,10 @@ test('a row that other nodes have no slot left for is looked at once, and not ag
 test('rows of a paused webhook give their slots back, and hold up no other webhook', async () => {
   const { runner, receiver, clock } = runnerWith({ limits: { perWebhook: 2, total: 8 } })
   const untilMs = clock.now() + 30_000
-  const paused = await channelWebhook({ disabled: { untilMs, reason: 'slow' }, probedAtMs: clock.now() })
+  const paused = await channelWebhook({
+    disabled: { untilMs, reason: [{ code: 'text', values: { text: 'slow' } }] },
+    probedAtMs: clock.now(),
+  })
   await rows(paused, 2)
   const other = await webhook({ url: 'https://other.example/' })
   await rows(other, 1)
@@ -89,7 +92,7 @@ test('rows of a paused webhook give their slots back, and hold up no other webho
 
 test('a webhook whose rows are set aside leaves the only slot to the next one', async () => {
   const { runner, receiver, clock } = runnerWith({ limits: { perWebhook: 1, total: 1 } })
-  const paused = { untilMs: clock.now() + 30_000, reason: 'slow' }
+  const paused = { untilMs: clock.now() + 30_000, reason: [{ code: 'text', values: { text: 'slow' } }] }
   await rows(await channelWebhook({ disabled: paused, probedAtMs: clock.now() }), 1)
   await rows(await webhook({ url: 'https://other.example/' }), 1)
   await runner.start()

@@ -25,7 +25,7 @@ it('GET /api/attention answers what needs attention, the same behind the session
   await makeToken(sluice, 'publish', { allowedCountries: ['NZ'] })
   const made = await sluice.call('POST', '/api/webhooks', { url: 'https://example.com/', isFeedHooks: true })
   const untilMs = Date.now() + DAY_MS
-  const health = { failuresInRow: 0, disabled: { untilMs, reason: 'it fails' } }
+  const health = { failuresInRow: 0, disabled: { untilMs, reason: [{ code: 'text', values: { text: 'it fails' } }] } }
   await sluice.app.ctx.store.transaction((tx) => tx.webhooks.setHealth(Number(made.json.data.id), health))
   expect(await kinds()).toEqual(['webhook_paused', 'countries_unknown', 'token_expires'])
   expect((await read()).at(-1)).toMatchObject({

@@ -141,7 +141,10 @@ describe('GET /dashboard/api/events', () => {
     const id = Number(made.json.data.id)
     const untilMs = clock.now() + 600_000
     await store.transaction((tx) =>
-      tx.webhooks.setHealth(id, { failuresInRow: 0, disabled: { untilMs, reason: 'it fails' } }),
+      tx.webhooks.setHealth(id, {
+        failuresInRow: 0,
+        disabled: { untilMs, reason: [{ code: 'text', values: { text: 'it fails' } }] },
+      }),
     )
     const { data } = await stream.next('webhookPaused')
     expect(data).toEqual({ webhookId: String(id), until: new Date(untilMs).toISOString() })

@@ -94,7 +94,7 @@ const webhook = object(
     isTranscoderHooks: flag,
     isViewerConnectionHooks: flag,
   },
-  { filter: text, disabled: object({ until: date, reason: text }) },
+  { filter: text, disabled: object({ until: date, reason: text }, {}, ['sentences']) },
   ['isClipHooks', 'isRestreamHooks', 'isFeedHealthHooks'],
 )
 const cluster = object({

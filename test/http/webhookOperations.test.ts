@@ -178,4 +178,7 @@ describe.each(testedStores())('deliveries on %s', (name) => {
   })
 })
 
-const PAUSED = { failuresInRow: 0, disabled: { untilMs: Date.now() + 3_600_000, reason: 'failed' } }
+const PAUSED = {
+  failuresInRow: 0,
+  disabled: { untilMs: Date.now() + 3_600_000, reason: [{ code: 'text', values: { text: 'failed' } }] },
+}

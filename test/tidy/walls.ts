@@ -32,6 +32,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
       'core/restream',
       'core/access/address.ts',
       'core/access/protocols.ts',
+      'core/notices.ts',
       'core/streams/streamId.ts',
       'type core',
     ],

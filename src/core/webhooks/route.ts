@@ -1,3 +1,4 @@
+import { coded, type CodedSentence, noticeText } from '../notices.ts'
 import { compilePattern } from '../access/streamName.ts'
 import type { HookKind } from './events.ts'
 import { type Disabled, type Health, WEBHOOK_LIMITS, type Webhook } from './types.ts'
@@ -32,7 +33,7 @@ export const isPaused = ({ disabled }: Pick<Health, 'disabled'>, nowMs: number):
  * a hundred attempts again. An attempt that began before a pause and ends in it does not count.
  * @param failure null when the receiver accepted the event, otherwise why not
  */
-export function afterAttempt(health: Health, failure: string | null, nowMs: number): Health {
+export function afterAttempt(health: Health, failure: CodedSentence | null, nowMs: number): Health {
   if (isPaused(health, nowMs)) return health
   if (failure === null) return { failuresInRow: 0, disabled: null }
   const failuresInRow = health.failuresInRow + 1
@@ -40,7 +41,14 @@ export function afterAttempt(health: Health, failure: string | null, nowMs: numb
   return { failuresInRow: 0, disabled: pause(failure, nowMs) }
 }
 
-function pause(lastFailure: string, nowMs: number): Disabled {
-  const reason = `${WEBHOOK_LIMITS.failuresInRow} deliveries in a row failed; the last: ${lastFailure}`
-  return { untilMs: nowMs + WEBHOOK_LIMITS.pauseMs, reason }
-}
+const pause = (lastFailure: CodedSentence, nowMs: number): Disabled => ({
+  untilMs: nowMs + WEBHOOK_LIMITS.pauseMs,
+  reason: [coded('deliveries_failed', { count: WEBHOOK_LIMITS.failuresInRow }), lastFailure],
+})
+
+/** A pause as responses show it. */
+export const toPauseRecord = ({ untilMs, reason }: Disabled) => ({
+  until: new Date(untilMs).toISOString(),
+  reason: noticeText(reason),
+  sentences: [...reason],
+})

@@ -5,6 +5,7 @@ import { compilePattern } from '../access/streamName.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { type Hints, readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { flagsOf, HOOK_KINDS, NO_HOOKS, WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
+import { toPauseRecord } from './route.ts'
 import { CreateWebhook, UpdateWebhook, type WebhookRecord } from './schema.ts'
 import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
 
@@ -80,9 +81,7 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
     ...flagsIn(hooks),
     isClipHooks: false,
     ...(filter === null ? {} : { filter }),
-    ...(disabled === null || disabled.untilMs <= nowMs
-      ? {}
-      : { disabled: { until: new Date(disabled.untilMs).toISOString(), reason: disabled.reason } }),
+    ...(disabled === null || disabled.untilMs <= nowMs ? {} : { disabled: toPauseRecord(disabled) }),
   }
 }
 

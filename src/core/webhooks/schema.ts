@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { CodedSentence } from '../notices.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
 import { URL_MAX } from './target.ts'
@@ -65,6 +66,7 @@ export const WebhookRecord = Type.Object(
       Type.Object({
         until: Type.String({ format: 'date-time' }),
         reason: Type.String(),
+        sentences: Type.Array(CodedSentence, { description: 'The reason as data, for pages in other languages.' }),
       }),
     ),
   },

@@ -1,3 +1,4 @@
+import type { CodedSentence } from '../notices.ts'
 import type { HookKind } from './events.ts'
 
 /** Which kinds of events a webhook receives. */
@@ -14,7 +15,7 @@ export interface WebhookRules {
 /** Why and until when the webhook is paused. */
 export interface Disabled {
   readonly untilMs: number
-  readonly reason: string
+  readonly reason: readonly CodedSentence[]
 }
 
 /** The recent failures of a webhook. */

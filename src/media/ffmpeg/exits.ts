@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { coded, type CodedSentence, noticeText } from '../../core/notices.ts'
 import type { FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 
 /** The exit status that a shell reports for a program that a signal ended: 128 plus the signal's number. */
@@ -14,14 +15,17 @@ const signalOf = ({ code, signal }: FfmpegExit): NodeJS.Signals | null => signal
 /** True when a signal ended the process, so that another try may succeed. */
 export const wasKilled = (exit: FfmpegExit): boolean => signalOf(exit) !== null
 
-/** Why a process ended, one line for the operator. Its last output explains a failure, but not a kill. */
-export function exitReason(exit: FfmpegExit): string {
+/** Why a process ended, for the operator. Its last output explains a failure, but not a kill. */
+export function exitSentence(exit: FfmpegExit): CodedSentence {
   const signal = signalOf(exit)
-  if (signal === 'SIGKILL') return 'ffmpeg was killed (SIGKILL), as the system does when memory runs out'
-  if (signal === 'SIGTERM') return 'ffmpeg was ended from outside (SIGTERM)'
-  const last = lastLine(exit.tail)
-  return `ffmpeg ended with ${signal ?? exit.code}${last === '' ? '' : `: ${last}`}`
+  if (signal === 'SIGKILL') return coded('ffmpeg_killed')
+  if (signal === 'SIGTERM') return coded('ffmpeg_terminated')
+  const [status, text] = [String(signal ?? exit.code), lastLine(exit.tail)]
+  return text === '' ? coded('ffmpeg_ended', { status }) : coded('ffmpeg_ended_saying', { status, text })
 }
+
+/** The same as one line. */
+export const exitReason = (exit: FfmpegExit): string => noticeText([exitSentence(exit)])
 
 /** Waits until a process ends, and ends it after this time. `isLate`: that was necessary. */
 export async function exitWithin(

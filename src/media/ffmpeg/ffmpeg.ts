@@ -6,6 +6,7 @@ import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import { localInputs } from './localInputs.ts'
 import { type Progress, progressReader } from './progress.ts'
 import { type Tail, tailOf } from './tail.ts'
@@ -26,10 +27,9 @@ export interface Ffmpeg {
   stop(graceMs: number): Promise<void>
 }
 
-export interface FfmpegRefusal {
+/** For the operator. */
+export interface FfmpegRefusal extends Said {
   readonly code: 'missing' | 'busy'
-  /** A sentence for the operator. */
-  readonly message: string
 }
 
 export interface FfmpegJob {
@@ -149,14 +149,12 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
 
 const busy = (maxProcesses: number, stopping: boolean): FfmpegRefusal => ({
   code: 'busy',
-  message: stopping
-    ? 'The server is stopping'
-    : `${maxProcesses} ffmpeg processes are running, which is as many as ffmpeg.maxProcesses allows`,
+  ...say(stopping ? coded('server_stopping') : coded('ffmpeg_busy', { processes: maxProcesses })),
 })
 
 const missing = (binary: string): FfmpegRefusal => ({
   code: 'missing',
-  message: `There is no program ${binary}: install ffmpeg, or name it with ffmpeg.path`,
+  ...say(coded('ffmpeg_missing', { program: binary })),
 })
 
 /** The path of a program, or null. Searches each time: it may be installed while the server runs. */

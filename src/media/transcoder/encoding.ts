@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import { forSlowVideo } from '../../core/hls/slowVideo.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
+import { coded, type CodedSentence, type Said, say } from '../../core/notices.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import { encodedAudioTracks } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
@@ -136,7 +137,7 @@ export class Encoding {
     })
     if (!started.ok) {
       ended()
-      this.broken(started.error.message)
+      this.broken(started.error)
       return null
     }
     this.#watch(started.value, fed)
@@ -205,18 +206,18 @@ export class Encoding {
   /** Reports that the source has nothing that the ladder makes. */
   nothingToPlay(): void {
     this.#isReported = true
-    this.#sourceIsLost(NOTHING_TO_PLAY)
+    this.#sourceIsLost(coded('source_not_in_ladder'))
   }
 
   /** Reports that the source has left, unless nothing was reported of it. */
   sourceIsGone(): void {
-    if (this.#isReported) this.#sourceIsLost('The source is gone')
+    if (this.#isReported) this.#sourceIsLost(coded('source_gone'))
     this.#isReported = false
   }
 
-  #sourceIsLost(why: string): void {
+  #sourceIsLost(why: CodedSentence): void {
     this.#notify({ kind: 'sourceLost' })
-    this.log('warn', why)
+    this.warn(why)
   }
 
   /** Reports why a publisher was cut: a reason that repeats once until there is media, and others once a second at most. */
@@ -224,7 +225,7 @@ export class Encoding {
     const atMs = this.#tools.clock.monotonic()
     if (why === this.#cut?.why || atMs - (this.#cut?.atMs ?? Number.NEGATIVE_INFINITY) < CUTS_EVERY_MS) return
     this.#cut = { why, atMs }
-    this.log('warn', `A publisher was cut: ${why}`)
+    this.warn(coded('publisher_cut', { text: why }))
   }
 
   /** Reports that the processes can run. */
@@ -232,13 +233,18 @@ export class Encoding {
     this.#notify({ kind: 'ready' })
   }
 
+  /** Says why there is no source. */
+  warn(why: CodedSentence): void {
+    this.#notify({ kind: 'log', level: 'warn', ...say(why) })
+  }
+
   log(level: TranscodeLog['level'], message: string, code?: TranscodeLog['code']): void {
     this.#notify({ kind: 'log', level, message, ...(code === undefined ? {} : { code }) })
   }
 
   /** @param isFinal it is useless to try again, before a user has mended something */
-  broken(message: string, isFinal = false): void {
-    this.#notify({ kind: 'died', message, ...(isFinal ? { isFinal } : {}) })
+  broken({ message, sentences = [] }: Said, isFinal = false): void {
+    this.#notify({ kind: 'died', message, sentences, ...(isFinal ? { isFinal } : {}) })
   }
 
   /** `atMs` is monotonic. Returns at once when the engine stops. */
@@ -248,6 +254,3 @@ export class Encoding {
     if (pauseMs > 0) await clock.sleep(pauseMs, this.#signal).catch(() => undefined)
   }
 }
-
-const NOTHING_TO_PLAY =
-  'The source has no video, and the ABR ladder of this engine has no audio, so there is nothing to play'

@@ -1,3 +1,4 @@
+import { say } from '../../core/notices.ts'
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { LoadSlate, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import type { FrameSource } from '../frame.ts'
@@ -74,8 +75,8 @@ export class RunningTranscode {
       { ...source, audio },
       {
         media,
-        missing: (why) => later(() => encoding.log('warn', why)),
-        givenUp: (why) => later(() => encoding.broken(why, true)),
+        missing: (why) => later(() => encoding.warn(why)),
+        givenUp: (why) => later(() => encoding.broken(say(why), true)),
         leftOut: (what) => encoding.log('info', `Of the source: ${what}`),
       },
     )

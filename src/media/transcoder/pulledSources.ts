@@ -4,6 +4,7 @@ import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { TranscodeJob } from '../../core/channels/runs/transcoder.ts'
+import { coded, type CodedSentence } from '../../core/notices.ts'
 import { type AttemptEvent, TargetDriver } from '../../core/restream/driver.ts'
 import { REFUSALS_MAX, SOURCE_PAUSE_MAX_MS, type TargetState } from '../../core/restream/state.ts'
 import type { FrameSource } from '../frame.ts'
@@ -23,14 +24,14 @@ export interface PullTools {
 
 type Pulled = Extract<TranscodeJob['source'], { kind: 'pull' }> & Pick<TranscodeJob, 'audio'>
 
-/** What an engine hears of a source that Sluice dials. Each `why` is a sentence for people, without secrets. */
+/** What an engine hears of a source that Sluice dials. Each sentence is without secrets. */
 export interface SourceListener {
   /** Media comes, as of a publisher. */
   readonly media: (media: FrameSource) => void
   /** There is no media, for a reason that was not told since there was some. The source is dialled again. */
-  readonly missing: (why: string) => void
+  readonly missing: (why: CodedSentence) => void
   /** The source is not dialled any more, and the engine has left it. */
-  readonly givenUp: (why: string) => void
+  readonly givenUp: (why: CodedSentence) => void
   /** Something is left out or mended, each told once. */
   readonly leftOut: (what: string) => void
 }
@@ -68,7 +69,7 @@ class SharedSource {
   readonly #leftOut = new Set<string>()
   #media: FrameSource | null = null
   /** The reason that was told since there was media; null: none. */
-  #missing: string | null = null
+  #missing: CodedSentence | null = null
 
   /** @param over it is not dialled any more */
   constructor(tools: PullTools, pulled: Pulled, over: () => void) {
@@ -102,7 +103,7 @@ class SharedSource {
     this.#end()
   }
 
-  #giveUp(why: string): void {
+  #giveUp(why: CodedSentence): void {
     const listeners = [...this.#listeners]
     this.#listeners.clear()
     this.#end()
@@ -123,7 +124,7 @@ class SharedSource {
     if (status === 'refused') this.#giveUp(noMore(message))
     if (status !== 'waiting') return
     const why = noAnswer(message)
-    if (why === this.#missing) return
+    if (why.values['text'] === this.#missing?.values['text']) return
     this.#missing = why
     this.#tell(({ missing }) => missing(why))
   }
@@ -173,8 +174,7 @@ class SharedSource {
   }
 }
 
-const noAnswer = (why: string | null): string =>
-  `The source gives no media; it is dialled again at least every ${SOURCE_PAUSE_MAX_MS / 1000} s: ${why}`
+const noAnswer = (why: string | null): CodedSentence =>
+  coded('source_silent', { seconds: SOURCE_PAUSE_MAX_MS / 1000, text: why ?? '' })
 
-const noMore = (why: string | null): string =>
-  `Sluice does not dial the source any more, which has refused it ${REFUSALS_MAX} times; mend it, then start the channel again: ${why}`
+const noMore = (why: string | null): CodedSentence => coded('source_given_up', { times: REFUSALS_MAX, text: why ?? '' })

@@ -1,6 +1,7 @@
 import { type KeyframeVerdict, LONG_SECONDS, TOO_LONG_SECONDS } from '../../core/hls/keyframes.ts'
+import { say } from '../../core/notices.ts'
 import type { FrameSource, TrackInfo } from '../frame.ts'
-import { exitReason } from '../ffmpeg/exits.ts'
+import { exitSentence } from '../ffmpeg/exits.ts'
 import { type Encoding, STOP_GRACE_MS } from './encoding.ts'
 import type { Fed } from '../encoder/encoderWatch.ts'
 import { type FedEncoder, type Parting, PushedInput, type PushedParts } from './pushed.ts'
@@ -40,7 +41,7 @@ export class PushTranscode {
     this.#leave()
     this.#work = this.#work
       .then(() => this.#push(media))
-      .catch((error: unknown) => this.#encoding.broken(String(error)))
+      .catch((error: unknown) => this.#encoding.broken({ message: String(error) }))
   }
 
   /** Gives up the source. */
@@ -93,7 +94,7 @@ export class PushTranscode {
     // A process that is too slow could not encode its backlog in time, so it gets less time to drain.
     const exit = await this.#encoding.stop(parting === 'restart' ? STOP_GRACE_MS : DRAIN_MS)
     if (parting === 'over') this.#encoding.sourceIsGone()
-    if (parting === 'failed' && exit) this.#encoding.broken(exitReason(exit))
+    if (parting === 'failed' && exit) this.#encoding.broken(say(exitSentence(exit)))
     return parting
   }
 

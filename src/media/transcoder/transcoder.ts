@@ -6,6 +6,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import type { EngineLoad } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
+import { coded, say } from '../../core/notices.ts'
 import type {
   LoadSlate,
   TranscodeEvent,
@@ -124,7 +125,7 @@ class EngineJobs implements FfmpegTranscoder {
       await running.start()
     } catch (error) {
       this.#options.log.warn({ engine: engineId, err: error }, 'an engine could not be started')
-      notify({ kind: 'died', message: `it could not be started: ${String(error)}` })
+      notify({ kind: 'died', ...say(coded('engine_not_started', { text: String(error) })) })
     }
   }
 

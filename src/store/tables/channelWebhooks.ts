@@ -6,7 +6,7 @@ import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.t
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
-import { probedOf } from './webhooks.ts'
+import { disabledOf, healthColumns, probedOf } from './webhooks.ts'
 
 const byId = statement((db, p: { accountId: string; id: string }) =>
   db
@@ -144,15 +144,12 @@ const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({
   events: JSON.stringify(webhook.events),
   active: webhook.active ? (1 as const) : (0 as const),
   secret_sealed: webhook.secretSealed,
-  failures_in_row: webhook.failuresInRow,
-  disabled_until_ms: webhook.disabled?.untilMs ?? null,
-  disabled_reason: webhook.disabled?.reason ?? null,
+  ...healthColumns(webhook),
   added_at_ms: webhook.createdAtMs,
   updated_at_ms: webhook.updatedAtMs,
 })
 
 function fromRow(row: RowOf<'webhooks'>): ChannelWebhook {
-  const { disabled_until_ms: untilMs } = row
   return {
     id: row.public_id ?? '',
     slot: row.id,
@@ -164,7 +161,7 @@ function fromRow(row: RowOf<'webhooks'>): ChannelWebhook {
     active: row.active === 1,
     secretSealed: row.secret_sealed,
     failuresInRow: row.failures_in_row,
-    disabled: untilMs === null ? null : { untilMs, reason: row.disabled_reason ?? '' },
+    disabled: disabledOf(row),
     ...probedOf(row),
     createdAtMs: row.added_at_ms,
     updatedAtMs: row.updated_at_ms ?? row.added_at_ms,

@@ -1,3 +1,4 @@
+import type { CodedSentence } from '../../core/notices.ts'
 import { NO_HOOKS } from '../../core/webhooks/kinds.ts'
 import type { Health, HookSwitches } from '../../core/webhooks/types.ts'
 import { statement, Verbs } from '../executor.ts'
@@ -121,10 +122,10 @@ export class WebhookTxVerbs extends WebhookReadVerbs {
 
 type HealthColumns = Pick<RowOf<'webhooks'>, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>
 
-const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
+export const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
   failures_in_row: failuresInRow,
   disabled_until_ms: disabled?.untilMs ?? null,
-  disabled_reason: disabled?.reason ?? null,
+  disabled_reason: disabled && JSON.stringify(disabled.reason),
 })
 
 /** Includes kinds that only a newer version knows: it may run beside this one. */
@@ -155,12 +156,14 @@ function fromRow(row: RowOf<'webhooks'>): StoredWebhook {
     hooks: switchesOf(row.events),
     filter: row.filter,
     failuresInRow: row.failures_in_row,
-    disabled:
-      row.disabled_until_ms === null ? null : { untilMs: row.disabled_until_ms, reason: row.disabled_reason ?? '' },
+    disabled: disabledOf(row),
     addedAtMs: row.added_at_ms,
     ...(row.public_id === null ? {} : { active: row.active === 1, ...probedOf(row) }),
   }
 }
+
+export const disabledOf = ({ disabled_until_ms: untilMs, disabled_reason: json }: HealthColumns): Health['disabled'] =>
+  untilMs === null ? null : { untilMs, reason: JSON.parse(json ?? '[]') as readonly CodedSentence[] }
 
 /** The last probe; absent before the first pause. */
 export const probedOf = ({ probed_at_ms: atMs }: Pick<RowOf<'webhooks'>, 'probed_at_ms'>) =>

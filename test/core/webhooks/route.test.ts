@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type HookKind, hookKindOf } from '../../../src/core/webhooks/events.ts'
-import { afterAttempt, routeTo, wants } from '../../../src/core/webhooks/route.ts'
+import { coded } from '../../../src/core/notices.ts'
+import { afterAttempt, routeTo, toPauseRecord, wants } from '../../../src/core/webhooks/route.ts'
 import type { Health, Webhook } from '../../../src/core/webhooks/types.ts'
 
 const KINDS: HookKind[] = [
@@ -23,6 +24,7 @@ const OFF = {
 }
 const NOW = 1_750_000_000_000
 const HOUR = 3_600_000
+const FAILURE = coded('request_status', { status: 500 })
 
 const hook = (changes: Partial<Webhook> = {}): Webhook => ({
   id: 1,
@@ -66,7 +68,7 @@ describe('a webhook wants', () => {
   })
 
   test('nothing now while it is paused, which is not the same as not wanting it', () => {
-    const paused = hook({ disabled: { untilMs: NOW, reason: 'r' } })
+    const paused = hook({ disabled: { untilMs: NOW, reason: [{ code: 'text', values: { text: 'r' } }] } })
     expect(routeTo(paused, 'feeds', 's', NOW - 1)).toBe('skip')
     expect(routeTo(paused, 'feeds', 's', NOW)).toBe('send')
     expect(routeTo(paused, 'recording', 's', NOW - 1)).toBe('ignore')
@@ -75,15 +77,18 @@ describe('a webhook wants', () => {
 
 describe('failures', () => {
   const fail = (health: Health, times: number, nowMs = NOW) =>
-    Array.from({ length: times }).reduce<Health>((state) => afterAttempt(state, 'status 500', nowMs), health)
+    Array.from({ length: times }).reduce<Health>((state) => afterAttempt(state, FAILURE, nowMs), health)
   const well: Health = { failuresInRow: 0, disabled: null }
 
   test('a hundred in a row pause a webhook for an hour and say why', () => {
     expect(fail(well, 99)).toEqual({ failuresInRow: 99, disabled: null })
     expect(fail(well, 100)).toEqual({
       failuresInRow: 0,
-      disabled: { untilMs: NOW + HOUR, reason: '100 deliveries in a row failed; the last: status 500' },
+      disabled: { untilMs: NOW + HOUR, reason: [coded('deliveries_failed', { count: 100 }), FAILURE] },
     })
+    const { reason, sentences } = toPauseRecord(fail(well, 100).disabled!)
+    expect(reason).toBe('100 deliveries in a row failed; the last: the receiver answered with status 500')
+    expect(sentences).toEqual([coded('deliveries_failed', { count: 100 }), FAILURE])
   })
 
   test('one success between them restarts the count', () => {

@@ -27,7 +27,7 @@ const WEBHOOK: Webhook = {
   hooks: { ...OFF, feeds: true, recording: true },
   filter: 'prod-.*',
   failuresInRow: 0,
-  disabled: { untilMs: 1_750_000_000_000, reason: 'too much' },
+  disabled: { untilMs: 1_750_000_000_000, reason: [{ code: 'text', values: { text: 'too much' } }] },
 }
 
 describe('a create', () => {
@@ -197,7 +197,11 @@ describe('a record', () => {
       isViewerConnectionHooks: false,
       isClipHooks: false,
       filter: 'prod-.*',
-      disabled: { until: '2025-06-15T15:06:40.000Z', reason: 'too much' },
+      disabled: {
+        until: '2025-06-15T15:06:40.000Z',
+        reason: 'too much',
+        sentences: [{ code: 'text', values: { text: 'too much' } }],
+      },
     })
     expect(Check(WebhookRecord, record)).toBe(true)
   })

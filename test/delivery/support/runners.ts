@@ -1,6 +1,7 @@
 import { afterEach } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { Tally } from '../../../src/base/tally.ts'
+import { coded } from '../../../src/core/notices.ts'
 import { createRunner, type RunnerOptions } from '../../../src/delivery/runner.ts'
 import type { Egress, EgressRequest } from '../../../src/net/egress.ts'
 import type { EgressOutcome } from '../../../src/net/outcome.ts'
@@ -14,7 +15,7 @@ const aborted = {
   kind: 'failed',
   stage: 'send',
   code: 'aborted',
-  message: 'stopped',
+  sentence: coded('request_stopped'),
   durationMs: 1,
   status: null,
 } as const

@@ -29,7 +29,7 @@ test('the pages speak the language of the browser, until the user chooses anothe
   const day = page.locator('details td', { hasText: /^\d{1,2}\.\d{1,2}\.\d{4}, / })
   await day.first().waitFor({ state: 'attached' })
   // What the server says by itself.
-  await page.getByText(/^Der Zuschau-Token Presse läuft am \d{2}\.\d{2}\.\d{4} ab/).waitFor()
+  await page.getByText(/^Der Subscribe-Token Presse läuft am \d{2}\.\d{2}\.\d{4} ab/).waitFor()
   expect(await axe(page)).toEqual([])
 
   await page.goto(`${dashboard.home}#/settings/security`)

@@ -42,8 +42,8 @@ function begin() {
         heard.push('media')
         media.subscribe({ tracks: () => undefined, frame: () => undefined, end: () => heard.push('end') })
       },
-      missing: (why) => heard.push(`missing: ${why.split(': ').at(-1)}`),
-      givenUp: (why) => heard.push(`given up: ${why.split(': ').at(-1)}`),
+      missing: (why) => heard.push(`missing: ${why.values['text']}`),
+      givenUp: (why) => heard.push(`given up: ${why.values['text']}`),
       leftOut: (what) => heard.push(what),
     })
     return { heard, leave }

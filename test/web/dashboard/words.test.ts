@@ -3,13 +3,16 @@ import { LOGGED_CODES } from '../../../src/core/access/logQuery.ts'
 import { allKeys } from '../../../src/config/schema.ts'
 import { CHECKS } from '../../../src/core/examination.ts'
 import { SENTENCES } from '../../../src/core/examinationSentences.ts'
-import { NOTICES } from '../../../src/core/notices.ts'
+import { coded, NOTICES } from '../../../src/core/notices.ts'
+import { toPauseRecord } from '../../../src/core/webhooks/route.ts'
+import { exitSentence } from '../../../src/media/ffmpeg/exits.ts'
 import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { configurationDe } from '../../../web/dashboard/src/words/configurationDe.ts'
 import { doctorDe } from '../../../web/dashboard/src/words/doctorDe.ts'
 import { en } from '../../../web/dashboard/src/words/en.ts'
 import { firstSpoken } from '../../../web/dashboard/src/words/language.ts'
+import { sayIn } from '../../../web/dashboard/src/words/noticeSentences.ts'
 import { noticesDe } from '../../../web/dashboard/src/words/noticesDe.ts'
 import { settingsDe } from '../../../web/dashboard/src/words/settingsDe.ts'
 import { settingsEn } from '../../../web/dashboard/src/words/settingsEn.ts'
@@ -86,6 +89,20 @@ test.each([
   const valuesIn = (sentences: Readonly<Record<string, string>>) =>
     Object.entries(sentences).map(([code, sentence]) => [code, sentence.match(/\{\w+\}/g)?.toSorted() ?? []])
   expect(valuesIn(german)).toEqual(valuesIn(english))
+})
+
+test('why a webhook is paused and why an engine failed is said in German', () => {
+  const failure = coded('request_status', { status: 503 })
+  const { reason, sentences } = toPauseRecord({
+    untilMs: 0,
+    reason: [coded('deliveries_failed', { count: 100 }), failure],
+  })
+  expect(reason).toBe('100 deliveries in a row failed; the last: the receiver answered with status 503')
+  expect(sayIn(noticesDe, sentences)).toBe(
+    '100 Zustellungen hintereinander sind gescheitert; die letzte: der Empfänger hat mit Status 503 geantwortet',
+  )
+  const exit = { code: 1, signal: null, tail: 'Invalid data' }
+  expect(sayIn(noticesDe, [exitSentence(exit)])).toBe('ffmpeg endete mit 1: Invalid data')
 })
 
 test('each check of the server has a German name', () => {

@@ -5,8 +5,9 @@ import {
   INITIAL_STATE,
   isTimedOut,
 } from '../../../core/channels/runs/engine.ts'
-import type { TranscodeJob, TranscodeLog } from '../../../core/channels/runs/transcoder.ts'
+import type { MissingPart, TranscodeJob, TranscodeLog } from '../../../core/channels/runs/transcoder.ts'
 import { type Engine, isPush } from '../../../core/channels/types.ts'
+import { coded } from '../../../core/notices.ts'
 import type { EngineRecords, SupervisedEngine } from '../../../services/engineSupervisor.ts'
 import type { StoredEngineState, Tx } from '../../../store/store.ts'
 import type { ChannelContext, SessionContext } from '../../context.ts'
@@ -107,12 +108,12 @@ function writeLog(
 async function jobOf(
   ctx: ChannelContext,
   { id, name, accountId, channelId, ingestId, abrLadderId }: Engine,
-): Promise<TranscodeJob | string> {
+): Promise<TranscodeJob | MissingPart> {
   const { read } = ctx.store
   const ingest = ingestId === null ? undefined : await read.ingests.get(accountId, ingestId)
   const ladder = await ladderOf(ctx, accountId, abrLadderId)
-  if (!ingest) return 'its ingest does not exist any more'
-  if (!ladder) return 'its ABR ladder does not exist any more'
+  if (!ingest) return { missing: coded('engine_without_ingest') }
+  if (!ladder) return { missing: coded('engine_without_ladder') }
   const source = isPush(ingest.type)
     ? ({ kind: 'push', ingestId: ingest.id } as const)
     : ({ kind: 'pull', ingestId: ingest.id, url: sourceOf(ctx, ingest) } as const)

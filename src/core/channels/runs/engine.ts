@@ -1,4 +1,4 @@
-import { type CodedSentence, noticeText } from '../../notices.ts'
+import { type CodedSentence, noticeText, type Said } from '../../notices.ts'
 import type { ActiveStatus, EngineMessage } from '../types.ts'
 
 /**
@@ -42,7 +42,7 @@ export type EngineEvent =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'sourceLost' }
   /** The process ended unexpectedly. `isFinal`: the next attempt is made when a user starts it. */
-  | { readonly kind: 'died'; readonly message: string; readonly isFinal?: boolean }
+  | (Said & { readonly kind: 'died'; readonly isFinal?: boolean })
   /** The process ended as requested. */
   | { readonly kind: 'ended' }
   /** The node that ran it is gone, and the process with it. */
@@ -50,7 +50,7 @@ export type EngineEvent =
   /** Its publisher is connected to another node, which takes it. Its process here has ended. */
   | { readonly kind: 'moved' }
   /** Why there is no source yet, or no longer one. */
-  | { readonly kind: 'waits'; readonly message: string }
+  | (Said & { readonly kind: 'waits' })
   /** A notice about a running engine; empty: the notice ends. */
   | { readonly kind: 'notice'; readonly sentences: readonly CodedSentence[] }
   /** Time passes: an attempt may be due. */
@@ -112,7 +112,7 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
       return state.status === 'ingesting' ? moved({ ...state, failures: 0 }, 'playing') : unchanged(state)
     case 'waits':
       return state.status === 'waiting'
-        ? { state: { ...state, message: withoutCodes(event.message) }, effects: [] }
+        ? { state: { ...state, message: messageOf(event) }, effects: [] }
         : unchanged(state)
     case 'notice':
       return isUp(state) ? noticed(state, event.sentences) : unchanged(state)
@@ -141,7 +141,7 @@ function moved(state: EngineState, status: ActiveStatus, ...effects: EngineEffec
   return { state: { ...state, status }, effects: [{ do: 'tell', status }, ...effects] }
 }
 
-const withoutCodes = (text: string): EngineMessage => ({ text, sentences: [] })
+const messageOf = ({ message, sentences = [] }: Said): EngineMessage => ({ text: message, sentences })
 
 function noticed(state: EngineState, sentences: readonly CodedSentence[]): Step {
   const message = sentences.length === 0 ? null : { text: noticeText(sentences), sentences }
@@ -174,11 +174,11 @@ function stop(state: EngineState, cause: Cause): Step {
   return moved(stopping, 'stopping', { do: 'closeRun', cause }, { do: 'kill' })
 }
 
-function died(state: EngineState, { message, isFinal = false }: Died, nowMs: number): Step {
+function died(state: EngineState, event: Died, nowMs: number): Step {
   const failures = state.failures + 1
-  const retryAtMs = isFinal ? null : nowMs + retryAfterMs(failures)
+  const retryAtMs = event.isFinal === true ? null : nowMs + retryAfterMs(failures)
   const idleSinceMs = state.idleSinceMs ?? nowMs
-  return moved({ failures, retryAtMs, message: withoutCodes(message), status: 'error', idleSinceMs }, 'error')
+  return moved({ failures, retryAtMs, message: messageOf(event), status: 'error', idleSinceMs }, 'error')
 }
 
 /** The run ended with the node, whenever that was. */

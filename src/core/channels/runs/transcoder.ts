@@ -1,4 +1,4 @@
-import type { CodedSentence } from '../../notices.ts'
+import type { CodedSentence, Said } from '../../notices.ts'
 import type { SlateMedia } from '../slate.ts'
 import type { AbrLadder, IngestAudio } from '../types.ts'
 
@@ -18,20 +18,23 @@ export interface TranscodeJob {
   readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps' | 'audioOnly'>
 }
 
+/** Why there is no job for an engine. */
+export interface MissingPart {
+  readonly missing: CodedSentence
+}
+
 /** An event of a process; see the events of an engine in `engine.ts`. */
 export type TranscodeEvent =
   | { readonly kind: 'ready' | 'source' | 'manifest' | 'sourceLost' }
   /** `isFinal`: it is useless to try again, before a user has mended something. */
-  | { readonly kind: 'died'; readonly message: string; readonly isFinal?: boolean }
+  | (Said & { readonly kind: 'died'; readonly isFinal?: boolean })
   /** A notice about a working process; empty: the notice ends. Without secrets. */
   | { readonly kind: 'notice'; readonly sentences: readonly CodedSentence[] }
 
-/** A log entry for the operator of an engine. It changes no state. */
-export interface TranscodeLog {
+/** A log entry for the operator of an engine, without secrets. It changes no state. */
+export interface TranscodeLog extends Said {
   readonly kind: 'log'
   readonly level: 'info' | 'warn'
-  /** A sentence without secrets. */
-  readonly message: string
   /** For programs; absent: they need not tell it from others. */
   readonly code?: 'gop_too_long' | 'copy_refused'
 }

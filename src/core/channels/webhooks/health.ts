@@ -1,3 +1,4 @@
+import { coded, type CodedSentence } from '../../notices.ts'
 import { isPaused } from '../../webhooks/route.ts'
 import { type Health, WEBHOOK_LIMITS } from '../../webhooks/types.ts'
 
@@ -12,14 +13,15 @@ export type AttemptResult = 'delivered' | 'to_be_retried' | 'given_up'
 export function afterChannelAttempt(
   health: Health,
   result: AttemptResult,
-  failure: string | null,
+  failure: CodedSentence | null,
   nowMs: number,
 ): Health {
   if (result === 'delivered') return { failuresInRow: 0, disabled: null }
   if (result === 'to_be_retried' || isPaused(health, nowMs)) return health
   const failuresInRow = health.failuresInRow + 1
   if (failuresInRow < WEBHOOK_LIMITS.failuresInRow) return { failuresInRow, disabled: null }
-  const reason = `${WEBHOOK_LIMITS.failuresInRow} events in a row were given up; the last: ${failure ?? ''}`
+  const givenUp = coded('events_given_up', { count: WEBHOOK_LIMITS.failuresInRow })
+  const reason = failure === null ? [givenUp] : [givenUp, failure]
   return { failuresInRow: 0, disabled: { untilMs: nowMs + WEBHOOK_LIMITS.pauseMs, reason } }
 }
 

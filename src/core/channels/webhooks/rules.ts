@@ -4,6 +4,7 @@ import { readName } from '../name.ts'
 import { checkPlainText } from '../../validation/text.ts'
 import { Problems } from '../../validation/problems.ts'
 import { readShape, type BodyReader } from '../../validation/bodyReader.ts'
+import { toPauseRecord } from '../../webhooks/route.ts'
 import type { Health } from '../../webhooks/types.ts'
 import type { CheckUrl } from '../../webhooks/rules.ts'
 import { ALL_EVENTS } from './events.ts'
@@ -94,7 +95,7 @@ export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = t
     events: [...events],
     ...(description === null ? {} : { description }),
     active,
-    ...(isPaused ? { disabled: { until: new Date(disabled.untilMs).toISOString(), reason: disabled.reason } } : {}),
+    ...(isPaused ? { disabled: toPauseRecord(disabled) } : {}),
     createdAt: new Date(webhook.createdAtMs).toISOString(),
     updatedAt: new Date(webhook.updatedAtMs).toISOString(),
   }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { CodedSentence } from '../../notices.ts'
 import { closed, date, name, nullable, optional, word } from '../fields.ts'
 import { ALL_EVENTS, CHANNEL_EVENTS } from './events.ts'
 
@@ -55,7 +56,11 @@ export const ChannelWebhookRecord = Type.Object(
     active: Type.Boolean(),
     disabled: optional(
       Type.Object(
-        { until: date(), reason: Type.String() },
+        {
+          until: date(),
+          reason: Type.String(),
+          sentences: Type.Array(CodedSentence, { description: 'The reason as data.' }),
+        },
         {
           ...closed,
           description: 'Many events in a row were given up. One a minute is tried; the first success ends the pause.',

@@ -7,6 +7,7 @@ import {
   isTimedOut,
   INITIAL_STATE,
 } from '../../../../src/core/channels/runs/engine.ts'
+import { coded, say } from '../../../../src/core/notices.ts'
 import { ACTIVE_STATUSES, statusOf } from '../../../../src/core/channels/types.ts'
 
 const API = { type: 'api', id: 'credential:1' } as const
@@ -57,8 +58,11 @@ describe('an engine', () => {
   })
 
   test('that died is in error with the reason, and retries after a growing pause', () => {
-    const died = through([...PLAYING, { kind: 'died', message: 'ffmpeg is missing' }]).state
-    expect(died).toMatchObject({ status: 'error', message: { text: 'ffmpeg is missing' }, retryAtMs: 6000 })
+    const missing = coded('ffmpeg_missing', { program: 'ffmpeg' })
+    const died = through([...PLAYING, { kind: 'died', ...say(missing) }]).state
+    expect(died).toMatchObject({ status: 'error', retryAtMs: 6000 })
+    expect(died.message?.text).toMatch(/^There is no program ffmpeg: install/)
+    expect(died.message?.sentences).toEqual([missing])
     expect(advanceEngine(died, { kind: 'tick' }, 5999).effects).toEqual([])
     const again = advanceEngine(died, { kind: 'tick' }, 6000)
     expect(again.state).toMatchObject({ status: 'starting', message: null })

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
+import { coded } from '../../../../src/core/notices.ts'
 import type { Health } from '../../../../src/core/webhooks/types.ts'
 import { afterChannelAttempt, type AttemptResult, isProbeDue } from '../../../../src/core/channels/webhooks/health.ts'
 
 const NOW = 1_750_000_000_000
+const FAILURE = coded('request_status', { status: 500 })
 const WELL: Health = { failuresInRow: 0, disabled: null }
 const after = (health: Health, result: AttemptResult, times = 1, nowMs = NOW): Health =>
-  Array.from({ length: times }).reduce<Health>((now) => afterChannelAttempt(now, result, 'status 500', nowMs), health)
+  Array.from({ length: times }).reduce<Health>((now) => afterChannelAttempt(now, result, FAILURE, nowMs), health)
 
 test('attempts that will be retried pause nothing, however many fail', () => {
   expect(after(WELL, 'to_be_retried', 1000)).toEqual(WELL)
@@ -15,7 +17,7 @@ test('a hundred events that are given up in a row pause a webhook for an hour an
   expect(after(WELL, 'given_up', 99)).toEqual({ failuresInRow: 99, disabled: null })
   expect(after(WELL, 'given_up', 100)).toEqual({
     failuresInRow: 0,
-    disabled: { untilMs: NOW + 3_600_000, reason: '100 events in a row were given up; the last: status 500' },
+    disabled: { untilMs: NOW + 3_600_000, reason: [coded('events_given_up', { count: 100 }), FAILURE] },
   })
 })
 

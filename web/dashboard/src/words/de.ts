@@ -285,8 +285,8 @@ export const de: Sentences = {
         token_expires: 'Ein Token läuft bald ab',
       },
       expiring: {
-        publish_token: (count) => `${count} Sende-Tokens laufen bald ab`,
-        subscribe_token: (count) => `${count} Zuschau-Tokens laufen bald ab`,
+        publish_token: (count) => `${count} Publish-Tokens laufen bald ab`,
+        subscribe_token: (count) => `${count} Subscribe-Tokens laufen bald ab`,
       },
       more: (count) => `Und ${count} weitere`,
       closer: 'Genauer ansehen',

@@ -7,12 +7,17 @@ const own = await ownWords({
   de: () => import('./doctorDe.ts').then(({ doctorDe }) => doctorDe),
 })
 
+/** As a heading; the program is written as its makers do. */
+const capitalized = (check: string): string =>
+  check.startsWith('ffmpeg') ? check : check.charAt(0).toUpperCase() + check.slice(1)
+
 /** A finding in the language of the page. */
 export function findingWords({ check, code, values, detail, sentences }: Finding): { check: string; detail: string } {
-  if (sentences) return { check: own?.checks[check] ?? check, detail: noticeWords(detail, sentences) }
+  const name = own?.checks[check] ?? capitalized(check)
+  if (sentences) return { check: name, detail: noticeWords(detail, sentences) }
   const sentence = own?.sentences[code]
   return {
-    check: own?.checks[check] ?? check,
+    check: name,
     detail: sentence?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? '')) ?? detail,
   }
 }

@@ -1,5 +1,5 @@
 import type { Answer, readAttention, readStreamHealth } from '#api/tokens.ts'
-import { words } from './words.ts'
+import { shownDate, words } from './words.ts'
 
 /** A sentence of the server as data. */
 export type NoticeSentence = Answer<typeof readAttention>[number]['sentences'][number]
@@ -23,7 +23,7 @@ function sentenceIn(table: Readonly<Record<string, string>>, { code, values }: N
 }
 
 const shownAs = (name: string, value: string | number): string => {
-  if (name === 'date') return new Date(value).toLocaleDateString(words.locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  if (name === 'date') return shownDate(String(value))
   return typeof value === 'number' ? value.toLocaleString(words.locale) : value
 }
 

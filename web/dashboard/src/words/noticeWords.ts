@@ -1,5 +1,5 @@
 import type { NoticeSentence } from './noticeSentences.ts'
-import { ownWords } from './words.ts'
+import { ownWords, shownDate } from './words.ts'
 
 type Say = (sentences: readonly NoticeSentence[]) => string | undefined
 
@@ -11,4 +11,9 @@ const say = await ownWords<Say>({
 })
 
 /** What the server says, in the language of the page; `text`, its own words, where that lacks a sentence. */
-export const noticeWords = (text: string, sentences: readonly NoticeSentence[] = []): string => say?.(sentences) || text
+export const noticeWords = (text: string, sentences: readonly NoticeSentence[] = []): string =>
+  say?.(sentences) || sentences.reduce(withShownDate, text)
+
+/** A date as the pages show others: `2026-12-02` breaks at its hyphens, too. */
+const withShownDate = (text: string, { values: { date } }: NoticeSentence): string =>
+  typeof date === 'string' ? text.replace(date, shownDate(date)) : text

@@ -71,8 +71,8 @@ export const settingsEn = {
     version: 'Version',
     since: 'Since',
     sessions: 'Sessions',
-    sessionsOf: (publishers: string, viewers: string) =>
-      `${publishers} ${publishers === '1' ? 'publisher' : 'publishers'}, ${viewers} ${viewers === '1' ? 'viewer' : 'viewers'}`,
+    publishersOf: (count: string) => `${count} ${count === '1' ? 'publisher' : 'publishers'}`,
+    viewersOf: (count: string) => `${count} ${count === '1' ? 'viewer' : 'viewers'}`,
     loadName: 'Traffic, last minute',
     cpuName: 'Processor',
     cpu: (percent: number, cores: number) => `${percent} % of ${cores} ${cores === 1 ? 'core' : 'cores'}`,

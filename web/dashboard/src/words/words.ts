@@ -20,3 +20,7 @@ export async function inLanguage<T extends object>(
 /** The words of the language that the page speaks. */
 export const words = await inLanguage(en, { de: () => import('./de.ts').then(({ de }) => de) })
 if (typeof document !== 'undefined') document.documentElement.lang = words.locale === en.locale ? 'en' : language
+
+/** A day such as `2026-12-02`. */
+export const shownDate = (day: string): string =>
+  new Date(day).toLocaleDateString(words.locale, { dateStyle: 'medium', timeZone: 'UTC' })

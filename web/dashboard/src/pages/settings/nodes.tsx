@@ -87,7 +87,8 @@ function Links({ links = [] }: Pick<Node, 'links'>) {
 const cpu = ({ cpuPercent, cores }: Node): string =>
   cpuPercent === undefined || cores === undefined ? '–' : text.cpu(cpuPercent, cores)
 
-const sessions = ({ publishers, viewers }: Node): string => text.sessionsOf(count(publishers), count(viewers))
+const sessions = ({ publishers, viewers }: Node): string =>
+  `${text.publishersOf(count(publishers))}, ${text.viewersOf(count(viewers))}`
 
 /** The whole server is one node. `database` decides whether more are possible. */
 function OnlyNode({ node, database }: { readonly node: Node; readonly database: Listed['database'] }) {
@@ -154,7 +155,17 @@ const COLUMNS: readonly Column<Node>[] = [
       </>
     ),
   },
-  { id: 'sessions', title: text.sessions, priority: 2, cell: sessions },
+  {
+    id: 'sessions',
+    title: text.sessions,
+    priority: 2,
+    cell: ({ publishers, viewers }) => (
+      <>
+        <span class="nowrap">{text.publishersOf(count(publishers))}</span>
+        <span class="sub nowrap">{text.viewersOf(count(viewers))}</span>
+      </>
+    ),
+  },
   { id: 'load', title: text.loadName, priority: 2, cell: load },
   {
     id: 'cpu',
