@@ -1,6 +1,7 @@
-import { type WriteStream, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type WriteStream, createWriteStream, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFile, syncFolder } from '../../base/files.ts'
 import type { TrackInfo } from '../frame.ts'
 
 /** A part of a recording with one set of tracks, as Matroska in the source's codecs. */
@@ -20,6 +21,7 @@ export interface Finished {
 }
 
 const MANIFEST = 'parts.json'
+const UNFINISHED_MANIFEST = 'parts.partial.json'
 const FINISHED = 'recording.mp4'
 const ABOUT = 'recording.json'
 const UNFINISHED = 'recording.partial.mp4'
@@ -48,6 +50,11 @@ export class RecordingFiles {
     return join(this.#folder(id), UNFINISHED)
   }
 
+  /** Removes what a conversion has written that failed. */
+  async removeUnfinished(id: string): Promise<void> {
+    await rm(this.unfinished(id), { force: true })
+  }
+
   /** The path of the thumbnail, a JPEG. */
   thumbnail(id: string): string {
     return join(this.#folder(id), THUMBNAIL)
@@ -70,7 +77,9 @@ export class RecordingFiles {
   begin(id: string, parts: readonly RecordingPart[]): WriteStream {
     const folder = this.#folder(id)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(join(folder, MANIFEST), JSON.stringify({ parts }))
+    // In one step: a disk that is full by now must not take the description of earlier parts.
+    writeFileSync(join(folder, UNFINISHED_MANIFEST), JSON.stringify({ parts }))
+    renameSync(join(folder, UNFINISHED_MANIFEST), join(folder, MANIFEST))
     return createWriteStream(join(folder, parts.at(-1)?.file ?? ''), { mode: 0o600 })
   }
 
@@ -103,14 +112,17 @@ export class RecordingFiles {
   }
 
   /**
-   * Gives the finished file its name and removes the parts. A crash may interrupt it at any step: `madeBefore` then
-   * completes it.
+   * Gives the finished file its name and removes the parts, when the file is on disk. A crash may interrupt it at any step:
+   * `madeBefore` then completes it.
    */
   async finish(id: string, about: Omit<Finished, 'bytes'>): Promise<Finished> {
     const { size: bytes } = await stat(this.unfinished(id))
     const made: Finished = { ...about, bytes }
-    await writeFile(join(this.#folder(id), ABOUT), JSON.stringify(made), { mode: 0o600 })
+    const folder = this.#folder(id)
+    await writeFile(join(folder, ABOUT), JSON.stringify(made), { mode: 0o600 })
+    await Promise.all([join(folder, ABOUT), this.unfinished(id)].map(syncFile))
     await rename(this.unfinished(id), this.finished(id))
+    await syncFolder(folder)
     await this.#removeParts(id)
     return made
   }

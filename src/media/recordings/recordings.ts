@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
-import { exitWithin, wasKilled } from '../ffmpeg/exits.ts'
+import { exitReason, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder, type RecordingEnd } from './recorder.ts'
@@ -68,6 +68,8 @@ export class Recordings {
   /** Recordings in progress, or whose end is not saved yet: they are not abandoned. */
   readonly #active = new Set<string>()
   readonly #ends = new Set<Promise<void>>()
+  /** The room for conversions that have met a full disk, bytes. */
+  readonly #needed = new Map<string, number>()
   #finishing: Promise<void> | null = null
   #process: FfmpegProcess | null = null
 
@@ -112,12 +114,15 @@ export class Recordings {
 
   /** Removes the files of recordings that were deleted. */
   async removeDeleted(): Promise<void> {
-    const { book, files } = this.#options
-    for (const { id, state } of await book.abandoned()) {
-      if (state !== 'deleting') continue
-      await files.remove(id)
-      await book.forget(id)
+    for (const { id, state } of await this.#options.book.abandoned()) {
+      if (state === 'deleting') await this.#later(`removing recording ${id}`, this.#remove(id))
     }
+  }
+
+  async #remove(id: string): Promise<void> {
+    const { book, files } = this.#options
+    await files.remove(id)
+    await book.forget(id)
   }
 
   /** Ends all recordings. Finishes what it can within `graceMs`, and leaves the rest to the next start. */
@@ -192,7 +197,9 @@ export class Recordings {
   async #finishOnce(): Promise<void> {
     for (const { id, state } of await this.#options.book.abandoned()) {
       if (this.#stopping.signal.aborted) return
-      if (state !== 'deleting' && !this.#active.has(id)) await this.#finish(id)
+      if (state === 'deleting' || this.#active.has(id)) continue
+      // One that fails each time keeps no other from being finished.
+      await this.#later(`finishing recording ${id}`, this.#finish(id))
     }
   }
 
@@ -219,16 +226,21 @@ export class Recordings {
     if (!(await this.#hasRoom(id))) return
     const made = await this.#convert(id, parts)
     if (made === null) return
+    this.#needed.delete(id)
     if (typeof made === 'string') return book.fail(id, made)
     await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
   }
 
-  /** The file is as large as its parts. Waits for the space, because a conversion that fails is not repeated. */
+  /** Waits for the space. The file is about as large as its parts. */
   async #hasRoom(id: string): Promise<boolean> {
     const { files, log } = this.#options
-    const [free, needed] = [await files.free(), await files.size(id)]
+    const [free, needed] = [await files.free(), await this.#neededBy(id)]
     if (free < needed) log.warn({ recordingId: id, free, needed }, 'a recording waits for space on the disk')
     return free >= needed
+  }
+
+  async #neededBy(id: string): Promise<number> {
+    return this.#needed.get(id) ?? (await this.#options.files.size(id))
   }
 
   async #complete(id: string, file: Finished): Promise<void> {
@@ -246,15 +258,15 @@ export class Recordings {
     const started = ffmpeg.run({ name: `thumbnail of recording ${id}`, args, background: true })
     if (!started.ok) return log.warn({ recordingId: id, problem: started.error.message }, NO_THUMBNAIL)
     this.#process = started.value
-    const { code, tail } = await exitWithin(started.value, clock, THUMBNAIL_MS)
+    const exit = await exitWithin(started.value, clock, THUMBNAIL_MS)
     this.#process = null
-    const isMade = code === 0 && (await files.finishThumbnail(id))
-    if (!isMade) log.warn({ recordingId: id, problem: tail }, NO_THUMBNAIL)
+    const isMade = exit.code === 0 && (await files.finishThumbnail(id))
+    if (!isMade) log.warn({ recordingId: id, problem: exitReason(exit) }, NO_THUMBNAIL)
   }
 
   /** The duration; or the problem; or null when the next round has to try again. */
   async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | string | null> {
-    const { ffmpeg, files, clock } = this.#options
+    const { ffmpeg, files, clock, log } = this.#options
     const args = finishArguments(parts, files.unfinished(id))
     for (let attempt = 1; ; attempt++) {
       const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
@@ -268,8 +280,18 @@ export class Recordings {
       this.#process = null
       if (this.#stopping.signal.aborted) return null
       if (exit.code === 0) return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
+      // Others have filled it meanwhile, or the file was larger than its parts.
+      if (DISK_FULL.test(exit.tail)) {
+        this.#needed.set(id, 2 * (await this.#neededBy(id)))
+        await files.removeUnfinished(id)
+        log.warn(
+          { recordingId: id, problem: exitReason(exit) },
+          'a recording is finished later, because the disk is full',
+        )
+        return null
+      }
       // A kill, such as for lack of memory, may not happen again.
-      if (!wasKilled(exit) || attempt === ATTEMPTS) return `ffmpeg ended (${exit.signal ?? exit.code}): ${exit.tail}`
+      if (!wasKilled(exit) || attempt === ATTEMPTS) return exitReason(exit)
     }
   }
 
@@ -303,6 +325,8 @@ export class Recordings {
   }
 }
 
+/** What ffmpeg says in all languages: it knows one. */
+const DISK_FULL = /No space left on device|Disk quota exceeded/
 const NO_THUMBNAIL = 'a recording has no thumbnail'
 
 const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): RecordedTrackFile => ({

@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync, utimesSync } from 'node:fs'
+import fs, { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { timeOrderedId } from '../../../src/base/ids.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { Hub } from '../../../src/media/hub.ts'
-import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import type { Ffmpeg, FfmpegExit } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { RecordingFiles } from '../../../src/media/recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from '../../../src/media/recordings/recordings.ts'
 import { silentLog } from '../../support/log.ts'
@@ -19,20 +20,23 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
+const noFfmpeg = { run: () => ({ ok: false, error: { code: 'missing', message: 'none here' } }) } as unknown as Ffmpeg
+
 /** Recordings with a book in memory; `unfinished`: recordings that an earlier process left. */
-function recordings(clock: ManualClock, unfinished: string[] = []) {
+function recordings(clock: ManualClock, unfinished: string[] = [], ffmpeg = noFfmpeg) {
   const ended = new Map<string, number>()
+  const failed = new Map<string, string>()
   const begun: string[] = []
+  const completed: string[] = []
   const files = new RecordingFiles(dir)
   const book: RecordingBook = {
     begin: async (_feed, { id }) => void begun.push(id),
     end: async (id, atMs) => void ended.set(id, atMs),
-    complete: async () => undefined,
-    fail: async () => undefined,
+    complete: async (id) => void completed.push(id),
+    fail: async (id, problem) => void failed.set(id, problem),
     forget: async () => undefined,
     abandoned: async () => unfinished.map((id) => ({ id, state: 'recording' })),
   }
-  const ffmpeg = { run: () => ({ ok: false, error: { code: 'missing', message: 'none here' } }) } as unknown as Ffmpeg
   const made = new Recordings({
     ffmpeg,
     clock,
@@ -43,7 +47,7 @@ function recordings(clock: ManualClock, unfinished: string[] = []) {
     limits: { minFreeBytes: 0 },
   })
   stops.push(() => made.stop(0))
-  return { made, files, ended, begun }
+  return { made, files, ended, failed, begun, completed }
 }
 
 const HOUR_MS = 3_600_000
@@ -84,14 +88,76 @@ test.each([0, HOUR_MS, -HOUR_MS])(
   },
 )
 
+const PART = { file: 'part-0.mkv', tracks: [{ kind: 'video', codec: 'vp8' }] } as const
+
+/** A recording of one part that no process works on. */
+async function leftRecording(clock: ManualClock): Promise<string> {
+  const id = timeOrderedId(clock.now(), systemRandom)
+  const file = new RecordingFiles(dir).begin(id, [PART])
+  await new Promise<void>((resolve) => file.end(Buffer.alloc(5000), () => resolve()))
+  return id
+}
+
 test('a recording that a crash interrupted ended with the next start, and not with its last write', async () => {
   const clock = new ManualClock()
-  const id = timeOrderedId(clock.now(), systemRandom)
-  const file = new RecordingFiles(dir).begin(id, [{ file: 'part-0.mkv', tracks: [{ kind: 'video', codec: 'vp8' }] }])
-  await new Promise<void>((resolve) => file.end(Buffer.alloc(5000), () => resolve()))
+  const id = await leftRecording(clock)
   const diedMs = clock.now() - 86_400_000
   utimesSync(join(dir, id, 'part-0.mkv'), diedMs / 1000, diedMs / 1000)
   const { ended } = recordings(clock, [id])
   await until(() => ended.size === 1)
   expect(ended.get(id)).toBe(diedMs)
+})
+
+test('a disk that is full when a part begins takes nothing from the parts before', async () => {
+  const id = await leftRecording(new ManualClock())
+  const { writeFileSync: write } = fs
+  // The file is emptied before there is no room for its text.
+  fs.writeFileSync = ((path: string) => {
+    write(path, '')
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  }) as typeof fs.writeFileSync
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    fs.writeFileSync = write
+    syncBuiltinESMExports()
+  })
+  const files = new RecordingFiles(dir)
+  expect(() => files.begin(id, [PART, { ...PART, file: 'part-1.mkv' }])).toThrow('no space left')
+  expect(await files.parts(id)).toMatchObject([{ tracks: PART.tracks }])
+})
+
+test('a recording whose files cannot be used keeps no other from being finished', async () => {
+  const clock = new ManualClock()
+  const { failed } = recordings(clock, ['no id', timeOrderedId(clock.now(), systemRandom)])
+  await until(() => failed.size === 1)
+  expect([...failed.values()]).toEqual(['nothing was recorded'])
+})
+
+test('a conversion that meets a full disk is done again when there is room', async () => {
+  const clock = new ManualClock()
+  const id = await leftRecording(clock)
+  const tail = 'av_interleaved_write_frame(): No space left on device\nframe= 1'
+  const exits: FfmpegExit[] = [
+    { code: 1, signal: null, tail },
+    { code: 0, signal: null, tail: '' },
+  ]
+  const ffmpeg = {
+    run({ name, args }: { name: string; args: readonly string[] }) {
+      const exit = name === `recording ${id}` ? exits.shift() : undefined
+      if (exit === undefined) return { ok: false, error: { code: 'busy', message: 'later' } }
+      writeFileSync(args.at(-1) ?? '', 'converted')
+      return {
+        ok: true,
+        value: { exited: Promise.resolve(exit), progress: { outTimeMs: 1000 }, stop: async () => exit },
+      }
+    },
+  } as unknown as Ffmpeg
+  const { failed, completed, files } = recordings(clock, [id], ffmpeg)
+  await until(() => exits.length === 1 && !fs.existsSync(files.unfinished(id)))
+  expect([...failed.values(), ...completed]).toEqual([])
+  await until(() => {
+    clock.advance(31_000)
+    return completed.length > 0
+  })
+  expect(failed.size).toBe(0)
 })
