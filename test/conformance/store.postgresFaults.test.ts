@@ -153,6 +153,19 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     await store.close()
   })
 
+  test('a ping goes before a burst that waits for connections', async () => {
+    const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
+    const ended: string[] = []
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    const held = store.transaction(() => promise)
+    const reads = [1, 2].map(() => store.read.accounts.list().then(() => ended.push('read')))
+    const ping = store.ping().then(() => ended.push('ping'))
+    release()
+    await Promise.all([held, ping, ...reads])
+    expect(ended).toEqual(['ping', 'read', 'read'])
+    await store.close()
+  })
+
   test('a connection that breaks in a transaction fails it as unavailable, and nothing is written', async () => {
     const store = await openStore({ url: database.url, log: quiet })
     const accountId = newAccount()

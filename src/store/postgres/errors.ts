@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg'
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
+import { NoTurn } from './poolTurns.ts'
 
 const SHARED = 'PgBouncer in transaction mode? Sluice needs sessions: set pool_mode = session, or connect directly'
 
@@ -57,7 +58,7 @@ const SHUTDOWN = /^57P0[123]$/
 /** invalid_sql_statement_name, duplicate_prepared_statement: another client has had the session meanwhile. */
 const SHARED_SESSION = new Set(['26000', '42P05'])
 
-/** The message of `pg-pool` for a timeout, whether its connections are busy or cannot be opened. */
+/** The message of `pg-pool` when a connection could not be opened in time. */
 const WAITED = 'timeout exceeded when trying to connect'
 
 /** How many connections there may be, and how many of them are in use. */
@@ -77,8 +78,8 @@ const whyNoneIsFree = ({ size, inUse }: PoolUse): string =>
  * not take the password any more, that the user may not log in, that the database is away.
  */
 export function unopened(error: unknown, pool: PoolUse): unknown {
-  if (pool.inUse > 0 && error instanceof Error && error.message === WAITED)
-    return new StoreUnavailable(whyNoneIsFree(pool), { cause: error })
+  const isWait = error instanceof NoTurn || (error instanceof Error && error.message === WAITED)
+  if (isWait && pool.inUse > 0) return new StoreUnavailable(whyNoneIsFree(pool), { cause: error })
   const translated = translatePostgresError(error)
   return translated instanceof DatabaseError ? new StoreUnavailable(translated.message, { cause: error }) : translated
 }

@@ -2,8 +2,10 @@ import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, TypeOve
 import type { StoreLog } from '../log.ts'
 import type { StopTimeout } from '../stopTimeout.ts'
 import { type ClientSettings, type ServerLimits, StoreClient } from './client.ts'
+import { StoreUnavailable } from '../store.ts'
 import { StaleConnections, Unreachable, unopened } from './errors.ts'
 import type { Hosts } from './hosts.ts'
+import { PoolTurns } from './poolTurns.ts'
 
 export interface PostgresOptions {
   readonly poolSize: number
@@ -34,10 +36,13 @@ const LIMITS: ServerLimits = {
   idle_in_transaction_session_timeout: 10_000,
 }
 
+const givenUp = (): Unreachable => new Unreachable('the database server gave no answer, and was given up')
+
 /** A pool that knows how many of its connections are in use, and that replaces all of them after a failover. */
 export class StorePool extends Pool {
   readonly #hosts: Hosts
   readonly #stopTimeout: StopTimeout
+  readonly #turns: PoolTurns
   /** With what notes the end of the wait for each. */
   readonly #lent = new Map<PoolClient, (isAnswered: boolean) => void>()
   /** Connections that may be lent; one that is open but not here is closed instead. */
@@ -47,6 +52,8 @@ export class StorePool extends Pool {
     super(config)
     this.#hosts = hosts
     this.#stopTimeout = stopTimeout
+    this.#turns = new PoolTurns(this.size)
+    stopTimeout.givenUp.addEventListener('abort', () => this.#turns.refuseAll(givenUp()))
     this.on('connect', (client) => this.#current.add(client))
     this.on('remove', (client) => this.#current.delete(client))
     this.on('acquire', (client) => this.#lent.set(client, stopTimeout.wait()))
@@ -65,11 +72,12 @@ export class StorePool extends Pool {
     return this.options.max
   }
 
-  /** Lends a connection. `giveBack` returns it. @throws StoreUnavailable */
-  async lend(): Promise<PoolClient> {
-    if (this.#stopTimeout.givenUp.aborted) throw new Unreachable('the database server gave no answer, and was given up')
+  /** Lends a connection. `giveBack` returns it. @param isFirst before all who wait for one @throws StoreUnavailable */
+  async lend(isFirst = false): Promise<PoolClient> {
+    if (this.#stopTimeout.givenUp.aborted) throw givenUp()
     try {
-      return await this.#hosts.each(() => this.#lendCurrent())
+      await this.#turns.take(isFirst)
+      return await this.#lendInTurn()
     } catch (error) {
       throw unopened(error, this)
     }
@@ -79,14 +87,25 @@ export class StorePool extends Pool {
   giveBack(client: PoolClient, error?: unknown, isBroken = false): void {
     if (error instanceof StaleConnections && this.#current.has(client)) this.#replaceAll()
     client.release(isBroken || !this.#current.has(client))
+    this.#turns.giveBack()
   }
 
   /** Resolves when all connections are closed. An open one would keep the process. */
   async close(): Promise<void> {
     const over = this.#stopTimeout.wait()
+    this.#turns.refuseAll(new StoreUnavailable('the store is closed'))
     await this.end()
     while (this.#current.size > 0) await new Promise<void>((resolve) => this.once('remove', () => resolve()))
     over(true)
+  }
+
+  async #lendInTurn(): Promise<PoolClient> {
+    try {
+      return await this.#hosts.each(() => this.#lendCurrent())
+    } catch (error) {
+      this.#turns.giveBack()
+      throw error
+    }
   }
 
   async #lendCurrent(): Promise<PoolClient> {

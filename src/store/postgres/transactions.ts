@@ -1,13 +1,11 @@
 import type { PoolClient } from 'pg'
 import { ScopedExecutor } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
-import { StoreUnavailable } from '../store.ts'
 import { OutdatedPlan, Retry, translatePostgresError, Unreachable } from './errors.ts'
 import type { StorePool } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
 const RETRIES = 3
-const WAITING_MAX = 10_000
 
 /** Runs work in a transaction on a pooled connection, and retries when the server asks for it. */
 export class Transactions {
@@ -17,10 +15,11 @@ export class Transactions {
     this.#pool = pool
   }
 
-  async run<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+  /** @param isFirst before all who wait for a connection */
+  async run<T>(work: (executor: Executor) => Promise<T>, isFirst = false): Promise<T> {
     for (let retries = 0; ; retries += 1) {
       try {
-        return await this.#once(work)
+        return await this.#once(work, isFirst)
       } catch (error) {
         const mayRetry = error instanceof Retry || error instanceof OutdatedPlan
         if (!mayRetry || retries === RETRIES) throw error
@@ -29,8 +28,8 @@ export class Transactions {
   }
 
   /** Rethrows errors of `work` unchanged; the executor has translated those of its statements. */
-  async #once<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
-    const client = await this.#connect()
+  async #once<T>(work: (executor: Executor) => Promise<T>, isFirst: boolean): Promise<T> {
+    const client = await this.#pool.lend(isFirst)
     try {
       await control(client, 'begin')
       const value = await runScoped(client, work)
@@ -43,11 +42,6 @@ export class Transactions {
       this.#pool.giveBack(client, error, isBroken)
       throw error
     }
-  }
-
-  async #connect(): Promise<PoolClient> {
-    if (this.#pool.waitingCount >= WAITING_MAX) throw new StoreUnavailable('too many transactions are waiting')
-    return this.#pool.lend()
   }
 }
 

@@ -3,19 +3,23 @@ import { expect, test } from 'vitest'
 import { StopTimeout } from '../../../src/store/stopTimeout.ts'
 import { unopened } from '../../../src/store/postgres/errors.ts'
 import { Hosts } from '../../../src/store/postgres/hosts.ts'
+import { NoTurn } from '../../../src/store/postgres/poolTurns.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 
-const waited = new Error('timeout exceeded when trying to connect')
+const ofPool = new Error('timeout exceeded when trying to connect')
+const ofTurns = new NoTurn('timeout: no connection came free')
 
 test.each([
   [10, 'all 10 connections of this process to the database are in use; see storage.poolSize'],
   [9, '9 of the 10 connections of this process to the database are in use, and no other was opened in time'],
   [0, 'the database server cannot be reached'],
 ])('who waited too long for a connection while %i of 10 are in use reads why', (inUse, message) => {
-  const error = unopened(waited, { size: 10, inUse })
-  expect(error).toBeInstanceOf(StoreUnavailable)
-  expect(error).toMatchObject({ message, cause: waited })
+  for (const waited of [ofPool, ofTurns]) {
+    const error = unopened(waited, { size: 10, inUse })
+    expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(error).toMatchObject({ message, cause: waited })
+  }
 })
 
 test('a pool that is full does not hide that the server refuses or cuts connections', () => {
