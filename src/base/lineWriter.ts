@@ -21,6 +21,8 @@ export class LineWriter {
   #bytes = 0
   #current: Buffer | null = null
   #dropped = 0
+  /** A full disk took the beginning of a line. */
+  #isMidLine = false
   #closed = false
 
   constructor(fd: number, { maxBytes, droppedLine }: { maxBytes: number; droppedLine: (count: number) => string }) {
@@ -48,6 +50,10 @@ export class LineWriter {
   }
 
   #next(): void {
+    if (this.#isMidLine && this.#waiting.length > 0) {
+      this.#waiting.unshift(Buffer.from('\n'))
+      this.#bytes += 1
+    }
     this.#current = this.#waiting.length > 0 ? Buffer.concat(this.#waiting) : null
     this.#waiting = []
     if (this.#current !== null) this.#write(this.#current)
@@ -66,6 +72,7 @@ export class LineWriter {
 
   #wrote(buffer: Buffer, written: number): void {
     this.#bytes -= written
+    if (written > 0) this.#isMidLine = buffer[written - 1] !== LINE_FEED
     if (written === buffer.length) {
       this.#next()
       return
@@ -102,4 +109,6 @@ export class LineWriter {
   }
 }
 
-const linesOf = (buffer: Buffer): number => buffer.reduce((count, byte) => (byte === 0x0a ? count + 1 : count), 0)
+const LINE_FEED = 0x0a
+
+const linesOf = (buffer: Buffer): number => buffer.reduce((count, byte) => (byte === LINE_FEED ? count + 1 : count), 0)

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../base/result.ts'
 import { cliActor } from '../commands/context.ts'
 import { drainNode } from '../commands/nodes/drain.ts'
 import { type ClusterNode, clusterNodes } from '../commands/nodes/listNodes.ts'
-import { hostKeyOf } from '../config/paths.ts'
+import { hostKeyOf, machineOf } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import type { NodeLink } from '../core/nodes/nodeLinks.ts'
 import { type Failure, failure } from '../core/errors.ts'
@@ -19,9 +19,9 @@ const status = command({
   summary: 'List the servers of this database, with what each has open',
   detail: [
     'A `draining` server takes nothing new and ends soon. A `silent` one did not renew its lease: the others end its sessions.',
-    '`lease` is the time since the last renewal, which comes every two seconds. `cpu` is how busy the machine is. `links` counts',
-    'the streams that go to other servers (`out`), come from them (`in`), and are passed on within the region (`relayed`), and the',
-    'servers whose streams do not come (`failed`).',
+    '`host` is the name of the machine, and `cpu` how busy it is. `lease` is the time since the last renewal, which comes every two',
+    'seconds. `links` counts the streams that go to other servers (`out`), come from them (`in`), and are passed on within the region',
+    '(`relayed`), and the servers whose streams do not come (`failed`).',
   ].join('\n'),
   flags: WATCH_FLAGS,
   examples: ['sluice cluster status --watch', 'sluice cluster status --json'],
@@ -34,6 +34,7 @@ const status = command({
 
 const COLUMNS: Columns<ClusterNode> = {
   id: ['key', ({ id }) => id],
+  host: ['text', ({ hostKey }) => machineOf(hostKey)],
   state: ['text', ({ state }) => state],
   version: ['text', ({ version }) => version],
   region: ['text', ({ region }) => region || undefined],

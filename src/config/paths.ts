@@ -9,6 +9,9 @@ export const storageUrl = (config: Config): string => config.storage.url || join
 /** Identifies a directory on this machine, among nodes that share the database but not their disks. */
 export const hostKeyOf = (dir: string): string => `${hostname()}:${resolve(dir)}`
 
+/** The name of the machine in such a key. */
+export const machineOf = (hostKey: string): string => hostKey.split(':', 1)[0] ?? ''
+
 /** The directory of recordings. */
 export const recordingsDir = (config: Config): string => config.recordings.dir || join(config.data.dir, 'recordings')
 

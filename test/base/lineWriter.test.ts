@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import fs, { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { LineWriter } from '../../src/base/lineWriter.ts'
 import { until } from '../support/until.ts'
 
@@ -66,6 +67,31 @@ describe('lines', () => {
     // If the descriptor were closed during a write, its number could already belong to another file.
     await writesEnded()
     closeSync(full)
+  })
+
+  test('are whole lines again after a disk that took half of one', async () => {
+    const { write } = fs
+    let refusals = 0
+    // A disk with room for six bytes at first, then for none, and then for all.
+    fs.write = ((to: number, bytes: Buffer, done: (error: Error | null, written: number) => void) => {
+      if (refusals > 0) return write(to, bytes, done)
+      if (written() === '') return write(to, bytes.subarray(0, 6), done)
+      refusals += 1
+      setImmediate(done, Object.assign(new Error('full'), { code: 'ENOSPC' }), 0)
+    }) as typeof fs.write
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      fs.write = write
+      syncBuiltinESMExports()
+    })
+    const writer = new LineWriter(fd, OPTIONS)
+    writer.write('one line\n')
+    await until(() => refusals > 0)
+    await until(() => {
+      writer.write('later\n')
+      return written().includes('dropped')
+    })
+    expect(written()).toMatch(/^one li\n(later\n)*dropped \d+\nlater\n/)
   })
 
   test('to a closed descriptor are dropped', async () => {

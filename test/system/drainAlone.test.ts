@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { command, endServers, newDirectory, serve } from './cliProcess.ts'
 
@@ -12,6 +13,9 @@ test('sluice node drain ends the only server of a data directory, which cluster 
   const nothing = { publishers: 0, viewers: 0, feeds: 0 }
   expect(node).toMatchObject({ ...nothing, state: 'serving', version: expect.any(String), pid: expect.any(Number) })
   expect(node.leaseAgeSeconds).toBeLessThan(15)
+  const table = (await command(['cluster', 'status', '--data', data])).stdout
+  const [headings, row] = table.split('\n').map((line) => line.split(/ {2,}/))
+  expect([headings?.[1], row?.[1]]).toEqual(['host', hostname()])
 
   const ran = await command(['node', 'drain', '--data', data, '--wait'])
   expect([ran.status, ran.stdout]).toEqual([0, `Node ${node.id} has ended.\n`])
