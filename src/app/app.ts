@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { allInTurn } from '../base/allEnded.ts'
 import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
+import { fileProblem, hasCode } from '../base/errorCode.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
@@ -91,7 +92,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { config, log, random = systemRandom, passwordCost = PASSWORD_COST } = options
   const holder = new ConfigHolder(config)
   const now = () => holder.current
-  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
+  makeDirectory(config.data.dir)
   const keys = keyring(config, random)
   const countries = countriesOf(config, log)
   const bus = new Bus<ProcessEvents>()
@@ -133,6 +134,16 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...streamsOf(clock),
     sign: ctx.sign,
     close: once(() => closeAll(ctx, stopTimeout, running)),
+  }
+}
+
+function makeDirectory(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const remedy = 'make it and give it to this user, or choose another one with data.dir or --data'
+    const problem = hasCode(error, 'EEXIST') ? 'is not a directory' : fileProblem(error)
+    throw new CannotStart(`data.dir: ${dir} ${problem}; ${remedy}`)
   }
 }
 

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { addonProblem } from '../base/addon.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { inTime } from '../base/clock.ts'
+import { fileProblem } from '../base/errorCode.ts'
 import { ok } from '../base/result.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
@@ -120,7 +121,7 @@ export async function startServing(
   warnOfMachine(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
-  noteDatabase(app.config)
+  noteDatabaseOf(app)
   const ffmpeg = await openFfmpeg(app)
   await useSplice(app)
   try {
@@ -174,6 +175,15 @@ export async function startServing(
   } catch (error) {
     await parts.stop()
     throw error
+  }
+}
+
+/** Only commands without the configuration of the server need the note. */
+function noteDatabaseOf({ config, ctx }: App): void {
+  try {
+    noteDatabase(config)
+  } catch (error) {
+    ctx.log.warn({ problem: fileProblem(error) }, 'the data directory does not say which database this server uses')
   }
 }
 

@@ -42,6 +42,12 @@ export async function openTls(app: App): Promise<Tls | null> {
 async function fromFiles(app: App): Promise<Tls> {
   const { ctx } = app
   const certificate = new ServedCertificate(orThrow(await readFiles(app.config.tls)), ctx.log)
+  const { expiresMs } = certificate.current
+  if (expiresMs <= ctx.clock.now())
+    ctx.log.error(
+      { expiredAt: new Date(expiresMs).toISOString() },
+      'the certificate has expired, so clients refuse it: renew it',
+    )
   const prepare: Prepare = async ({ tls: { certFile, keyFile } }) => {
     const now = app.config.tls
     if (certFile === now.certFile && keyFile === now.keyFile) return ok(NOTHING_PREPARED)

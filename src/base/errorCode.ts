@@ -1,3 +1,20 @@
 /** Whether an error of the operating system has one of these codes, such as `ENOENT`. */
 export const hasCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof Error && codes.includes(String((error as NodeJS.ErrnoException).code))
+
+const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'does not exist'],
+  ['ENOTDIR', 'is not in a directory'],
+  ['EISDIR', 'is a directory'],
+  ['EACCES', 'is closed to this user'],
+  ['EPERM', 'is closed to this user'],
+  ['EROFS', 'is on a disk that is read-only'],
+  ['ENOSPC', 'is on a disk that is full'],
+  ['EDQUOT', 'is on a disk that is full for this user'],
+])
+
+/** Why a file or a directory cannot be used, in words that follow its path. */
+export function fileProblem(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return FILE_PROBLEMS.get(code) ?? `cannot be used: ${message}`
+}

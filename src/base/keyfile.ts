@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Random } from './random.ts'
-import { hasCode } from './errorCode.ts'
+import { fileProblem, hasCode } from './errorCode.ts'
 import { err, ok, type Result } from './result.ts'
 import { SEALING_KEY_BYTES } from './sealer.ts'
 
@@ -29,7 +29,7 @@ export function loadOrCreateKeyFile(path: string, random: Random): Result<Buffer
   try {
     return readKey(path) ?? createKey(path, random)
   } catch (cause) {
-    return err(`the key file ${path} cannot be used: ${String(cause)}`)
+    return err(`the key file ${path} ${fileProblem(cause)}`)
   }
 }
 
@@ -38,7 +38,7 @@ export function readKeyFile(path: string): Result<Buffer | null, string> {
   try {
     return readKey(path) ?? ok(null)
   } catch (cause) {
-    return err(`the key file ${path} cannot be used: ${String(cause)}`)
+    return err(`the key file ${path} ${fileProblem(cause)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileProblem } from '../base/errorCode.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 
@@ -9,13 +10,23 @@ const FAIL_MS = 60_000
 
 /** Compares the clock with that of the file system, which is another machine's if the directory is a network mount. */
 export function checkClock(config: Config): Finding[] {
-  const probe = mkdtempSync(join(config.data.dir, '.doctor-'))
+  const { dir } = config.data
+  const behindMs = behindDisk(dir)
+  if (typeof behindMs !== 'number') return [found('FAIL', 'clock', 'disk_closed', { dir, problem: behindMs.problem })]
+  const { outcome, ...apart } = judgeClock(behindMs)
+  if (apart.side === null) return [found(outcome, 'clock', 'file_clock')]
+  return [found(outcome, 'clock', `file_clock_${apart.side}`, { seconds: apart.seconds })]
+}
+
+/** How far the clock of this machine is behind that of the file system, milliseconds; or why it cannot be said. */
+function behindDisk(dir: string): number | { readonly problem: string } {
   try {
-    const { outcome, ...apart } = judgeClock(Math.round(statSync(probe).mtimeMs - Date.now()))
-    if (apart.side === null) return [found(outcome, 'clock', 'file_clock')]
-    return [found(outcome, 'clock', `file_clock_${apart.side}`, { seconds: apart.seconds })]
-  } finally {
+    const probe = mkdtempSync(join(dir, '.doctor-'))
+    const { mtimeMs } = statSync(probe)
     rmSync(probe, { recursive: true })
+    return Math.round(mtimeMs - Date.now())
+  } catch (error) {
+    return { problem: fileProblem(error) }
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync, statfsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileProblem } from '../base/errorCode.ts'
 import { NEW_FILE, withFile } from '../base/files.ts'
 import { isPostgres, recordingsDir, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
@@ -20,6 +21,8 @@ export async function checkDiskSpeed(config: Config): Promise<Finding[]> {
     const ms = medianMs.toFixed(1)
     if (medianMs < SLOW_MS) return [found('ok', 'disk speed', 'disk_speed', { ms })]
     return [found('warn', 'disk speed', 'disk_slow', { ms })]
+  } catch (error) {
+    return [found('FAIL', 'disk speed', 'disk_closed', { dir: config.data.dir, problem: fileProblem(error) })]
   } finally {
     await rm(probe, { force: true })
   }

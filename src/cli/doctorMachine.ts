@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import { addonProblem } from '../base/addon.ts'
+import { readAuthorities } from '../base/authorities.ts'
 import { childEnvironment } from '../base/childEnvironment.ts'
 import { offlineLauncher } from '../base/offline.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
@@ -96,7 +97,7 @@ export function checkWebhookCertificates({ webhooks: { caFile: file } }: Config)
   if (file === '') return []
   const check = 'webhook certificates'
   try {
-    createSecureContext({ ca: readFileSync(file) })
+    createSecureContext({ ca: readAuthorities(file) })
     return [found('ok', check, 'webhook_certificates', { file })]
   } catch (error) {
     return [found('FAIL', check, 'webhook_certificates_wrong', { file, problem: (error as Error).message })]

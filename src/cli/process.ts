@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { systemClock } from '../base/clock.ts'
+import { hasCode } from '../base/errorCode.ts'
 import { err, ok } from '../base/result.ts'
 import type { Host, ServingSignals, Terminal } from './host.ts'
 
@@ -26,11 +27,12 @@ export function processWorld(): World {
   }
 }
 
-/** Exits quietly when the reader closes the pipe early, as in `sluice token list | head`. */
+/** Exits quietly when the reader closes the pipe early, as in `sluice token list | head`, and with a sentence when the disk is full. */
 function exitOnClosedPipe(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit(0)
+  process.stdout.on('error', (error) => {
+    if (hasCode(error, 'EPIPE')) process.exit(0)
+    process.stderr.write(`sluice: the command is done, but its output cannot be written: ${error.message}\n`)
+    process.exit(1)
   })
   // The server goes on to its orderly stop when its terminal closes (EIO).
   process.stderr.on('error', () => undefined)

@@ -34,7 +34,8 @@ const MOST_CHARACTERS = 1000
 
 function readNote(file: string): string | null {
   try {
-    return readFileSync(file, 'utf8').trim().slice(0, MOST_CHARACTERS)
+    // Empty: a full disk took what it says.
+    return readFileSync(file, 'utf8').trim().slice(0, MOST_CHARACTERS) || null
   } catch {
     return null
   }

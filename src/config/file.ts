@@ -11,6 +11,7 @@ import {
   type Pair,
   parseDocument,
 } from 'yaml'
+import { fileProblem } from '../base/errorCode.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { ALIAS } from './keys.ts'
 import { type Branch, type Reading, readTree } from './tree.ts'
@@ -81,7 +82,7 @@ function readText(file: string): Result<string, string> {
     if (size > MAX_FILE_BYTES) return err(`is ${size} bytes long; ${MAX_FILE_BYTES} is the most`)
     return ok(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
   } catch (cause) {
-    return err(cause instanceof TypeError ? 'is not UTF-8 text' : `cannot be read (${String(cause)})`)
+    return err(cause instanceof TypeError ? 'is not UTF-8 text' : fileProblem(cause))
   }
 }
 

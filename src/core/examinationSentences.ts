@@ -57,6 +57,7 @@ export const SENTENCES = {
   disk_space: '{free} MB left in {dir}',
   disk_space_low: '{free} MB left in {dir}: an upgrade and normal operation need {needed} MB; make room',
   recordings_low: '{free} MB left in {dir}: no recording starts below {least} (recordings.minFreeMegabytes); make room',
+  disk_closed: 'no file can be written in {dir}: it {problem}; make room, or put the disk right',
   disk_speed: 'a durable write takes {ms} ms',
   disk_slow: 'a durable write takes {ms} ms: use a faster disk for data.dir (SSD, no network mount), or PostgreSQL',
   webhook_certificates: '{file} is used to check receivers',

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import { readAuthorities } from '../base/authorities.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Result } from '../base/result.ts'
 import { coded } from '../core/notices.ts'
@@ -102,9 +102,7 @@ function settingsFrom(options: EgressOptions): Settings {
 
 /** Created once: reading a hundred and fifty authorities takes milliseconds that no delivery should pay. */
 function trustAlso(caFile: string): SecureContext {
-  const own = readFileSync(caFile, 'utf8')
-  if (!own.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${caFile} holds no certificate in PEM form`)
-  return createSecureContext({ ca: [...getCACertificates('default'), own] })
+  return createSecureContext({ ca: [...getCACertificates('default'), readAuthorities(caFile)] })
 }
 
 /** How far an exchange is, for the message when it fails. */

@@ -46,7 +46,7 @@ const namesOf = ({ subjectAltName = '' }: X509Certificate): string[] =>
 /** OpenSSL's words say little to an operator. The message never contains a part of the key. */
 function explain({ code = '', message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'do not belong together: the key is of another certificate'
-  if (/BAD_PASSWORD|NEED_PASSWORD|INTERRUPTED_OR_CANCELLED/.test(code))
+  if (/BAD_DECRYPT|BAD_PASSWORD|NEED_PASSWORD|INTERRUPTED_OR_CANCELLED/.test(code))
     return 'have a key with a passphrase: write the key without one'
   if (/NO_START_LINE|BAD_END_LINE|UNSUPPORTED|WRONG_TAG|BAD_BASE64|DECODE/.test(code))
     return 'are not a PEM certificate and its PEM key, or were cut'

@@ -1,4 +1,5 @@
 import { open, stat } from 'node:fs/promises'
+import { fileProblem } from '../base/errorCode.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
@@ -38,7 +39,7 @@ async function readText(name: string, path: string): Promise<Result<string, stri
       await file.close()
     }
   } catch (error) {
-    return err(`${name}: ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`)
+    return err(`${name}: ${path} ${fileProblem(error)}`)
   }
 }
 

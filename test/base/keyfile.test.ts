@@ -91,7 +91,7 @@ describe('a key file is refused with a sentence when', () => {
 
   test('its directory cannot be created', () => {
     const path = join(fileWith('x'), 'sealing.key')
-    expect(load(path)).toMatchObject({ ok: false, error: expect.stringContaining('cannot be used') as string })
+    expect(load(path)).toMatchObject({ ok: false, error: expect.stringContaining('is not in a directory') as string })
   })
 })
 

@@ -6,7 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from '../../src/cli/doctorDisk.ts'
-import { checkDataDirectory, checkMemory, checkRecordingsDirectory, checkTools } from '../../src/cli/doctorMachine.ts'
+import { checkClock } from '../../src/cli/doctorClock.ts'
+import {
+  checkDataDirectory,
+  checkMemory,
+  checkRecordingsDirectory,
+  checkTools,
+  checkWebhookCertificates,
+} from '../../src/cli/doctorMachine.ts'
 import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
@@ -129,6 +136,25 @@ describe('the machine', () => {
     expect((await checkDiskSpeed(configOf({})))[0]?.detail).toMatch(/^a durable write takes \d+\.\d ms/)
     const full = checkDiskSpace(configOf({ recordings: { dir, minFreeMegabytes: 1_000_000 } }))
     expect(full.at(-1)?.detail).toContain('recordings.minFreeMegabytes')
+  })
+
+  test('has a disk that takes no file, which ends no other check', async () => {
+    const config = configOf({ data: { dir: join(dir, 'gone') } })
+    for (const [finding] of [await checkDiskSpeed(config), checkClock(config)])
+      expect(finding).toMatchObject({
+        outcome: 'FAIL',
+        detail: expect.stringMatching(/gone: it does not exist; make room/),
+      })
+  })
+
+  test('trusts receivers by a file of certificates, or the server does not start', () => {
+    const file = join(dir, 'ca.pem')
+    writeFileSync(file, 'no certificate')
+    const [finding] = checkWebhookCertificates(configOf({ webhooks: { caFile: file } }))
+    expect(finding).toMatchObject({
+      outcome: 'FAIL',
+      detail: expect.stringContaining('has no certificate in PEM form'),
+    })
   })
 
   test('has memory for the server and its media processes, or a limit that is too low', () => {

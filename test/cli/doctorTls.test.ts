@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +32,19 @@ test('the doctor judges certificate files: days left, names, and who can read th
   chmodSync(tls.keyFile, 0o644)
   expect(await findings({ tls })).toContainEqual(expect.stringMatching(/^warn .*chmod 600/))
   rmSync(tls.keyFile)
-  expect(await findings({ tls })).toEqual([expect.stringMatching(/^FAIL tls\.keyFile: .* cannot be read: ENOENT/)])
+  expect(await findings({ tls })).toEqual([`FAIL tls.keyFile: ${tls.keyFile} does not exist`])
+})
+
+test('the doctor says that a key has a passphrase, which Sluice cannot ask for', async () => {
+  const authority = await issueAuthority('Test', lasting(10), systemRandom)
+  const { cert, key } = await leafOf(authority)
+  const lock = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
+  for (const type of ['pkcs8', 'sec1'] as const) {
+    const tls = writePair(dir, { cert, key: String(createPrivateKey(key).export({ type, ...lock })) })
+    expect(await findings({ tls })).toEqual([
+      expect.stringMatching(/^FAIL .* have a key with a passphrase: write the key without one$/),
+    ])
+  }
 })
 
 test('the doctor names keys that do not fit together, and what devices need for our own authority', async () => {

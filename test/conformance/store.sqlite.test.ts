@@ -1,15 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { MIGRATIONS } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { expectDue } from './store.due.ts'
+import { LATER, removeLaterMigration } from './store.later.ts'
 import { auditRow, insert, newAccount, newWebhook, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -89,6 +92,24 @@ describe('a SQLite file', () => {
     mkdirSync(file, { recursive: true })
     await expect(openStore({ url: file, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(openStore({ url: '/dev/null/x.db', log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  test('that is damaged is refused with its path and what to do', async () => {
+    mkdirSync(dirname(file))
+    writeFileSync(file, 'no database'.repeat(1000))
+    await expect(openStore({ url: file, log: quiet })).rejects.toThrow(
+      `${file}: the file is not a database; move it away`,
+    )
+  })
+
+  test('whose disk is full when it is migrated is refused for that', async () => {
+    // SQLite ends the transaction by itself then.
+    MIGRATIONS.set(LATER, async (db) => {
+      await sql`rollback`.execute(db)
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+    })
+    onTestFinished(() => void removeLaterMigration())
+    await expect(openStore({ url: file, log: quiet })).rejects.toThrow(`${file}: the disk is full; make room`)
   })
 
   test('changedRemotely is true once after another process committed, and never after this store did', async () => {

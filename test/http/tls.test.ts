@@ -186,7 +186,7 @@ describe('a server with certificate files', () => {
 
     const noKey = { certFile: files.certFile, keyFile: join(dir, 'none.pem') }
     const refused = await reload({ ...noKey, redirectPort: second, hstsSeconds: 0 })
-    expect([refused.ok, refused.problems]).toEqual([false, [expect.stringContaining('none.pem cannot be read')]])
+    expect([refused.ok, refused.problems]).toEqual([false, [expect.stringContaining('none.pem does not exist')]])
     expect([await redirect(first), await redirect(second), await hsts()]).toEqual([
       `https://127.0.0.1:${port}/demo`,
       null,

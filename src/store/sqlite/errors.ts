@@ -1,6 +1,8 @@
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
 
+const RESTORE = 'move it away with its -wal and -shm files, and restore a backup with `sluice restore`'
+
 /** Primary result codes (https://www.sqlite.org/rescode.html) for a file that cannot be used now. */
 const UNAVAILABLE: Record<number, string> = {
   5: 'another process holds the database',
@@ -11,6 +13,16 @@ const UNAVAILABLE: Record<number, string> = {
   13: 'the disk is full',
   14: 'the database file cannot be opened',
   26: 'the file is not a database',
+}
+
+/** What an operator does about them. */
+const REMEDIES: Record<number, string> = {
+  8: 'give it and its directory to the user that runs Sluice',
+  10: 'look at the log of the system, as the disk may fail',
+  11: RESTORE,
+  13: 'make room',
+  14: 'give it and its directory to the user that runs Sluice',
+  26: RESTORE,
 }
 
 const FULL = 13
@@ -30,6 +42,14 @@ export function translateSqliteError(error: unknown): unknown {
   if (UNIQUE.has(code)) return conflict({ columns: error.message.replace(/^.*constraint failed: /, '') }, error)
   const why = UNAVAILABLE[code & 0xff]
   return why === undefined ? error : new StoreUnavailable(why, { cause: error, isDiskFull: (code & 0xff) === FULL })
+}
+
+/** The same when the file is opened: names it, and says what to do. @param error as `translateSqliteError` returns it */
+export function openingError(error: unknown, file: string): unknown {
+  if (!(error instanceof StoreUnavailable)) return error
+  const remedy = REMEDIES[primaryCode(error.cause) ?? 0]
+  const { message, cause, isDiskFull } = error
+  return new StoreUnavailable(`${file}: ${message}${remedy === undefined ? '' : `; ${remedy}`}`, { cause, isDiskFull })
 }
 
 function primaryCode(error: unknown): number | undefined {

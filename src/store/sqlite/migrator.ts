@@ -86,6 +86,11 @@ class ImmediateDriver extends SqliteDriver {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
     await this.#onLocked()
   }
+
+  /** A full disk has ended the transaction already, and its error is the one to tell. The connection is closed in any case. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.rollbackTransaction(connection).catch(() => undefined)
+  }
 }
 
 /** SQLite can roll back DDL. Kysely assumes that it cannot, and would leave a failed migration half done. */

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { fileProblem } from '../../base/errorCode.ts'
 import { readsOf } from '../reads.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import {
@@ -21,7 +22,7 @@ import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
 import { SqliteConnection } from './connection.ts'
-import { translateSqliteError } from './errors.ts'
+import { openingError, translateSqliteError } from './errors.ts'
 import { migrateFile } from './migrator.ts'
 import { tableSizesInThread } from './sizes/sizesThread.ts'
 
@@ -39,7 +40,7 @@ export async function openSqlite(file: string, onLocked?: () => Promise<void>): 
     await migrateFile(file, onLocked)
     return new SqliteStore(file)
   } catch (error) {
-    throw translateSqliteError(error)
+    throw openingError(translateSqliteError(error), file)
   }
 }
 
@@ -152,9 +153,6 @@ function createFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     closeSync(openSync(file, 'a', 0o600))
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new StoreUnavailable(`the database file ${file} cannot be made or written by this user: ${code}`, {
-      cause: error,
-    })
+    throw new StoreUnavailable(`the database file ${file} ${fileProblem(error)}`, { cause: error })
   }
 }

@@ -116,6 +116,8 @@ export const doctorDe: {
     recordings_low:
       '{free} MB frei in {dir}: Unter {least} beginnt keine Aufnahme (recordings.minFreeMegabytes); schaffen Sie ' +
       'Platz',
+    disk_closed:
+      'In {dir} lässt sich keine Datei schreiben ({problem}); schaffen Sie Platz, oder bringen Sie den Datenträger in Ordnung',
     disk_speed: 'Dauerhaftes Schreiben dauert {ms} ms',
     disk_slow:
       'Dauerhaftes Schreiben dauert {ms} ms: Nehmen Sie für data.dir einen schnelleren Datenträger (SSD, kein ' +
