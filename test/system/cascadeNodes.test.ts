@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
 import type { NodeLink } from '../../src/core/nodes/nodeLinks.ts'
 import type { RunningApp } from '../support/app.ts'
 import { LOOPBACK, TestPublisher, TestViewer } from '../support/rtcPeer.ts'
@@ -126,7 +127,7 @@ test('a publisher whose token is for another region is sent on over WHIP, and it
   await watching.viewer.gets()
 })
 
-test('a stream for some regions comes to none of the others: viewers there go on to its home, over WHEP and HLS', async () => {
+test('a stream for some regions comes to none of the others: viewers there go on to its home, over WHEP and HLS, and have no picture of it', async () => {
   const [west, north] = [
     await nodes.start({ server: { region: 'west' } }),
     await nodes.start({ server: { region: 'north' } }),
@@ -139,6 +140,10 @@ test('a stream for some regions comes to none of the others: viewers there go on
   await inside.viewer.gets()
   const hls = await fetch(`${north.base}/hls/${home.accountId}/kept/index.m3u8`, { redirect: 'manual' })
   expect([hls.status, hls.headers.get('location')?.startsWith(home.base)]).toEqual([307, true])
+  const feed = home.app.ctx.sessions.feeds.get(home.accountId, 'kept', null) ?? expect.fail()
+  await captureThumbnail(home.app.ctx, feed, Buffer.from('ffd8ffe000104a464946', 'hex'))
+  const pictures = [home, west, north].map(({ base }) => fetch(`${base}/hls/${home.accountId}/kept/thumbnail.jpeg`))
+  expect((await Promise.all(pictures)).map(({ status }) => status)).toEqual([200, 200, 404])
   expect(north.app.ctx.cascade.has({ accountId: home.accountId, streamName: 'kept' })).toBe(false)
 })
 
