@@ -89,6 +89,23 @@ describe.each(PROFILES)('$name', ({ id }) => {
     expect(reader.rtp(sealed(10_001))).toBeUndefined()
   })
 
+  test('opens packets without a payload, which probe the bandwidth, and none that is shorter than its tag', () => {
+    const { master } = both(id)
+    const [sealed, reader] = [new SrtpWriter(master).rtp(headOf(7), bytes(0, 0)), new SrtpReader(master)]
+    expect(reader.rtp(Buffer.from(sealed.subarray(0, -1)))).toBeUndefined()
+    expect(reader.rtp(sealed)?.packet).toHaveLength(12)
+  })
+
+  test('opens 32 streams of a peer and no more, and those that were forged are none', () => {
+    const { master } = both(id)
+    const [writer, reader] = [new SrtpWriter(master), new SrtpReader(master)]
+    const sealed = (ssrc: number) => writer.rtp({ ...headOf(1), ssrc }, bytes(20, 1))
+    for (let ssrc = 100; ssrc < 200; ssrc++) expect(reader.rtp(sealed(ssrc).fill(0, 40))).toBeUndefined()
+    const isOpened = Array.from({ length: 40 }, (_, ssrc) => reader.rtp(sealed(ssrc)) !== undefined)
+    expect(isOpened.lastIndexOf(true)).toBe(31)
+    expect(reader.rtp(writer.rtp({ ...headOf(2), ssrc: 5 }, bytes(20, 1)))?.index).toBe(2)
+  })
+
   test('exchanges RTCP with another implementation, and takes no report twice', () => {
     const { master, rtcp } = both(id)
     const [writer, reader] = [new SrtpWriter(master), new SrtpReader(master)]
