@@ -29,9 +29,10 @@ function linkIn(seed: number, source: string, over: Partial<ModelNetwork>) {
   return link
 }
 
+const seeds = Array.from({ length: SEEDS }, (_, at) => at + 1)
+
 /** The seeds of the links that do not do it within this time. */
-const failing = (act: (seed: number) => boolean): number[] =>
-  Array.from({ length: SEEDS }, (_, at) => at + 1).filter((seed) => !act(seed))
+const failing = (act: (seed: number) => boolean): number[] => seeds.filter((seed) => !act(seed))
 
 function sheds(seed: number, source: string, over: Partial<ModelNetwork>, withinMs: number): boolean {
   const link = linkIn(seed, source, over)
@@ -42,8 +43,10 @@ function sheds(seed: number, source: string, over: Partial<ModelNetwork>, within
   return false
 }
 
-const longestGap = (shown: readonly { readonly atMs: number }[]): number =>
-  shown.reduce((most, { atMs }, at) => Math.max(most, atMs - (shown[at - 1]?.atMs ?? atMs)), 0)
+const gapsOf = (shown: readonly { readonly atMs: number }[]): number[] =>
+  shown.map(({ atMs }, at) => atMs - (shown[at - 1]?.atMs ?? atMs))
+
+const longestGap = (shown: readonly { readonly atMs: number }[]): number => Math.max(0, ...gapsOf(shown))
 
 describe.each(NAMES)('a link with %s', (source) => {
   const bitrate = BITRATES[source] ?? 0
@@ -67,6 +70,21 @@ describe.each(NAMES)('a link with %s', (source) => {
     const narrow = { bitrate: bitrate * one.share, queueMs: one.queueMs }
     for (const delayMs of [1, 30])
       expect(failing((seed) => sheds(seed, source, { ...narrow, delayMs }, 8000))).toEqual([])
+  })
+
+  test('that is too narrow for it hardly freezes while it is probed', () => {
+    const seconds = 30
+    const frozenMs = seeds.map((seed) => {
+      const { screen, pass } = linkIn(seed, source, { bitrate: bitrate * 0.75 })
+      pass(8000)
+      const before = screen.shown.length
+      pass(1000 * seconds)
+      return gapsOf(screen.shown.slice(before - 1))
+        .filter((ms) => ms > 200)
+        .reduce((sum, ms) => sum + ms, 0)
+    })
+    const mean = frozenMs.reduce((sum, ms) => sum + ms, 0) / SEEDS
+    expect(mean / 1000 / seconds).toBeLessThan(source === '180 kbit/s' ? 0.04 : 0.01)
   })
 
   test.each([0.03, 0.08])('that loses %s shows a frame at least every 200 ms, and all of them', (loss) => {

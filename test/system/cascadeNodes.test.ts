@@ -127,7 +127,7 @@ test('a publisher whose token is for another region is sent on over WHIP, and it
   await watching.viewer.gets()
 })
 
-test('a stream for some regions comes to none of the others: viewers there go on to its home, over WHEP and HLS, and have no picture of it', async () => {
+test('a stream for some regions comes to none of the others: viewers there go on to its home, and have no thumbnail of it', async () => {
   const [west, north] = [
     await nodes.start({ server: { region: 'west' } }),
     await nodes.start({ server: { region: 'north' } }),
@@ -142,8 +142,8 @@ test('a stream for some regions comes to none of the others: viewers there go on
   expect([hls.status, hls.headers.get('location')?.startsWith(home.base)]).toEqual([307, true])
   const feed = home.app.ctx.sessions.feeds.get(home.accountId, 'kept', null) ?? expect.fail()
   await captureThumbnail(home.app.ctx, feed, Buffer.from('ffd8ffe000104a464946', 'hex'))
-  const pictures = [home, west, north].map(({ base }) => fetch(`${base}/hls/${home.accountId}/kept/thumbnail.jpeg`))
-  expect((await Promise.all(pictures)).map(({ status }) => status)).toEqual([200, 200, 404])
+  const thumbnails = [home, west, north].map(({ base }) => fetch(`${base}/hls/${home.accountId}/kept/thumbnail.jpeg`))
+  expect((await Promise.all(thumbnails)).map(({ status }) => status)).toEqual([200, 200, 404])
   expect(north.app.ctx.cascade.has({ accountId: home.accountId, streamName: 'kept' })).toBe(false)
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BandwidthEstimator } from '../../../src/media/relay/outbound/bandwidthEstimator.ts'
+import { BandwidthEstimator, ProbePadding } from '../../../src/media/relay/outbound/bandwidthEstimator.ts'
 import { LossWindow } from '../../../src/media/relay/outbound/lossWindow.ts'
 import { ResendBudget } from '../../../src/media/relay/outbound/resendBudget.ts'
 import type { ReportBlock } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
@@ -154,6 +154,24 @@ describe('the estimate of a viewer', () => {
     estimator.onLoss(0.5, LOAD, 3501)
     expect(estimator.bitrate).toBe(50)
   })
+})
+
+it('padding of a probe was a packet each 20 ms at least, several times what a small layer needs', () => {
+  const padding = new ProbePadding()
+  const pad = (octets: number): number => 1200 * Math.ceil(octets / 1200)
+  const sentAt = (bitrate: number, fromMs: number): number => {
+    let sent = 0
+    for (let nowMs = fromMs; nowMs < fromMs + 3000; nowMs += 20)
+      padding.send(bitrate, nowMs, (octets) => {
+        sent += pad(octets)
+        return pad(octets)
+      })
+    return sent
+  }
+  for (const [at, bitrate] of [100_000, 10_000, 5_000_000].entries()) {
+    expect(Math.abs(sentAt(bitrate, 10_000 * at) - (3 * bitrate) / 8)).toBeLessThan(3 * 1200 + (60 * bitrate) / 8000)
+    expect(sentAt(0, 10_000 * at + 5000)).toBe(0)
+  }
 })
 
 describe('a probe for the next layer', () => {

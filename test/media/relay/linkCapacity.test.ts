@@ -8,7 +8,7 @@ const START_MS = 1_750_000_000_000
 const ONLY_SMALL = [false, true]
 const BOTH = [true, true]
 
-/** A link on which the child reports once a second. */
+/** A link on which the child reports four times a second. */
 function link() {
   const capacity = new LinkCapacity()
   let [nowMs, highest, lost] = [START_MS, 0, 0]
@@ -18,21 +18,24 @@ function link() {
     { bitrate: SMALL, isWanted: carried[0] !== true, isSent: carried[0] !== true },
   ]
   /** Seconds with this loss and this round trip. Returns what is carried after each. */
+  const padding: number[] = []
   const pass = (seconds: number, { loss = 0, roundTripMs = 1 } = {}): (readonly boolean[])[] =>
     Array.from({ length: seconds }, () => {
-      for (let at = 0; at < 50; at++) {
+      for (let at = 1; at <= 50; at++) {
         nowMs += 20
-        capacity.probe(layers(), nowMs)
+        padding.push(capacity.probe(layers(), nowMs))
+        if (at % 12 !== 0) continue
+        highest += 75
+        lost += 75 * loss
+        const left = { lastReport: middleOf(ntpOf(nowMs - roundTripMs)), delaySinceLastReport: 0 }
+        const packetsLost = Math.round(lost)
+        const report = { ssrc: 1, fractionLost: 0, packetsLost, highestSequence: highest, jitter: 0, ...left }
+        capacity.reported(report, layers(), nowMs)
       }
-      highest += 300
-      lost += Math.round(300 * loss)
-      const left = { lastReport: middleOf(ntpOf(nowMs - roundTripMs)), delaySinceLastReport: 0 }
-      const report = { ssrc: 1, fractionLost: 0, packetsLost: lost, highestSequence: highest, jitter: 0, ...left }
-      capacity.reported(report, layers(), nowMs)
       carried = capacity.carries(layers())
       return carried
     })
-  return { pass }
+  return { pass, padding }
 }
 
 describe('a link', () => {
@@ -82,6 +85,20 @@ describe('a link', () => {
     pass(3)
     pass(4, { loss: 0.25 })
     expect(pass(15).at(-1)).toEqual(BOTH)
+  })
+
+  it('is probed by padding that grows: all of it at once would fill the queue of a narrow one', () => {
+    const { pass, padding } = link()
+    pass(3)
+    pass(4, { loss: 0.25 })
+    pass(15)
+    const probe = padding.filter((bits) => bits > 0)
+    const most = 1.35 * (LARGE + SMALL) - SMALL
+    expect(probe.slice(0, 124)).toEqual(
+      Array.from({ length: 124 }, (_, at) => expect.closeTo(((at + 1) * most) / 125) as number),
+    )
+    expect(probe.slice(124)).toEqual(Array.from({ length: probe.length - 124 }, () => expect.closeTo(most) as number))
+    expect(probe.length).toBeLessThanOrEqual(150)
   })
 
   it('takes a longer way for no queue after some time', () => {

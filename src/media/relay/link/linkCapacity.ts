@@ -25,6 +25,13 @@ export interface CarriedLayer {
 const QUEUED_FOR_MS = 1500
 /** A round trip that is longer by this much may be the beginning of one. */
 const PERHAPS_QUEUED_MS = 50
+/**
+ * The padding of a probe grows for this time, most of the probe. All of it at once fills the queue of a narrow link within a quarter
+ * of a second, and packets of viewers are dropped before a report shows it.
+ */
+const PROBE_GROWS_MS = 2500
+/** Reports come four times a second. If a probe fills the queue so that it drops them, nothing else says so. */
+const UNREPORTED_MS = 700
 /** What a probe sends is reported at the latest this long after its end. */
 const ECHO_OF_PROBE_MS = 1500
 
@@ -42,11 +49,15 @@ export class LinkCapacity {
   /** Whether packets may wait in a queue on the link. Retransmissions would make it longer. */
   isQueued = false
   #queuedSinceMs: number | null = null
+  /** When the probe that is running began; null: none is. */
+  #probingSinceMs: number | null = null
   #probedAtMs = Number.NEGATIVE_INFINITY
+  #reportedAtMs = Number.NEGATIVE_INFINITY
   #lastReport = 0
 
   /** The child reports on a stream. Returns its loss, 0 to 1, at the end of a window; else null. */
   reported(report: ReportBlock, layers: readonly CarriedLayer[], nowMs: number): number | null {
+    this.#reportedAtMs = nowMs
     this.#noteRoundTrip(report, layers, nowMs)
     const share = this.#losses.add(report, nowMs)
     if (share === null) return null
@@ -60,9 +71,12 @@ export class LinkCapacity {
 
   /** Call it often. Returns the bits per second of padding to send, which probe whether one more layer fits; mostly 0. */
   probe(layers: readonly CarriedLayer[], nowMs: number): number {
+    if (nowMs - this.#reportedAtMs > UNREPORTED_MS) this.#estimator.failProbe(nowMs)
     const padding = this.#estimator.probe(this.#loadOf(layers), nowMs)
-    if (padding > 0) this.#probedAtMs = nowMs
-    return padding
+    this.#probingSinceMs = padding > 0 ? (this.#probingSinceMs ?? nowMs) : null
+    if (this.#probingSinceMs === null) return 0
+    this.#probedAtMs = nowMs
+    return padding * Math.min(1, (nowMs - this.#probingSinceMs) / PROBE_GROWS_MS)
   }
 
   /** Of each layer, whether the link carries it together with the smaller ones that are wanted. It carries the smallest always. */

@@ -206,8 +206,9 @@ export class LinkSender {
   }
 
   #probe(nowMs: number): void {
-    const octets = this.#padding.due(this.#capacity.probe(this.#layers(), nowMs), nowMs)
-    if (octets > 0) this.#carried.find(({ meter, isWanted }) => meter !== null && isWanted)?.down.pad(octets)
+    const padded = this.#carried.find(({ meter, isWanted }) => meter !== null && isWanted)
+    const padding = this.#capacity.probe(this.#layers(), nowMs)
+    this.#padding.send(padding, nowMs, (octets) => padded?.down.pad(octets) ?? 0)
   }
 
   #layers(): CarriedLayer[] {

@@ -196,11 +196,17 @@ const MAX_PACE_MS = 60
 /** Spreads the padding of a probe over time. */
 export class ProbePadding {
   #atMs = Number.NEGATIVE_INFINITY
+  /** Octets; below 0 after a packet that was larger than what was due. */
+  #due = 0
 
-  /** How many octets to send now. @param bitrate of the padding since the last call, bits per second */
-  due(bitrate: number, nowMs: number): number {
+  /**
+   * Has `pad` send the octets that are due, if any. It returns what it has sent, which is a whole packet at least.
+   * @param bitrate of the padding since the last call, bits per second
+   */
+  send(bitrate: number, nowMs: number, pad: (octets: number) => number): void {
     const elapsedMs = Math.min(nowMs - this.#atMs, MAX_PACE_MS)
     this.#atMs = nowMs
-    return (bitrate * elapsedMs) / 8000
+    this.#due = bitrate === 0 ? 0 : this.#due + (bitrate * elapsedMs) / 8000
+    if (this.#due > 0) this.#due -= pad(this.#due)
   }
 }

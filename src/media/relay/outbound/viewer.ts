@@ -108,8 +108,8 @@ export class Viewer {
     for (const downTrack of this.#downTracks) downTrack.pace(nowMs)
     if (this.#source === null || this.#source.layers.length < 2) return
     if (!this.#choice.isAutomatic(this.#source.layers)) return
-    const octets = this.#padding.due(this.#estimator.probe(this.#load(), nowMs), nowMs)
-    if (octets > 0) this.#video?.pad(octets)
+    const padding = this.#estimator.probe(this.#load(), nowMs)
+    this.#padding.send(padding, nowMs, (octets) => this.#video?.pad(octets) ?? 0)
   }
 
   /** Leaves the tracks and sends a BYE. */
