@@ -27,6 +27,7 @@ describe('the limits of what a viewer presents', () => {
 it('a stream has the smallest limit of the tokens that publish it', () => {
   expect(streamLimit('a', 'show', [])).toBeNull()
   expect(streamLimit('a', 'show', [0, 0])).toBeNull()
+  expect(streamLimit('a', 'show', [5, 1])?.most).toBe(1)
   expect(streamLimit('a', 'show', [0, 9, 4])).toEqual({ holder: 'stream/a/show', of: 'stream', most: 4 })
 })
 
@@ -43,5 +44,10 @@ it('the trace names the limits that are reached, or all of them', () => {
     outcome: 'pass',
     detail: 'now there are 2 of 3 viewers with the token, 5 of 9 viewers of the stream',
   })
-  expect(step(4)).toEqual({ check: 'viewers', outcome: 'fail', detail: 'now there are 4 of 3 viewers with the token' })
+  for (const viewers of [3, 4])
+    expect(step(viewers)).toEqual({
+      check: 'viewers',
+      outcome: 'fail',
+      detail: `now there are ${viewers} of 3 viewers with the token`,
+    })
 })

@@ -43,6 +43,8 @@ describe('a slot', () => {
     expect(fill(slots, () => viewer())).toEqual([3, 'too_many_from_address'])
     expect(fill(slots, () => publisher())).toEqual([2, 'too_many_from_address'])
     expect(slots.refusal(viewer({ addressKey: '192.0.2.2' }))).toBeNull()
+    const single = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 1 })
+    expect(fill(single, () => viewer())).toEqual([1, 'too_many_from_address'])
   })
 
   test('of a proxy that does not name its client is not counted by its address', () => {
@@ -60,6 +62,19 @@ describe('a slot', () => {
     const open = new SessionSlots(LIMITS)
     expect(fill(open, () => viewer({ holder: { accountId: 'a' } }))).toEqual([17, 'too_many_without_token'])
     expect(open.refusal(viewer({ holder: { accountId: 'b' } }))).toBeNull()
+    // That of publishers is of all slots, and no share is less than one.
+    expect(fill(new SessionSlots(LIMITS), () => publisher())).toEqual([18, 'too_many_with_token'])
+    expect(fill(new SessionSlots({ ...LIMITS, tokenShare: 0 }), () => viewer())).toEqual([1, 'too_many_with_token'])
+  })
+
+  test('that is released is free for one other, and the node is full for viewers only without one', () => {
+    const slots = new SessionSlots(LIMITS)
+    const taken = Array.from({ length: 17 }, (_, at) => slots.take(viewer({ holder: { tokenId: at } })))
+    expect([slots.isFullForViewers(), slots.isFullForViewers(1)]).toEqual([false, true])
+    slots.take(viewer({ holder: null }))
+    expect(slots.isFullForViewers()).toBe(true)
+    for (const slot of taken.splice(0, 2)) slot.release()
+    expect(fill(slots, (at) => viewer({ holder: { tokenId: 100 + at } }))).toEqual([2, 'too_many_sessions'])
   })
 
   test('without a media connection is limited per address, until it is connected', () => {
