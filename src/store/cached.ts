@@ -321,8 +321,6 @@ export class AccessCache {
   #forgetAll(): void {
     this.#generation++
     this.#tokensById.clear()
-    this.#idByHash.clear()
-    this.#digests.clear()
     this.#secrets.clear()
     this.#accounts.clear()
     this.secured.forget()

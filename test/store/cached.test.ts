@@ -216,3 +216,92 @@ test('a token is compiled with what its account says, again after each change of
   expect((await cache.accountDefaults('absent')).version).toBe(0)
   expect(heard).toEqual([{ kind: 'account', id: ACCOUNT, atMs: 1 }])
 })
+
+/** The next read of `verb` has its answer before `meanwhile` happens, and gives it afterwards. */
+function answeredBefore<T extends object, K extends keyof T & string>(
+  reads: T,
+  verb: K,
+  meanwhile: () => unknown,
+): void {
+  const read = (reads[verb] as (...asked: unknown[]) => Promise<unknown>).bind(reads)
+  vi.spyOn(reads as Record<string, (...asked: unknown[]) => Promise<unknown>>, verb).mockImplementationOnce(
+    async (...asked) => {
+      const found = await read(...asked)
+      await meanwhile()
+      return found
+    },
+  )
+}
+
+test('a token that is changed while it is read is read again, and never cached as it was', async () => {
+  answeredBefore(store.read.tokens, 'findByHash', async () => {
+    await disable(store)
+    cache.forgetToken(token.id)
+  })
+  expect(await isActive()).toBe(false)
+  const found = cache.peekTokenById(token.id)
+  expect(found === 'unknown' ? found : found.snapshot.isActive).toBe(false)
+})
+
+test('a token that changes all the time is answered after three reads, and not cached', async () => {
+  const ends: number[] = []
+  const find = vi.spyOn(store.read.tokens, 'get')
+  for (let n = 0; n < 5; n++) {
+    find.mockImplementationOnce(async () => {
+      cache.forgetToken(token.id)
+      ends.push(n)
+      return token
+    })
+  }
+  expect((await cache.tokenById(token.id))?.snapshot.id).toBe(token.id)
+  expect([ends, cache.peekTokenById(token.id)]).toEqual([[0, 1, 2], 'unknown'])
+})
+
+test('a secret, or what an account says, that is changed while it is read is not cached as it was', async () => {
+  answeredBefore(store.read.secrets, 'findByHash', () => cache.forgetSecrets())
+  expect((await cache.secretByValue(SECRET))?.accountId).toBe(ACCOUNT)
+  expect(cache.peekSecretByValue(SECRET)).toBe('unknown')
+  answeredBefore(store.read.accounts, 'defaults', () => cache.forgetAccount(ACCOUNT))
+  await cache.accountDefaults(ACCOUNT)
+  const asked = vi.mocked(store.read.accounts.defaults).mockClear()
+  await cache.accountDefaults(ACCOUNT)
+  await cache.accountDefaults(ACCOUNT)
+  expect(asked).toHaveBeenCalledTimes(1)
+})
+
+test('a secret that another process deletes is unknown, and who watches hears of sessions to end and of other feeds', async () => {
+  await cache.secretByValue(SECRET)
+  const heard: unknown[] = []
+  cache.onChange((what) => heard.push(what))
+  const change = { accountId: ACCOUNT, id: 0, atMs: 1 }
+  await other.transaction(async (tx) => {
+    await tx.changes.append({ ...change, kind: 'secret' })
+    await tx.changes.append({ ...change, kind: 'kick' })
+    await tx.changes.append({ ...change, kind: 'feed', streamName: 'show' })
+    await tx.changes.append({ ...change, kind: 'recording' })
+  })
+  await cache.heard(true, clock.monotonic())
+  expect(cache.peekSecretByValue(SECRET)).toBe('unknown')
+  expect(heard).toEqual([
+    { kind: 'kick', atMs: 1 },
+    { kind: 'feed', stream: { accountId: ACCOUNT, streamName: 'show' } },
+    { kind: 'recording', stream: null },
+  ])
+})
+
+test('when the store does not know what changed since, nothing is answered from memory, and who watches hears it', async () => {
+  await cache.tokenByValue(VALUE)
+  await cache.secretByValue(SECRET)
+  const [heard, forgotten] = [[] as unknown[], vi.spyOn(cache.secured, 'forget')]
+  cache.onChange((what) => heard.push(what))
+  vi.spyOn(store, 'changesSince').mockResolvedValueOnce({ changes: [], cursor: 'new', reset: true })
+  await cache.heard(true, clock.monotonic())
+  expect([cache.peekTokenByValue(VALUE), cache.peekTokenById(token.id), cache.peekSecretByValue(SECRET)]).toEqual([
+    'unknown',
+    'unknown',
+    'unknown',
+  ])
+  expect([heard, cache.position]).toEqual([[{ kind: 'all' }], 'new'])
+  cache.forgetToken(token.id)
+  expect(forgotten).toHaveBeenCalledTimes(2)
+})
