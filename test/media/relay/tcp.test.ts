@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, Socket } from 'node:net'
 import * as fc from 'fast-check'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openPorts } from '../../../src/media/relay/transport/port.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
@@ -110,6 +110,19 @@ test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
     await expect.poll(isOpen, POLL).toBe(false)
   },
 )
+
+test('peers that do not read kept a megabyte each; together they have a bound, and each its share', async () => {
+  const { tcp, came, join } = await portOf(10, { maxWaitingBytes: 200_000 })
+  for (const { socket } of [await join(), await join()]) socket.pause().write(framed(Buffer.from('known')))
+  await expect.poll(() => came.length, POLL).toBe(2)
+  const writes = vi.spyOn(Socket.prototype, 'write')
+  // More than the buffers of both ends.
+  for (let sent = 0; sent < 4096; sent++) for (const { from } of came) tcp.send(Buffer.alloc(4096), from)
+  const waiting = [...new Set(writes.mock.contexts as Socket[])].map(({ writableLength }) => writableLength)
+  writes.mockRestore()
+  expect(waiting).toHaveLength(2)
+  for (const bytes of waiting) expect([bytes > 100_000, bytes < 100_000 + 2 * 4098]).toEqual([true, true])
+})
 
 test('each connection has a number of its own, which is no socket of UDP, and its place is free when it ends', async () => {
   const { tcp, came, join } = await portOf(2)

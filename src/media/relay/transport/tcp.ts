@@ -28,6 +28,8 @@ const SILENT_MS = 30_000
 const MAX_MESSAGE = 4096
 /** A second of a fast stream. A slower peer requests retransmissions or gets a keyframe. */
 const MAX_WAITING_BYTES = 1 << 20
+/** Of all peers that do not read: each has its share. */
+const MAX_ALL_WAITING_BYTES = 128 << 20
 const BACKLOG = 256
 
 export const isTcp = ({ via }: Endpoint): boolean => via >= FIRST_VIA
@@ -38,6 +40,8 @@ export interface TcpOptions {
   readonly maxConnections?: number
   /** Of one address; an IPv6 network is one. */
   readonly maxPerAddress?: number
+  /** What waits for all peers together. */
+  readonly maxWaitingBytes?: number
   /** See `UNKNOWN_MS` and `SILENT_MS`. */
   readonly unknownMs?: number
   readonly silentMs?: number
@@ -54,6 +58,7 @@ export async function openTcp(
     port,
     maxConnections = MAX_CONNECTIONS,
     maxPerAddress = Math.ceil(maxConnections * ADDRESS_SHARE),
+    maxWaitingBytes = MAX_ALL_WAITING_BYTES,
     unknownMs = UNKNOWN_MS,
     silentMs = SILENT_MS,
   }: TcpOptions,
@@ -83,7 +88,8 @@ export async function openTcp(
     throw error
   }
   return {
-    send: (message, { via }) => write(connections.get(via)?.socket, message),
+    send: (message, { via }) =>
+      write(connections.get(via)?.socket, message, Math.min(MAX_WAITING_BYTES, maxWaitingBytes / connections.size)),
     release: ({ via }) => connections.get(via)?.socket.destroySoon(),
     follow: async (wanted) => {
       for (const [address, server] of servers) {
@@ -172,9 +178,9 @@ export function messageReader(take: (message: Buffer) => void): (chunk: Buffer) 
   }
 }
 
-function write(socket: Socket | undefined, message: Uint8Array): void {
+function write(socket: Socket | undefined, message: Uint8Array, maxWaitingBytes: number): void {
   if (socket === undefined || !socket.writable || message.length > MAX_MESSAGE) return
-  if (socket.writableLength > MAX_WAITING_BYTES) return
+  if (socket.writableLength > maxWaitingBytes) return
   const framed = Buffer.allocUnsafe(2 + message.length)
   framed.writeUInt16BE(message.length, 0)
   framed.set(message, 2)
