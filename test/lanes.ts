@@ -85,7 +85,7 @@ export const LANES = {
   browser: {
     files: [
       'test/e2e/client{,Returns}.test.ts',
-      'test/e2e/{apiPage,channelAudio,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,srt,tls,transport,webrtc}.test.ts',
+      'test/e2e/{apiPage,channelAudio,channelSlate,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,srt,tls,transport,webrtc}.test.ts',
     ],
     needs: 'test',
     mostly: 'waits',

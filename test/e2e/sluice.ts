@@ -38,6 +38,8 @@ export interface Stage {
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
   /** The channels interface; returns `data`, and throws on a refusal. */
   v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
+  /** The same with a file. */
+  put(path: string, file: Buffer, type: string): Promise<ReturnType<typeof JSON.parse>>
   /** The URL that the publisher of a stream key pushes to. */
   ingest(streamKey: string): string
   /** The current processes of an engine. */
@@ -76,13 +78,18 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   let credential: Promise<string> | null = null
   const makeCredential = async (): Promise<string> =>
     (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'], around)).stdout.trim()
-  const v2: Stage['v2'] = async (method, path, body) => {
+  const send = async (
+    method: string,
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+    type = 'application/json',
+  ) => {
     credential ??= makeCredential()
     const authorization = `Basic ${Buffer.from(await credential).toString('base64')}`
     const response = await fetch(`${server.url}/v2${path}`, {
       method,
-      headers: { authorization, ...(body ? { 'content-type': 'application/json' } : {}) },
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      headers: { authorization, ...(body ? { 'content-type': type } : {}) },
+      ...(body ? { body } : {}),
     })
     const text = await response.text()
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
@@ -96,7 +103,8 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     return async () => void (running = await serve(['--data', dir], env))
   }
   return {
-    v2,
+    v2: (method, path, body) => send(method, path, body ? JSON.stringify(body) : undefined),
+    put: (path, file, type) => send('PUT', path, new Uint8Array(file), type),
     ingest: (streamKey) => `rtmp://127.0.0.1:${portOf(server, 'RTMP')}/live/${streamKey}`,
     server,
     accountId,

@@ -68,6 +68,8 @@ export class HlsPackager {
   readonly #others = new Map<number, Sample[]>()
   #sequence = 0
   #segmentBegins = true
+  /** The next part is the first of its run. */
+  #runBegins = true
   #isCounted = false
   #givenUpSeconds = 0
   #made = NOTHING
@@ -92,6 +94,7 @@ export class HlsPackager {
     this.#lead = tracks.find(({ info }) => info.kind === 'video') ?? tracks[0]
     this.#dateOf = dateOf
     this.#cutter = this.#newCutter()
+    this.#runBegins = true
     for (const { id } of tracks) if (id !== this.#lead?.id) this.#others.set(id, [])
     const written = tracks.filter((track) => this.#writes(track))
     const infos = written.map(({ info }) => info)
@@ -156,7 +159,7 @@ export class HlsPackager {
 
   /** What follows does not continue what came before. */
   discontinue(): void {
-    if (this.#rendition.targets !== null || this.#isChangeable()) this.#endSegment()
+    if (this.#rendition.targets !== null || this.#isChangeable()) this.#endSegment(true)
     this.#waiting = []
     this.#others.clear()
     this.#cutter.segmentEnded()
@@ -166,7 +169,7 @@ export class HlsPackager {
 
   /** The stream is over. */
   end(): void {
-    this.#endSegment()
+    this.#endSegment(true)
     this.#rendition.end()
     this.#changed()
   }
@@ -187,9 +190,9 @@ export class HlsPackager {
     waiting?.push(sample)
   }
 
-  #endSegment(): void {
+  #endSegment(runEnds = false): void {
     if (this.#rendition.targets === null) this.#open()
-    if (this.#waiting.length > 0) this.#endPart()
+    if (this.#waiting.length > 0) this.#endPart(runEnds)
     this.#count(this.#made)
     this.#rendition.close()
     for (const { rendition } of this.followers) rendition.close()
@@ -257,16 +260,19 @@ export class HlsPackager {
     return new Cutter({ ...rules, segmentSeconds, atEveryKey: atEveryKey && lead === 'video' }, lead)
   }
 
-  #endPart(): void {
+  #endPart(runEnds = false): void {
     const [first] = this.#waiting
     const last = this.#waiting.at(-1)
     if (first === undefined || last === undefined || this.#lead === undefined) return
     const { id, timescale } = this.#lead
     const end = last.dts + last.duration
-    const tracks = this.#tracks.map((track) => ({
-      ...track,
-      samples: track.id === id ? this.#waiting : this.#takeOthers(track.id, (end * track.timescale) / timescale),
-    }))
+    const span = { from: this.#runBegins ? first.dts : null, until: runEnds ? end : null }
+    this.#runBegins = false
+    const tracks = this.#tracks.map((track) => {
+      if (track.id === id) return { ...track, samples: this.#waiting }
+      const ticks = track.timescale / timescale
+      return { ...track, samples: filling(this.#takeOthers(track.id, end * ticks), span, ticks) }
+    })
     const written = tracks.filter((track) => this.#writes(track))
     const bytes = partOf(++this.#sequence, written)
     const begins = this.#segmentBegins
@@ -296,6 +302,33 @@ export class HlsPackager {
     const found = waiting.findIndex(({ dts }) => dts >= beforeTicks)
     return continuous(waiting.splice(0, found === -1 ? waiting.length : found))
   }
+}
+
+/** Where a run begins and where it ends, in ticks of the lead; null: this is not its first part, or not its last. */
+interface RunSpan {
+  readonly from: number | null
+  readonly until: number | null
+}
+
+/**
+ * The audio of a part, which fills its run from the beginning to the end. It has whole frames, so up to one is missing at each seam:
+ * for a player that keeps both in one buffer that is a hole, at which it stalls.
+ */
+function filling(samples: readonly Sample[], { from, until }: RunSpan, ticks: number): readonly Sample[] {
+  const [head, ...rest] = samples
+  if (head === undefined) return samples
+  const lateBy = from === null ? 0 : head.dts - Math.round(from * ticks)
+  const first = lateBy > 0 && lateBy <= head.duration ? earlier(head, lateBy) : head
+  const last = rest.at(-1) ?? first
+  const lacks = until === null ? 0 : Math.round(until * ticks) - (last.dts + last.duration)
+  if (lacks <= 0 || lacks > last.duration) return [first, ...rest]
+  const longer = { ...last, duration: last.duration + lacks }
+  return rest.length === 0 ? [longer] : [first, ...rest.slice(0, -1), longer]
+}
+
+const earlier = (sample: Sample, by: number): Sample => {
+  const dts = sample.dts - by
+  return { ...sample, dts, pts: dts, duration: sample.duration + by }
 }
 
 /** A sample lasts until the next one of its fragment begins: a fragment says only durations. */

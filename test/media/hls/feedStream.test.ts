@@ -294,8 +294,12 @@ describe.each([
     const { stream } = packageSource(hub, { parts: true, listed: 60 })
     hub.tracks(recorded.tracks)
     await playInto(hub, recorded, ({ kind, timeUs }) => kind === 'audio' || timeUs < fromUs || timeUs >= untilUs)
-    const [, holdBack] = /PART-HOLD-BACK=([\d.]+)/.exec(textOf(stream)) ?? []
-    expect(Number(holdBack)).toBeLessThan(2)
+    const holdBack = await vi.waitFor(() => {
+      const [, seconds] = /PART-HOLD-BACK=([\d.]+)/.exec(textOf(stream)) ?? []
+      expect(seconds).toBeDefined()
+      return Number(seconds)
+    }, PATIENT)
+    expect(holdBack).toBeLessThan(2)
     hub.end()
     await vi.waitFor(() => expect(stream.ended).toBe(true), PATIENT)
     expect(textOf(stream)).not.toMatch(/^#EXT-X-DISCONTINUITY$/m)

@@ -8,6 +8,7 @@ import { HlsPackager } from '../../../src/media/hls/packager.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { HlsStream } from '../../../src/media/hls/stream.ts'
+import { mediaSeconds, readInit, readMedia } from '../../hls/mp4.ts'
 import { playingSeconds, readMediaPlaylist } from '../../hls/playlist.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
@@ -165,6 +166,25 @@ describe('a gap in the video', () => {
       [2, false],
     ])
     expect(segments[2]!.date - segments[1]!.date).toBe(9000)
+  })
+
+  test('leaves no hole in the audio, which has whole frames: it begins and ends with the video', () => {
+    const { sampler, stream, playlist } = packaged({ tracks: [VIDEO, AUDIO], maxBytes: 1e9 })
+    for (const from of [0, 13]) {
+      const video = Array.from({ length: 100 }, (_, n) => frame('video', from + n / 25, n % 50 === 0))
+      const audio = Array.from({ length: 186 }, (_, n) => frame('audio', from + 0.015 + (n * 1024) / 48_000))
+      for (const one of [...video, ...audio].sort((a, b) => a.timeUs - b.timeUs)) sampler.frame(one)
+    }
+    sampler.discontinue()
+    const { segments } = playlist()
+    expect(segments.map(({ discontinuity }) => discontinuity)).toEqual([false, false, true, false])
+    const init = readInit(bytesOf(stream, segments[0]!.init)!)
+    const audio = segments.map(({ name }) => {
+      const track = readMedia(bytesOf(stream, name)!, init)[1]!
+      const from = track.start / init[1]!.timescale
+      return [from, from + mediaSeconds(track, init[1]!)].map((seconds) => Math.round(seconds * 100))
+    })
+    expect([audio[0]![0], audio[1]![1], audio[2]![0], audio[3]![1]]).toEqual([0, 400, 400, 800])
   })
 
   test('is no gap at a low frame rate', () => {
