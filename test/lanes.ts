@@ -84,8 +84,8 @@ export const LANES = {
   // Chromium, ffmpeg and our own pages.
   browser: {
     files: [
-      'test/e2e/client{,Returns}.test.ts',
-      'test/e2e/{apiPage,channelAudio,channelSlate,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,srt,tls,transport,webrtc}.test.ts',
+      'test/e2e/{client,clientReturns,channelAudio,channelSlate}.test.ts',
+      'test/e2e/{apiPage,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,srt,tls,transport,webrtc}.test.ts',
     ],
     needs: 'test',
     mostly: 'waits',
