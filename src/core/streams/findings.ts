@@ -248,7 +248,7 @@ export function findingOf({ code, value, sinceMs }: Found, { protocol, source }:
 function shownAs(unit: Unit, value: number): string {
   switch (unit) {
     case 'ms':
-      return `${(Math.abs(value) / 1000).toFixed(1).replace(/\.0$/, '')} s`
+      return lengthShown(Math.abs(value))
     case 'share':
       return `${(value * 100).toFixed(1).replace(/\.0$/, '')}%`
     case 'hertz':
@@ -259,6 +259,10 @@ function shownAs(unit: Unit, value: number): string {
       return `${value} ×`
   }
 }
+
+/** In minutes where seconds would be a number of three digits. */
+const lengthShown = (ms: number): string =>
+  ms < 100_000 ? `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s` : `${Math.round(ms / 60_000)} min`
 
 export function isFindingCode(text: unknown): text is FindingCode {
   return typeof text === 'string' && Object.hasOwn(FINDINGS, text)

@@ -115,6 +115,8 @@ describe('the sentences', () => {
       'Keyframe every 20 s: viewers wait up to 20 s for their first picture, and HLS is as late.',
     )
     expect(said('frame_rate', 12)).toMatch(/^12 frames a second come, where the video says 30\./)
+    expect(said('audio_silent', 99_900)).toMatch(/^No sound at all for 99.9 s:/)
+    expect(said('audio_silent', 675_300)).toMatch(/^No sound at all for 11 min:/)
     expect(said('audio_video_skew', -2040)).toMatch(/arrive 2 s apart/)
     expect(said('packet_loss', 0.0512)).toMatch(/^5.1% of/)
     expect(said('audio_rate', 8000)).toMatch(/8 kHz/)

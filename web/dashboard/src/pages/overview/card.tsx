@@ -42,12 +42,16 @@ export function StreamCard({ stream }: { readonly stream: StreamOnAir }) {
       <div class="text">
         <div class="line">
           <h3>
-            <a href={linkTo(path)}>{streamName}</a>
+            <a class="clamp" title={streamName} href={linkTo(path)}>
+              {streamName}
+            </a>
           </h3>
           <Actions stream={stream} path={path} />
         </div>
         <p class="meta">
-          <span>{tokenLabel ?? text.deletedToken}</span>
+          <span class="clamp" title={tokenLabel}>
+            {tokenLabel ?? text.deletedToken}
+          </span>
           <span>{formatOf(stream)}</span>
         </p>
         <Arrival stream={stream} />

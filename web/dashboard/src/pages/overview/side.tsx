@@ -49,7 +49,7 @@ const NeedRow = ({ kind, title, note, href }: Need) => (
     <div class="grow">
       <b>{title}</b>
       <p>
-        {note}{' '}
+        {endedSentence(note)}{' '}
         {href && (
           <a href={href} aria-label={`${text.attention.closer}: ${title}. ${note}`}>
             {text.attention.closer}
@@ -59,6 +59,9 @@ const NeedRow = ({ kind, title, note, href }: Need) => (
     </div>
   </li>
 )
+
+/** What the server says has no full stop at its end. */
+const endedSentence = (note: string): string => (/[.:!?]$/.test(note) ? note : `${note}.`)
 
 const Nothing = () => (
   <li>

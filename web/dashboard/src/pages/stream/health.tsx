@@ -49,7 +49,7 @@ function FindingNotice({ finding, source }: { readonly finding: Finding; readonl
   const said = sourceFinding(finding.code, finding.shown, of)
   return (
     <Notice kind="warn">
-      <b>{said.text}</b> {said.advice}{' '}
+      <b>{said.text}</b> <Advice text={said.advice} />{' '}
       <a href={documentAt(finding.docs)} target="_blank" rel="noopener">
         {text.more}
       </a>
@@ -57,10 +57,17 @@ function FindingNotice({ finding, source }: { readonly finding: Finding; readonl
   )
 }
 
+/** An option of a program stays in one piece: `-fflags` breaks after its hyphen otherwise. */
+const Advice = ({ text: advice }: { readonly text: string }) => (
+  <>{advice.split(/(?<= )(-[a-z]\S*)/).map((part, at) => (at % 2 === 0 ? part : <span class="nowrap">{part}</span>))}</>
+)
+
 /** A keyframe that comes sooner is an answer to the request. */
 const WAIT_MS = 1000
 
-const seconds = (ms: number): string => `${count(Math.round(ms / 100) / 10)} s`
+/** From 100 seconds on in minutes, as findings say it. */
+const seconds = (ms: number): string =>
+  ms < 100_000 ? `${count(Math.round(ms / 100) / 10)} s` : `${count(Math.round(ms / 60_000))} min`
 /** Nothing is said of what did not happen. */
 const times = (value: number): string => (value === 0 ? '' : `${count(value)} ×`)
 const millis = (ms: number): string => `${count(ms)} ms`

@@ -43,7 +43,11 @@ export function Watching({ streamName, viewers }: { readonly streamName: string;
           {text.watching} <span class="faint num">{count(viewers)}</span>
         </>
       }
-      foot={list.data && <More count={rows.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />}
+      foot={
+        rows.length > 0 && (
+          <More count={rows.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+        )
+      }
       isFlush
     >
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}

@@ -11,10 +11,12 @@ interface StreamNameProps {
 /** The first cell of a list of streams: its name, which leads to its page, and the token that it came with. */
 export const StreamName = ({ streamName, note, children }: StreamNameProps) => (
   <>
-    <a class="row" href={linkTo(`/streams/${encodeURIComponent(streamName)}`)}>
+    <a class="row clamp" title={streamName} href={linkTo(`/streams/${encodeURIComponent(streamName)}`)}>
       {streamName}
-    </a>{' '}
+    </a>
+    <span class="sub clamp" title={note}>
+      {note}
+    </span>
     {children}
-    <span class="sub">{note}</span>
   </>
 )

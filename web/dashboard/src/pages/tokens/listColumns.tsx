@@ -39,11 +39,11 @@ export function columnsOf(parts: ColumnParts): readonly Column<TokenRecord>[] {
       isSortable: true,
       cell: (token) => (
         <>
-          <a class="row" href={linkTo(`/tokens/${kind}/${token.id}`)}>
+          <a class="row clamp" title={token.label} href={linkTo(`/tokens/${kind}/${token.id}`)}>
             {token.label}
           </a>
           <span class="sub only-narrow">
-            <code>{token.streams.map(shownEntry).join(', ')}</code>
+            <code class="clamp">{token.streams.map(shownEntry).join(', ')}</code>
           </span>
         </>
       ),

@@ -123,7 +123,17 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
         </button>
       ),
     },
-    { id: 'subject', title: text.subject, priority: 2, cell: ({ subject }) => subject && <code>{subject}</code> },
+    {
+      id: 'subject',
+      title: text.subject,
+      priority: 2,
+      cell: ({ subject }) =>
+        subject && (
+          <code class="clamp" title={subject}>
+            {subject}
+          </code>
+        ),
+    },
     {
       id: 'took',
       title: text.took,
