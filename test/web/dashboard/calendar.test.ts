@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type Planned, slotsByDay, spanOf, timesOf } from '../../../web/dashboard/src/pages/channels/calendarSlots.ts'
+import {
+  firstOf,
+  type Planned,
+  slotsByDay,
+  spanOf,
+  timesOf,
+} from '../../../web/dashboard/src/pages/channels/calendarSlots.ts'
 import {
   addDays,
   dayOf,
@@ -12,6 +18,13 @@ import { barsByDay } from '../../../web/dashboard/src/pages/channels/runBars.ts'
 
 const HOUR_MS = 3_600_000
 const at = (text: string): number => Date.parse(text)
+
+test('what begins first is found, whatever order schedulers have', () => {
+  const later = { name: 'Evening', nextStart: '2026-12-02T19:15:00Z' }
+  const sooner = { name: 'Breakfast', nextStart: '2026-11-30T08:30:00+01:00' }
+  expect(firstOf([{ name: 'Over' }, later, sooner])).toEqual({ name: 'Breakfast', start: sooner.nextStart })
+  expect(firstOf([{ name: 'Over' }])).toBeNull()
+})
 
 describe('days of a zone', () => {
   test.each([

@@ -1410,6 +1410,8 @@ export const de: Sentences = {
     zone: (zone) => `Ihre Zeit: ${zone}`,
     there: (times, zone) => `${times} in ${zone}`,
     nothing: 'In dieser Zeit ist nichts geplant.',
+    next: 'Als Nächstes',
+    show: 'Anzeigen',
     none: 'Keine Zeitpläne',
     noneText: 'Ein Zeitplan startet und beendet einen Kanal von selbst. Legen Sie ihn auf der Seite des Kanals an.',
     more: (shown, all) => `Der Kalender zeigt ${shown} von ${all} Zeitplänen.`,

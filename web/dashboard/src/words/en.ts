@@ -1385,6 +1385,8 @@ export const en = {
     zone: (zone: string) => `Your time: ${zone}`,
     there: (times: string, zone: string) => `${times} in ${zone}`,
     nothing: 'Nothing is planned in this time.',
+    next: 'Next',
+    show: 'Show it',
     none: 'No schedulers',
     noneText: 'A scheduler starts and stops a channel by itself. Add one on the page of the channel.',
     more: (shown: number, all: number) => `The calendar shows ${shown} of ${all} schedulers.`,

@@ -4,9 +4,10 @@ import { useLoad } from '../../api/load.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
+import { Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
-import { type Planned, type Slot, slotsByDay, spanOf, timesOf } from './calendarSlots.ts'
+import { firstOf, type Planned, type Slot, slotsByDay, spanOf, timesOf } from './calendarSlots.ts'
 import { type CalendarView, dayOf, daysOfView, readDay, stepDay } from './localDays.ts'
 import './calendar.css'
 
@@ -68,8 +69,31 @@ export function Calendar({ schedulers, query, status }: CalendarProps) {
         </div>
       )}
       {load.data && [...slots.values()].every((one) => one.length === 0) && <p class="pad note">{text.nothing}</p>}
+      {load.data && <Next schedulers={schedulers} days={days} today={today} />}
       {schedulers.length > shown.length && <Notice kind="warn">{text.more(shown.length, schedulers.length)}</Notice>}
     </>
+  )
+}
+
+interface NextProps {
+  readonly schedulers: readonly Scheduler[]
+  readonly days: readonly string[]
+  readonly today: string
+}
+
+/** What begins next, if it is later than the shown days, as on the last day of a week. */
+function Next({ schedulers, days, today }: NextProps) {
+  const next = firstOf(schedulers)
+  if (next === null || !days.includes(today)) return null
+  const day = dayOf(Date.parse(next.start), OWN_ZONE)
+  if (days.includes(day)) return null
+  return (
+    <p class="pad note">
+      {text.next}: <Time at={next.start} isWhole />, {next.name}{' '}
+      <Button size="small" onClick={() => setQuery({ day })}>
+        {text.show}
+      </Button>
+    </p>
   )
 }
 

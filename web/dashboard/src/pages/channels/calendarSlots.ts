@@ -25,6 +25,16 @@ export interface Slot {
   readonly skipped: string | undefined
 }
 
+/** What begins first of all that schedulers have planned; null: nothing has a next start. */
+export function firstOf(
+  schedulers: readonly Pick<Scheduler, 'name' | 'nextStart'>[],
+): { readonly name: string; readonly start: string } | null {
+  const [first = null] = schedulers
+    .flatMap(({ name, nextStart: start }) => (start === undefined ? [] : [{ name, start }]))
+    .toSorted((one, other) => Date.parse(one.start) - Date.parse(other.start))
+  return first
+}
+
 /** The slots of each day of a zone, the earliest first. An occurrence over midnight is in both days. */
 export function slotsByDay(
   planned: readonly Planned[],

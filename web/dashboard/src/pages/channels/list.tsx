@@ -120,17 +120,18 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
     {
       id: 'name',
       title: text.channel,
-      cell: ({ id, name }) => (
-        <a class="row channel-name" href={linkTo(`/channels/${id}`)}>
-          {name}
-        </a>
+      cell: ({ id, name, status }) => (
+        <>
+          <a class="row clamp" title={name} href={linkTo(`/channels/${id}`)}>
+            {name}
+          </a>
+          <span class="only-narrow">
+            <ChannelState status={status} />
+          </span>
+        </>
       ),
     },
-    {
-      id: 'state',
-      title: text.state,
-      cell: ({ status }) => <State kind={STATUS[status]}>{text.states[status]}</State>,
-    },
+    { id: 'state', title: text.state, priority: 2, cell: ({ status }) => <ChannelState status={status} /> },
     { id: 'made', title: text.made, priority: 3, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'actions',
@@ -155,3 +156,5 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
     },
   ]
 }
+
+const ChannelState = ({ status }: Pick<Channel, 'status'>) => <State kind={STATUS[status]}>{text.states[status]}</State>

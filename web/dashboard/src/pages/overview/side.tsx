@@ -2,7 +2,7 @@ import { type Answer, listBroadcasts, readAccessSummary, readAttention } from '#
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { changes, happenings, type Happening, refusals, streams, totals } from '../../live.ts'
-import { LoadError } from '../../parts/notice.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
 import { count, duration, Time } from '../../parts/values.tsx'
@@ -28,6 +28,7 @@ export function Attention({ isWhole, wholeLink }: { readonly isWhole: boolean; r
       isFlush
     >
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {!load.data && !load.error && <Bones rows={2} />}
       <ul class="rows">
         {rows.map((need) => (
           <NeedRow key={need.title + need.note} {...need} />

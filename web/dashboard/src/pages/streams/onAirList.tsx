@@ -108,13 +108,22 @@ const COLUMNS: readonly Column<StreamOnAir>[] = [
     id: 'name',
     title: text.columns.name,
     isSortable: true,
-    cell: ({ streamName, tokenLabel, recorded }) => (
+    cell: ({ streamName, tokenLabel, recorded, health }) => (
       <StreamName streamName={streamName} note={tokenLabel ?? words.overview.deletedToken}>
         {recorded && <span class="tag">{words.stream.recordingNow}</span>}
+        <span class="only-narrow">
+          <HealthState health={health} />
+        </span>
       </StreamName>
     ),
   },
-  { id: 'health', title: text.columns.health, isSortable: true, cell: ({ health }) => <HealthState health={health} /> },
+  {
+    id: 'health',
+    title: text.columns.health,
+    priority: 2,
+    isSortable: true,
+    cell: ({ health }) => <HealthState health={health} />,
+  },
   {
     id: 'viewers',
     title: text.columns.viewers,

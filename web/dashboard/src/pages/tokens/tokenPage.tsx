@@ -102,9 +102,11 @@ function Tags({
     <span class="tags">
       {isLive && token.isActive ? (
         <State kind="live" look="pill">
-          {kind === 'publish'
-            ? text.page.liveAs(names.join(', '))
-            : text.page.viewersNow(sessions.length, sessions.length >= SESSIONS_SHOWN)}
+          <span class="clamp">
+            {kind === 'publish'
+              ? text.page.liveAs(names.join(', '))
+              : text.page.viewersNow(sessions.length, sessions.length >= SESSIONS_SHOWN)}
+          </span>
         </State>
       ) : (
         <TokenStateMark token={token} isLive={isLive} look="pill" />
