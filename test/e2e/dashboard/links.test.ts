@@ -157,23 +157,34 @@ test('every link of a page to another leads there, with the filter that it names
   await page.close()
 })
 
-test.each([390, 1280])(
-  '%i pixels wide, no page has a finding of axe in light or in dark, or scrolls sideways',
+/** Cells that end beyond their table, which shows nothing of them there. */
+const CUT = `[...document.querySelectorAll('.table :is(th, td)')]
+  .filter((one) => one.getBoundingClientRect().right > one.closest('.table').getBoundingClientRect().right + 1)
+  .map((one) => one.textContent)`
+
+test.each([
+  [390, 'de-DE'],
+  [1280, 'en-GB'],
+] as const)(
+  '%i pixels wide in %s, no page has a finding of axe in light or in dark, scrolls sideways or has a table that is cut',
   { timeout: ALL_PAGES_MS },
-  async (width) => {
+  async (width, locale) => {
     expect(pages.size).toBeGreaterThan(20)
     nameThePage()
-    const page = await dashboard.open('/', { width })
+    const storageState = await dashboard.context.storageState()
+    const context = await dashboard.newContext({ locale, storageState, viewport: { width, height: 900 } })
+    const page = await context.newPage()
     await page.addInitScript(WATCH_CALLS)
-    await page.reload()
+    await page.goto(dashboard.home)
     const problems: string[] = []
     for (const href of pages) {
       await show(page, href)
       problems.push(...(await axe(page)).map((finding) => `${href}: ${finding}`))
       const shown = await page.evaluate('document.documentElement.scrollWidth')
       if (shown !== width) problems.push(`${href}: has ${String(shown)} pixels`)
+      problems.push(...(await page.evaluate<string[]>(CUT)).map((cell) => `${href}: cuts ${cell}`))
     }
     expect(problems).toEqual([])
-    await page.close()
+    await context.close()
   },
 )

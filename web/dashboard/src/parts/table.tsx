@@ -141,6 +141,7 @@ export function More({
   readonly isBusy: boolean
   readonly onMore: () => void
 }) {
+  if (count === 0 && !hasMore) return null
   return (
     <>
       <span class="num">{words.parts.rows(count)}</span>

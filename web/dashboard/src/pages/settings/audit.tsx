@@ -117,7 +117,7 @@ const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
     ),
   },
   { id: 'subject', title: text.subject, priority: 2, cell: Subject },
-  { id: 'actor', title: text.actor, cell: nameOf },
+  { id: 'actor', title: text.actor, cell: (entry) => <span class="clamp">{nameOf(entry)}</span> },
   { id: 'address', title: text.address, priority: 3, cell: ({ address }) => address ?? '' },
 ]
 

@@ -43,11 +43,7 @@ export function Watching({ streamName, viewers }: { readonly streamName: string;
           {text.watching} <span class="faint num">{count(viewers)}</span>
         </>
       }
-      foot={
-        rows.length > 0 && (
-          <More count={rows.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
-        )
-      }
+      foot={list.data && <More count={rows.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />}
       isFlush
     >
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
