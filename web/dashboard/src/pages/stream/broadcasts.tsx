@@ -1,7 +1,7 @@
 import { listBroadcastsOfStream } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { LoadError } from '../../parts/notice.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { Shape } from '../../parts/state.tsx'
 import { bytes, duration, Time } from '../../parts/values.tsx'
@@ -16,6 +16,7 @@ export function PastBroadcasts({ streamName, isLive }: { readonly streamName: st
   return (
     <Card title={text.past} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {!load.data && !load.error && <Bones rows={1} />}
       {load.data?.length === 0 && <p class="pad note">{text.noPast}</p>}
       <ul class="rows">
         {(load.data ?? []).map(({ feedId, startedOn, endedOn, mostViewers, bytesOut, endReason = 'unknown' }) => (

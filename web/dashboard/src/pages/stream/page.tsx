@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { streams, type StreamOnAir } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
-import { Empty, Notice } from '../../parts/notice.tsx'
+import { Bones, Empty, Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { bitrate, Since } from '../../parts/values.tsx'
@@ -101,7 +101,11 @@ function Live({ stream }: { readonly stream: StreamOnAir }) {
 }
 
 const NotLive = ({ streamName }: { readonly streamName: string }) =>
-  streams.value === null ? null : (
+  streams.value === null ? (
+    <section class="card">
+      <Bones rows={4} />
+    </section>
+  ) : (
     <section class="card">
       <Empty
         title={text.notLive}

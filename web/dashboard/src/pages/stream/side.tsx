@@ -3,7 +3,7 @@ import { addressOf, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { refusals, type StreamOnAir } from '../../live.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { LoadError } from '../../parts/notice.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { Shape } from '../../parts/state.tsx'
 import { bytes, duration, Time } from '../../parts/values.tsx'
@@ -52,6 +52,7 @@ export function Recordings({ streamName, isRecorded }: RecordingsProps) {
   return (
     <Card title={text.recordings} aside={all} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {!load.data && !load.error && <Bones rows={1} />}
       {load.data?.length === 0 && <p class="pad note">{text.noRecording}</p>}
       <ul class="rows">
         {(load.data ?? []).map((one) => (
@@ -89,6 +90,7 @@ export function RecentRefusals({ streamName }: { readonly streamName: string }) 
   return (
     <Card title={text.refused} aside={<a class="note" href={href} children={text.all} />} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {!load.data && !load.error && <Bones rows={1} />}
       {load.data?.length === 0 && <p class="pad note">{text.noRefusal}</p>}
       <ul class="rows">
         {(load.data ?? []).map(({ id, code, message, address, lastAt, count: times }) => (
