@@ -1,3 +1,5 @@
+import { MINUTE_MS } from './time.ts'
+
 /**
  * Limits each key to a number of actions per minute or another time, at once or spread out, without counters or timers. For each key
  * it stores the time at which the whole budget is available again (virtual scheduling, ITU-T I.371). Time is an
@@ -54,5 +56,3 @@ export class Throttle {
     }
   }
 }
-
-const MINUTE_MS = 60_000

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../base/result.ts'
+import { isoTime } from '../base/time.ts'
 import { createAccount } from '../commands/accounts/accounts.ts'
 import { changeDefaults } from '../commands/accounts/defaults.ts'
 import { toAccountSettings } from '../core/accounts/requests.ts'
@@ -7,7 +8,7 @@ import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { command } from './command.ts'
 import { required, textFlag, texts, toggleFlag, wholeOrWord } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
-import { fields, isoDate } from './print.ts'
+import { fields } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { withAccount, withApp } from './session.ts'
 
@@ -45,7 +46,7 @@ const COLUMNS: Columns<ReturnType<typeof toJson>> = {
 const toJson = ({ id, name, createdAtMs }: { id: string; name: string; createdAtMs: number }) => ({
   id,
   name,
-  createdAt: isoDate(createdAtMs),
+  createdAt: isoTime(createdAtMs),
 })
 
 const show = command({

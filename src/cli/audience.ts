@@ -1,4 +1,5 @@
 import { ok } from '../base/result.ts'
+import { DAY_MS } from '../base/time.ts'
 import { readAudience } from '../commands/audience/readAudience.ts'
 import { AUDIENCE_BY, type AudienceBy } from '../core/audience/query.ts'
 import { type AudienceTableRow, audienceRows } from '../core/audience/report.ts'
@@ -9,7 +10,6 @@ import { type Columns, CSV_FLAG, listing } from './listing.ts'
 import { withAccount } from './session.ts'
 
 const DAYS = 28
-const DAY_MS = 86_400_000
 
 /** What a report can be filtered by. */
 const FILTERS = {

@@ -1,4 +1,5 @@
 import { ok, type Result } from '../base/result.ts'
+import { DAY_MS } from '../base/time.ts'
 import {
   servedCountries,
   servedSeries,
@@ -15,7 +16,6 @@ import { fromChannelFailure } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
 const DAYS = 30
-const DAY_MS = 86_400_000
 const PAGE = 100
 const TRACKING_IDS_MAX = 100_000
 

@@ -1,4 +1,5 @@
 import { ok } from '../base/result.ts'
+import { isoTime } from '../base/time.ts'
 import {
   createCredential,
   deleteCredential,
@@ -8,7 +9,6 @@ import {
 import { command } from './command.ts'
 import { choiceFlag, id, required } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
-import { isoDate } from './print.ts'
 import { withAccount } from './session.ts'
 
 const create = command({
@@ -71,7 +71,7 @@ const toJson = (credential: FreshCredential['credential']) => ({
   name: credential.name,
   key: credential.key,
   scope: credential.scope,
-  createdAt: isoDate(credential.createdAtMs),
+  createdAt: isoTime(credential.createdAtMs),
 })
 
 export const credentialCommands = [create, list, remove]

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileProblem } from '../base/errorCode.ts'
 import { NEW_FILE, withFile } from '../base/files.ts'
+import { DAY_MS } from '../base/time.ts'
 import { isPostgres, recordingsDir, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
@@ -76,7 +77,6 @@ const databaseMegabytes = (config: Config): number => {
 }
 
 const OLD_DAYS = 60
-const DAY_MS = 86_400_000
 
 /** Addresses move between countries. An unreadable file keeps the server from starting. */
 export function checkCountryDatabase({ geoip: { database: file } }: Config): Finding[] {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isoDate, jsonText, printable } from './print.ts'
+import { isoTime } from '../base/time.ts'
+import { jsonText, printable } from './print.ts'
 
 /** A verified callback, or an invalid one with the reason. */
 export type Callback = Verified | ListenRefusal
@@ -32,7 +33,7 @@ const REASONS = {
 
 /** The form for `--json`. */
 export function reported(callback: Callback): object {
-  const at = isoDate(callback.at)
+  const at = isoTime(callback.at)
   if ('reason' in callback) return { at, verified: false, reason: callback.reason, bytes: callback.bytes }
   const id = callback.id === null ? {} : { id: callback.id }
   const payload = payloadOf(callback)
@@ -41,7 +42,7 @@ export function reported(callback: Callback): object {
 
 /** The form for a terminal: a title line, then the content. */
 export function reportText(callback: Callback): string {
-  const at = isoDate(callback.at)
+  const at = isoTime(callback.at)
   if ('reason' in callback) return `${at}  refused (${callback.bytes} bytes): ${REASONS[callback.reason]}`
   const payload = payloadOf(callback)
   const title = payload === undefined ? 'thumbnail' : titleOf(payload)

@@ -52,6 +52,3 @@ export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p
 /** Lines of it. @param isTerminal false: as they are, for the program that reads them */
 export const printableLines = (text: string, isTerminal: boolean): string =>
   isTerminal ? text.replace(/[^\n\t]+/g, printable) : text
-
-/** ISO 8601 UTC, as in the API. */
-export const isoDate = (ms: number): string => new Date(ms).toISOString()

@@ -1,4 +1,5 @@
 import { ok } from '../base/result.ts'
+import { isoTime } from '../base/time.ts'
 import {
   createSecret,
   deleteSecret,
@@ -9,7 +10,6 @@ import {
 import { type CommandAnswer, command } from './command.ts'
 import { id, required } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
-import { isoDate } from './print.ts'
 import { withAccount } from './session.ts'
 
 const SECRET_ID = id('ID', 'The id of the secret, as `sluice secret list` shows it.')
@@ -76,8 +76,8 @@ const toJson = (secret: FreshSecret['secret']) => ({
   id: secret.id,
   name: secret.name,
   hint: secret.hint,
-  createdAt: isoDate(secret.createdAtMs),
-  ...(secret.refreshedAtMs === null ? {} : { refreshedAt: isoDate(secret.refreshedAtMs) }),
+  createdAt: isoTime(secret.createdAtMs),
+  ...(secret.refreshedAtMs === null ? {} : { refreshedAt: isoTime(secret.refreshedAtMs) }),
 })
 
 const fresh = ({ secret, value }: FreshSecret): CommandAnswer => ({

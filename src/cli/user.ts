@@ -1,5 +1,6 @@
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { isoTime } from '../base/time.ts'
 import { createSetupCode } from '../commands/users/setup.ts'
 import { createUser, deleteUser, listUsers } from '../commands/users/users.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
@@ -8,7 +9,6 @@ import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, toggleFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { serverUrl, setupLink } from './port.ts'
-import { isoDate } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { readConfig, withAccount } from './session.ts'
 
@@ -36,7 +36,7 @@ const create = command({
       const made = await createUser(ctx, actor, { email: call.flags.email, password, role: call.flags.role })
       if (!made.ok) return made
       const { id: userId, email, role, createdAtMs } = made.value
-      const json = { id: userId, email, role, createdAt: isoDate(createdAtMs) }
+      const json = { id: userId, email, role, createdAt: isoTime(createdAtMs) }
       const hint = `User ${userId} (${email}) may sign in.`
       if (typed.value !== null) return ok({ json, text: '', hint })
       return ok({ json: { ...json, password }, text: password, hint })
@@ -58,7 +58,7 @@ const list = command({
 
 type User = Awaited<ReturnType<typeof listUsers>>[number]
 
-const toJson = ({ id, email, role, createdAtMs }: User) => ({ id, email, role, createdAt: isoDate(createdAtMs) })
+const toJson = ({ id, email, role, createdAtMs }: User) => ({ id, email, role, createdAt: isoTime(createdAtMs) })
 
 const COLUMNS: Columns<ReturnType<typeof toJson>> = {
   id: ['key', (user) => user.id],

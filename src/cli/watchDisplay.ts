@@ -1,8 +1,9 @@
+import { isoTime } from '../base/time.ts'
 import type { CommandAnswer } from './command.ts'
 import type { Host, Terminal } from './host.ts'
 import { type Listing, listingText } from './listing.ts'
 import { outputOf, type OutputForm } from './output.ts'
-import { isoDate, jsonLine, printable, printableLines } from './print.ts'
+import { jsonLine, printable, printableLines } from './print.ts'
 import type { WatchDisplay } from './watch.ts'
 import { cut } from './width.ts'
 
@@ -41,7 +42,7 @@ class Lines implements WatchDisplay {
     if (this.#form === 'json') return jsonLine(json)
     if (this.#form === 'text' || typeof text === 'string')
       return `${this.#isFirst ? '' : '\n'}${outputOf(answer, 'text', this.#host)}`
-    const csv = outputOf({ ...answer, text: withTime(text, isoDate(this.#host.clock.now())) }, 'csv', this.#host)
+    const csv = outputOf({ ...answer, text: withTime(text, isoTime(this.#host.clock.now())) }, 'csv', this.#host)
     return this.#isFirst ? csv : csv.slice(csv.indexOf('\n') + 1)
   }
 
@@ -91,7 +92,7 @@ class Screen implements WatchDisplay {
     // It may have been closed meanwhile.
     this.#terminal = this.#host.terminal() ?? this.#terminal
     const { columns, rows } = this.#terminal
-    const at = `${isoDate(this.#answeredMs).slice(0, 19).replace('T', ' ')} UTC`
+    const at = `${isoTime(this.#answeredMs).slice(0, 19).replace('T', ' ')} UTC`
     const lines = [`${at}  ${state}`, '', ...this.#text().split('\n')]
     // The cursor needs the last line of the terminal.
     const more = lines.length - (rows - 1)

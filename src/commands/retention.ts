@@ -1,8 +1,8 @@
+import { DAY_MS } from '../base/time.ts'
 import { HISTORY_MS } from '../core/streams/history.ts'
 import type { Tx } from '../store/store.ts'
 import type { CommandContext } from './context.ts'
 
-const DAY_MS = 86_400_000
 const BATCH = 1000
 const BATCHES_MAX = 1000
 /** Readers that are further behind than this clear their caches. */

@@ -1,3 +1,4 @@
+import { isoTime } from '../base/time.ts'
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { EngineMessage } from './channels/types.ts'
 import type { FullReason } from './nodes/load.ts'
@@ -166,7 +167,7 @@ function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): Atte
   if (end === null || nowMs - end.atMs >= ENDED_SHOWN_MS) return []
   return [
     warning(
-      { kind: 'media_process_ended', until: isoOf(end.atMs + ENDED_SHOWN_MS) },
+      { kind: 'media_process_ended', until: isoTime(end.atMs + ENDED_SHOWN_MS) },
       coded(end.isHung ? 'media_process_hung' : 'media_process_died'),
       end.sessions === 1 ? coded('lost_session') : coded('lost_sessions', { sessions: end.sessions }),
       coded('look_into_log'),
@@ -187,7 +188,7 @@ function certificateOf({ certificate, nowMs }: AttentionFacts): AttentionItem[] 
   if (certificate === null) return []
   const items: AttentionItem[] = []
   const { expiresMs, problem } = certificate
-  const until = isoOf(expiresMs)
+  const until = isoTime(expiresMs)
   const about = { kind: 'certificate_expires', until } as const
   const renew = coded('certificate_renew')
   if (expiresMs <= nowMs) items.push(error(about, coded('certificate_expired'), renew))
@@ -206,7 +207,11 @@ const schemaOf = ({ unknownMigrations }: AttentionFacts): AttentionItem[] =>
 function webhooksOf({ webhooks, nowMs }: AttentionFacts): AttentionItem[] {
   return webhooks.flatMap(({ id, url, disabled }): AttentionItem[] => {
     if (disabled === null || disabled.untilMs <= nowMs) return []
-    const about = { kind: 'webhook_paused', subject: { type: 'webhook', id }, until: isoOf(disabled.untilMs) } as const
+    const about = {
+      kind: 'webhook_paused',
+      subject: { type: 'webhook', id },
+      until: isoTime(disabled.untilMs),
+    } as const
     return [error(about, coded('webhook_paused', { host: hostOf(url) }), ...disabled.reason)]
   })
 }
@@ -261,7 +266,7 @@ function countriesOf({
 
 function tokensOf({ expiring }: AttentionFacts): AttentionItem[] {
   return expiring.map(({ kind, id, label, expiresAtMs }) => {
-    const until = isoOf(expiresAtMs)
+    const until = isoTime(expiresAtMs)
     const subject = { type: `${kind}_token`, id: String(id) } as const
     return warning(
       { kind: 'token_expires', subject, until },
@@ -270,7 +275,6 @@ function tokensOf({ expiring }: AttentionFacts): AttentionItem[] {
   })
 }
 
-const isoOf = (ms: number): string => new Date(ms).toISOString()
 const tenths = (value: number): number => Math.round(value * 10) / 10
 const megabits = (bits = 0): number => tenths(bits / 1e6)
 

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../base/result.ts'
+import { DAY_MS, HOUR_MS } from '../base/time.ts'
 import { dayAt, instantOf, isZone } from './channels/schedules/zone.ts'
 
 /** Half open, on whole hours. */
@@ -8,9 +9,6 @@ export interface HourSpan {
 }
 
 export type SlotResolution = 'Hour' | 'Day' | 'Month'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
 
 /** Reads the name of a time zone; without one it is UTC. */
 export function readZone(text: unknown): Result<string, string> {

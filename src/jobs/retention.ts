@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
+import { HOUR_MS } from '../base/time.ts'
 import { expireRecordings } from '../commands/recordings/expire.ts'
 import { pruneRecords, type Retention } from '../commands/retention.ts'
 import type { Context } from '../commands/context.ts'
 import type { PeriodicJob } from './timers.ts'
 
-const HOUR_MS = 3_600_000
 const EXPIRY_MS = 60_000
 
 export interface RetentionOptions {

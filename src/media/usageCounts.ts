@@ -1,7 +1,7 @@
 import { Rotation, shareOfRound } from '../base/rotation.ts'
+import { HOUR_MS } from '../base/time.ts'
 import type { Bytes, NodeUsage, Session, UsageKey } from '../core/sessions/types.ts'
 
-const HOUR_MS = 3_600_000
 /** Within this time each row of several sessions is written once, and each one that is closed. */
 const SHARED_MS = 10_000
 /** The same of rows of one session, of which there may be as many as sessions. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { MINUTE_MS } from '../core/streams/seriesQuery.ts'
+import { MINUTE_MS } from '../base/time.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccountCount } from '../media/streamCounts.ts'
 import type { Store, StoredMinute } from '../store/store.ts'

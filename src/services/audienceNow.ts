@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
+import { HOUR_MS } from '../base/time.ts'
 import { measureHour } from '../core/audience/measure.ts'
-import { type AudienceSlot, HOUR_MS } from '../core/audience/slots.ts'
+import { type AudienceSlot } from '../core/audience/slots.ts'
 import type { Store } from '../store/store.ts'
 
 /** Reports are at most this late, beside the time until bytes are in the store. */

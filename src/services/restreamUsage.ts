@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
+import { HOUR_MS } from '../base/time.ts'
 import type { RestreamHour, Store } from '../store/store.ts'
 
-const HOUR_MS = 3_600_000
 /** Rows that may wait while the store is unavailable; the oldest are dropped. */
 const WAITING_MAX = 10_000
 

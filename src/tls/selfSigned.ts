@@ -8,6 +8,7 @@ import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { DAY_MS } from '../base/time.ts'
 import { renewAtMs, type Validity } from '../core/certificates/renewal.ts'
 import { type Certificate, type PemPair, readCertificate } from './certificate.ts'
 import type { ServedCertificate } from './served.ts'
@@ -20,7 +21,6 @@ interface Means {
 /** Loaded with the first certificate that is made here: its library takes 3 MB, and few servers make one. */
 const issuing = (): Promise<typeof import('./issue.ts')> => import('./issue.ts')
 
-const DAY_MS = 86_400_000
 const AUTHORITY_DAYS = 3653
 /** Phones refuse certificates of more than 825 days, and a stolen one is soon worth nothing. */
 const LEAF_DAYS = 90

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { isoTime } from '../../base/time.ts'
 import type { Span } from '../../core/channels/analytics.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
 import { readPageQuery } from '../../core/channels/listQuery.ts'
@@ -95,8 +96,6 @@ async function monitorAll<P extends { id: string; createdAtMs: number }, M>(
   return ok({ ...page.value, data })
 }
 
-const isoOf = (ms: number): string => new Date(ms).toISOString()
-
 async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): ChannelResult<IngestMonitoring> {
   const { id, type, region } = ingest
   const nowMs = ctx.clock.now()
@@ -104,7 +103,7 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   const here = sinceMs === null ? await isNowhereElse(ctx, measured, ingest) : ok(true)
   if (!here.ok) return here
   const note = sinceMs !== null && !(await isUsed(ctx, ingest)) ? UNUSED : null
-  const up = sinceMs === null ? {} : { started: isoOf(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
+  const up = sinceMs === null ? {} : { started: isoTime(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
   return ok({
     id,
     status: sinceMs === null ? 'disconnected' : 'connected',
@@ -112,7 +111,7 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
     ...up,
     ...(note === null ? {} : { note }),
     metrics: samples.map(({ atMs, bitrate, packetLoss, roundTripMs, address: ip }) => ({
-      time: isoOf(atMs),
+      time: isoTime(atMs),
       packetLoss,
       rtt: roundTripMs,
       bitrate: { total: bitrate },
@@ -144,7 +143,7 @@ async function ofEngine(
     ...(pace === null ? {} : { encoder: encoderOf(pace) }),
     renditions: renditions.map(({ name, samples }) => ({
       name,
-      metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoOf(atMs), framerate, bitrate })),
+      metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoTime(atMs), framerate, bitrate })),
     })),
     restreams: measured
       .targetsOf(id)

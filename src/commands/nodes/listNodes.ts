@@ -1,7 +1,7 @@
 import { timeOfId } from '../../base/ids.ts'
+import { MINUTE_MS } from '../../base/time.ts'
 import { type LinkProblem, type NodeLink, nodeLinksOf } from '../../core/nodes/nodeLinks.ts'
 import { type NodeState, nodeStateOf } from '../../core/nodes/nodeState.ts'
-import { MINUTE_MS } from '../../core/streams/seriesQuery.ts'
 import type { Node, NodeActivity, NodeFacts } from '../../store/store.ts'
 import type { CommandContext, SessionContext } from '../context.ts'
 

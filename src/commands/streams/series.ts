@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { MINUTE_MS } from '../../base/time.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import { columnOf, MINUTE_MS, minutesOf, readMinutesQuery, type SeriesMetric } from '../../core/streams/seriesQuery.ts'
+import { columnOf, minutesOf, readMinutesQuery, type SeriesMetric } from '../../core/streams/seriesQuery.ts'
 import type { SessionContext } from '../context.ts'
 
 interface AccountSeries {

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import { HOURS_DAYS_MAX, lengthInDays } from '../../core/audience/query.ts'
-import { DAY_MS, HOUR_MS } from '../../core/audience/slots.ts'
 import { type Failure, failure } from '../../core/errors.ts'
 import type { UsageParameters, UsageQuestion } from '../../core/usage/query.ts'
 import type { UsageRow } from '../../core/usage/report.ts'

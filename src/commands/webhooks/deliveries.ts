@@ -1,5 +1,6 @@
 import { firstIdOf, timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { isoTime } from '../../base/time.ts'
 import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readDeliveryQuery } from '../../core/webhooks/deliveryQuery.ts'
@@ -129,9 +130,9 @@ export function toDeliveryEntry(row: Delivery) {
     event: row.event,
     ...(row.subject === null ? {} : { subject: row.subject }),
     state: row.state,
-    createdOn: dateOf(row.createdAtMs),
-    ...(row.startedAtMs === null ? {} : { startedOn: dateOf(row.startedAtMs) }),
-    ...(row.endedAtMs === null ? {} : { endedOn: dateOf(row.endedAtMs) }),
+    createdOn: isoTime(row.createdAtMs),
+    ...(row.startedAtMs === null ? {} : { startedOn: isoTime(row.startedAtMs) }),
+    ...(row.endedAtMs === null ? {} : { endedOn: isoTime(row.endedAtMs) }),
     ...(row.statusCode === null ? {} : { statusCode: row.statusCode }),
     ...(row.durationMs === null ? {} : { durationMs: row.durationMs }),
     ...(row.answer === null ? {} : { answer: row.answer }),
@@ -139,5 +140,3 @@ export function toDeliveryEntry(row: Delivery) {
     ...(row.redeliveryOf === null ? {} : { redeliveryOf: row.redeliveryOf }),
   }
 }
-
-const dateOf = (ms: number): string => new Date(ms).toISOString()

@@ -1,5 +1,6 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { DAY_MS } from '../../base/time.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { readFlag, wordOf } from '../pages/parameters.ts'
 import { instant } from '../validation/moments.ts'
@@ -68,7 +69,6 @@ export const readAccessLogQuery = (query: Record<string, unknown>): Result<Acces
 
 /** The most time that a summary covers. */
 const SUMMARY_MAX_MS = 31 * 86_400_000
-const DAY_MS = 86_400_000
 
 /** What `GET /api/access/summary` counts. */
 export interface AccessSummaryQuery {

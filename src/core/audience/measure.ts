@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/time.ts'
 import type { Quality } from '../quality/figures.ts'
 import {
   addReported,
@@ -6,7 +7,6 @@ import {
   type AudienceSlot,
   entryOf,
   type Figures,
-  HOUR_MS,
   noFigures,
   noParts,
 } from './slots.ts'

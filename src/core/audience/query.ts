@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { DAY_MS } from '../../base/time.ts'
 import { PROTOCOLS_OF } from '../access/protocols.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
@@ -12,7 +13,7 @@ import {
   type SlotResolution,
   slotsOf,
 } from '../zonedSlots.ts'
-import { AUDIENCE_DIMENSIONS, type AudienceDimension, DAY_MS } from './slots.ts'
+import { AUDIENCE_DIMENSIONS, type AudienceDimension } from './slots.ts'
 
 export const AUDIENCE_RESOLUTIONS = ['Hour', 'Day', 'Month'] as const satisfies readonly SlotResolution[]
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { CLUSTER } from '../clusters.ts'
 import { VIEWER_QUALITY, type ViewerQuality } from '../quality/viewerQuality.ts'
 import { csvLine } from '../usage/csv.ts'
@@ -43,8 +44,8 @@ const QUALITY_COLUMNS = Object.fromEntries(
 const COLUMNS = {
   recordId: ({ id }) => id,
   previousRecordId: () => null,
-  startTime: ({ startedAtMs }) => timeOf(startedAtMs),
-  endTime: ({ endedAtMs }) => (endedAtMs === null ? null : timeOf(endedAtMs)),
+  startTime: ({ startedAtMs }) => isoTime(startedAtMs),
+  endTime: ({ endedAtMs }) => (endedAtMs === null ? null : isoTime(endedAtMs)),
   duration: ({ startedAtMs, endedAtMs }, nowMs) => Math.max(0, Math.round(((endedAtMs ?? nowMs) - startedAtMs) / 1000)),
   bytes: ({ bytesOut, bytesFromCaches }) => bytesOut + bytesFromCaches,
   clientId: ({ jti }) => jti,
@@ -64,8 +65,6 @@ const COLUMNS = {
 } satisfies Record<string, ColumnOf>
 
 export type ViewerRecord = Readonly<Record<keyof typeof COLUMNS, string | number | null>>
-
-const timeOf = (ms: number): string => new Date(ms).toISOString()
 
 /** @param nowMs the end of what lasts */
 export const recordOf = (session: ViewerSession, nowMs: number): ViewerRecord =>

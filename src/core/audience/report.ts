@@ -1,17 +1,9 @@
+import { DAY_MS } from '../../base/time.ts'
 import { type QualityFigures, shownQuality, startFailuresOf } from '../quality/shown.ts'
 import { csvLine } from '../usage/csv.ts'
 import type { HourSpan } from '../zonedSlots.ts'
 import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, UNKNOWN_VALUES } from './query.ts'
-import {
-  addFigures,
-  type AudienceSlot,
-  beginOf,
-  DAY_MS,
-  entryOf,
-  type Figures,
-  noFigures,
-  type SlotLength,
-} from './slots.ts'
+import { addFigures, type AudienceSlot, beginOf, entryOf, type Figures, noFigures, type SlotLength } from './slots.ts'
 
 /** The most values of a division that a report shows. */
 const VALUES_MAX = 100

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import {
   addQuality,
   noQuality,
@@ -7,9 +8,6 @@ import {
   unpackQuality,
 } from '../quality/figures.ts'
 import { Sketch } from './sketch.ts'
-
-export const HOUR_MS = 3_600_000
-export const DAY_MS = 86_400_000
 
 /** How long the time of a slot is; days and months are those of UTC. */
 export type SlotLength = 'hour' | 'day' | 'month'

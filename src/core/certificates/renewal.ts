@@ -1,10 +1,11 @@
+import { MINUTE_MS } from '../../base/time.ts'
+
 /** When a certificate is valid. */
 export interface Validity {
   readonly beginsMs: number
   readonly expiresMs: number
 }
 
-const MINUTE_MS = 60_000
 const LONGEST_RETRY_MS = 12 * 60 * MINUTE_MS
 
 /**

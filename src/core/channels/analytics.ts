@@ -1,11 +1,9 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts'
 import { Problems } from '../validation/problems.ts'
 import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
 import { type ValueReader, readers, readParameters } from './listQuery.ts'
 import { instant } from '../validation/moments.ts'
-
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 
 /** Lengths of the slots of a report. Months consist of days. */
 const STEPS_MS = { '15min': 15 * MINUTE_MS, hour: 60 * MINUTE_MS, day: DAY_MS, month: DAY_MS } as const

@@ -1,4 +1,5 @@
 import type { Result } from '../../base/result.ts'
+import { MINUTE_MS } from '../../base/time.ts'
 import { MEASURED_MS } from './runs/measured.ts'
 import type { FieldErrors } from '../errors.ts'
 import { Problems } from '../validation/problems.ts'
@@ -6,7 +7,6 @@ import type { Span } from './analytics.ts'
 import { readParameters } from './listQuery.ts'
 import { instant } from '../validation/moments.ts'
 
-const MINUTE_MS = 60_000
 /** A tolerance for clocks that differ and for the time that a request takes. */
 const GRACE_MS = 5000
 

@@ -1,4 +1,5 @@
 import type { Result } from '../../base/result.ts'
+import { isoTime } from '../../base/time.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { TargetPolicy } from '../restream/targets.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
@@ -90,10 +91,10 @@ export function toPullRecord(pull: Pull, view: PullView): PullRecord {
     label,
     enabled,
     when,
-    addedOn: dateOf(addedAtMs),
+    addedOn: isoTime(addedAtMs),
     status,
-    since: dateOf(state.sinceMs),
-    ...(retryAtMs === null ? {} : { retryAt: dateOf(retryAtMs) }),
+    since: isoTime(state.sinceMs),
+    ...(retryAtMs === null ? {} : { retryAt: isoTime(retryAtMs) }),
     ...(message === null ? {} : { problem: message }),
   }
 }
@@ -105,5 +106,3 @@ function statusOf(pull: Pull, { nowMs, isRunning }: PullView): PullRecord['statu
   if (isRunning && state.status !== 'off') return state.status
   return isWanted(pull, nowMs) ? 'connecting' : 'idle'
 }
-
-const dateOf = (ms: number): string => new Date(ms).toISOString()

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/time.ts'
 import type { Cmcd } from './cmcd.ts'
 import {
   addQuality,
@@ -11,7 +12,6 @@ import {
 } from './figures.ts'
 import { clampReport, heightOf, type PlayerReport } from './playerReport.ts'
 
-const HOUR_MS = 3_600_000
 /** Hours of one session that the store has by themselves. Those before are in the rows of the audience, and here one sum. */
 const HOURS_KEPT = 3
 /** In place of the hour of that sum: no hour that is measured. */

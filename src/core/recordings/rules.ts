@@ -1,4 +1,5 @@
 import type { Result } from '../../base/result.ts'
+import { DAY_MS } from '../../base/time.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
@@ -36,8 +37,6 @@ export function readRecordingLink(query: Record<string, unknown>): Result<number
   const reader = readQuery(RecordingLinkQuery, query, problems)
   return problems.settle(reader.value('seconds') ?? RECORDING_LINK_SECONDS.default)
 }
-
-const DAY_MS = 86_400_000
 
 /**
  * When a recording that is over at `nowMs` is deleted; null: it stays.

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { HOUR_MS } from '../../base/time.ts'
 import { parseInstant } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readListQuery, type ParameterReader } from '../pages/listQuery.ts'
@@ -9,7 +10,6 @@ import type { FeedReading } from './reading.ts'
 export const HISTORY_SLOT_MS = 10_000
 /** How long points are kept, and the most that one query covers. */
 export const HISTORY_MS = 86_400_000
-const HOUR_MS = 3_600_000
 /** Of one source in an answer. Of a longer time than an hour, a point is of several slots. */
 const POINTS_MAX = HOUR_MS / HISTORY_SLOT_MS
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
 import { CLUSTER } from '../clusters.ts'
 import type { FeedPoint } from './history.ts'
@@ -92,8 +93,6 @@ export interface MonitoredStream extends MonitoredSummary {
   readonly feeds: readonly MonitoredFeed[]
 }
 
-const timeOf = (ms: number): string => new Date(ms).toISOString()
-
 /** @param feeds of one stream, at least one, the oldest first */
 export function monitoredStream(feeds: readonly [RecentFeed, ...RecentFeed[]], viewers: number): MonitoredStream {
   const [{ accountId, streamName }] = feeds
@@ -110,8 +109,8 @@ export function monitoredStream(feeds: readonly [RecentFeed, ...RecentFeed[]], v
     isRecordingAllowed: feeds.some(({ record }) => record),
     multisource: feeds.some(({ multisource }) => multisource),
     live: open.length > 0,
-    startTime: timeOf(shown.startedAtMs),
-    ...(open.length > 0 ? {} : { endTime: timeOf(Math.max(...ends)) }),
+    startTime: isoTime(shown.startedAtMs),
+    ...(open.length > 0 ? {} : { endTime: isoTime(Math.max(...ends)) }),
     viewerCount: viewers,
     hasRedundant: open.some(({ spares }) => spares > 0),
     restreaming: targets.some(({ status }) => status === 'live'),
@@ -132,8 +131,8 @@ function monitoredFeed(feed: RecentFeed): MonitoredFeed {
     ...(sourceId === null ? {} : { sourceId }),
     serverId: node,
     active: endedAtMs === null,
-    startTime: timeOf(startedAtMs),
-    ...(endedAtMs === null ? {} : { endTime: timeOf(endedAtMs) }),
+    startTime: isoTime(startedAtMs),
+    ...(endedAtMs === null ? {} : { endTime: isoTime(endedAtMs) }),
     isRecordingAllowed: feed.record,
     isRedundant: false,
     ...(priority === null ? {} : { priority }),
@@ -156,8 +155,8 @@ export function withTargets(
 const monitoredTarget = ({ events, ...target }: TargetRuns): MonitoredTarget => ({
   ...target,
   events: events.map(({ started, ended, error }) => ({
-    ...(started === undefined ? {} : { started: timeOf(started) }),
-    ...(ended === undefined ? {} : { ended: timeOf(ended) }),
+    ...(started === undefined ? {} : { started: isoTime(started) }),
+    ...(ended === undefined ? {} : { ended: isoTime(ended) }),
     ...(error === undefined ? {} : { error }),
   })),
 })
@@ -193,7 +192,7 @@ function measuredOf(points: readonly FeedPoint[], nowMs: number) {
   return {
     ...(frameRate === null ? {} : { frameRate }),
     ...(recent.length === 0 ? {} : { packetLoss: meanOf(recent.map(({ packetLoss }) => packetLoss)) }),
-    feedStats: losses.map(({ atMs, packetLoss }) => ({ timestamp: timeOf(atMs), packetLoss })),
+    feedStats: losses.map(({ atMs, packetLoss }) => ({ timestamp: isoTime(atMs), packetLoss })),
     trackDetails: points.length === 0 ? [] : [{ trackId: 'main', encodingDetails: [encodingOf(points)] }],
   }
 }
@@ -219,7 +218,7 @@ function statOf(point: FeedPoint) {
   const { atMs, width, height, bitrateIn, videoCodec, audioCodec, frameRate, roundTripMs, bFrames } = point
   const isVideo = videoCodec !== null
   return {
-    timestamp: timeOf(atMs),
+    timestamp: isoTime(atMs),
     ...(width === null || height === null ? {} : { resolution: { width, height } }),
     ...(bitrateIn === null ? {} : { bitRate: isVideo ? { videoBitrate: bitrateIn } : { audioBitrate: bitrateIn } }),
     ...(videoCodec === null ? {} : { videoCodec }),

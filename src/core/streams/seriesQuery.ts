@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { MINUTE_MS } from '../../base/time.ts'
 import type { FieldErrors } from '../errors.ts'
 import { parametersOf, wordOf } from '../pages/parameters.ts'
 
@@ -8,7 +9,6 @@ export type SeriesRange = (typeof SERIES_RANGES)[number]
 export const SERIES_METRICS = ['viewers', 'bytesOut', 'bytesIn'] as const
 export const SERIES_RANGES = ['hour', 'day'] as const
 
-export const MINUTE_MS = 60_000
 const MINUTES: Readonly<Record<SeriesRange, number>> = { hour: 60, day: 1440 }
 
 export interface SeriesQuery {

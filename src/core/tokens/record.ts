@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { cascadeRecord, CLUSTER, regionOf } from '../clusters.ts'
 import { hasSecretUrl } from '../restream/targets.ts'
 import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
@@ -77,9 +78,9 @@ function recordHead<T extends object>(token: Token, value: string, effective: T)
     label: token.label,
     name: token.label,
     token: value,
-    addedOn: isoDate(token.addedAtMs),
-    ...(token.expiresAtMs === null ? {} : { expiresOn: isoDate(token.expiresAtMs) }),
-    ...(token.lastUsedAtMs === undefined ? {} : { lastUsedOn: isoDate(token.lastUsedAtMs) }),
+    addedOn: isoTime(token.addedAtMs),
+    ...(token.expiresAtMs === null ? {} : { expiresOn: isoTime(token.expiresAtMs) }),
+    ...(token.lastUsedAtMs === undefined ? {} : { lastUsedOn: isoTime(token.lastUsedAtMs) }),
     isActive: token.isActive,
     streams: token.streams.map(({ streamName, isRegex }) => ({ streamName, isRegex })),
     allowedOrigins: token.allowedOrigins,
@@ -103,11 +104,6 @@ const SAME_FOR_ALL = new Set(['effectiveSettings', ...Object.keys(NOT_BUILT)])
 /** The fields in which tokens differ: without constants, without values that occur twice, and without a cluster that it leaves open. */
 export const ownFields = (record: TokenRecord): object =>
   Object.fromEntries(Object.entries(record).filter(([name, value]) => !SAME_FOR_ALL.has(name) && value !== ''))
-
-/** ISO 8601 UTC with milliseconds and `Z`. */
-function isoDate(ms: number): string {
-  return new Date(ms).toISOString()
-}
 
 /** The same record, with the country rules and the clusters of its account where it has none. */
 export function withDefaults<R extends ListedTokenRecord>(record: R, account: AccountDefaults): R {

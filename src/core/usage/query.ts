@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
 import { nameProblem } from '../validation/text.ts'
@@ -20,8 +21,6 @@ export interface UsageQuestion extends SlottedSpan {
   readonly mediaOnly: boolean
 }
 
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
 const DAYS_MAX = 366
 const NAMES_MAX = 10
 

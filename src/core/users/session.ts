@@ -1,4 +1,4 @@
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from '../../base/time.ts'
 
 /** Half a working day and a night: who closes the lid in the evening signs in in the morning. */
 const SESSION_IDLE_MS = 12 * HOUR_MS

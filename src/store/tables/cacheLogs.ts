@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { HOUR_MS } from '../../base/time.ts'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import { RowTable } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
@@ -71,8 +72,6 @@ export class CacheLogTxVerbs extends Verbs {
     return this.executor.run(prune, { beforeMs, limit })
   }
 }
-
-const HOUR_MS = 3_600_000
 
 /** What bytes of a session count for. */
 type Counted = Pick<

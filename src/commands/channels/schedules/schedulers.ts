@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../../base/result.ts'
+import { isoTime } from '../../../base/time.ts'
 import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../../core/channels/errors.ts'
 import type { FieldErrors } from '../../../core/errors.ts'
 import { beginByHand, endByHand, reconcile } from '../../../core/channels/schedules/advance.ts'
@@ -290,8 +291,6 @@ const rulesOf = (one: SchedulerRules): SchedulerRules => ({
   recurrence: one.recurrence,
 })
 
-const dateOf = (ms: number): string => new Date(ms).toISOString()
-
 export function schedulerRecord(one: Scheduler, skips?: readonly SkippedOccurrence[]): SchedulerRecord {
   const { endDate, endTime, recurrence } = one
   const plan = one.status === 'terminated' ? undefined : validPlan(one)
@@ -311,15 +310,15 @@ export function schedulerRecord(one: Scheduler, skips?: readonly SkippedOccurren
       engineIds ? { channelId, engineIds: [...engineIds] } : { channelId },
     ),
     channelIds: one.channels.map(({ channelId }) => channelId),
-    ...(next ? { nextStart: dateOf(next.startMs) } : {}),
+    ...(next ? { nextStart: isoTime(next.startMs) } : {}),
     ...(skips ? { skipped: skips.map(toSkip) } : {}),
-    createdAt: dateOf(one.createdAtMs),
-    updatedAt: dateOf(one.updatedAtMs),
+    createdAt: isoTime(one.createdAtMs),
+    updatedAt: isoTime(one.updatedAtMs),
   }
 }
 
 const toSkip = ({ startMs, endMs, reason }: SkippedOccurrence) => ({
-  start: dateOf(startMs),
-  ...(endMs === null ? {} : { end: dateOf(endMs) }),
+  start: isoTime(startMs),
+  ...(endMs === null ? {} : { end: isoTime(endMs) }),
   reason,
 })

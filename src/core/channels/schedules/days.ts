@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../../base/time.ts'
+
 /**
  * Calendar days as whole numbers, 0 = 1970-01-01 in the proleptic Gregorian calendar, so that rules can count them.
  * A day here is a local date; the zone is applied later.
  */
-
-const DAY_MS = 86_400_000
 
 export interface CalendarDate {
   readonly year: number

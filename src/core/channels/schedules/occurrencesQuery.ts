@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Result } from '../../../base/result.ts'
+import { DAY_MS } from '../../../base/time.ts'
 import type { FieldErrors } from '../../errors.ts'
 import { Problems } from '../../validation/problems.ts'
 import type { Span } from '../analytics.ts'
@@ -7,7 +8,6 @@ import { date, optional } from '../fields.ts'
 import { readParameters } from '../listQuery.ts'
 import { instant } from '../../validation/moments.ts'
 
-const DAY_MS = 86_400_000
 const DAYS_DEFAULT = 31
 const DAYS_MAX = 366
 

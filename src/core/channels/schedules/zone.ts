@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../../../base/time.ts'
 
 /** One per requested zone: creating a formatter costs more than a hundred uses of it. */
 const clocks = new Map<string, Intl.DateTimeFormat>()

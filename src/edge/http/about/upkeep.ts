@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { DAY_MS } from '../../../base/time.ts'
 import { daysLeft, expiresSoon } from '../../../core/certificates/renewal.ts'
 import type { HttpsOptions } from '../https.ts'
 
@@ -16,8 +17,6 @@ export interface UpkeepOptions {
   /** Absent: this server speaks no TLS. */
   readonly https?: Pick<HttpsOptions, 'certificate'> | undefined
 }
-
-const DAY_MS = 86_400_000
 
 /** What grows old: the version, the certificate, the country database. */
 export function upkeepRecord(

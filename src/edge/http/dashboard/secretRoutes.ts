@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { ok, type Result } from '../../../base/result.ts'
+import { isoTime } from '../../../base/time.ts'
 import {
   createSecret,
   deleteSecret,
@@ -74,15 +75,13 @@ const record = {
 const SecretRecord = Type.Object(record)
 const FreshRecord = Type.Object({ ...record, value: Type.String({ format: 'password' }) })
 
-const iso = (ms: number): string => new Date(ms).toISOString()
-
 const toRecord = ({ id, name, hint, createdAtMs, refreshedAtMs, usedAtMs }: FreshSecret['secret']) => ({
   id,
   name,
   hint,
-  createdOn: iso(createdAtMs),
-  ...(refreshedAtMs === null ? {} : { refreshedOn: iso(refreshedAtMs) }),
-  ...(usedAtMs === null ? {} : { lastUsedOn: iso(usedAtMs) }),
+  createdOn: isoTime(createdAtMs),
+  ...(refreshedAtMs === null ? {} : { refreshedOn: isoTime(refreshedAtMs) }),
+  ...(usedAtMs === null ? {} : { lastUsedOn: isoTime(usedAtMs) }),
 })
 
 const freshOf = (made: Result<FreshSecret, Failure>): Result<Static<typeof FreshRecord>, Failure> =>

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { FastifyReply } from 'fastify'
 import { ok } from '../../../base/result.ts'
+import { isoTime } from '../../../base/time.ts'
 import { listSecrets } from '../../../commands/accounts/secrets.ts'
 import type { SignedIn } from '../../../commands/users/sessions.ts'
 import { ROLES } from '../../../core/users/types.ts'
@@ -40,14 +41,12 @@ interface Session {
   readonly userAgent: string
 }
 
-const iso = (ms: number): string => new Date(ms).toISOString()
-
 export const toOwnSession = (session: Session, currentId: number): Static<typeof OwnSession> => ({
   id: session.id,
   isCurrent: session.id === currentId,
-  createdOn: iso(session.createdAtMs),
-  lastUsedOn: iso(session.seenAtMs),
-  expiresOn: iso(session.expiresAtMs),
+  createdOn: isoTime(session.createdAtMs),
+  lastUsedOn: isoTime(session.seenAtMs),
+  expiresOn: isoTime(session.expiresAtMs),
   address: session.address,
   userAgent: session.userAgent,
 })
@@ -60,7 +59,7 @@ export async function sendInfo(api: DashboardApi, reply: FastifyReply, signedIn:
   const info: Static<typeof SessionInfo> = {
     user: { id, email, role },
     account: { id: accountId, name: account?.name ?? '' },
-    session: { id: session.id, createdOn: iso(session.createdAtMs), expiresOn: iso(session.expiresAtMs) },
+    session: { id: session.id, createdOn: isoTime(session.createdAtMs), expiresOn: isoTime(session.expiresAtMs) },
     version: api.version,
     hasApiSecret: secrets.length > 0,
   }

@@ -1,0 +1,6 @@
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
+/** A moment as the interfaces show it: UTC with milliseconds (ISO 8601). @param ms since 1970-01-01T00:00:00Z */
+export const isoTime = (ms: number): string => new Date(ms).toISOString()
