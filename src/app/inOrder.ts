@@ -1,3 +1,4 @@
+import { pause } from '../base/clock.ts'
 import { Failures, type RepeatOptions } from '../base/repeat.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
@@ -35,7 +36,7 @@ export function inOrder({ clock, log }: Pick<RepeatOptions, 'clock' | 'log'>): I
         if (!(error instanceof StoreUnavailable) || signal.aborted) throw error
         failures.add(error)
       }
-      await clock.sleep(AGAIN_MS, signal).catch(() => undefined)
+      await pause(clock, AGAIN_MS, signal)
     }
   }
   return {

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, inTime } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { VERSION } from '../base/version.ts'
 import type { Reloading } from '../cli/host.ts'
@@ -65,6 +65,7 @@ function doctorOf(app: App, readConfig: ReadConfig): Doctor {
 
 /** All checks together hardly ever take half as long. */
 const TIMEOUT_MS = 60_000
+const TOO_SLOW = 'The checks have not ended within a minute. They go on: look again later.'
 
 /** Runs one examination at a time, which those who ask meanwhile share, and keeps the last. */
 class OneByOne implements Doctor {
@@ -80,12 +81,8 @@ class OneByOne implements Doctor {
 
   async examine(): Promise<Result<DatedExamination, Failure>> {
     this.#running ??= this.#examine().finally(() => (this.#running = null))
-    const enough = new AbortController()
-    const late = this.#clock.sleep(TIMEOUT_MS, enough.signal).then(
-      () => err(failure('unavailable', 'The checks have not ended within a minute. They go on: look again later.')),
-      () => err(failure('internal')),
-    )
-    return Promise.race([this.#running, late]).finally(() => enough.abort())
+    const done = await inTime(this.#clock, TIMEOUT_MS, this.#running)
+    return done ?? err(failure('unavailable', TOO_SLOW))
   }
 
   async #examine(): Promise<Result<DatedExamination, Failure>> {

@@ -10,6 +10,10 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. Never rejects. */
+export const pause = (clock: Pick<Clock, 'sleep'>, ms: number, signal: AbortSignal): Promise<void> =>
+  clock.sleep(ms, signal).catch(() => undefined)
+
 /** What `done` resolves with; null: not within `ms` milliseconds. */
 export async function inTime<T>(clock: Pick<Clock, 'sleep'>, ms: number, done: Promise<T>): Promise<T | null> {
   const over = new AbortController()

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import { type Clock, pause } from './clock.ts'
 import type { Logger } from './log.ts'
 import type { Random } from './random.ts'
 
@@ -49,8 +49,9 @@ export function repeat(options: RepeatOptions, round: Round): Repetition {
 }
 
 async function run(options: RepeatOptions, round: Round, signal: AbortSignal): Promise<void> {
+  const { clock, everyMs, jitter } = options
   const failures = new Failures(options)
-  if (options.pausesFirst) await pause(options, signal, randomPart(options.jitter) ?? 1)
+  if (options.pausesFirst) await pause(clock, everyMs * (randomPart(jitter) ?? 1), signal)
   while (!signal.aborted) {
     try {
       const answer = await round(signal)
@@ -59,12 +60,9 @@ async function run(options: RepeatOptions, round: Round, signal: AbortSignal): P
     } catch (error) {
       failures.add(error)
     }
-    if (!signal.aborted) await pause(options, signal, 0.9 + 0.2 * (randomPart(options.jitter) ?? 0.5))
+    if (!signal.aborted) await pause(clock, everyMs * (0.9 + 0.2 * (randomPart(jitter) ?? 0.5)), signal)
   }
 }
-
-const pause = ({ clock, everyMs }: RepeatOptions, signal: AbortSignal, part: number): Promise<void> =>
-  clock.sleep(everyMs * part, signal).catch(() => undefined)
 
 /** From 0 to 1. */
 const randomPart = (random: Random | undefined): number | undefined =>

@@ -1,3 +1,4 @@
+import { pause } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { CommandAnswer, CommandOutcome } from './command.ts'
 import type { Host, OpenedApp } from './host.ts'
@@ -46,7 +47,7 @@ export async function watch({ host, look, display, isVerbose }: Watch): Promise<
       else display.failed(reasonOf(outcome.error))
       if (!outcome.ok && outcome.error instanceof Error) await orStop(open.close(), signal)
       await orStop(host.stdoutDrained(), signal)
-      await host.clock.sleep(PAUSE_MS, signal).catch(() => undefined)
+      await pause(host.clock, PAUSE_MS, signal)
     }
     return ok(null)
   } finally {

@@ -1,4 +1,4 @@
-import { type Clock, inTime } from '../base/clock.ts'
+import { type Clock, inTime, pause } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -151,11 +151,8 @@ class DeliveryRunner implements Runner {
   }
 
   async #drain(): Promise<void> {
-    const timer = new AbortController()
-    const timeout = this.#options.clock.sleep(this.#options.drainMs?.() ?? 15_000, timer.signal).catch(() => undefined)
     const done = Promise.all(this.#sending)
-    await Promise.race([done, timeout])
-    timer.abort()
+    await inTime(this.#options.clock, this.#options.drainMs?.() ?? 15_000, done)
     this.#giveUp.abort()
     await done
   }
@@ -174,7 +171,7 @@ class DeliveryRunner implements Runner {
       return (await round()) ?? false
     } catch (error) {
       this.#options.log.warn({ err: error }, 'deliveries are delayed')
-      await this.#options.clock.sleep(AFTER_ERROR_MS, this.#stopping.signal).catch(() => undefined)
+      await pause(this.#options.clock, AFTER_ERROR_MS, this.#stopping.signal)
       return true
     }
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, pause } from '../base/clock.ts'
 import type { Pull } from '../core/pulls/types.ts'
 
 /** A pull on demand, as this node last read it. */
@@ -57,8 +57,7 @@ export class StreamDemand {
     const waiting = this.#waiting.get(key) ?? new Set()
     this.#waiting.set(key, waiting.add(waiter))
     this.#waiters += 1
-    // Rejects when it is woken.
-    await clock.sleep(timeoutMs, waiter.signal).catch(() => undefined)
+    await pause(clock, timeoutMs, waiter.signal)
     this.#waiters -= 1
     waiting.delete(waiter)
     if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key)

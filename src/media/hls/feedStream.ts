@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { CODECS } from '../codecs/codecs.ts'
 import { MediaDates } from '../../core/hls/dates.ts'
@@ -242,12 +242,8 @@ export class FeedStream {
     if (!converter.continues) this.#unsubscribe()
     const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
     log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')
-    try {
-      await clock.sleep(pauseMs, this.#stopping.signal)
-    } catch {
-      return
-    }
-    if (this.#converter !== converter) return
+    await pause(clock, pauseMs, this.#stopping.signal)
+    if (this.#stopping.signal.aborted || this.#converter !== converter) return
     if (converter.continues) converter.restart()
     else this.#subscribe()
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, inTime, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
@@ -129,10 +129,8 @@ export class Recordings {
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#options
     for (const feedId of this.#recorders.keys()) this.end(feedId)
-    const grace = new AbortController()
-    const late = clock.sleep(graceMs, grace.signal).catch(() => undefined)
-    await Promise.race([Promise.all(this.#ends).then(() => this.#finishAll()), late])
-    grace.abort()
+    const finished = Promise.all(this.#ends).then(() => this.#finishAll())
+    await inTime(clock, graceMs, finished)
     this.#stopping.abort()
     await this.#process?.stop(0)
     await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishing])
@@ -272,7 +270,7 @@ export class Recordings {
       const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
       if (!started.ok && started.error.code === 'missing') return started.error.message
       if (!started.ok) {
-        await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
+        await pause(clock, BUSY_MS, this.#stopping.signal)
         return null
       }
       this.#process = started.value

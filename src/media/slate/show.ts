@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import type { UploadedSlate } from '../../core/channels/runs/transcoder.ts'
@@ -131,8 +131,8 @@ export class SlateShow {
     if (!isOver()) stream.endSlate()
   }
 
-  async #pause(): Promise<void> {
-    await this.#options.clock.sleep(STEP_MS, this.#stopping.signal).catch(() => undefined)
+  #pause(): Promise<void> {
+    return pause(this.#options.clock, STEP_MS, this.#stopping.signal)
   }
 
   #failed(reason: string): void {

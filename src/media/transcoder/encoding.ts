@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import { forSlowVideo } from '../../core/hls/slowVideo.ts'
@@ -251,6 +251,6 @@ export class Encoding {
   async pauseUntilMs(atMs: number): Promise<void> {
     const { clock } = this.#tools
     const pauseMs = atMs - clock.monotonic()
-    if (pauseMs > 0) await clock.sleep(pauseMs, this.#signal).catch(() => undefined)
+    if (pauseMs > 0) await pause(clock, pauseMs, this.#signal)
   }
 }

@@ -1,3 +1,4 @@
+import { pause } from '../../../base/clock.ts'
 import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
 import type { HlsParts } from './parts.ts'
 import type { StreamSource } from './viewers.ts'
@@ -13,7 +14,7 @@ export async function feedSoon(
   const find = () => sessions.feeds.get(accountId, streamName, sourceId)
   const begun = new AbortController()
   const unwatch = sessions.feeds.watch(() => find() !== undefined && begun.abort())
-  await clock.sleep(SOON_MS, begun.signal).catch(() => undefined)
+  await pause(clock, SOON_MS, begun.signal)
   unwatch()
   return find()
 }

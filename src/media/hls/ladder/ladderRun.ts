@@ -1,4 +1,4 @@
-import type { Clock } from '../../../base/clock.ts'
+import { type Clock, pause } from '../../../base/clock.ts'
 import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Logger } from '../../../base/log.ts'
 import type { LoadControl, LoadVerdict } from '../../../core/channels/runs/load.ts'
@@ -195,12 +195,8 @@ export class LadderRun {
     if (clock.monotonic() - (this.#startedAtMs ?? 0) > HEALTHY_MS) this.#failures = 0
     const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
     log.warn({ name, problem, pauseMs }, 'the renditions of a stream are not encoded; they are tried again')
-    try {
-      await clock.sleep(pauseMs, this.#stopping.signal)
-    } catch {
-      return
-    }
-    this.#start()
+    await pause(clock, pauseMs, this.#stopping.signal)
+    if (!this.#stopping.signal.aborted) this.#start()
   }
 
   #lose(why: string): void {
