@@ -1,3 +1,4 @@
+import { percentDecoded } from '../base/percent.ts'
 import type { MediaDialling } from './mediaDialling.ts'
 import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
 import type { PulledSource, PulledSourceOptions, SourceOptions } from '../media/pulling.ts'
@@ -24,7 +25,7 @@ export async function openWhepSource(
 ): Promise<PulledSource> {
   if (signal.aborted) socket.destroy()
   else signal.addEventListener('abort', () => void socket.destroy(), { once: true })
-  const [user, secret] = [decoded(url.username), decoded(url.password)]
+  const [user, secret] = [percentDecoded(url.username), percentDecoded(url.password)]
   const { clock } = ctx
   const means = { name: 'source', means: MEANS, clock, how, signal } as const
   const authorization = basicOrBearer(user, secret)
@@ -39,12 +40,4 @@ export async function openWhepSource(
     maxBitrate: config.webrtc.maxBitrateKilobits * 1000,
     openSession: (offer) => openRemoteSession(endpoint, socket, offer),
   })
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

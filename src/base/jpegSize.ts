@@ -1,7 +1,4 @@
-export interface ImageSize {
-  readonly width: number
-  readonly height: number
-}
+import type { PixelSize } from './pixelSize.ts'
 
 const MARKER = 0xff
 const START_OF_IMAGE = 0xffd8
@@ -11,7 +8,7 @@ const OTHER = new Set([0xc4, 0xc8, 0xcc])
 const isStartOfFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && !OTHER.has(marker)
 
 /** The size of a JPEG in pixels, from the header of its frame (ITU-T T.81, section B.2.2). Null: it has none. */
-export function jpegSize(image: Uint8Array): ImageSize | null {
+export function jpegSize(image: Uint8Array): PixelSize | null {
   const view = new DataView(image.buffer, image.byteOffset, image.byteLength)
   if (image.length < 2 || view.getUint16(0) !== START_OF_IMAGE) return null
   let at = 2

@@ -2,5 +2,11 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
+/** Half open, epoch milliseconds. */
+export interface TimeSpan {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
 /** A moment as the interfaces show it: UTC with milliseconds (ISO 8601). @param ms since 1970-01-01T00:00:00Z */
 export const isoTime = (ms: number): string => new Date(ms).toISOString()

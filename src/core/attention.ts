@@ -1,3 +1,4 @@
+import { rounded } from '../base/numbers.ts'
 import { isoTime } from '../base/time.ts'
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { EngineMessage } from './channels/types.ts'
@@ -180,7 +181,7 @@ function disksOf({ disks }: AttentionFacts): AttentionItem[] {
     ({ freeBytes, totalBytes }) => freeBytes < Math.min(DISK_LOW_BYTES, totalBytes * DISK_LOW_SHARE),
   )
   return low.map(({ what, freeBytes }) =>
-    error({ kind: 'disk_low' }, coded(`disk_low_${what}`, { gigabytes: tenths(freeBytes / 1e9) })),
+    error({ kind: 'disk_low' }, coded(`disk_low_${what}`, { gigabytes: rounded(freeBytes / 1e9, 10) })),
   )
 }
 
@@ -275,8 +276,7 @@ function tokensOf({ expiring }: AttentionFacts): AttentionItem[] {
   })
 }
 
-const tenths = (value: number): number => Math.round(value * 10) / 10
-const megabits = (bits = 0): number => tenths(bits / 1e6)
+const megabits = (bits = 0): number => rounded(bits / 1e6, 10)
 
 /** A path or a query may hold a secret of the receiver. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'an address')

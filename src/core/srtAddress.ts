@@ -1,3 +1,4 @@
+import { percentDecoded } from '../base/percent.ts'
 import { err, ok, type Result } from '../base/result.ts'
 
 /** Addresses of SRT listeners: `srt://host:port?streamid=…&passphrase=…&latency=…`. */
@@ -49,16 +50,7 @@ function pairsOf(url: URL): Pair[] {
 
 function splitPair(part: string): Pair {
   const at = part.indexOf('=')
-  return at < 0 ? [part, ''] : [part.slice(0, at), decoded(part.slice(at + 1))]
-}
-
-/** As it is if its percent signs stand for nothing. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return at < 0 ? [part, ''] : [part.slice(0, at), percentDecoded(part.slice(at + 1))]
 }
 
 /** Reads the parameters of an address whose scheme and host are right. The refusal is a predicate after the name of the field. */

@@ -68,6 +68,10 @@ export type DialSource = (url: URL, signal: AbortSignal) => Promise<Result<Diall
 
 /** A source that sends nothing for this long is gone. */
 export const SILENT_SECONDS = 10
+export const NO_MEDIA = `The source has sent no media for ${SILENT_SECONDS} s`
+export const NO_ANSWER = 'The source did not answer in time'
+/** The reason for an operator when the fault is ours. */
+export const SLUICE_FAILED = 'Sluice failed; its log says more'
 
 /**
  * Tells when a source has fallen silent. It counts looks and not time, so that after a pause of this process it first sees what

@@ -4,7 +4,7 @@ import type { AttemptEvent } from '../core/restream/driver.ts'
 import { type FrameSink, takesAs } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 import type { PublishEnd } from './publishing.ts'
-import type { DialledSource, PulledSource, PullProblem } from './pulling.ts'
+import { type DialledSource, type PulledSource, type PullProblem, SLUICE_FAILED } from './pulling.ts'
 
 /** What takes the media of one connection to a source. */
 export interface SourceReceiver {
@@ -41,7 +41,7 @@ export class SourceAttempt {
     this.#options = options
     this.#run().catch((error: unknown) => {
       options.log.error({ err: error, source: options.name }, 'the media of a source could not be taken')
-      this.#failed({ kind: 'lost', message: 'Sluice failed; its log says more' })
+      this.#failed({ kind: 'lost', message: SLUICE_FAILED })
     })
   }
 

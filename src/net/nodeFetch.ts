@@ -1,14 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import { PLAYS_MS } from '../core/hls/nodes.ts'
+import { type NodeAnswer, PLAYS_MS } from '../core/hls/nodes.ts'
 import { startDeadline } from './deadline.ts'
-
-interface Answer {
-  readonly status: number
-  readonly caching: string
-  /** How long a piece plays, milliseconds; 0 for everything else. */
-  readonly playsMs: number
-  readonly body: Buffer
-}
 
 /** Longer than a node lets a request wait for the beginning of a stream. */
 const ANSWER_MAX_MS = 15_000
@@ -20,7 +12,7 @@ const BODY_MAX_BYTES = 64 * 1024 * 1024
  * Addresses of nodes are `server.nodeUrl` of each, which operators choose, so
  * they may be private.
  */
-export function nodeFetch(clock: Clock): (url: string) => Promise<Answer | null> {
+export function nodeFetch(clock: Clock): (url: string) => Promise<NodeAnswer | null> {
   return async (url) => {
     const deadline = startDeadline(clock, ANSWER_MAX_MS)
     try {

@@ -1,3 +1,5 @@
+import { rounded } from '../base/numbers.ts'
+import type { PixelSize } from '../base/pixelSize.ts'
 import type { ProcessorLoad } from '../base/processors.ts'
 import { coresPerMegapixel, LadderSteps } from '../core/channels/runs/ladderSteps.ts'
 import type { EngineLoad, EnginePace, LoadControl, LoadVerdict } from '../core/channels/runs/load.ts'
@@ -11,13 +13,8 @@ import { coded, type CodedSentence, noticeText } from '../core/notices.ts'
 type Ladder = Pick<AbrLadder, 'video'>
 
 /** Of video to encode, in pixels. 0: not known yet. */
-interface FrameSize {
-  readonly width: number
-  readonly height: number
-}
-
 /** The size that is assumed until it is known. */
-const EXPECTED: FrameSize = { width: 1280, height: 720 }
+const EXPECTED: PixelSize = { width: 1280, height: 720 }
 
 export interface EncodingLoadOptions {
   /** Processors that this process may use. */
@@ -93,16 +90,19 @@ export class EncodingLoad implements EngineLoad {
     const more = engines.reduce((sum, { ladder }) => sum + this.#costOf(ladder), 0)
     const used = this.#usedCores((id) => engines.every(({ engineId }) => engineId !== id))
     if (engines.length === 0 || more + used <= cores) return []
-    return [coded('engine_too_much', { needed: tenths(more), used: tenths(used), cores }), coded('engine_needs_less')]
+    return [
+      coded('engine_too_much', { needed: rounded(more, 10), used: rounded(used, 10), cores }),
+      coded('engine_needs_less'),
+    ]
   }
 
   /** Whether this machine can probably encode such video for viewers beside all that runs. */
-  hasRoomFor(size: FrameSize): boolean {
+  hasRoomFor(size: PixelSize): boolean {
     return this.#usedCores() + this.#cost * megapixelsOf(size) <= this.#options.cores
   }
 
   /** Such video is encoded for viewers, until the result is called. */
-  reserve(size: FrameSize): () => void {
+  reserve(size: PixelSize): () => void {
     const key = Symbol('for viewers')
     this.#forViewers.set(key, megapixelsOf(size))
     return () => void this.#forViewers.delete(key)
@@ -141,7 +141,7 @@ export class EncodingLoad implements EngineLoad {
 }
 
 /** Per second, at the usual rate. */
-function megapixelsOf({ width, height }: FrameSize): number {
+function megapixelsOf({ width, height }: PixelSize): number {
   const pixels = width * height || EXPECTED.width * EXPECTED.height
   return (pixels * EXPECTED_FRAMES) / 1e6
 }
@@ -244,5 +244,3 @@ class EngineControl implements LoadControl {
     return was && !pace.isOverloaded ? { level: 'info', message: 'The engine keeps up again' } : null
   }
 }
-
-const tenths = (value: number): number => Math.round(value * 10) / 10

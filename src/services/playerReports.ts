@@ -1,5 +1,5 @@
 import { type Clock, dateSince, type Moment } from '../base/clock.ts'
-import { SessionQuality } from '../core/quality/sessionQuality.ts'
+import { type ReportMoment, SessionQuality } from '../core/quality/sessionQuality.ts'
 import { type ViewerQuality, viewerQualityOf } from '../core/quality/viewerQuality.ts'
 import type { ActiveSession } from '../media/sessionRegistry.ts'
 import type { Store } from '../store/store.ts'
@@ -23,11 +23,6 @@ interface Reported {
 }
 
 /** Now, and how old the session is; of one that is over, at its end. */
-interface ReportMoment {
-  readonly nowMs: number
-  readonly ageMs: number
-}
-
 /**
  * What the players of this node's viewers report: in memory by session, and written in batches. A session that never reports has
  * no entry while it is open.

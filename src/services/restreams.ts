@@ -10,6 +10,7 @@ import {
   type TargetState,
 } from '../core/restream/state.ts'
 import { movedUrl } from '../core/restream/targets.ts'
+import type { Bytes } from '../core/sessions/types.ts'
 import { rateOf } from './feedMeter.ts'
 
 /** Media of this node that is sent on. */
@@ -37,19 +38,14 @@ export interface OpenTarget {
   readonly transcode: boolean
 }
 
-interface Moved {
-  readonly bytesIn: number
-  readonly bytesOut: number
-}
-
 /** What a target used. `liveMs`: how long it took media. */
-export interface TargetUse extends Moved {
+export interface TargetUse extends Bytes {
   readonly liveMs: number
 }
 
 /** One attempt to send a feed to a target. */
 export interface TargetAttempt extends DialAttempt {
-  readonly bytes: Moved
+  readonly bytes: Bytes
 }
 
 /** A target as reports show it, and what all of its attempts used. */

@@ -114,6 +114,13 @@ export async function inSlices<T>(rows: readonly T[], insert: (slice: T[]) => Pr
   for (let at = 0; at < rows.length; at += size) await insert(rows.slice(at, at + size))
 }
 
+/** The row that an insertion returned. */
+export function inserted<R>(rows: readonly R[]): R {
+  const [row] = rows
+  if (row === undefined) throw new Error('insert returned no row')
+  return row
+}
+
 /** Stands for any table where only the names of columns matter. */
 type AnyTable = Kysely<{ rows: Record<string, unknown> }>
 

@@ -1,8 +1,9 @@
 import type { DatedSpan } from '../base/clock.ts'
 import type { IngestClaim } from '../core/channels/runs/claims.ts'
 import type { Cause, EngineState } from '../core/channels/runs/engine.ts'
-import type { Occurrence, Timing } from '../core/channels/schedules/plan.ts'
+import type { Occurrence } from '../core/channels/schedules/plan.ts'
 import type { SchedulerState } from '../core/channels/schedules/advance.ts'
+import type { SchedulerRules } from '../core/channels/schedules/requests.ts'
 import type { Health } from '../core/webhooks/types.ts'
 import type { Newest } from './channels.ts'
 import type { Delivery } from './webhooks.ts'
@@ -82,18 +83,9 @@ export interface RunsWithin {
   limit: number
 }
 
-/** What a scheduler starts; without `engineIds` all engines of the channel. */
-export interface ScheduledChannel {
-  channelId: string
-  engineIds?: readonly string[]
-}
-
-export interface Scheduler extends Timing, SchedulerState {
+export interface Scheduler extends SchedulerRules, SchedulerState {
   id: string
   accountId: string
-  name: string
-  enabled: boolean
-  channels: readonly ScheduledChannel[]
   /** Time of the next action, epoch milliseconds. */
   nextAtMs: number | null
   createdAtMs: number

@@ -63,7 +63,6 @@ export type {
   RunConfig,
   RunQuery,
   RunsWithin,
-  ScheduledChannel,
   StoredEngineState,
 } from './runs.ts'
 export type { ChannelEvent, ChannelEventQuery, ChannelWebhook, LoggedAttempt, LogQuery } from './runs.ts'

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { SegmentMemory } from '../../src/base/segmentMemory.ts'
-import { type NodeAnswer, RemoteMedia } from '../../src/edge/http/hls/remoteMedia.ts'
+import type { NodeAnswer } from '../../src/core/hls/nodes.ts'
+import { RemoteMedia } from '../../src/edge/http/hls/remoteMedia.ts'
 
 /** Media of another node that answers when it is told to. */
 function remote(answerOf: (url: string) => NodeAnswer | null = () => answer('public, max-age=3600, immutable')) {

@@ -1,6 +1,6 @@
+import { rounded } from '../../base/numbers.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { isoTime } from '../../base/time.ts'
-import type { Span } from '../../core/channels/analytics.ts'
+import { isoTime, type TimeSpan } from '../../base/time.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
 import { readPageQuery } from '../../core/channels/listQuery.ts'
 import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/channels/measuredQuery.ts'
@@ -44,7 +44,7 @@ export const monitorEngine = (asking: Asking, id: string, query: Query) =>
 async function monitorOne<P, M>(
   asking: Asking,
   { kind, id, query }: { kind: 'ingest' | 'engine'; id: string; query: Query },
-  of: (asking: Asking, part: P, span: Span) => ChannelResult<M>,
+  of: (asking: Asking, part: P, span: TimeSpan) => ChannelResult<M>,
   read: () => Promise<P | undefined>,
 ): ChannelResult<M> {
   const span = checked(readMeasuredQuery(query, asking.ctx.clock.now()))
@@ -68,7 +68,7 @@ export const monitorEngines = (asking: Asking, channelId: string, query: Query) 
 async function monitorAll<P extends { id: string; createdAtMs: number }, M>(
   asking: Asking,
   { list, channelId, query }: { list: string; channelId: string; query: Query },
-  of: (asking: Asking, part: P, span: Span) => ChannelResult<M>,
+  of: (asking: Asking, part: P, span: TimeSpan) => ChannelResult<M>,
   read: (selection: Newest & { channelId: string }) => Promise<P[]>,
 ): ChannelResult<KeysetPage<M>> {
   const { ctx, accountId } = asking
@@ -96,7 +96,7 @@ async function monitorAll<P extends { id: string; createdAtMs: number }, M>(
   return ok({ ...page.value, data })
 }
 
-async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): ChannelResult<IngestMonitoring> {
+async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: TimeSpan): ChannelResult<IngestMonitoring> {
   const { id, type, region } = ingest
   const nowMs = ctx.clock.now()
   const { sinceMs, samples } = measured.ingest(id, span.fromMs, span.untilMs)
@@ -131,7 +131,7 @@ export async function isUsed({ store }: Pick<CommandContext, 'store'>, { id, cha
 async function ofEngine(
   { ctx, measured, load }: Asking,
   { id, status, restream }: Engine,
-  span: Span,
+  span: TimeSpan,
 ): ChannelResult<EngineMonitoring> {
   const here = await runsNowhereElse(ctx, measured, id)
   if (!here.ok) return here
@@ -152,15 +152,13 @@ async function ofEngine(
 }
 
 const encoderOf = ({ speed, lagMs, droppedFrames, cores, isOverloaded, leftOut }: EnginePace) => ({
-  speed: inHundredths(speed),
-  lagSeconds: Math.round(lagMs / 10) / 100,
+  speed: rounded(speed, 100),
+  lagSeconds: rounded(lagMs / 1000, 100),
   droppedFrames,
-  cores: inHundredths(cores),
+  cores: rounded(cores, 100),
   overloaded: isOverloaded,
   leftOut: [...leftOut],
 })
-
-const inHundredths = (value: number | null): number | null => (value === null ? null : Math.round(value * 100) / 100)
 
 type Here = Result<true, ChannelFailure>
 

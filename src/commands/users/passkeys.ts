@@ -11,17 +11,11 @@ import {
 import { Conflict, type Passkey, type Tx, type User } from '../../store/store.ts'
 import { audit, type Actor, type SessionContext } from '../context.ts'
 import { beginSession, type FreshSession, type SignedIn, type Visitor } from './sessions.ts'
+import type { Site } from './webAuthn.ts'
 import * as webAuthn from './webAuthn.ts'
 
 /** Passkeys of one user. */
 const PASSKEYS_MAX = 20
-
-/** Where the pages of the dashboard are, as the browser sees it. */
-export interface Site {
-  /** The host name, to which a passkey is bound. */
-  readonly rpId: string
-  readonly origins: readonly string[]
-}
 
 const WRONG = failure('unauthorized', 'Unauthorized: this passkey does not open the dashboard, or it took too long.')
 const NOT_ADDED = failure('bad_request', 'This passkey was not added: try again, and confirm it within 5 minutes')

@@ -4,7 +4,9 @@ import type { Passkey } from '../../store/store.ts'
 
 // What Sluice uses of the WebAuthn library. It is loaded with the first use, because most servers need it rarely.
 
-interface Page {
+/** Where the pages of the dashboard are, as the browser sees it. */
+export interface Site {
+  /** The host name, to which a passkey is bound. */
   readonly rpId: string
   readonly origins: readonly string[]
 }
@@ -20,7 +22,7 @@ const ALGORITHMS = [-7, -8, -257]
 const library = () => import('@simplewebauthn/server')
 
 export async function creationOptions(
-  { rpId }: Page,
+  { rpId }: Site,
   user: { id: number; accountId: string; email: string },
   known: readonly Passkey[],
   challenge: Uint8Array<ArrayBuffer>,
@@ -40,7 +42,7 @@ export async function creationOptions(
   })
 }
 
-export async function requestOptions({ rpId }: Page, challenge: Uint8Array<ArrayBuffer>): Promise<object> {
+export async function requestOptions({ rpId }: Site, challenge: Uint8Array<ArrayBuffer>): Promise<object> {
   const { generateAuthenticationOptions } = await library()
   return generateAuthenticationOptions({ rpID: rpId, challenge, userVerification: 'required' })
 }
@@ -48,7 +50,7 @@ export async function requestOptions({ rpId }: Page, challenge: Uint8Array<Array
 type Created = Pick<Passkey, 'id' | 'publicKey' | 'signCount' | 'transports'> & { readonly challenge: string }
 
 /** The passkey in an answer of `navigator.credentials.create`, or why it is none. */
-export async function readCreated(response: unknown, page: Page, isOurs: IsOurs): Promise<Result<Created, string>> {
+export async function readCreated(response: unknown, site: Site, isOurs: IsOurs): Promise<Result<Created, string>> {
   try {
     const answer = response as RegistrationResponseJSON
     if (await namesCertificates(answer)) return err(ATTESTED)
@@ -57,8 +59,8 @@ export async function readCreated(response: unknown, page: Page, isOurs: IsOurs)
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: answer,
       expectedChallenge: (text) => isOurs((challenge = text)),
-      expectedOrigin: [...page.origins],
-      expectedRPID: page.rpId,
+      expectedOrigin: [...site.origins],
+      expectedRPID: site.rpId,
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
     })
@@ -97,7 +99,7 @@ interface Used {
 export async function readUsed(
   response: unknown,
   passkey: Passkey,
-  page: Page,
+  site: Site,
   isOurs: IsOurs,
 ): Promise<Result<Used, string>> {
   try {
@@ -106,7 +108,7 @@ export async function readUsed(
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON,
       expectedChallenge: (text) => isOurs((challenge = text)),
-      expectedOrigin: [...page.origins],
+      expectedOrigin: [...site.origins],
       expectedRPID: passkey.rpId,
       credential: { id: passkey.id, publicKey: Uint8Array.from(passkey.publicKey), counter: passkey.signCount },
       requireUserVerification: true,

@@ -1,5 +1,6 @@
 import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import type { TimeSpan } from '../../base/time.ts'
 import { instant } from '../validation/moments.ts'
 import type { FieldErrors } from '../errors.ts'
 import { wordOf } from '../pages/parameters.ts'
@@ -15,17 +16,11 @@ const BEFORE = { LessThan: 0, LessThanOrEqualTo: 1 } as const
 const OPERATORS = { ...AFTER, ...BEFORE }
 export const RECORD_OPERATORS = Object.keys(OPERATORS) as (keyof typeof OPERATORS)[]
 
-/** Half open, epoch milliseconds. */
-interface Span {
-  readonly fromMs: number
-  readonly untilMs: number
-}
-
 /** Which records to read; all conditions apply. */
 export interface RecordQuestion {
-  readonly started: Span
+  readonly started: TimeSpan
   /** Of records that are over. */
-  readonly completed: Span
+  readonly completed: TimeSpan
   readonly search: (typeof RECORD_SEARCHES)[number]
   /** Null: all. */
   readonly streamNames: ReadonlySet<string> | null
@@ -40,9 +35,9 @@ export const RECORD_NAMES_MAX = 100
 /** More records than a node admits in a month. */
 const LIMIT_MAX = 1_000_000_000
 
-type Bound = readonly [of: 'started' | 'completed', side: keyof Span]
+type Bound = readonly [of: 'started' | 'completed', side: keyof TimeSpan]
 /** The parameters of each form that bound a time. Without a second part the operator decides. */
-type Bounds = Readonly<Record<string, readonly [of: Bound[0], side: keyof Span | null]>>
+type Bounds = Readonly<Record<string, readonly [of: Bound[0], side: keyof TimeSpan | null]>>
 
 const BY_SIDE: Bounds = {
   startedAfter: ['started', 'fromMs'],
@@ -129,7 +124,7 @@ class Reader {
     return spans
   }
 
-  #operator(name: string, side: keyof Span | null): keyof typeof OPERATORS | undefined {
+  #operator(name: string, side: keyof TimeSpan | null): keyof typeof OPERATORS | undefined {
     const all = side === null ? RECORD_OPERATORS : side === 'fromMs' ? Object.keys(AFTER) : Object.keys(BEFORE)
     const isEnd = side === 'untilMs' || name === 'endTime'
     const operatorName = this.#form.operator?.(name) ?? ''
@@ -146,7 +141,7 @@ class Reader {
   }
 }
 
-const ALWAYS: Span = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER }
+const ALWAYS: TimeSpan = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER }
 
 const readTime = (value: unknown): Result<number, string> => instant(typeof value === 'string' ? value : '')
 
@@ -183,4 +178,4 @@ export function isAskedFor(session: ViewerSession, question: RecordQuestion): bo
   return (streamNames?.has(streamName) ?? true) && (trackingIds?.has(trackingId) ?? true)
 }
 
-const isIn = ({ fromMs, untilMs }: Span, ms: number): boolean => ms >= fromMs && ms < untilMs
+const isIn = ({ fromMs, untilMs }: TimeSpan, ms: number): boolean => ms >= fromMs && ms < untilMs

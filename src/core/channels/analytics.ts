@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { DAY_MS, MINUTE_MS } from '../../base/time.ts'
+import { DAY_MS, MINUTE_MS, type TimeSpan } from '../../base/time.ts'
 import { Problems } from '../validation/problems.ts'
 import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
 import { type ValueReader, readers, readParameters } from './listQuery.ts'
@@ -16,14 +16,8 @@ const STREAMING_FORMATS = ['hls', 'hesp', 'hlsMpegTs'] as const
 export const SLOTS_MAX = 3000
 export const RECORDS_MAX = 50_000
 
-/** A time span, half open. */
-export interface Span {
-  readonly fromMs: number
-  readonly untilMs: number
-}
-
 /** A query for a time series. `offsetMs`: the start of its days, east of UTC. */
-export interface SeriesQuestion<G extends string> extends Span {
+export interface SeriesQuestion<G extends string> extends TimeSpan {
   readonly resolution: Resolution
   readonly offsetMs: number
   readonly groupBy: G
@@ -78,7 +72,7 @@ export function readSeriesQuery<G extends string>(
 }
 
 /** Parses the query of a report over one time span. */
-export function readSpanQuery(query: Record<string, unknown>): Result<Span, ChannelFailure> {
+export function readSpanQuery(query: Record<string, unknown>): Result<TimeSpan, ChannelFailure> {
   const problems = new Problems()
   const given = readParameters<Partial<Given>>(query, { start: instant, end: instant }, problems)
   const settled = problems.settle(spanOf(given, problems) ?? { fromMs: 0, untilMs: 0 })
@@ -104,7 +98,7 @@ const utcOffset: ValueReader<number> = (text) => {
   return isValid ? ok(minutes) : err('must be minutes east of UTC, -720 to 840 in steps of 15')
 }
 
-export function spanOf({ start, end }: { start?: number; end?: number }, problems: Problems): Span | null {
+export function spanOf({ start, end }: { start?: number; end?: number }, problems: Problems): TimeSpan | null {
   for (const [name, value] of Object.entries({ start, end })) {
     if (value === undefined && !problems.touches(name)) problems.add(name, 'is required')
   }
@@ -114,7 +108,7 @@ export function spanOf({ start, end }: { start?: number; end?: number }, problem
 }
 
 /** An upper bound: every month counts as a short one. */
-const slotCount = ({ fromMs, untilMs }: Span, resolution: Resolution): number =>
+const slotCount = ({ fromMs, untilMs }: TimeSpan, resolution: Resolution): number =>
   (untilMs - fromMs) / (resolution === 'month' ? 28 * DAY_MS : STEPS_MS[resolution])
 
 /** The length of the slots that a store sums for this resolution: for a month, its days. */
@@ -160,7 +154,7 @@ export interface SeriesRecord {
 }
 
 /** Every slot of the time span in order, with its amounts by id. */
-export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
+export function toSeries(question: TimeSpan & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
   const slots = new Map<number, Map<string, Required<UsageAmount>>>()
   for (let ms = slotAt(question.fromMs, question); ms < question.untilMs; ms = slotAfter(ms, question)) {
     slots.set(ms, new Map())
@@ -186,7 +180,7 @@ export interface RunTime {
 }
 
 /** Milliseconds per slot and id. A refusal when there are more than a report can have. */
-export function runTimes(question: Span & Cut, runs: Iterable<RunTime>): Result<Amount[], ChannelFailure> {
+export function runTimes(question: TimeSpan & Cut, runs: Iterable<RunTime>): Result<Amount[], ChannelFailure> {
   const amounts: Amount[] = []
   for (const { id, startedAtMs, endedAtMs } of runs) {
     const [from, until] = [Math.max(startedAtMs, question.fromMs), Math.min(endedAtMs, question.untilMs)]

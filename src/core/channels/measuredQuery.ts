@@ -1,9 +1,8 @@
 import type { Result } from '../../base/result.ts'
-import { MINUTE_MS } from '../../base/time.ts'
+import { MINUTE_MS, type TimeSpan } from '../../base/time.ts'
 import { MEASURED_MS } from './runs/measured.ts'
 import type { FieldErrors } from '../errors.ts'
 import { Problems } from '../validation/problems.ts'
-import type { Span } from './analytics.ts'
 import { readParameters } from './listQuery.ts'
 import { instant } from '../validation/moments.ts'
 
@@ -20,7 +19,7 @@ interface Moments {
 export const measuredReaders = { start: instant, end: instant }
 
 /** The requested time span of measurements: at most a minute, by default the last one. */
-export function readMeasuredQuery(query: Record<string, unknown>, nowMs: number): Result<Span, FieldErrors> {
+export function readMeasuredQuery(query: Record<string, unknown>, nowMs: number): Result<TimeSpan, FieldErrors> {
   const problems = new Problems()
   return measuredSpan(readParameters<Moments>(query, measuredReaders, problems), nowMs, problems)
 }
@@ -30,7 +29,7 @@ export function measuredSpan(
   { start, end }: Partial<Moments>,
   nowMs: number,
   problems: Problems = new Problems(),
-): Result<Span, FieldErrors> {
+): Result<TimeSpan, FieldErrors> {
   const untilMs = end ?? (start === undefined ? nowMs + 1 : start + MINUTE_MS)
   const fromMs = start ?? untilMs - MINUTE_MS
   if (untilMs <= fromMs) problems.add('end', 'must be later than start; it is exclusive')

@@ -1,3 +1,5 @@
+import type { PixelSize } from '../../base/pixelSize.ts'
+
 /** A rendition that a publish token asks for, beside what the publisher sends. */
 export interface FeedRendition {
   /** Pixels of the shorter side. */
@@ -23,11 +25,6 @@ export interface FeedRung extends FeedRendition {
   readonly name: string
   /** Pixels of the video. */
   readonly size: PixelSize
-}
-
-interface PixelSize {
-  readonly width: number
-  readonly height: number
 }
 
 /**

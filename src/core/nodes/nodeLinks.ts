@@ -1,3 +1,5 @@
+import { greatest } from '../../base/numbers.ts'
+
 /**
  * Why a stream of another node does not come: its media ports do not answer, it does not answer over HTTP, it refuses the request, it gets
  * too many of them, or it lends nothing (`server.handover`).
@@ -66,9 +68,6 @@ function linkTo(node: string, streams: readonly SharedStream[], problem: LinkPro
     problem,
   }
 }
-
-const greatest = (values: readonly (number | null)[]): number | null =>
-  values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
 
 /** Links as a node has written them, of this version or another one. A problem that this one does not know counts as none. */
 export function parseNodeLinks(text: string): readonly NodeLink[] {

@@ -21,7 +21,7 @@ const REPORT_EVERY_MS = 15_000
 const REPORTS_BEYOND = 5
 
 /** When something was reported. */
-interface Moment {
+export interface ReportMoment {
   readonly nowMs: number
   /** Of the session. */
   readonly ageMs: number
@@ -43,14 +43,14 @@ export class SessionQuality {
   #start: 'unknown' | 'waiting' | 'over' = 'unknown'
 
   /** Counts a report that was sent, before it is read. False: the session reports too often. */
-  mayReport({ ageMs }: Moment): boolean {
+  mayReport({ ageMs }: ReportMoment): boolean {
     if (this.#offered >= REPORTS_BEYOND + ageMs / REPORT_EVERY_MS) return false
     this.#offered += 1
     return true
   }
 
   /** Takes a report. False: it is not newer than the last one. */
-  report(given: PlayerReport, moment: Moment): boolean {
+  report(given: PlayerReport, moment: ReportMoment): boolean {
     const last = this.#last
     if (given.n <= last.n) return false
     const now = risen(last, clampReport(given, moment.ageMs))
@@ -75,7 +75,7 @@ export class SessionQuality {
   }
 
   /** Takes what a request says. */
-  observe({ isStarved, isUrgent, bufferMs, kbps }: Cmcd, { nowMs, ageMs }: Moment): void {
+  observe({ isStarved, isUrgent, bufferMs, kbps }: Cmcd, { nowMs, ageMs }: ReportMoment): void {
     const { sums } = this.#at(nowMs)
     if (!this.#sendsCmcd) sums.cmcdPlayers += 1
     this.#sendsCmcd = true

@@ -1,3 +1,4 @@
+import { rounded } from '../../base/numbers.ts'
 import { type Quality, startMsOf } from './figures.ts'
 
 /** How well something played, as clients read it. */
@@ -58,8 +59,5 @@ export const startFailuresOf = ({ failures }: QualityFigures): number =>
   Object.values(failures).reduce((sum, n) => sum + n, 0)
 
 const mean = (sum: number, n: number): number | null => (n === 0 ? null : sum / n)
-
-const rounded = (value: number | null, parts: number): number | null =>
-  value === null ? null : Math.round(value * parts) / parts
 
 const seconds = (ms: number | null): number | null => rounded(ms === null ? null : ms / 1000, 1000)

@@ -22,6 +22,13 @@ export async function sendFile(
   return sendText(request, reply, text, `${TYPES[type]}; charset=utf-8`)
 }
 
+/** The path below the folder of a route `/folder/*`; null for `/folder` itself, whose relative addresses would lead elsewhere. */
+export function pathBelow({ url, params }: FastifyRequest): string | null {
+  const [path = ''] = url.split('?', 1)
+  if (!path.slice(1).includes('/')) return null
+  return (params as { '*'?: string })['*'] ?? ''
+}
+
 /** Answers in the coding that the client takes, or with 304 if it has that. */
 export async function sendText(
   request: FastifyRequest,

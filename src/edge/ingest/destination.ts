@@ -32,12 +32,3 @@ export function streamDestination(
   const presented = presentedToken(query)
   return { kind: 'stream', streamName, presented, sourceId: sourceId || null, parameters: parameters.value }
 }
-
-/** Decodes percent-encoding as in a URL. Text that is not valid percent-encoding is taken literally. */
-export function decodedOnce(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}

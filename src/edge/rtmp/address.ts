@@ -1,6 +1,7 @@
+import { percentDecoded } from '../../base/percent.ts'
 import type { PublishRequest } from '../../media/rtmp/types.ts'
 import type { Destination } from '../ingest/broadcast.ts'
-import { decodedOnce, streamDestination } from '../ingest/destination.ts'
+import { streamDestination } from '../ingest/destination.ts'
 
 const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
 
@@ -18,5 +19,5 @@ export function readDestination({ app, name, query }: Pick<PublishRequest, 'app'
 
 function streamOf(name: string, query: URLSearchParams): Destination {
   if (name === '') return { kind: 'none', why: `The stream name is missing; ${ADDRESSES}` }
-  return streamDestination(decodedOnce(name), query, 'rtmp')
+  return streamDestination(percentDecoded(name), query, 'rtmp')
 }

@@ -1,6 +1,7 @@
+import { percentDecoded } from '../../base/percent.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Destination } from '../ingest/broadcast.ts'
-import { decodedOnce, streamDestination } from '../ingest/destination.ts'
+import { streamDestination } from '../ingest/destination.ts'
 
 /** What a caller writes into its stream id. */
 export interface StreamIdTarget {
@@ -51,7 +52,7 @@ function decoded(written: string): [string, number] {
   let text = written
   let times = 0
   while (times < 2 && isEncoded(text)) {
-    text = decodedOnce(text)
+    text = percentDecoded(text)
     times += 1
   }
   return [text, times]
@@ -59,7 +60,7 @@ function decoded(written: string): [string, number] {
 
 function plain(text: string): Parts {
   const [name = '', ...rest] = text.split('?')
-  return { name: decodedOnce(name), query: new URLSearchParams(rest.join('?')), mode: 'publish' }
+  return { name: percentDecoded(name), query: new URLSearchParams(rest.join('?')), mode: 'publish' }
 }
 
 /** As MediaMTX has it: a query, or a user and a password, follow the name. */

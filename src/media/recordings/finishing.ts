@@ -1,3 +1,4 @@
+import type { PixelSize } from '../../base/pixelSize.ts'
 import { CODECS } from '../codecs/codecs.ts'
 import { fitInto, words } from '../ffmpeg/arguments.ts'
 import type { RecordingPart, PartTrack } from './recordingFiles.ts'
@@ -29,7 +30,7 @@ const copyVideo = ({ codec }: PartTrack): string[] =>
   codec === 'hevc' ? words('-c:v copy -tag:v hvc1') : words('-c:v copy')
 
 /** A browser's camera has a variable rate, and its size may change: keeps the timestamps and scales to the largest size. */
-const encodeVideo = (size: Size | null): string[] => [
+const encodeVideo = (size: PixelSize | null): string[] => [
   ...ENCODE_VIDEO,
   ...words('-fps_mode passthrough -enc_time_base 1:90000'),
   ...(size === null ? [] : ['-vf', fitted(size)]),
@@ -60,17 +61,12 @@ function convertSeveral(parts: readonly RecordingPart[]): string[] {
   ]
 }
 
-interface Size {
-  readonly width: number
-  readonly height: number
-}
-
 /** `concat` extends a short input to the length of its part. */
 const SILENCE = 'anullsrc=r=48000:cl=stereo:d=0.1,'
 const STEREO = 'aresample=48000:async=1,aformat=sample_fmts=fltp:channel_layouts=stereo'
-const black = ({ width, height }: Size): string => `color=c=black:s=${width}x${height}:r=30:d=0.1,`
+const black = ({ width, height }: PixelSize): string => `color=c=black:s=${width}x${height}:r=30:d=0.1,`
 
-const fitted = ({ width, height }: Size): string => `${fitInto(width, height)},format=yuv420p`
+const fitted = ({ width, height }: PixelSize): string => `${fitInto(width, height)},format=yuv420p`
 
 const kindsOf = (tracks: readonly PartTrack[]) => ({
   video: tracks.find((track) => track.kind === 'video'),
@@ -78,7 +74,7 @@ const kindsOf = (tracks: readonly PartTrack[]) => ({
 })
 
 /** The largest size, in even numbers as H.264 needs; null when none is known. */
-function sizeOf(tracks: readonly PartTrack[]): Size | null {
+function sizeOf(tracks: readonly PartTrack[]): PixelSize | null {
   const sized = tracks.filter(({ width = 0, height = 0 }) => width > 0 && height > 0)
   const area = ({ width = 0, height = 0 }: PartTrack): number => width * height
   const [largest] = sized.sort((a, b) => area(b) - area(a))

@@ -1,6 +1,7 @@
 import { type Clock, inTime, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
+import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
 import { exitReason, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
@@ -10,20 +11,12 @@ import { TO_JPEG } from './thumbnails.ts'
 import type { Progress } from '../ffmpeg/progress.ts'
 import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
-/** A track of a recording, as events and the API report it. */
-export interface RecordedTrackFile {
-  readonly type: 'video' | 'audio'
-  readonly codec: string
-  readonly width?: number
-  readonly height?: number
-}
-
 /** Saves the state of recordings. Every method is idempotent, and rejects when the store is unavailable. */
 export interface RecordingBook {
-  begin(feed: ActiveFeed, recording: { id: string; atMs: number; tracks: readonly RecordedTrackFile[] }): Promise<void>
+  begin(feed: ActiveFeed, recording: { id: string; atMs: number; tracks: readonly RecordedTrack[] }): Promise<void>
   /** @param problem why it ended before its feed, which is emitted at once; null: it did not */
   end(id: string, atMs: number, problem: string | null): Promise<void>
-  complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly RecordedTrackFile[] }): Promise<void>
+  complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly RecordedTrack[] }): Promise<void>
   fail(id: string, problem: string): Promise<void>
   /** Its files are removed. */
   forget(id: string): Promise<void>
@@ -327,7 +320,7 @@ export class Recordings {
 const DISK_FULL = /No space left on device|Disk quota exceeded/
 const NO_THUMBNAIL = 'a recording has no thumbnail'
 
-const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): RecordedTrackFile => ({
+const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): RecordedTrack => ({
   type: kind,
   codec,
   ...(width > 0 && height > 0 ? { width, height } : {}),

@@ -1,10 +1,11 @@
 import type { Random } from '../../base/random.ts'
 import {
+  NO_ANSWER,
+  NO_MEDIA,
   type PulledSource,
   type PulledSourceOptions,
   type PullProblem,
   REDIRECTED,
-  SILENT_SECONDS,
   SilenceWatch,
 } from '../pulling.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
@@ -104,7 +105,7 @@ export class RtmpPlayer implements PulledSource {
     if (++this.#ticks % MINUTE_TICKS === 0) this.#commands = 0
     if (this.#state === 'over' || !this.#silence.look(this.#progress)) return
     const isPlaying = this.#state === 'playing'
-    this.#lose(isPlaying ? `The source has sent no media for ${SILENT_SECONDS} s` : 'The source did not answer in time')
+    this.#lose(isPlaying ? NO_MEDIA : NO_ANSWER)
   }
 
   end(): void {

@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../base/percent.ts'
 import type { Random } from '../../base/random.ts'
 import { type Frame, type FrameSink, isDescribed, type TrackInfo } from '../frame.ts'
 import type { WaitingMedia } from '../mediaQueue.ts'
@@ -218,16 +219,7 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
 const NO_TCP: SenderEnd = { kind: 'unsuitable', message: 'The target takes no media over the connection of RTSP' }
 
 const loginOf = ({ username, password }: URL): { user: string; password: string } | null =>
-  username === '' ? null : { user: decoded(username), password: decoded(password) }
-
-/** As it is if its percent signs stand for nothing. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
+  username === '' ? null : { user: percentDecoded(username), password: percentDecoded(password) }
 
 /** An address of the target for `c=`; servers take the media from the connection. */
 const connectionOf = ({ hostname }: URL): string => (hostname.startsWith('[') ? 'IP6 ::' : 'IP4 0.0.0.0')

@@ -1,6 +1,6 @@
 import { TsIngest } from '../mpegts/ingest.ts'
 import type { LinkTotals } from '../measure/linkMeter.ts'
-import { type PulledSource, type PulledSourceOptions, SILENT_SECONDS, SilenceWatch } from '../pulling.ts'
+import { NO_MEDIA, type PulledSource, type PulledSourceOptions, SilenceWatch } from '../pulling.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { SrtCall, type SrtCallOptions, type SrtHalf, type SrtLink } from './caller.ts'
 import { SrtReceiving } from './receiving.ts'
@@ -45,7 +45,7 @@ export class SrtPull implements PulledSource {
   }
 
   tick(): void {
-    if (this.#silence.look(this.#mediaBytes)) this.#lose(`The source has sent no media for ${SILENT_SECONDS} s`)
+    if (this.#silence.look(this.#mediaBytes)) this.#lose(NO_MEDIA)
   }
 
   end(): void {

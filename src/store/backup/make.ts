@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { translateSqliteError } from '../sqlite/errors.ts'
 import { StoreUnavailable } from '../store.ts'
 import { type BackupSecrets, writeBackupFile } from './backupFile.ts'
-import type { Manifest } from './manifest.ts'
+import type { DatabaseFacts, Manifest } from './manifest.ts'
 import { copySqlite } from './sqlite.ts'
 
 export interface BackupRequest {
@@ -24,7 +24,7 @@ export interface BackupSource {
   /** About the size of the data. 0: unknown. */
   readonly bytes: number
   /** Writes the data to a new file. */
-  copyTo(file: string): Promise<Result<Pick<Manifest, 'schema' | 'sealedBy' | 'accounts' | 'tokens'>, string>>
+  copyTo(file: string): Promise<Result<DatabaseFacts, string>>
 }
 
 /** Room for headers and for what is written meanwhile. */

@@ -31,6 +31,9 @@ export interface Manifest {
   readonly files: Readonly<Record<string, Digest>>
 }
 
+/** What it says of the database. */
+export type DatabaseFacts = Pick<Manifest, 'schema' | 'sealedBy' | 'accounts' | 'tokens'>
+
 /** JSON with a checksum of itself, because the archive has none for it. */
 export function formatManifest(manifest: Manifest): Buffer {
   const body = { format: FORMAT, ...manifest }

@@ -15,9 +15,7 @@ import { types } from '../postgres/pool.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
 import type { OpenBackup } from './backupFile.ts'
 import { type BackupSource, sentenceOf } from './make.ts'
-import type { Manifest } from './manifest.ts'
-
-type Facts = Pick<Manifest, 'schema' | 'sealedBy' | 'accounts' | 'tokens'>
+import type { DatabaseFacts } from './manifest.ts'
 
 /** A connection for programs of PostgreSQL: its address without the password, which no process list shows then. */
 interface Target {
@@ -46,7 +44,7 @@ export async function postgresSource(url: string): Promise<Result<BackupSource, 
 }
 
 /** Dumps the state of one moment, which the facts are of, too. */
-const dump = (url: string, file: string): Promise<Result<Facts, string>> =>
+const dump = (url: string, file: string): Promise<Result<DatabaseFacts, string>> =>
   connected(url, async (client, host) => {
     await client.query('begin isolation level repeatable read read only')
     const { rows } = await client.query<{ id: string }>('select pg_export_snapshot() as id')
@@ -60,7 +58,7 @@ const dump = (url: string, file: string): Promise<Result<Facts, string>> =>
     )
   })
 
-async function factsOf(client: Client): Promise<Facts> {
+async function factsOf(client: Client): Promise<DatabaseFacts> {
   const names = async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name)
   const count = async (table: string) =>
     (await client.query<{ n: number }>(`select count(*) as n from ${table}`)).rows[0]?.n ?? 0

@@ -5,17 +5,15 @@ import { isRunning } from '../../base/processes.ts'
 import { KEY_ID_POSITION, type Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
-import type { Manifest } from './manifest.ts'
+import type { DatabaseFacts } from './manifest.ts'
 
 const BUSY_MS = 5_000
-
-type Facts = Pick<Manifest, 'schema' | 'sealedBy' | 'accounts' | 'tokens'>
 
 /**
  * Copies the database to the new file `to`, as it was at one moment. Other processes write meanwhile: the copy reads a
  * snapshot, and with write-ahead logging a reader keeps no writer waiting. The copy has no free pages, so no deleted rows.
  */
-export function copySqlite(file: string, to: string): Facts {
+export function copySqlite(file: string, to: string): DatabaseFacts {
   // SQLite would create the file with the rights of the umask. It accepts an empty one.
   closeSync(openSync(to, 'wx', 0o600))
   onSqlite(file, { readOnly: true }, (db) => db.prepare('vacuum into ?').run(to))
@@ -29,7 +27,7 @@ export const schemaOf = (db: DatabaseSync): string[] =>
 const tablesOf = (db: DatabaseSync): string[] => names(db, "select name from sqlite_master where type = 'table'")
 
 /** What the manifest says of a database. A schema of an earlier release lacks some tables. */
-function factsOf(db: DatabaseSync): Facts {
+function factsOf(db: DatabaseSync): DatabaseFacts {
   const tables = tablesOf(db)
   const count = (table: string): number =>
     tables.includes(table) ? Number(db.prepare(`select count(*) as n from ${table}`).get()?.['n']) : 0

@@ -1,4 +1,4 @@
-import { statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
 import type { RowOf } from '../schema.ts'
 import type { StoredCredential } from '../store.ts'
 
@@ -62,8 +62,7 @@ export class CredentialTxVerbs extends CredentialReadVerbs {
   async insert(
     credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
   ): Promise<StoredCredential> {
-    const [row] = await this.executor.all(insert, credential)
-    if (!row) throw new Error('insert returned no row')
+    const row = inserted(await this.executor.all(insert, credential))
     return fromRow(row)
   }
 

@@ -1,5 +1,5 @@
 import { pruning } from './pruning.ts'
-import { statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
 import type { RowOf } from '../schema.ts'
 import type { DashboardSession, User } from '../store.ts'
 import { userFrom } from './users.ts'
@@ -86,8 +86,7 @@ export class DashboardSessionReadVerbs extends Verbs {
 /** The verbs of dashboardSessions in a transaction. */
 export class DashboardSessionTxVerbs extends DashboardSessionReadVerbs {
   async insert(session: Omit<DashboardSession, 'id'> & { hash: Uint8Array }): Promise<DashboardSession> {
-    const [row] = await this.executor.all(insert, session)
-    if (!row) throw new Error('insert returned no row')
+    const row = inserted(await this.executor.all(insert, session))
     return fromRow(row)
   }
 

@@ -1,6 +1,6 @@
 import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
-import { statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
 import type { EnabledPull, StoredPull } from '../pulls.ts'
 import { columnsOf, type NewRowOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
@@ -102,13 +102,14 @@ export class PullTxVerbs extends PullReadVerbs {
   }: Omit<StoredPull, 'id'>): Promise<StoredPull> {
     const added = { account_id: accountId, added_at_ms: addedAtMs, demand_at_ms: demandAtMs, node }
     const fixed = { ...added, ...stateColumns(state) }
-    const [row] = await this.executor.ask((db) =>
-      db
-        .insertInto('pulls')
-        .values({ ...fixed, ...settingColumns(pull) })
-        .returning(columnsOf('pulls')),
+    const row = inserted(
+      await this.executor.ask((db) =>
+        db
+          .insertInto('pulls')
+          .values({ ...fixed, ...settingColumns(pull) })
+          .returning(columnsOf('pulls')),
+      ),
     )
-    if (!row) throw new Error('insert returned no row')
     return fromRow(row)
   }
 

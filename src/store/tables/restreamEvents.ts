@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import { insertion, inSlices, statement, Verbs } from '../executor.ts'
+import { inserted, insertion, inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, namesOf, type RowOf } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
@@ -113,8 +113,9 @@ export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
   }
 
   async add(event: Omit<RestreamEvent, 'id'>, keep: number): Promise<number> {
-    const [row] = await this.executor.ask((db) => db.insertInto('restream_events').values(toRow(event)).returning('id'))
-    if (!row) throw new Error('insert returned no row')
+    const row = inserted(
+      await this.executor.ask((db) => db.insertInto('restream_events').values(toRow(event)).returning('id')),
+    )
     await this.executor.run(trim, { feedId: event.feedId, keep })
     return row.id
   }

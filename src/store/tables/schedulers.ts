@@ -1,7 +1,8 @@
 import { sql, type SqlBool } from 'kysely'
+import type { ScheduleTarget } from '../../core/channels/schedules/requests.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
-import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
+import type { Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
@@ -39,7 +40,7 @@ const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers',
     endTime: row.end_time,
     recurrence: row.recurrence,
     timeZone: row.time_zone,
-    channels: JSON.parse(row.channels) as ScheduledChannel[],
+    channels: JSON.parse(row.channels) as ScheduleTarget[],
     status: row.status,
     occurrence:
       row.occurrence_start_ms === null ? null : { startMs: row.occurrence_start_ms, endMs: row.occurrence_end_ms },

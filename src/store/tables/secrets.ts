@@ -1,4 +1,4 @@
-import { statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
 import type { RowOf } from '../schema.ts'
 import type { ApiSecret } from '../store.ts'
 
@@ -66,8 +66,7 @@ export class SecretReadVerbs extends Verbs {
 /** The verbs of secrets in a transaction. */
 export class SecretTxVerbs extends SecretReadVerbs {
   async insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret> {
-    const [row] = await this.executor.all(insert, secret)
-    if (!row) throw new Error('insert returned no row')
+    const row = inserted(await this.executor.all(insert, secret))
     return fromRow(row)
   }
 

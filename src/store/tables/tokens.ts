@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
-import { type Executor, insertion, statement, Verbs } from '../executor.ts'
+import { type Executor, inserted, insertion, statement, Verbs } from '../executor.ts'
 import { columnsOf, namesOf } from '../schema.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -94,23 +94,21 @@ export class TokenReadVerbs extends Verbs {
 export class TokenTxVerbs extends TokenReadVerbs {
   async insert(token: Omit<StoredToken, 'id' | 'version'>, id?: number): Promise<StoredToken> {
     const values = toTokenValues({ ...token, version: 1 })
-    const row = id === undefined ? await this.executor.first(insert, values) : await this.#insertAs(id, values)
-    if (!row) throw new Error('insert returned no row')
-    const stored = { ...token, id: row.id, version: 1 }
+    const rows = id === undefined ? await this.executor.all(insert, values) : await this.#insertAs(id, values)
+    const stored = { ...token, id: inserted(rows).id, version: 1 }
     await insertStreams(this.executor, stored)
     await addToCount(this.executor, stored, 1)
     return stored
   }
 
-  async #insertAs(id: number, values: TokenValues): Promise<{ id: number } | undefined> {
+  async #insertAs(id: number, values: TokenValues): Promise<{ id: number }[]> {
     await passId(this.executor, id)
-    const rows = await this.executor.ask((db) =>
+    return this.executor.ask((db) =>
       db
         .insertInto('tokens')
         .values({ id, ...values })
         .returning('id'),
     )
-    return rows[0]
   }
 
   async lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined> {

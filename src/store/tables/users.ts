@@ -1,5 +1,5 @@
 import type { UserRole } from '../../core/users/types.ts'
-import { statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
 import type { RowOf } from '../schema.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -83,8 +83,7 @@ export class UserReadVerbs extends Verbs {
 /** The verbs of users in a transaction. */
 export class UserTxVerbs extends UserReadVerbs {
   async insert(user: Omit<User, 'id'>): Promise<User> {
-    const [row] = await this.executor.all(insert, user)
-    if (!row) throw new Error('insert returned no row')
+    const row = inserted(await this.executor.all(insert, user))
     return userFrom(row)
   }
 

@@ -1,7 +1,7 @@
 import type { CodedSentence } from '../../core/notices.ts'
 import { NO_HOOKS } from '../../core/webhooks/kinds.ts'
 import type { Health, HookSwitches } from '../../core/webhooks/types.ts'
-import { statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -81,10 +81,11 @@ export class WebhookReadVerbs extends Verbs {
 /** The verbs of webhooks in a transaction. */
 export class WebhookTxVerbs extends WebhookReadVerbs {
   async insert(webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
-    const [row] = await this.executor.ask((db) =>
-      db.insertInto('webhooks').values(toRow(webhook)).returning(columnsOf('webhooks')),
+    const row = inserted(
+      await this.executor.ask((db) =>
+        db.insertInto('webhooks').values(toRow(webhook)).returning(columnsOf('webhooks')),
+      ),
     )
-    if (!row) throw new Error('insert returned no row')
     return fromRow(row)
   }
 

@@ -1,9 +1,9 @@
 import { err, ok } from '../../../base/result.ts'
+import type { TimeSpan } from '../../../base/time.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
 import { readOccurrencesQuery } from '../../../core/channels/schedules/occurrencesQuery.ts'
 import { type Occurrence, occurrencesFrom, type SchedulePlan } from '../../../core/channels/schedules/plan.ts'
 import { validPlan } from '../../../core/channels/schedules/requests.ts'
-import type { Span } from '../../../core/channels/analytics.ts'
 import type { Scheduler } from '../../../store/store.ts'
 import type { CommandContext } from '../../context.ts'
 import { type ChannelResult, checked, isId } from '../channelCommand.ts'
@@ -37,7 +37,7 @@ export async function listOccurrences(
   return ok(within(plan.value, span.value).map((one) => toEntry(one, scheduler, reasons.get(one.startMs))))
 }
 
-function within(plan: SchedulePlan, { fromMs, untilMs }: Span): Occurrence[] {
+function within(plan: SchedulePlan, { fromMs, untilMs }: TimeSpan): Occurrence[] {
   const found: Occurrence[] = []
   for (const one of occurrencesFrom(plan, fromMs)) {
     if (one.startMs >= untilMs || found.length === OCCURRENCES_MAX) break

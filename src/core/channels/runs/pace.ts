@@ -1,3 +1,4 @@
+import { rounded } from '../../../base/numbers.ts'
 import { coded, type CodedSentence } from '../../notices.ts'
 
 /** Measures how fast the process of an engine encodes. Pure: samples in, pace out. */
@@ -100,5 +101,3 @@ export const overloadSentences = ({ speed, lagMs, droppedFrames }: Pace): CodedS
   coded('engine_behind', { seconds: rounded(lagMs / 1000, 10) }),
   ...(droppedFrames === 0 ? [] : [coded('engine_dropped', { frames: droppedFrames })]),
 ]
-
-const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import type { Result } from '../../../base/result.ts'
-import { DAY_MS } from '../../../base/time.ts'
+import { DAY_MS, type TimeSpan } from '../../../base/time.ts'
 import type { FieldErrors } from '../../errors.ts'
 import { Problems } from '../../validation/problems.ts'
-import type { Span } from '../analytics.ts'
 import { date, optional } from '../fields.ts'
 import { readParameters } from '../listQuery.ts'
 import { instant } from '../../validation/moments.ts'
@@ -32,7 +31,7 @@ export const OccurrenceRecord = Type.Object(
 )
 
 /** Parses the query of the occurrences of a scheduler. */
-export function readOccurrencesQuery(query: Record<string, unknown>, nowMs: number): Result<Span, FieldErrors> {
+export function readOccurrencesQuery(query: Record<string, unknown>, nowMs: number): Result<TimeSpan, FieldErrors> {
   const problems = new Problems()
   const given = readParameters<{ from: number; until: number }>(query, { from: instant, until: instant }, problems)
   const fromMs = given.from ?? Math.min(nowMs, given.until ?? nowMs)

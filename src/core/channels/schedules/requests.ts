@@ -9,6 +9,7 @@ import { nextOccurrence, type SchedulePlan, planOf, type Timing } from './plan.t
 import { CreateScheduler, SCHEDULER_STATUSES, UpdateScheduler } from './schema.ts'
 import { instantOf } from './zone.ts'
 
+/** What a scheduler starts; without `engineIds` all engines of the channel. */
 export interface ScheduleTarget {
   channelId: string
   engineIds?: readonly string[]

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pagePolicy } from '../pagePolicy.ts'
 import { nothingThere } from '../pathId.ts'
-import { sendText } from '../staticFile.ts'
+import { pathBelow, sendText } from '../staticFile.ts'
 import { type BuiltFile, type BuiltFiles, readBuild } from './fileStore.ts'
 
 /** Where `npm run build:dashboard` puts the pages. */
@@ -44,7 +44,7 @@ export function dashboardFiles(app: FastifyInstance, { hasNodes, folder = BUILD 
     'X-Content-Type-Options': 'nosniff',
   }
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const path = pathOf(request)
+    const path = pathBelow(request)
     if (path === null) return reply.redirect('dashboard/', 302)
     if (path === 'api' || path.startsWith('api/')) return nothingThere(reply)
     files ??= readBuild(folder)
@@ -56,13 +56,6 @@ export function dashboardFiles(app: FastifyInstance, { hasNodes, folder = BUILD 
   app.get('/', (_request, reply) => reply.redirect('dashboard/', 302))
   app.get('/dashboard', serve)
   app.get('/dashboard/*', { config: { takesRest: true } }, serve)
-}
-
-/** The path below `/dashboard/`; null for `/dashboard` itself. */
-function pathOf({ url, params }: FastifyRequest): string | null {
-  const [path = ''] = url.split('?', 1)
-  if (!path.slice(1).includes('/')) return null
-  return (params as { '*'?: string })['*'] ?? ''
 }
 
 async function sendBuilt(

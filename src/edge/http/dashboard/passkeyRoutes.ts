@@ -9,9 +9,9 @@ import {
   passkeyOptions,
   signInOptions,
   signInWithPasskey,
-  type Site,
 } from '../../../commands/users/passkeys.ts'
 import { confirmPassword } from '../../../commands/users/password.ts'
+import type { Site } from '../../../commands/users/webAuthn.ts'
 import { type Failure, failure, invalid } from '../../../core/errors.ts'
 import {
   AddPasskey,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import type { Site } from '../../../commands/users/passkeys.ts'
+import type { Site } from '../../../commands/users/webAuthn.ts'
 import { parseAddress } from '../../../core/access/address.ts'
 import type { DashboardApi } from './parts.ts'
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type BuiltFiles, readBuild } from '../dashboard/fileStore.ts'
 import { nothingThere } from '../pathId.ts'
-import { sendText } from '../staticFile.ts'
+import { pathBelow, sendText } from '../staticFile.ts'
 import { PAGE_HEADERS } from './headers.ts'
 
 /** Where `npm run build:docs` puts the pages. */
@@ -15,7 +15,7 @@ const UNBUILT =
 export function documentPages(app: FastifyInstance, folder = BUILD): void {
   let files: BuiltFiles | null = null
   const serve = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
-    const path = pathOf(request)
+    const path = pathBelow(request)
     if (path === null) return reply.redirect('docs/', 302)
     files ??= readBuild(folder)
     reply.headers(PAGE_HEADERS)
@@ -25,11 +25,4 @@ export function documentPages(app: FastifyInstance, folder = BUILD): void {
   }
   app.get('/docs', serve)
   app.get('/docs/*', { config: { takesRest: true } }, serve)
-}
-
-/** The path below `/docs/`; null for `/docs` itself, whose relative addresses would lead elsewhere. */
-function pathOf({ url, params }: FastifyRequest): string | null {
-  const [path = ''] = url.split('?', 1)
-  if (!path.slice(1).includes('/')) return null
-  return (params as { '*'?: string })['*'] ?? ''
 }

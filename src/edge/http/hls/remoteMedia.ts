@@ -1,14 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { SegmentMemory } from '../../../base/segmentMemory.ts'
-
-/** What another node answered. */
-export interface NodeAnswer {
-  readonly status: number
-  readonly caching: string
-  /** How long a piece plays, milliseconds; 0 for everything else. */
-  readonly playsMs: number
-  readonly body: Buffer
-}
+import type { NodeAnswer } from '../../../core/hls/nodes.ts'
 
 /** Null: the node did not answer. */
 export type FetchFromNode = (url: string) => Promise<NodeAnswer | null>

@@ -1,4 +1,4 @@
-import type { ImageSize } from '../../../base/jpegSize.ts'
+import type { PixelSize } from '../../../base/pixelSize.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
 import { plainTextProblem } from '../../../core/validation/text.ts'
@@ -17,9 +17,9 @@ interface OembedQuery {
   readonly accountId: string
   readonly streamName: string
   /** Pixels; infinite: the site takes any. */
-  readonly most: ImageSize
+  readonly most: PixelSize
   /** Pixels, 16:9. Null: the player does not fit. */
-  readonly size: ImageSize | null
+  readonly size: PixelSize | null
 }
 
 /** 404: no link to a stream of this server. 501: a format other than JSON. */
@@ -44,7 +44,7 @@ export function readOembed(query: Given, base: string): Result<OembedQuery, Oemb
   return ok({ ...stream, most, size: playerSize(width ?? WIDTH.default, most.height) })
 }
 
-function playerSize(maxWidth: number, maxHeight: number): ImageSize | null {
+function playerSize(maxWidth: number, maxHeight: number): PixelSize | null {
   const width = Math.floor(Math.min(maxWidth, (maxHeight * 16) / 9, WIDTH.max))
   return width < WIDTH.min ? null : { width, height: Math.floor((width * 9) / 16) }
 }
@@ -92,7 +92,7 @@ export function oembedOf(
 }
 
 /** oEmbed requires the size too, and a picture within the bounds of the site. */
-function thumbnailWithin(most: ImageSize, thumbnail: WatchLink['thumbnail']): object {
+function thumbnailWithin(most: PixelSize, thumbnail: WatchLink['thumbnail']): object {
   const { url, size } = thumbnail ?? { url: '', size: null }
   if (size === null || size.width > most.width || size.height > most.height) return {}
   return { thumbnail_url: url, thumbnail_width: size.width, thumbnail_height: size.height }

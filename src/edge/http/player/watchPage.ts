@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ImageSize } from '../../../base/jpegSize.ts'
+import type { PixelSize } from '../../../base/pixelSize.ts'
 import { html } from '../docs/html.ts'
 import { sendText } from '../staticFile.ts'
 import { StoredText } from '../storedText.ts'
@@ -13,7 +13,7 @@ export interface WatchLink {
   /** The stream opens without a token. */
   readonly isOpen: boolean
   /** Its thumbnail, of which the size may be unknown; null: there is none now. */
-  readonly thumbnail: { readonly url: string; readonly size: ImageSize | null } | null
+  readonly thumbnail: { readonly url: string; readonly size: PixelSize | null } | null
 }
 
 /** The part of a path that names a stream. */

@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/log.ts'
 import type { Random } from '../../../base/random.ts'
 import { repeat, type Repetition } from '../../../base/repeat.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
+import { SLUICE_FAILED } from '../../pulling.ts'
 import { createIdentity, type Identity } from '../transport/dtls.ts'
 import { type Credentials, newCredentials } from '../transport/iceLite.ts'
 import { type Endpoint, openUdp, type UdpPort } from '../transport/socket.ts'
@@ -190,7 +191,7 @@ export class RtcClient {
     } catch (error) {
       this.#options.log.error({ err: error }, 'a WebRTC client failed')
       this.close()
-      this.#options.failed('Sluice failed; its log says more')
+      this.#options.failed(SLUICE_FAILED)
     }
   }
 }

@@ -1,9 +1,10 @@
 import type { LinkTotals } from '../../measure/linkMeter.ts'
 import {
+  NO_ANSWER,
+  NO_MEDIA,
   type PulledSource,
   type PulledSourceOptions,
   type PullProblem,
-  SILENT_SECONDS,
   SilenceWatch,
 } from '../../pulling.ts'
 import { createJsFanout } from '../forward/fanout.ts'
@@ -71,7 +72,7 @@ export class WhepPull implements PulledSource {
   tick(): void {
     if (this.#isOver || !this.#silence.look(this.#packets)) return
     const isPlaying = this.#transport?.isConnected === true
-    this.#lose(isPlaying ? `The source has sent no media for ${SILENT_SECONDS} s` : 'The source did not answer in time')
+    this.#lose(isPlaying ? NO_MEDIA : NO_ANSWER)
   }
 
   end(): void {

@@ -1,6 +1,6 @@
 import { CODECS } from '../../codecs/codecs.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../frame.ts'
-import { SILENT_SECONDS, SilenceWatch } from '../../pulling.ts'
+import { SilenceWatch, SILENT_SECONDS, SLUICE_FAILED } from '../../pulling.ts'
 import type { SenderEnd } from '../../publishing.ts'
 import { createJsFanout } from '../forward/fanout.ts'
 import { FrameFeed } from '../forward/frameFeed.ts'
@@ -107,7 +107,7 @@ export class WhipSender implements FrameSink {
     this.#feed.tracks(tracks)
     this.#open(tracks).catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'a target over WHIP failed')
-      this.#lose('Sluice failed; its log says more')
+      this.#lose(SLUICE_FAILED)
     })
   }
 

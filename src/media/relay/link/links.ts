@@ -1,3 +1,4 @@
+import { greatest } from '../../../base/numbers.ts'
 import type { Random } from '../../../base/random.ts'
 import { SetIndex } from '../../../base/setIndex.ts'
 import type { Fanout } from '../forward/fanout.ts'
@@ -361,8 +362,5 @@ const together = (links: readonly CarriedFigures[], seconds: number): ShareFigur
   loss: greatest(links.map(({ loss }) => loss)),
   roundTripMs: greatest(links.map(({ roundTripMs }) => roundTripMs)),
 })
-
-const greatest = (values: readonly (number | null)[]): number | null =>
-  values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
 
 const loopback = (port: number): Endpoint => ({ address: '127.0.0.1', port, via: 0 })
