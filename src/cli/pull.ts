@@ -1,7 +1,7 @@
 import { err, ok } from '../base/result.ts'
 import { createPull, deletePull, listPulls, updatePull } from '../commands/pulls/pulls.ts'
 import type { PullRecord } from '../core/pulls/schema.ts'
-import { URL_MAX } from '../core/webhooks/target.ts'
+import { URL_MAX } from '../core/validation/outboundUrl.ts'
 import { command } from './command.ts'
 import type { Host } from './host.ts'
 import { id, required, textFlag, toggleFlag } from './flag.ts'

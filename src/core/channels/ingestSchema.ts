@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { AudioTrackRecord, tracksField } from './audioTracks.ts'
 import { closed, date, name, notBuilt, optional, textField, word } from './fields.ts'
-import { URL_MAX } from '../webhooks/target.ts'
+import { URL_MAX } from '../validation/outboundUrl.ts'
 import { INGEST_TYPES, PULL_SCHEMES } from './types.ts'
 
 /** Ingest types of hosted services, and why they are refused here. */

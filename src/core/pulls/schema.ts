@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { flag, orNull } from '../tokens/schemaParts.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
-import { URL_MAX } from '../webhooks/target.ts'
+import { URL_MAX } from '../validation/outboundUrl.ts'
 import { PULL_LIMITS, PULL_STATUSES, PULL_TIMES } from './types.ts'
 
 const closed = { additionalProperties: false } as const

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { readSrtParameters } from '../srtAddress.ts'
-import { isOddPort, type TargetPolicy } from '../restream/targets.ts'
-import { hasOddCharacters, hostOf, refuseAuthority, URL_MAX } from '../webhooks/target.ts'
+import { isOddPort, MASK, type TargetPolicy } from '../restream/targets.ts'
+import { hostOf, refuseAuthority, refuseLogin, refuseText } from '../validation/outboundUrl.ts'
 
 interface PullScheme {
   /** Its usual port. */
@@ -39,8 +39,8 @@ export function pullScheme({ port, protocol }: URL): PullScheme {
 
 /** Whether a text is the URL of a source to pull. The refusal is a predicate after the name of the field. */
 export function readPullUrl(text: string, policy: TargetPolicy): Result<URL, string> {
-  if (text.length > URL_MAX) return err(`must be at most ${URL_MAX} characters long`)
-  if (hasOddCharacters(text)) return err('must not contain spaces, control characters or backslashes')
+  const unreadable = refuseText(text)
+  if (unreadable !== null) return err(unreadable)
   const url = URL.parse(text)
   if (url === null) return err(NO_URL)
   const refusal = refuseScheme(url) ?? refuseParts(url) ?? refuseHost(url, policy)
@@ -65,15 +65,13 @@ function refuseParts(url: URL): string | null {
 }
 
 function refuseSrt(url: URL): string | null {
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password'
   const parameters = readSrtParameters(url)
-  return parameters.ok ? null : parameters.error
+  return refuseLogin(url) ?? (parameters.ok ? null : parameters.error)
 }
 
-function refuseRtmp({ username, password, pathname }: URL): string | null {
-  if (username !== '' || password !== '') return 'must not contain a user name or a password'
-  const isWhole = /^\/+[^/]+.*\/[^/]+$/.test(pathname)
-  return isWhole ? null : 'must name an application and a stream: rtmp://host/app/stream'
+function refuseRtmp(url: URL): string | null {
+  const isWhole = /^\/+[^/]+.*\/[^/]+$/.test(url.pathname)
+  return refuseLogin(url) ?? (isWhole ? null : 'must name an application and a stream: rtmp://host/app/stream')
 }
 
 function refuseWhep({ username, password, pathname }: URL): string | null {
@@ -87,8 +85,6 @@ function refuseHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | 
   const isLoop = isOurs(hostOf(url).toLowerCase(), port, carrier)
   return refuseAuthority(url, allowPrivate) ?? (isLoop ? 'must not lead to this server' : null)
 }
-
-const MASK = '••••'
 
 /** Some cameras take their password in the path. */
 const IN_PATH = /((?:password|passwd|pass|pwd|token|key)=)[^/&]*/gi

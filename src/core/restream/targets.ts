@@ -1,6 +1,14 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { readSrtParameters, withSrtSecrets } from '../srtAddress.ts'
-import { hasOddCharacters, hostOf, refuseAuthority, URL_MAX } from '../webhooks/target.ts'
+import {
+  hasOddCharacters,
+  hostOf,
+  ODD_CHARACTERS,
+  refuseAuthority,
+  refuseLogin,
+  refuseText,
+  URL_MAX,
+} from '../validation/outboundUrl.ts'
 
 /** Bounds of `restream`. A value outside gets a 400 that names the bound. */
 export const RESTREAM_LIMITS = { targetsMax: 10, urlMax: URL_MAX, keyMin: 5, keyMax: 512, labelMax: 2048 } as const
@@ -91,8 +99,8 @@ export function movedUrl(own: string, to: string): string {
 
 /** Whether a text is the URL of a target. The refusal is a predicate after the name of the field. */
 export function readTargetUrl(text: string): Result<URL, string> {
-  if (text.length > URL_MAX) return err(`must be at most ${URL_MAX} characters long`)
-  if (hasOddCharacters(text)) return err('must not contain spaces, control characters or backslashes')
+  const unreadable = refuseText(text)
+  if (unreadable !== null) return err(unreadable)
   const url = URL.parse(text)
   if (url === null) return err(NO_URL)
   const refusal = refuseScheme(url) ?? refuseParts(url, text) ?? refusePort(url)
@@ -112,10 +120,6 @@ function refuseParts(url: URL, text: string): string | null {
   if (isMasked(text)) return null
   if (hasSecretUrl(text) && text.includes(MASK)) return 'has the end of a secret; send each of its secrets whole'
   return schemeOf(url.protocol)?.refuse(url) ?? null
-}
-
-function refuseLogin({ username, password }: URL): string | null {
-  return username === '' && password === '' ? null : 'must not contain a user name or a password'
 }
 
 function refuseRtmp(url: URL): string | null {
@@ -170,13 +174,14 @@ export function refuseTargetHost(url: URL, { allowPrivate, isOurs }: TargetPolic
 export function refuseKey(key: string): string | null {
   const { keyMin, keyMax } = RESTREAM_LIMITS
   if (key.length < keyMin || key.length > keyMax) return `must have ${keyMin} to ${keyMax} characters`
-  return hasOddCharacters(key) ? 'must not contain spaces, control characters or backslashes' : null
+  return hasOddCharacters(key) ? ODD_CHARACTERS : null
 }
 
 /** Why a target whose URL has its secrets may have no key of its own. */
 export const HAS_NO_KEY = 'must be empty: the secrets of SRT and RTSP are in the url'
 
-const MASK = '••••'
+/** Stands for a secret, or for the part of it that records do not show. */
+export const MASK = '••••'
 
 /** A secret as records show it: its end, of at most four characters and never more than a quarter of it. */
 export const maskedKey = (key: string): string => MASK + key.slice(key.length - Math.min(4, Math.floor(key.length / 4)))

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { CodedSentence } from '../notices.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
-import { URL_MAX } from './target.ts'
+import { URL_MAX } from '../validation/outboundUrl.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
 
 /**

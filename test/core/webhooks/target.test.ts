@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { checkTarget, hostOf, URL_MAX } from '../../../src/core/webhooks/target.ts'
+import { hostOf, URL_MAX } from '../../../src/core/validation/outboundUrl.ts'
+import { checkTarget } from '../../../src/core/webhooks/target.ts'
 
 /** Known attempts to make a server call itself, its neighbours or its cloud's metadata. */
 const BYPASSES = [
