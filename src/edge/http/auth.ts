@@ -45,16 +45,23 @@ export function bearer(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header)?.[1] ?? null
 }
 
-/** The account of the API secret, or of the user of the dashboard. Throws when the route forgot to require one. */
+/** The account of the API secret, the credential or the user of the dashboard. Throws when the route forgot to require one. */
 export const accountOf = (request: FastifyRequest): string => holderOf(request).accountId
 
 /** Whether the answer may hold secrets. A viewer of the dashboard gets none. */
 export const seesSecrets = ({ secret, user }: FastifyRequest): boolean => secret !== null || user?.role === 'admin'
 
-function holderOf({ secret, user, url }: FastifyRequest): { kind: 'secret' | 'user'; id: number; accountId: string } {
+interface Holder {
+  readonly kind: 'secret' | 'credential' | 'user'
+  readonly id: number
+  readonly accountId: string
+}
+
+function holderOf({ secret, credential, user, url }: FastifyRequest): Holder {
   if (secret) return { kind: 'secret', id: secret.id, accountId: secret.accountId }
-  if (!user) throw new Error(`${url} does not require a secret`)
-  return { kind: 'user', id: user.id, accountId: user.accountId }
+  if (credential) return { kind: 'credential', id: credential.id, accountId: credential.accountId }
+  if (user) return { kind: 'user', id: user.id, accountId: user.accountId }
+  throw new Error(`${url} requires no secret, no credential and no user`)
 }
 
 /** The actor for the audit row, with its address. */

@@ -1,3 +1,4 @@
+import { MASK } from '../../core/restream/targets.ts'
 import type { AmfObject, AmfValue } from './amf0.ts'
 
 /** What a server says in `onStatus`, or in `_error` (RTMP 1.0 section 7.2). Empty where it says nothing. */
@@ -47,7 +48,7 @@ export function withoutKey(text: string, key: string): string {
   const query = key.slice(mark + 1)
   const spellings = [key, encodeURIComponent(key), key.slice(0, mark), query, ...new URLSearchParams(query).values()]
   const secrets = spellings.filter(({ length }) => length >= SECRET_MIN)
-  const bare = secrets.reduce((left, secret) => left.replaceAll(secret, '••••'), text)
+  const bare = secrets.reduce((left, secret) => left.replaceAll(secret, MASK), text)
   return bare
     .replaceAll(/\p{C}/gu, ' ')
     .slice(0, REASON_MAX)

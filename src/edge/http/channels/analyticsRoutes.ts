@@ -8,8 +8,8 @@ import {
 } from '../../../commands/channels/usage.ts'
 import * as schema from '../../../core/channels/analyticsSchema.ts'
 import { one, page } from '../../../core/channels/fields.ts'
+import { accountOf } from '../auth.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
-import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 
@@ -33,7 +33,7 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
     async (request, reply) =>
       sendData(
         reply,
-        await transcodingMinutes(api.ctx, ownerOf(request), request.params.channelId ?? '', request.query),
+        await transcodingMinutes(api.ctx, accountOf(request), request.params.channelId ?? '', request.query),
       ),
   )
 }
@@ -59,7 +59,7 @@ function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'
   const [path, what] = [`/${kind}s/:${kind}Id/analytics/${report.name}`, report.what(kind)]
   const subject = `${kind === 'channel' ? 'Channel' : 'Distribution'}${report.operation}`
   const about = (request: FastifyRequest<ReportRequest>) =>
-    [ctx, ownerOf(request), { kind, id: request.params[`${kind}Id`] ?? '', counted }, request.query] as const
+    [ctx, accountOf(request), { kind, id: request.params[`${kind}Id`] ?? '', counted }, request.query] as const
   app.get<ReportRequest>(
     path,
     describe(TAG, `${what}, by time`, {

@@ -3,6 +3,7 @@ import { authenticateCredential } from '../../../commands/accounts/authenticate.
 import type { Actor, Context } from '../../../commands/context.ts'
 import type { ChannelReader } from '../../../commands/channels/channelCommand.ts'
 import { refusal } from '../../../core/channels/errors.ts'
+import { accountOf, actorOf } from '../auth.ts'
 import { type RequestLimits, sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendChannelFailure } from './problem.ts'
@@ -56,22 +57,9 @@ function basic(header: string | undefined): { key: string; secret: string } | nu
   return colon < 1 ? null : { key: text.slice(0, colon), secret: text.slice(colon + 1) }
 }
 
-/** The account of the credential, or of the user of the dashboard. Throws when the route forgot to require one. */
-export const ownerOf = (request: FastifyRequest): string => holderOf(request).accountId
-
-function holderOf({ credential, user, url }: FastifyRequest): {
-  kind: 'credential' | 'user'
-  id: number
-  accountId: string
-} {
-  if (credential) return { kind: 'credential', id: credential.id, accountId: credential.accountId }
-  if (!user) throw new Error(`${url} does not require a credential`)
-  return { kind: 'user', id: user.id, accountId: user.accountId }
-}
-
 /** The account that reads, and whether it may see secrets. Throws when the route forgot to require a credential. */
 export const readerOf = (request: FastifyRequest): ChannelReader => ({
-  accountId: ownerOf(request),
+  accountId: accountOf(request),
   seesSecrets: request.credential?.scope === 'write' || request.user?.role === 'admin',
 })
 
@@ -80,7 +68,5 @@ export type ActorOf = (request: FastifyRequest) => Actor
 
 export const actorWith =
   (peerOf: PeerOf): ActorOf =>
-  (request) => {
-    const address = peerOf(request.socket.remoteAddress, request.headers).text
-    return { ...holderOf(request), address, requestId: request.id }
-  }
+  (request) =>
+    actorOf(request, peerOf)

@@ -18,8 +18,8 @@ import {
   UpdateDistribution,
 } from '../../../core/channels/distributionSchema.ts'
 import { one } from '../../../core/channels/fields.ts'
+import { accountOf } from '../auth.ts'
 import type { ChannelsApi } from './parts.ts'
-import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWarned } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
@@ -108,7 +108,7 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
     describe(TAG, 'Read a key, without its value', { operationId: 'readDistributionKey', answer: one(KeyRecord) }),
     async (request, reply) => {
       const { distributionId, keyId } = request.params
-      return sendData(reply, await readKey(ctx, ownerOf(request), distributionId, keyId))
+      return sendData(reply, await readKey(ctx, accountOf(request), distributionId, keyId))
     },
   )
   const deleteOne = 'Delete a key; after the last one no viewer is admitted until you add another'

@@ -10,8 +10,8 @@ import {
 import { listRegions, readRegionRecord } from '../../../commands/channels/regions.ts'
 import { one, page, pageQuery } from '../../../core/channels/fields.ts'
 import { CreateLadder, LadderRecord, RegionRecord, UpdateLadder } from '../../../core/channels/ladderSchema.ts'
+import { accountOf } from '../auth.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
-import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
@@ -70,7 +70,7 @@ function regions(app: FastifyInstance, ctx: ChannelsApi['ctx']): void {
       querystring,
       answer: page(RegionRecord),
     }),
-    async (request, reply) => sendWhole(reply, await listRegions(ctx, ownerOf(request), request.query)),
+    async (request, reply) => sendWhole(reply, await listRegions(ctx, accountOf(request), request.query)),
   )
   app.get<{ Params: { regionId: string } }>(
     '/regions/:regionId',

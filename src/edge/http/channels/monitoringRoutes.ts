@@ -12,8 +12,8 @@ import { monitorChannel } from '../../../commands/channels/monitoring.ts'
 import type { ChannelResult } from '../../../commands/channels/channelCommand.ts'
 import { one, page } from '../../../core/channels/fields.ts'
 import * as schema from '../../../core/channels/monitoringSchema.ts'
+import { accountOf } from '../auth.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
-import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 
@@ -42,7 +42,7 @@ export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
       answer: one(schema.ChannelMonitoring),
     }),
     async (request, reply) =>
-      sendData(reply, await monitorChannel(api.ctx, api.measured.viewers, ownerOf(request), channelOf(request))),
+      sendData(reply, await monitorChannel(api.ctx, api.measured.viewers, accountOf(request), channelOf(request))),
   )
   partRoutes(app, api, {
     kind: 'ingest',
@@ -66,7 +66,7 @@ const channelOf = ({ params }: FastifyRequest<MeasuredRequest>): string => param
 
 function partRoutes<M>(app: FastifyInstance, { ctx, measured, load }: ChannelsApi, part: Part<M>): void {
   const { kind, name, what, answer, readOne, readAll } = part
-  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, load, accountId: ownerOf(request) })
+  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, load, accountId: accountOf(request) })
   app.get<MeasuredRequest>(
     `/monitoring/${kind}s/:${kind}Id`,
     describe(TAG, `Read ${what}`, {

@@ -11,8 +11,8 @@ import {
 } from '../../../commands/channels/runs/start.ts'
 import { RunRecord } from '../../../core/channels/runs/runRecord.ts'
 import { one, optional, page, pageQuery } from '../../../core/channels/fields.ts'
+import { accountOf } from '../auth.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
-import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone, sendWarned, sendWhole } from './problem.ts'
 
@@ -35,7 +35,7 @@ function switches(app: FastifyInstance, { ctx, actorOf, load }: ChannelsApi): vo
     `${channel}/start`,
     describe('channels', 'Start a channel', { operationId: 'startChannel', ...WARNS }),
     async (request, reply) => {
-      const warning = await warningOf(ownerOf(request), request.params)
+      const warning = await warningOf(accountOf(request), request.params)
       const done = await startChannel(ctx, actorOf(request), request.params.channelId)
       return sendWarned(reply, done.ok ? ok({ warning }) : done)
     },
@@ -50,7 +50,7 @@ function switches(app: FastifyInstance, { ctx, actorOf, load }: ChannelsApi): vo
     `${engine}/start`,
     describe('engines', 'Start an engine', { operationId: 'startEngine', ...WARNS }),
     async (request, reply) => {
-      const warning = await warningOf(ownerOf(request), request.params)
+      const warning = await warningOf(accountOf(request), request.params)
       const done = await startEngine(ctx, actorOf(request), request.params.engineId)
       return sendWarned(reply, done.ok ? ok({ warning }) : done)
     },
@@ -76,17 +76,17 @@ function runs(app: FastifyInstance, { ctx }: ChannelsApi): void {
     '/channels/:channelId/runs',
     listed('listChannelRuns', 'a channel'),
     async (request, reply) =>
-      sendWhole(reply, await listChannelRuns(ctx, ownerOf(request), request.params.channelId, request.query)),
+      sendWhole(reply, await listChannelRuns(ctx, accountOf(request), request.params.channelId, request.query)),
   )
   app.get<OfEngine & AnyQuery>(
     '/engines/:engineId/runs',
     listed('listEngineRuns', 'an engine'),
     async (request, reply) =>
-      sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
+      sendWhole(reply, await listEngineRuns(ctx, accountOf(request), request.params.engineId, request.query)),
   )
   app.get<OfEngine>(
     '/engines/:engineId/last-run',
     describe('runs', 'Read the last run of an engine', { operationId: 'readLastEngineRun', answer: one(RunRecord) }),
-    async (request, reply) => sendData(reply, await lastRun(ctx, ownerOf(request), request.params.engineId)),
+    async (request, reply) => sendData(reply, await lastRun(ctx, accountOf(request), request.params.engineId)),
   )
 }

@@ -13,8 +13,8 @@ import {
 import { one, optional, pageQuery, word } from '../../../core/channels/fields.ts'
 import { OccurrenceRecord, OccurrencesQuery } from '../../../core/channels/schedules/occurrencesQuery.ts'
 import { CreateScheduler, SchedulerRecord, UpdateScheduler } from '../../../core/channels/schedules/schema.ts'
+import { accountOf } from '../auth.ts'
 import type { ChannelsApi } from './parts.ts'
-import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
@@ -81,7 +81,7 @@ export function schedulerRoutes(app: FastifyInstance, api: ChannelsApi): void {
       answer: one(Type.Array(OccurrenceRecord)),
     }),
     async (request, reply) =>
-      sendData(reply, await listOccurrences(ctx, ownerOf(request), request.params.schedulerId, request.query)),
+      sendData(reply, await listOccurrences(ctx, accountOf(request), request.params.schedulerId, request.query)),
   )
   app.post<ById>(
     `${PATH}/start`,

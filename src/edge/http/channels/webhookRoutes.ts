@@ -14,8 +14,9 @@ import {
 } from '../../../commands/channels/webhooks/webhooks.ts'
 import { one, optional, page, pageQuery, word } from '../../../core/channels/fields.ts'
 import * as schema from '../../../core/channels/webhooks/schema.ts'
+import { accountOf } from '../auth.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
-import { ownerOf, readerOf } from './auth.ts'
+import { readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
@@ -130,7 +131,7 @@ function lists(app: FastifyInstance, api: ChannelsApi): void {
       answer: page(schema.LogEntry),
     }),
     async (request, reply) =>
-      sendWhole(reply, await listWebhookLogs(ctx, ownerOf(request), request.params.webhookId, request.query)),
+      sendWhole(reply, await listWebhookLogs(ctx, accountOf(request), request.params.webhookId, request.query)),
   )
   events(app, ctx)
 }
@@ -150,6 +151,6 @@ function events(app: FastifyInstance, ctx: ChannelsApi['ctx']): void {
       querystring,
       answer: page(schema.EventEntry),
     }),
-    async (request, reply) => sendWhole(reply, await listChannelEvents(ctx, ownerOf(request), request.query)),
+    async (request, reply) => sendWhole(reply, await listChannelEvents(ctx, accountOf(request), request.query)),
   )
 }
