@@ -37,7 +37,8 @@ export const holderOf = (id: string): TargetHolder => (/^\d{1,15}$/.test(id) ? t
 const token = (id: number): TargetHolder => ({
   kind: 'token',
   read: async ({ ctx, accountId }) => ofToken(await readToken(ctx, accountId, 'publish', id)),
-  write: async ({ ctx, actor }, restream) => ofToken(await updateToken(ctx, actor, 'publish', id, { restream })),
+  write: async ({ ctx, actor }, restream) =>
+    ofToken(await updateToken(ctx, actor, { kind: 'publish', id }, { restream })),
   sync: ({ ctx, actor }) => syncRestream(ctx, actor, id),
 })
 

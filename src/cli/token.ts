@@ -136,7 +136,7 @@ const update = command({
     const body = await updateBody(call)
     if (!body.ok) return body
     return withAccount(call, async ({ ctx, actor }) => {
-      const changed = await updateToken(ctx, actor, call.flags.kind, call.args.id, body.value)
+      const changed = await updateToken(ctx, actor, { kind: call.flags.kind, id: call.args.id }, body.value)
       return changed.ok ? ok({ json: changed.value, text: fields(ownFields(changed.value)) }) : changed
     })
   },

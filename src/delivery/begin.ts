@@ -51,7 +51,12 @@ export async function begin(
   for (const { webhookId, take } of claims) {
     const webhook = webhooks.get(webhookId)
     if (!webhook) {
-      aside += await skip(tx, webhookId, 'the webhook was deleted', how.nowMs, true)
+      aside += await skip(tx, {
+        webhookId,
+        reason: 'the webhook was deleted',
+        atMs: how.nowMs,
+        includesRequested: true,
+      })
       continue
     }
     const claimed = await claimFor(tx, webhook, { take, ...how })
@@ -82,7 +87,9 @@ async function claimFor(tx: Tx, webhook: StoredWebhook, { take, cap, nowMs }: Cl
   const paused = isPaused(webhook, nowMs)
   if (webhook.active === true && paused) return claimProbe(tx, webhook, { take, cap, nowMs })
   const off = webhook.active === false || paused
-  const aside = off ? await skip(tx, webhook.id, skippedBecause(webhook), nowMs, false) : 0
+  const aside = off
+    ? await skip(tx, { webhookId: webhook.id, reason: skippedBecause(webhook), atMs: nowMs, includesRequested: false })
+    : 0
   const rows = await tx.deliveries.claim({ webhookId: webhook.id, take, cap })
   return { rows: off ? rows.filter(isRequested) : rows, aside }
 }
@@ -102,9 +109,8 @@ async function claimProbe(tx: Tx, webhook: StoredWebhook, { take, cap, nowMs }: 
 const isRequested = ({ redeliveryOf, type, attempt }: ClaimedDelivery): boolean =>
   redeliveryOf !== null || (type === CHANNEL_EVENT_TYPE && attempt === null)
 
-function skip(tx: Tx, webhookId: number, reason: string, atMs: number, askedForToo: boolean): Promise<number> {
-  return tx.deliveries.skip({ webhookId, reason, atMs, limit: ASIDE_AT_ONCE, askedForToo })
-}
+const skip = (tx: Tx, skipped: Omit<Parameters<Tx['deliveries']['skip']>[0], 'limit'>): Promise<number> =>
+  tx.deliveries.skip({ ...skipped, limit: ASIDE_AT_ONCE })
 
 /** A row that cannot be sent must not block the others, so an exception becomes its result. */
 function prepare(row: ClaimedDelivery, webhook: StoredWebhook, sender: Sender, nowMs: number): Prepared {

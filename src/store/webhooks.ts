@@ -181,8 +181,14 @@ export interface DeliveryTx {
    * newer delivery of its event to the same webhook exists.
    */
   requeue(node: string, ids: readonly string[]): Promise<void>
-  /** Marks the oldest pending rows of a webhook as `skipped`; those that a user requested only with `askedForToo`. */
-  skip(input: { webhookId: number; reason: string; atMs: number; limit: number; askedForToo: boolean }): Promise<number>
+  /** Marks the oldest pending rows of a webhook as `skipped`; those that a user requested only with `includesRequested`. */
+  skip(input: {
+    webhookId: number
+    reason: string
+    atMs: number
+    limit: number
+    includesRequested: boolean
+  }): Promise<number>
   /** Makes the oldest pending rows of a webhook wait until then, except `except` and those that a user requested. */
   hold(input: { webhookId: number; untilMs: number; except: string | null; limit: number }): Promise<number>
   /** Ends the wait of rows that `hold` set to `untilMs`. */

@@ -50,7 +50,7 @@ const VERBS: readonly [file: string, action: string, kind: TokenKind, change: Ch
 ]
 
 function update(kind: TokenKind, body: object): Change {
-  return (ctx, actor, id) => updateToken(ctx, actor, kind, id, body)
+  return (ctx, actor, id) => updateToken(ctx, actor, { kind, id }, body)
 }
 
 let at: TestNode

@@ -115,7 +115,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await write((tx) => tx.deliveries.hold(hold))).toBe(1)
       expect(await write((tx) => tx.deliveries.hold({ ...hold, limit: 9 }))).toBe(1)
       expect(await states()).toEqual(['waiting', 'pending', 'waiting', 'pending'])
-      const skip = { webhookId: slot, reason: 'off', atMs: AT, limit: 9, askedForToo: false }
+      const skip = { webhookId: slot, reason: 'off', atMs: AT, limit: 9, includesRequested: false }
       expect(await write((tx) => tx.deliveries.skip(skip))).toBe(1)
       expect(await states()).toEqual(['waiting', 'skipped', 'waiting', 'pending'])
       expect(await write((tx) => tx.deliveries.resume(slot, AT + 999, AT))).toBe(0)

@@ -208,9 +208,9 @@ export function webhooksSuite(stores: Stores): void {
       const rows = rowsFor(webhook, 3)
       await insert(rows)
       await write((tx) => tx.deliveries.redeliver({ of: rows[0]!.id, id: newRow({}).id, atMs: T0 }))
-      const skip = (askedForToo: boolean) =>
+      const skip = (includesRequested: boolean) =>
         write((tx) =>
-          tx.deliveries.skip({ webhookId: webhook.id, reason: 'paused', atMs: T0 + 4, limit: 2, askedForToo }),
+          tx.deliveries.skip({ webhookId: webhook.id, reason: 'paused', atMs: T0 + 4, limit: 2, includesRequested }),
         )
       expect([await skip(false), await skip(false), await skip(false), await skip(true)]).toEqual([2, 1, 0, 1])
       const found = await stores.store.read.deliveries.get(rows[2]!.id)

@@ -77,7 +77,7 @@ export const deleteGrant: Revoke = async (ctx, time, accountId, grant) => {
 /** Gives the token another value. Returns the grant of that one. */
 export const refreshGrant: Revoke = async (ctx, time, accountId, grant) => {
   grant.revoked = 'perhaps'
-  const done = await updateToken(ctx, cliActor(accountId), grant.kind, grant.id, { refreshToken: true })
+  const done = await updateToken(ctx, cliActor(accountId), grant, { refreshToken: true })
   if (!done.ok) return []
   Object.assign(grant, { revoked: 'said', revokedAtMs: time.ms })
   return [{ ...grant, value: done.value.token, revoked: 'no', revokedAtMs: Number.POSITIVE_INFINITY }]
@@ -85,5 +85,5 @@ export const refreshGrant: Revoke = async (ctx, time, accountId, grant) => {
 
 /** Gives the token the first `count` targets. */
 export async function retarget(ctx: AccessContext, accountId: string, grant: Grant, count: number): Promise<void> {
-  await updateToken(ctx, cliActor(accountId), grant.kind, grant.id, { updateRestream: targetsOf(count) })
+  await updateToken(ctx, cliActor(accountId), grant, { updateRestream: targetsOf(count) })
 }

@@ -200,7 +200,7 @@ async function fill(ctx: Context, actor: Actor) {
   const publisher = await must(createToken(ctx, actor, 'publish', { ...publishTokens, expires: 86_400 }))
   const denied = { label: 'Main stage', streams: [{ streamName: 'other' }], deniedCountries: ['FR'] }
   const off = await must(createToken(ctx, actor, 'publish', denied))
-  await must(updateToken(ctx, actor, 'publish', off.id, { isActive: false }))
+  await must(updateToken(ctx, actor, { kind: 'publish', id: off.id }, { isActive: false }))
   const open = await must(
     createToken(ctx, actor, 'publish', {
       label: '- open: !',

@@ -44,7 +44,7 @@ export async function createEngine(
   if (!read.ok) return read
   const made = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, (channel) =>
-      insertEngine(ctx, tx, actor, channel, read.value, engineId),
+      insertEngine(tx, actor, channel, newEngine(ctx, channel, read.value, engineId)),
     ),
   )
   return answered(ctx, made, 'created')
@@ -63,25 +63,17 @@ export async function createEngineOfIngest(
   const made = await ctx.store.transaction((tx) => {
     const ingest = { what: 'ingest', id: ingestId, get: (account: string, id: string) => tx.ingests.get(account, id) }
     return withPart(tx, actor, ingest, (_ingest, channel) =>
-      insertEngine(ctx, tx, actor, channel, { ...read.value, ingestId }, engineId),
+      insertEngine(tx, actor, channel, newEngine(ctx, channel, { ...read.value, ingestId }, engineId)),
     )
   })
   return answered(ctx, made, 'created')
 }
 
-async function insertEngine(
-  ctx: ChannelContext,
-  tx: Tx,
-  actor: Actor,
-  channel: Channel,
-  rules: NewEngine,
-  id?: string,
-): ChannelResult<Engine> {
+async function insertEngine(tx: Tx, actor: Actor, channel: Channel, engine: Engine): ChannelResult<Engine> {
   const free = room('engines', await tx.engines.count(channel.id))
   if (!free.ok) return free
-  const valid = await checkNames(tx, channel, rules)
+  const valid = await checkNames(tx, channel, engine)
   if (!valid.ok) return valid
-  const engine = newEngine(ctx, channel, rules, id)
   await tx.engines.insert(engine)
   await recordChanges(tx, actor, engine.createdAtMs, createdEngine(engine, channel))
   return ok(engine)

@@ -56,7 +56,7 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     const wrong = valueProblem(secret)
     if (wrong !== null) return err(wrong)
     const body = Object.assign({}, ...changed.map(updateOf)) as object
-    const done = await updateToken(ctx, actor, kind, Number(id), body, secret ?? undefined)
+    const done = await updateToken(ctx, actor, { kind, id: Number(id) }, body, secret ?? undefined)
     return done.ok ? done : err(problemsOf(done.error))
   },
   async delete({ ctx, actor, touched }, id) {

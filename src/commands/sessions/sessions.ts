@@ -107,7 +107,7 @@ export async function reprioritize(
   const read = readReprioritize(body)
   if (!read.ok) return err(invalid(read.error))
   const { tokenId, priority } = read.value
-  const updated = await updateToken(ctx, actor, 'publish', tokenId, { priority })
+  const updated = await updateToken(ctx, actor, { kind: 'publish', id: tokenId }, { priority })
   if (!updated.ok) return updated
   const scope = { accountId: actor.accountId, tokenId }
   const stopped = await stopAll(ctx, actor, { action: 'stream.reprioritize', scope, reason: 'reprioritized' })

@@ -23,8 +23,7 @@ import { auditView } from './auditView.ts'
 export async function updateToken(
   ctx: AccessContext,
   actor: Actor,
-  kind: TokenKind,
-  id: number,
+  { kind, id }: { readonly kind: TokenKind; readonly id: number },
   body: unknown,
   chosen?: string,
 ): Promise<Result<TokenRecord, Failure>> {

@@ -36,6 +36,13 @@ const NOT_TAKEN = -1
 /** What publishers say of bitrates is about this track. */
 const DECLARED_TRACK = 0
 
+/** Of the track that damaged or unknown media belongs to. */
+interface TrackState {
+  readonly isThere: boolean
+  /** It would be the first of its kind. */
+  readonly isFirst: boolean
+}
+
 const TRUSTED: IngestOptions = { clock: null, leftOut: () => undefined }
 
 /**
@@ -86,12 +93,13 @@ export class RtmpIngest {
   }
 
   #takeVideo({ trackId, read }: FlvPart, timestamp: number): Result<Taken, string> {
-    if (!read.ok) return this.#leave(read.error, this.#video.get(trackId) !== undefined, this.#video.isEmpty)
+    if (!read.ok)
+      return this.#leave(read.error, { isThere: this.#video.get(trackId) !== undefined, isFirst: this.#video.isEmpty })
     const media = read.value
     if (media.kind === 'video') return ok(this.#videoFrame(trackId, media, timestamp))
     if (media.kind !== 'track' || !('lengthBytes' in media)) return ok('media')
     const configured = this.#video.configure(trackId, media)
-    if (!configured.ok) return this.#leave(configured.error, false, false)
+    if (!configured.ok) return this.#leave(configured.error, { isThere: false, isFirst: false })
     this.#tracksAreNew ||= configured.value
     return ok('media')
   }
@@ -99,7 +107,7 @@ export class RtmpIngest {
   #takeAudio({ trackId, read }: FlvPart, timestamp: number): Result<Taken, string> {
     const index = this.#audioIndexOf(trackId)
     if (index === NOT_TAKEN) return ok(this.#options.audioNumbers?.length ? 'dropped' : this.#drop(FURTHER_AUDIO))
-    if (!read.ok) return this.#leave(read.error, this.#audio.has(index), this.#audio.size === 0)
+    if (!read.ok) return this.#leave(read.error, { isThere: this.#audio.has(index), isFirst: this.#audio.size === 0 })
     const media = read.value
     const track = media.kind === 'audio' || media.kind === 'track' ? media.track : undefined
     if (track?.kind === 'audio') this.#configureAudio(index, track)
@@ -110,7 +118,7 @@ export class RtmpIngest {
    * The codec of a track that is not there yet may refuse the publisher: that of the first of its kind at any time, that of
    * another one only before the publication has begun.
    */
-  #leave({ kind, text }: FlvProblem, isThere: boolean, isFirst: boolean): Result<Taken, string> {
+  #leave({ kind, text }: FlvProblem, { isThere, isFirst }: TrackState): Result<Taken, string> {
     const isRefused = kind === 'unsupported' && !isThere && (isFirst || !this.#hasBegun)
     return isRefused ? err(text) : ok(this.#drop(text))
   }

@@ -181,7 +181,7 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
     reason,
     atMs,
     limit,
-    askedForToo,
+    includesRequested,
   }: Parameters<Tx['deliveries']['skip']>[0]): Promise<number> {
     return this.executor.change((db, engine) => {
       const pending = db
@@ -191,7 +191,7 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
         .where('old.state', '=', PENDING)
         .orderBy('old.id')
         .limit(limit)
-      const chosen = askedForToo
+      const chosen = includesRequested
         ? pending
         : pending
             .where('old.redelivery_of', 'is', null)

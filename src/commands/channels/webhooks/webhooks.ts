@@ -8,7 +8,7 @@ import {
   toChannelWebhookRecord,
 } from '../../../core/channels/webhooks/rules.ts'
 import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schema.ts'
-import type { ChannelWebhook, Tx } from '../../../store/store.ts'
+import type { ChannelWebhook } from '../../../store/store.ts'
 import type { Actor, WebhookContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import {
@@ -57,7 +57,7 @@ export async function createChannelWebhook(
       return err(refusal('too_many', `There are ${WEBHOOKS_MAX} webhooks, the most`))
     }
     await tx.channelWebhooks.insert(webhook)
-    await recordChange(tx, actor, nowMs, webhook, { verb: 'created', after: rulesOf(webhook) })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(webhook), verb: 'created', after: rulesOf(webhook) })
     return ok(toChannelWebhookRecord(webhook, nowMs))
   })
 }
@@ -97,7 +97,7 @@ export async function rotateChannelWebhookSecret(
     const before = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
     if (!before) return err(noSuch('webhook', id))
     await tx.channelWebhooks.replace({ ...before, ...fresh, updatedAtMs: nowMs })
-    await recordChange(tx, actor, nowMs, before, { verb: 'secret_rotated' })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'secret_rotated' })
     return ok({ secret: openWebhookSecret(ctx, fresh) })
   })
 }
@@ -122,7 +122,7 @@ export async function updateChannelWebhook(
     if (before.disabled && isFresh) await tx.deliveries.resume(before.slot, before.disabled.untilMs, nowMs)
     if (before.active && !after.active) await tx.deliveries.giveUp(before.slot, 'the webhook was deactivated', nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
-    await recordChange(tx, actor, nowMs, after, { verb: 'updated', ...states })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'updated', ...states })
     return ok(toChannelWebhookRecord(after, nowMs))
   })
 }
@@ -138,7 +138,7 @@ export function deleteChannelWebhook(ctx: WebhookContext, actor: Actor, id: stri
       return err(refusal('webhook_active', `The webhook "${webhook.name}" is active: ${how}`))
     }
     await tx.webhooks.delete(webhook.slot)
-    await recordChange(tx, actor, nowMs, webhook, { verb: 'deleted', before: rulesOf(webhook) })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(webhook), verb: 'deleted', before: rulesOf(webhook) })
     return ok(true)
   })
 }
@@ -165,15 +165,7 @@ export async function listChannelWebhooks(
 const find = async (ctx: WebhookContext, accountId: string, id: string): Promise<ChannelWebhook | undefined> =>
   isId(id) ? ctx.store.read.channelWebhooks.get(accountId, id) : undefined
 
-function recordChange(
-  tx: Tx,
-  actor: Actor,
-  atMs: number,
-  { id, name }: Pick<ChannelWebhook, 'id' | 'name'>,
-  change: { verb: string; before?: unknown; after?: unknown },
-): Promise<void> {
-  return recordChanges(tx, actor, atMs, { object: { type: 'webhook', id, name }, ...change })
-}
+const objectOf = ({ id, name }: Pick<ChannelWebhook, 'id' | 'name'>) => ({ type: 'webhook', id, name }) as const
 
 /** The fields in an audit row. */
 const rulesOf = ({ name, url, events, description, active }: ChannelWebhookRules): ChannelWebhookRules => ({

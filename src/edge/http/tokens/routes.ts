@@ -88,7 +88,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
       document(tag, text, { operationId, body: update, data: record, deprecated }),
       (request, reply) =>
         withTokenId(kind, request, reply, async (id) => {
-          const updated = await updateToken(ctx, actorOf(request, peerOf), kind, id, request.body)
+          const updated = await updateToken(ctx, actorOf(request, peerOf), { kind, id }, request.body)
           if (updated.ok) warnOfCountries(ctx, reply, updated.value)
           return updated
         }),
