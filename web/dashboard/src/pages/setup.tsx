@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import { setUp } from '#api/dashboard.ts'
 import { call } from '../api/call.ts'
+import { EmailField, NewPasswordField } from '../parts/accountFields.tsx'
 import { Button } from '../parts/button.tsx'
-import { TextField, useSubmit } from '../parts/form.tsx'
+import { useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Solo } from './firstRun/solo.tsx'
 import { go } from '../router.ts'
-import { openSession, PASSWORD_LEAST } from '../session.ts'
+import { openSession } from '../session.ts'
 import { words } from '../words/words.ts'
 
 const text = words.setup
@@ -24,24 +25,14 @@ export function SetupPage({ code }: { readonly code: string }) {
     <Solo step={1} title={text.title} lead={text.lead}>
       <form class="form narrow" onSubmit={onSubmit}>
         {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-        <TextField
-          label={text.email}
-          type="email"
+        <EmailField
           autocomplete="username"
-          required
-          missing={words.problems.email}
           error={fields['email']}
           value={given.email}
           onValue={(email) => setGiven({ ...given, email })}
         />
-        <TextField
-          label={text.password}
-          type="password"
-          autocomplete="new-password"
-          required
-          minLength={PASSWORD_LEAST}
-          missing={words.problems.password}
-          hint={text.passwordHint}
+        <NewPasswordField
+          label={words.signIn.password}
           error={fields['password']}
           value={given.password}
           onValue={(password) => setGiven({ ...given, password })}

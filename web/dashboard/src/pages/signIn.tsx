@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { signedInAgain } from '../api/expiry.ts'
+import { EmailField, PasswordField } from '../parts/accountFields.tsx'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { TextField, useSubmit } from '../parts/form.tsx'
+import { useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PasskeySignIn } from '../passkeys/signInButton.tsx'
 import { session, signIn } from '../session.ts'
@@ -25,21 +26,9 @@ type SignIn = ReturnType<typeof useSignIn>
 function Fields({ given, setGiven, error }: SignIn) {
   return (
     <>
-      <TextField
-        label={text.email}
-        type="email"
-        autocomplete="username"
-        required
-        missing={words.problems.email}
-        value={given.email}
-        onValue={(email) => setGiven({ ...given, email })}
-      />
-      <TextField
+      <EmailField autocomplete="username" value={given.email} onValue={(email) => setGiven({ ...given, email })} />
+      <PasswordField
         label={text.password}
-        type="password"
-        autocomplete="current-password"
-        required
-        missing={words.problems.password}
         error={error?.message}
         value={given.password}
         onValue={(password) => setGiven({ ...given, password })}

@@ -147,8 +147,6 @@ export const de: Sentences = {
   setup: {
     title: 'Willkommen. Wer sind Sie?',
     lead: 'Dieser Link gilt einmal. Von jetzt an melden Sie sich hiermit an.',
-    email: 'E-Mail',
-    password: 'Passwort',
     passwordHint: '10 Zeichen oder mehr. Gern ein ganzer Satz.',
     submit: 'Weiter',
   },

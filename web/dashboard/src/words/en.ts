@@ -140,8 +140,6 @@ export const en = {
   setup: {
     title: 'Welcome. Who are you?',
     lead: 'This link works once. From now on you sign in with these.',
-    email: 'E-mail',
-    password: 'Password',
     passwordHint: '10 characters or more. A sentence is fine.',
     submit: 'Continue',
   },

@@ -1,5 +1,6 @@
 import { streams, totals } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
+import { Gate } from '../../parts/gate.tsx'
 import { Bones } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { count } from '../../parts/values.tsx'
@@ -98,17 +99,3 @@ function NothingLive() {
     </section>
   )
 }
-
-/** A sluice gate that is closed. */
-const Gate = () => (
-  <svg class="art" viewBox="0 0 132 88" aria-hidden="true">
-    <g fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">
-      <path d="M38 12v64M50 12v64M82 12v64M94 12v64M34 12h64" />
-      <rect x="50" y="34" width="32" height="26" rx="2" fill="currentColor" fill-opacity=".14" />
-      <path d="M66 12V34" />
-      <path d="M4 62c6-5 11-5 17 0s11 5 17 0" />
-      <path d="M94 74h34" opacity="0.4" />
-      <path d="M4 74c6-5 11-5 17 0s11 5 17 0" opacity=".5" />
-    </g>
-  </svg>
-)

@@ -4,15 +4,16 @@ import { ApiError, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { userEdits } from '../../live.ts'
+import { EmailField, NewPasswordField } from '../../parts/accountFields.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
-import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { Segment, useSubmit } from '../../parts/form.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
-import { canChange, openSession, PASSWORD_LEAST, session } from '../../session.ts'
+import { canChange, openSession, session } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { SettingsFrame } from './tabs.tsx'
 
@@ -139,24 +140,14 @@ function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly on
       foot={<SubmitFoot verb={text.newUser} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-      <TextField
-        label={words.signIn.email}
-        type="email"
+      <EmailField
         autocomplete="off"
-        required
-        missing={words.problems.email}
         error={fields['email']}
         value={given.email}
         onValue={(email) => setGiven({ ...given, email })}
       />
-      <TextField
+      <NewPasswordField
         label={words.signIn.password}
-        type="password"
-        autocomplete="new-password"
-        required
-        minLength={PASSWORD_LEAST}
-        missing={words.problems.password}
-        hint={words.setup.passwordHint}
         error={fields['password']}
         value={given.password}
         onValue={(password) => setGiven({ ...given, password })}

@@ -11,15 +11,16 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { userEdits } from '../../live.ts'
+import { NewPasswordField, PasswordField } from '../../parts/accountFields.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
-import { Segment, TextField, Toggle, useSubmit } from '../../parts/form.tsx'
+import { Segment, Toggle, useSubmit } from '../../parts/form.tsx'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { onAir } from '../../onAir.ts'
-import { PASSWORD_LEAST, session } from '../../session.ts'
+import { session } from '../../session.ts'
 import { chooseTheme, type Theme, theme } from '../../theme.ts'
 import { chooseLanguage, LANGUAGES, type Language, language } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
@@ -110,24 +111,14 @@ function ChangePassword({ onChanged, onClose }: { readonly onChanged: () => void
       foot={<SubmitFoot verb={text.changePassword} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-      <TextField
+      <PasswordField
         label={text.oldPassword}
-        type="password"
-        autocomplete="current-password"
-        required
-        missing={words.problems.password}
         error={fields['oldPassword']}
         value={given.oldPassword}
         onValue={(oldPassword) => setGiven({ ...given, oldPassword })}
       />
-      <TextField
+      <NewPasswordField
         label={text.newPassword}
-        type="password"
-        autocomplete="new-password"
-        required
-        minLength={PASSWORD_LEAST}
-        missing={words.problems.password}
-        hint={words.setup.passwordHint}
         error={fields['newPassword']}
         value={given.newPassword}
         onValue={(newPassword) => setGiven({ ...given, newPassword })}

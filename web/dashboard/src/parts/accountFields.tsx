@@ -1,0 +1,33 @@
+import type { ComponentChildren } from 'preact'
+import { PASSWORD_LEAST } from '../session.ts'
+import { words } from '../words/words.ts'
+import { TextField } from './form.tsx'
+
+interface EntryProps {
+  readonly value: string
+  readonly error?: string | undefined
+  readonly onValue: (value: string) => void
+}
+
+/** The address that a user signs in with: `username` for one's own, `off` for that of somebody else. */
+export const EmailField = (props: EntryProps & { readonly autocomplete: 'username' | 'off' }) => (
+  <TextField label={words.signIn.email} type="email" required missing={words.problems.email} {...props} />
+)
+
+/** A password that is being chosen. */
+export const NewPasswordField = (props: EntryProps & { readonly label: ComponentChildren }) => (
+  <TextField
+    type="password"
+    autocomplete="new-password"
+    required
+    minLength={PASSWORD_LEAST}
+    missing={words.problems.password}
+    hint={words.setup.passwordHint}
+    {...props}
+  />
+)
+
+/** The password that a user has. */
+export const PasswordField = (props: EntryProps & { readonly label: ComponentChildren }) => (
+  <TextField type="password" autocomplete="current-password" required missing={words.problems.password} {...props} />
+)
