@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -63,6 +63,15 @@ describe('the documentation', () => {
 
   test('names no file, configuration key or metric that does not exist', () => {
     expect(pages.flatMap(unknownNames)).toEqual([])
+  })
+
+  test('says of every package that Sluice depends on why, and of no other', () => {
+    const [, tables = ''] = textOf.get('CONTRIBUTING.md')?.split(/^## Dependencies$/m) ?? []
+    const rows = [...tables.matchAll(/^\| (?!Package|For dev)([^|-][^|]*) \|/gm)].map(([, names = '']) => names)
+    const manifest = JSON.parse(readFileSync(`${repository}package.json`, 'utf8')) as Record<string, object>
+    const kinds = ['dependencies', 'devDependencies', 'optionalDependencies']
+    const packages = kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {}))
+    expect(rows.flatMap((names) => names.split(', ')).toSorted()).toEqual(packages.toSorted())
   })
 
   test('shows no figure first that the page of all figures does not have', () => {

@@ -20,7 +20,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
   core: {
     from: ['base/numbers.ts', 'base/objects.ts', 'base/percent.ts', 'base/result.ts', 'base/time.ts', 'type base'],
     node: 'types',
-    packages: ['re2js', 'temporal-polyfill', 'typebox'],
+    packages: ['re2js', 'typebox'],
   },
   store: { from: ['base', 'core'], node: 'all' },
   net: { from: ['base', 'core'], node: 'all' },
