@@ -5,6 +5,7 @@ import { auditBackup } from '../../../commands/backups.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure, type Failure } from '../../../core/errors.ts'
 import { actorOf } from '../auth.ts'
+import { count } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
@@ -128,8 +129,6 @@ const toRecord = ({ sessions }: Context, { problem, latest, ...rest }: BackupSta
   ...(problem === null ? {} : { problem }),
   ...(latest === null ? {} : { latest }),
 })
-
-const count = () => Type.Integer({ minimum: 0 })
 
 const Backup = Type.Object({
   node: Type.String({ description: 'The id of the node that answers.' }),

@@ -8,6 +8,7 @@ import type { Context } from '../../../commands/context.ts'
 import { FULL_REASONS } from '../../../core/nodes/load.ts'
 import { LINK_PROBLEMS, type NodeLink } from '../../../core/nodes/nodeLinks.ts'
 import { accountOf, actorOf } from '../auth.ts'
+import { count, dateTime } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendResult } from '../problem.ts'
@@ -78,9 +79,6 @@ const linkRecord = ({ loss, roundTripMs, problem, ...link }: NodeLink) => ({
   ...(problem === null ? {} : { problem }),
 })
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
-const date = (description: string) => Type.String({ format: 'date-time', description })
-
 const LinkRecord = Type.Object({
   node: Type.String({ description: 'The id of the other node.' }),
   lent: count('Streams of this node that the other one has from it.'),
@@ -149,8 +147,8 @@ const NodeRecord = Type.Object({
     description:
       '`draining`: it takes nothing new, and ends soon. `silent`: its lease has expired, so the other nodes end its sessions.',
   }),
-  startedOn: date('Since when it serves without a break.'),
-  lastSeenOn: date('When it last renewed its lease, by the clock of the database.'),
+  startedOn: dateTime('Since when it serves without a break.'),
+  lastSeenOn: dateTime('When it last renewed its lease, by the clock of the database.'),
   publishers: count('Open sessions of your account.'),
   viewers: count('Open sessions of your account.'),
   bitrateIn: count('Bits per second of your account, over the last whole minute.'),

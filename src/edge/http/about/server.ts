@@ -5,6 +5,7 @@ import type { Context } from '../../../commands/context.ts'
 import { parseAddress } from '../../../core/access/address.ts'
 import { type AddressFacts, publicAddresses } from '../../../core/streams/addresses.ts'
 import { accountOf } from '../auth.ts'
+import { count } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { isEncrypted } from '../peer.ts'
 import { sendResult } from '../problem.ts'
@@ -74,8 +75,6 @@ export function requestedAt(
     isEncrypted(socket) || forwarded('x-forwarded-proto') === 'https' || headers.origin === `https://${host}`
   return { scheme: isSecure ? 'https' : 'http', host }
 }
-
-const count = () => Type.Integer({ minimum: 0 })
 
 const ServerInfo = Type.Object({
   version: Type.String(),

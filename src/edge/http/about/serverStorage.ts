@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Context } from '../../../commands/context.ts'
+import { count } from '../fieldSchemas.ts'
 
 /** The disk of some directories. */
 export interface StorageVolume {
@@ -40,8 +41,6 @@ export const storageRecord = (
   parts: [...parts],
   tables: tables.map(({ bytes, ...table }) => ({ ...table, ...(bytes === null ? {} : { bytes }) })),
 })
-
-const count = () => Type.Integer({ minimum: 0 })
 
 export const ServerStorage = Type.Object({
   node: Type.String({ description: 'The id of the node that it is about.' }),

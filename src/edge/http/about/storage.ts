@@ -5,6 +5,7 @@ import type { DiskSpace } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
 import { readStorage } from '../../../commands/storage.ts'
 import { accountOf } from '../auth.ts'
+import { count } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
 
@@ -48,7 +49,6 @@ function usageRoutes(app: FastifyInstance, ctx: Context): void {
   )
 }
 
-const count = () => Type.Integer({ minimum: 0 })
 const disk = (description: string) =>
   Type.Optional(Type.Object({ freeBytes: count(), totalBytes: count() }, { description }))
 

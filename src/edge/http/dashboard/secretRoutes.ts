@@ -13,6 +13,7 @@ import {
 import { type Failure, invalid } from '../../../core/errors.ts'
 import { CreateSecret, readCreateSecret } from '../../../core/users/secretRequests.ts'
 import { accountOf, actorOf } from '../auth.ts'
+import { dateTime } from '../fieldSchemas.ts'
 import { withPathId } from '../pathId.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { operation } from './openapi.ts'
@@ -60,14 +61,12 @@ export function secretRoutes(app: FastifyInstance, { ctx, peerOf }: DashboardApi
   )
 }
 
-const date = () => Type.String({ format: 'date-time' })
-
 const record = {
   id: Type.Integer(),
   name: Type.String(),
   hint: Type.String({ description: 'The last four characters of the value.' }),
-  createdOn: date(),
-  refreshedOn: Type.Optional(date()),
+  createdOn: dateTime(),
+  refreshedOn: Type.Optional(dateTime()),
   lastUsedOn: Type.Optional(
     Type.String({ format: 'date-time', description: 'With a delay of about a minute; absent: no use is on record.' }),
   ),

@@ -5,18 +5,17 @@ import { isoTime } from '../../../base/time.ts'
 import { listSecrets } from '../../../commands/accounts/secrets.ts'
 import type { SignedIn } from '../../../commands/users/sessions.ts'
 import { ROLES } from '../../../core/users/types.ts'
+import { dateTime } from '../fieldSchemas.ts'
 import { sendResult } from '../problem.ts'
 import type { DashboardApi } from './parts.ts'
-
-const date = (description = 'UTC.') => Type.String({ format: 'date-time', description })
 
 export const SessionInfo = Type.Object({
   user: Type.Object({ id: Type.Integer(), email: Type.String(), role: Type.Enum([...ROLES]) }),
   account: Type.Object({ id: Type.String({ examples: ['a1b2c3'] }), name: Type.String() }),
   session: Type.Object({
     id: Type.Integer(),
-    createdOn: date(),
-    expiresOn: date('It ends after 12 hours without use, too.'),
+    createdOn: dateTime(),
+    expiresOn: dateTime('It ends after 12 hours without use, too.'),
   }),
   version: Type.String({ description: 'Of Sluice.' }),
   hasApiSecret: Type.Boolean({ description: 'Without one, the token API refuses every request.' }),
@@ -25,9 +24,9 @@ export const SessionInfo = Type.Object({
 export const OwnSession = Type.Object({
   id: Type.Integer(),
   isCurrent: Type.Boolean({ description: 'Of the browser that asks.' }),
-  createdOn: date(),
-  lastUsedOn: date('Written with a delay of at most 5 minutes.'),
-  expiresOn: date(),
+  createdOn: dateTime(),
+  lastUsedOn: dateTime('Written with a delay of at most 5 minutes.'),
+  expiresOn: dateTime(),
   address: Type.String({ description: 'Where you signed in.' }),
   userAgent: Type.String({ description: 'As the browser says; anything may stand here.' }),
 })

@@ -4,16 +4,16 @@ import type { Context } from '../../../commands/context.ts'
 import { listMonitored, readMonitored, summarizeMonitored, summarizeOne } from '../../../commands/streams/monitoring.ts'
 import { MonitoringQuery, MonitoringSummaryQuery } from '../../../core/streams/monitoringQuery.ts'
 import { accountOf } from '../auth.ts'
+import { dateTime } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
+
+const text = (description: string) => Type.String({ description })
 
 const TAG = 'streams'
 
 type Query = { Querystring: Record<string, unknown> }
 type Named = { Params: { streamName: string } }
-
-const time = (description: string) => Type.String({ format: 'date-time', description })
-const text = (description: string) => Type.String({ description })
 
 const Client = Type.Object(
   { country: Type.Optional(Type.String()), ip: Type.Optional(Type.String()) },
@@ -27,8 +27,8 @@ const Target = Type.Object({
   active: Type.Boolean(),
   events: Type.Array(
     Type.Object({
-      started: Type.Optional(time('It took the media.')),
-      ended: Type.Optional(time('It no longer did, or an attempt failed.')),
+      started: Type.Optional(dateTime('It took the media.')),
+      ended: Type.Optional(dateTime('It no longer did, or an attempt failed.')),
       error: Type.Optional(text('What was wrong.')),
     }),
     { description: 'What became of it, the oldest first. Attempts that failed in a row are one.' },
@@ -59,7 +59,7 @@ const Details = Type.Object({
   type: Type.Optional(text('`WebRTC`, `RTMP`, `SRT` or `Pull`.')),
   frameRate: rate(),
   packetLoss: Type.Optional(Type.Number({ description: 'Per cent, the mean of five minutes.' })),
-  feedStats: Type.Array(Type.Object({ timestamp: time('Of a slot of ten seconds.'), packetLoss: Type.Number() })),
+  feedStats: Type.Array(Type.Object({ timestamp: dateTime('Of a slot of ten seconds.'), packetLoss: Type.Number() })),
   trackDetails: Type.Array(
     Type.Object({
       trackId: Type.String(),
@@ -71,7 +71,7 @@ const Details = Type.Object({
           pFrameRate: rate(),
           encodingStats: Type.Array(
             Type.Object({
-              timestamp: time('Of a slot of ten seconds.'),
+              timestamp: dateTime('Of a slot of ten seconds.'),
               resolution: Type.Optional(Type.Object({ width: Type.Integer(), height: Type.Integer() })),
               bitRate: Type.Optional(
                 Type.Object(

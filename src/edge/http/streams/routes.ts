@@ -16,6 +16,7 @@ import { HealthSchema, SourceSchema, streamHealthRoute } from './health.ts'
 import { monitoredStreamRoutes } from './monitoring.ts'
 import { targetEventsRoute } from './targetEvents.ts'
 import { accountOf } from '../auth.ts'
+import { count } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sayRetryAfter } from '../limits.ts'
 import { sendFailure, sendResult } from '../problem.ts'
@@ -95,7 +96,6 @@ const OnAirQuery = Type.Object({
 const quoted = (names: readonly string[]): string => alternatives(names.map((name) => `\`${name}\``))
 const text = (description?: string) => Type.Optional(Type.String(description === undefined ? {} : { description }))
 const figure = (description?: string) => Type.Optional(Type.Integer(description === undefined ? {} : { description }))
-const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) })
 
 const Target = Type.Object({
   sourceId: text('Of the feed that is sent to it.'),

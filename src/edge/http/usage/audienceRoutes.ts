@@ -7,6 +7,7 @@ import { AUDIENCE_BY, AUDIENCE_RESOLUTIONS } from '../../../core/audience/query.
 import { audienceCsv } from '../../../core/audience/report.ts'
 import { DEVICES } from '../../../core/channels/device.ts'
 import { accountOf } from '../auth.ts'
+import { count, dateTime } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { wantsCsv } from './csv.ts'
@@ -65,7 +66,6 @@ const AudienceQuery = Type.Object({
   browser: only('Only this family of browsers or players.', 'Safari'),
 })
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
 const figures = {
   views: count('Sessions with media for at least 5 seconds that began in this time.'),
   viewers: count('Different viewers of these views, by signed id or else address; an estimate within about 2%.'),
@@ -73,8 +73,7 @@ const figures = {
   mostAtOnce: count('The most views at one moment.'),
   quality: Type.Optional(QualityData),
 }
-const time = (description: string) => Type.String({ format: 'date-time', description })
-const span = { from: time('UTC, inclusive.'), until: time('UTC, exclusive.') }
+const span = { from: dateTime('UTC, inclusive.'), until: dateTime('UTC, exclusive.') }
 const rows = (more: TProperties, description: string) =>
   Type.Optional(Type.Array(Type.Object({ ...more, ...figures }), { description }))
 const values = (of: string) => rows({ value: Type.String() }, `By ${of}, the 100 with the most watch time.`)
@@ -83,6 +82,6 @@ const AudienceData = Type.Object({
   ...span,
   total: Type.Object(figures),
   before: Type.Object({ ...span, ...figures }, { description: 'The same of as many days before.' }),
-  series: rows({ time: time('The beginning of the hour, day or month of `timeZone`.') }, 'Every time of the span.'),
+  series: rows({ time: dateTime('The beginning of the hour, day or month of `timeZone`.') }, 'Every time of the span.'),
   by: Type.Object(Object.fromEntries(AUDIENCE_BY.map((of) => [of, values(of)]))),
 })

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { START_FAILURES } from '../../../core/quality/playerReport.ts'
 import { VIEWER_QUALITY, type ViewerQuality } from '../../../core/quality/viewerQuality.ts'
+import { count } from '../fieldSchemas.ts'
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
 const orNull = (description: string) =>
   Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: `${description} Null: not reported.` })
 

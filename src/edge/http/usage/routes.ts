@@ -8,6 +8,7 @@ import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery.ts'
 import { accountOf } from '../auth.ts'
+import { count } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { audienceRoutes, timeZone } from './audienceRoutes.ts'
@@ -107,7 +108,6 @@ function queryOf({ names, resolutions }: Report): TObject {
   })
 }
 
-const count = () => Type.Integer({ minimum: 0 })
 const moved = {
   bytesOut: count(),
   bytesIn: count(),
@@ -123,18 +123,17 @@ const Restream = Type.Object({ secondsUsed: count(), ...moved })
 const by = (schema: TSchema, description: string) => Type.Record(Type.String(), schema, { description })
 const bySlot = (schema: TSchema) =>
   by(schema, 'By the beginning of each hour, day or month of `timeZone`, ISO 8601 UTC: 2026-01-31T00:00:00Z.')
-const watched = (description: string) => Type.Integer({ minimum: 0, description })
 const WATCHED = {
-  publishDuration: watched('How long broadcasts of publishers there lasted in this time, seconds.'),
-  viewDuration: watched('How long views lasted in this time, seconds.'),
-  publishes: watched('Broadcasts that began in this time.'),
-  views: watched('Views that began in this time: sessions with media for at least 5 seconds.'),
+  publishDuration: count('How long broadcasts of publishers there lasted in this time, seconds.'),
+  viewDuration: count('How long views lasted in this time, seconds.'),
+  publishes: count('Broadcasts that began in this time.'),
+  views: count('Views that began in this time: sessions with media for at least 5 seconds.'),
 }
 const COUNTRIES = 'By country, ISO 3166-1 alpha-2; ZZ where it is not known.'
 const ByCountry = by(Type.Object({ ...moved, ...WATCHED }), COUNTRIES)
 /** A series of many hours has bytes alone. */
 const ByCountryInSlot = by(Type.Object({ ...moved, ...Type.Partial(Type.Object(WATCHED)).properties }), COUNTRIES)
-const ViewsByCountry = by(Type.Object({ bytes: watched('In both directions.'), views: WATCHED.views }), COUNTRIES)
+const ViewsByCountry = by(Type.Object({ bytes: count('In both directions.'), views: WATCHED.views }), COUNTRIES)
 const geo = (schema: TSchema) => Type.Object({ geo: schema })
 
 const Total = Type.Object({ ...moved, standardStream: Moved, restream: Restream, geoCascade: Moved })
