@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { DAY_MS } from '../../base/time.ts'
+import { DAY_MS, type TimeSpan } from '../../base/time.ts'
 import { siteOfOrigin } from '../../core/audience/families.ts'
 import type { WatchedSession } from '../../core/audience/measure.ts'
 import type { ViewerSession } from '../../core/audience/records.ts'
@@ -120,11 +120,11 @@ export class AudienceReadVerbs extends Verbs {
     return (await this.executor.first(firstSession, {}))?.atMs ?? null
   }
 
-  async sessions(span: { fromMs: number; untilMs: number }, seed: number): Promise<WatchedSession[]> {
+  async sessions(span: TimeSpan, seed: number): Promise<WatchedSession[]> {
     const found = new Map<string, Watched>()
     // Open ones first: one that ends meanwhile is then read twice, and not missed.
-    await this.#eachOpen(span.untilMs, (row) => found.set(row.id, row))
-    await this.#eachEnded(span, (row) => found.set(row.id, row))
+    await this.#each('open', span, (row) => found.set(row.id, row))
+    await this.#each('ended', span, (row) => found.set(row.id, row))
     return [...found.values()].map((row) => watchedOf(row, span.untilMs, seed))
   }
 
@@ -144,53 +144,33 @@ export class AudienceReadVerbs extends Verbs {
     return rows.map(fromRow)
   }
 
-  async #eachOpen(untilMs: number, see: (row: Watched) => void): Promise<void> {
-    let after: readonly [string, string] = ['', '']
+  /** Reads page after page: those that are open, or that have ended since the beginning of the span. */
+  async #each(which: 'open' | 'ended', span: TimeSpan, see: (row: Watched) => void): Promise<void> {
+    const key = which === 'open' ? 'account_id' : 'ended_at_ms'
+    let after: readonly [string | number, string] = [which === 'open' ? '' : span.fromMs, '']
     for (;;) {
       const position = after
-      const rows = await this.executor.ask((db) =>
-        db
+      const rows = await this.executor.ask((db) => {
+        const watched = db
           .selectFrom('sessions')
           .select(WATCHED)
-          .where('ended_at_ms', 'is', null)
-          .where(afterKey(['account_id', 'id'], 'asc', position))
-          .where('action', '=', 'view')
-          .where('started_at_ms', '<', untilMs)
-          .where(hasMedia)
-          .orderBy('account_id')
-          .orderBy('id')
-          .limit(PAGE),
-      )
-      for (const row of rows) see(row)
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < PAGE) return
-      after = [last.account_id, last.id]
-      await setImmediate()
-    }
-  }
-
-  async #eachEnded(span: { fromMs: number; untilMs: number }, see: (row: Watched) => void): Promise<void> {
-    let after: readonly [number, string] = [span.fromMs, '']
-    for (;;) {
-      const position = after
-      const rows = await this.executor.ask((db) =>
-        db
-          .selectFrom('sessions')
-          .select(WATCHED)
-          .where('ended_at_ms', 'is not', null)
-          .where('ended_at_ms', '>=', position[0])
-          .where(afterKey(['ended_at_ms', 'id'], 'asc', position))
           .where('action', '=', 'view')
           .where('started_at_ms', '<', span.untilMs)
           .where(hasMedia)
-          .orderBy('ended_at_ms')
+        const chosen =
+          which === 'open'
+            ? watched.where('ended_at_ms', 'is', null)
+            : watched.where('ended_at_ms', 'is not', null).where('ended_at_ms', '>=', Number(position[0]))
+        return chosen
+          .where(afterKey([key, 'id'], 'asc', position))
+          .orderBy(key)
           .orderBy('id')
-          .limit(PAGE),
-      )
+          .limit(PAGE)
+      })
       for (const row of rows) see(row)
       const last = rows.at(-1)
-      if (last === undefined || last.ended_at_ms === null || rows.length < PAGE) return
-      after = [last.ended_at_ms, last.id]
+      if (last === undefined || rows.length < PAGE) return
+      after = [last[key] ?? '', last.id]
       await setImmediate()
     }
   }

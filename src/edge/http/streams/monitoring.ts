@@ -8,12 +8,12 @@ import { dateTime } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
 
-const text = (description: string) => Type.String({ description })
-
 const TAG = 'streams'
 
 type Query = { Querystring: Record<string, unknown> }
 type Named = { Params: { streamName: string } }
+
+const text = (description: string) => Type.String({ description })
 
 const Client = Type.Object(
   { country: Type.Optional(Type.String()), ip: Type.Optional(Type.String()) },
