@@ -1,11 +1,9 @@
 import { isViewProtocol, type ViewProtocol } from '../core/access/protocols.ts'
 import type { Session } from '../core/sessions/types.ts'
-import { streamIdOf } from '../core/streams/streamId.ts'
+import { streamIdOf, type StreamRef } from '../core/streams/streamId.ts'
 
 /** The viewers of a stream at this node, the bytes of its publishers (in) and those to its viewers (out). */
-export interface StreamCount extends Record<ViewProtocol, number> {
-  readonly accountId: string
-  readonly streamName: string
+export interface StreamCount extends Record<ViewProtocol, number>, StreamRef {
   /** Publishers and viewers. */
   sessions: number
   bytesIn: number

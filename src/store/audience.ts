@@ -1,3 +1,4 @@
+import type { TimeSpan } from '../base/time.ts'
 import type { WatchedSession } from '../core/audience/measure.ts'
 import type { ViewerSession } from '../core/audience/records.ts'
 import type { AudienceRow } from '../core/audience/slots.ts'
@@ -28,7 +29,7 @@ export interface AudienceReads {
    * The sessions of viewers that got media and were open in a time, of all accounts. Open ones last until `untilMs`.
    * @param seed of the hashes of viewers
    */
-  sessions(span: { readonly fromMs: number; readonly untilMs: number }, seed: number): Promise<WatchedSession[]>
+  sessions(span: TimeSpan, seed: number): Promise<WatchedSession[]>
   /** The sessions of an account's viewers between two ids, oldest first. An id begins with the time of admission. */
   range(query: ViewerSessionQuery): Promise<ViewerSession[]>
   /** In the order of time. */

@@ -1,18 +1,15 @@
 import type { TargetChange } from '../core/restream/events.ts'
+import type { StreamRef } from '../core/streams/streamId.ts'
 
 // The store's interface for what became of targets. Import it from `store.ts`.
 
 /** A change of a target, as stored. */
-export interface RestreamEvent extends TargetChange {
+export interface RestreamEvent extends TargetChange, StreamRef {
   readonly id: number
-  readonly accountId: string
-  readonly streamName: string
   readonly feedId: string
 }
 
-export interface RestreamEventQuery {
-  readonly accountId: string
-  readonly streamName: string
+export interface RestreamEventQuery extends StreamRef {
   /** Only earlier ones. */
   readonly before?: number
   readonly limit: number

@@ -1,4 +1,5 @@
 import type { Bytes } from '../core/sessions/types.ts'
+import type { StreamRef } from '../core/streams/streamId.ts'
 import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
 import type { RestreamEventReads, RestreamEventTx } from './restreamEvents.ts'
 import type { PullReads, PullTx } from './pulls.ts'
@@ -77,9 +78,7 @@ interface RestreamKeyTx extends RestreamKeyReads {
 }
 
 /** What the targets of a feed used in an hour: the bytes of their connections. */
-export interface RestreamHour extends Bytes {
-  readonly accountId: string
-  readonly streamName: string
+export interface RestreamHour extends Bytes, StreamRef {
   readonly feedId: string
   readonly hourMs: number
   /** How long they took media, added up. */

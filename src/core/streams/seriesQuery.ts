@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { MINUTE_MS } from '../../base/time.ts'
+import { MINUTE_MS, type TimeSpan } from '../../base/time.ts'
 import type { FieldErrors } from '../errors.ts'
 import { parametersOf, wordOf } from '../pages/parameters.ts'
 
@@ -44,7 +44,7 @@ function readMetrics(value: string | string[] | undefined): SeriesMetric[] | nul
 }
 
 /** The minutes of a range, half open: the last one is in progress. */
-export function minutesOf(range: SeriesRange, nowMs: number): { readonly fromMs: number; readonly untilMs: number } {
+export function minutesOf(range: SeriesRange, nowMs: number): TimeSpan {
   const untilMs = nowMs - (nowMs % MINUTE_MS) + MINUTE_MS
   return { fromMs: untilMs - MINUTES[range] * MINUTE_MS, untilMs }
 }
@@ -53,7 +53,7 @@ export function minutesOf(range: SeriesRange, nowMs: number): { readonly fromMs:
 export function columnOf(
   rows: readonly AccountMinute[],
   metric: SeriesMetric,
-  { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+  { fromMs, untilMs }: TimeSpan,
 ): number[] {
   const column = Array.from({ length: (untilMs - fromMs) / MINUTE_MS }, () => 0)
   for (const row of rows) {

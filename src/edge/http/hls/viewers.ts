@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Address } from '../../../core/access/address.ts'
 import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
+import type { StreamRef } from '../../../core/streams/streamId.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { NO_BYTES, type Passed, passedBytes } from '../passedBytes.ts'
 import type { ViewerAnswer } from '../viewerRequest.ts'
@@ -10,9 +11,7 @@ import type { TicketViewer } from './admissions.ts'
 import { Waiting } from './waiting.ts'
 
 /** A source of a stream. */
-export interface StreamSource {
-  readonly accountId: string
-  readonly streamName: string
+export interface StreamSource extends StreamRef {
   readonly sourceId: string | null
 }
 

@@ -1,6 +1,7 @@
 import type { PixelSize } from '../../../base/pixelSize.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { checkStreamName } from '../../../core/access/streamName.ts'
+import type { StreamRef } from '../../../core/streams/streamId.ts'
 import { plainTextProblem } from '../../../core/validation/text.ts'
 import { html } from '../docs/html.ts'
 import { type WatchLink, watchUrl } from './watchPage.ts'
@@ -13,9 +14,7 @@ const ALLOWED = 'autoplay; fullscreen; picture-in-picture'
 const WIDTH = { default: 640, min: 200, max: 1920 }
 
 /** What a site asks for. */
-interface OembedQuery {
-  readonly accountId: string
-  readonly streamName: string
+interface OembedQuery extends StreamRef {
   /** Pixels; infinite: the site takes any. */
   readonly most: PixelSize
   /** Pixels, 16:9. Null: the player does not fit. */

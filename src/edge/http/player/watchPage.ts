@@ -1,15 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PixelSize } from '../../../base/pixelSize.ts'
+import type { StreamRef } from '../../../core/streams/streamId.ts'
 import { html } from '../docs/html.ts'
 import { sendText } from '../staticFile.ts'
 import { StoredText } from '../storedText.ts'
 
 /** What a link to a stream shows where people share it. */
-export interface WatchLink {
+export interface WatchLink extends StreamRef {
   /** The public address of Sluice, without a slash at its end. */
   readonly base: string
-  readonly accountId: string
-  readonly streamName: string
   /** The stream opens without a token. */
   readonly isOpen: boolean
   /** Its thumbnail, of which the size may be unknown; null: there is none now. */
@@ -17,10 +16,10 @@ export interface WatchLink {
 }
 
 /** The part of a path that names a stream. */
-export const streamPath = ({ accountId, streamName }: Pick<WatchLink, 'accountId' | 'streamName'>): string =>
+export const streamPath = ({ accountId, streamName }: StreamRef): string =>
   `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
 
-export const watchUrl = ({ base, ...stream }: Pick<WatchLink, 'base' | 'accountId' | 'streamName'>): string =>
+export const watchUrl = ({ base, ...stream }: Pick<WatchLink, 'base'> & StreamRef): string =>
   `${base}/watch/${streamPath(stream)}`
 
 /** The place of the head's texts in `watch.html`. */
