@@ -1,7 +1,7 @@
 import { ok } from '../base/result.ts'
 import { type AccessLogEntry, recentDecisions } from '../commands/access/accessLog.ts'
 import { command } from './command.ts'
-import { textFlag, wholeOr } from './flag.ts'
+import { mostEntries, textFlag } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { withAccount } from './session.ts'
 
@@ -12,7 +12,7 @@ const log = command({
     'Repeats of a refusal within a minute share one line, with the times of the first and the last. The list includes ' +
     'admissions if access.log.admissionRate records them.',
   flags: {
-    limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }),
+    limit: mostEntries(100, 10_000),
     stream: textFlag('NAME', 'Only this stream.'),
     token: textFlag('ID', 'Only this token.'),
     ip: textFlag('ADDRESS', 'Only this address.'),

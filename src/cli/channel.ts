@@ -11,7 +11,7 @@ import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
-import { choiceOrNone, type CliFlag, required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
+import { CHANNEL_ID, choiceOrNone, type CliFlag, mostEntries, required, textFlag, texts, wholeFlag } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
 import { fields } from './print.ts'
@@ -19,8 +19,6 @@ import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
 const SOURCE_MAX_BYTES = 4096
-
-const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')
 
 type AudioTrack = IngestRecord['tracks']['audio'][number]
 
@@ -131,7 +129,7 @@ const list = command({
     search: textFlag('TEXT', 'Only channels with this id, or with this text in their name.'),
     status: textFlag('STATUS', 'Only channels with one of these statuses, separated by commas.'),
     'external-id': textFlag('ID', 'Only the channel with this external id.'),
-    most: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 100_000 }),
+    most: mostEntries(100, 100_000),
     ...WATCH_FLAGS,
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],

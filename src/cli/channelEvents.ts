@@ -2,7 +2,7 @@ import { err, ok } from '../base/result.ts'
 import { listChannelEvents } from '../commands/channels/channelEvents.ts'
 import type { EventEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
-import { textFlag, wholeOr } from './flag.ts'
+import { mostEntries, textFlag } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
 import { fromChannelFailure } from './refusal.ts'
@@ -15,7 +15,7 @@ export const channelEventsCommand = command({
     since: textFlag('DATE', 'Only events from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.'),
     until: textFlag('DATE', 'Only events before this moment.'),
     type: textFlag('EVENT', 'Only these events, separated by commas.'),
-    most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }),
+    most: mostEntries(20, 100_000),
     ...WATCH_FLAGS,
   },
   examples: ['sluice channel events', 'sluice channel events --type engine.error,engine.log.warn --most 100 --json'],

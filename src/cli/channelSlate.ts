@@ -4,7 +4,7 @@ import { deleteSlate, putSlate, readSlate } from '../commands/channels/slates.ts
 import { toSlateRecord } from '../core/channels/channel.ts'
 import { SLATE_MAX_BYTES } from '../core/channels/slate.ts'
 import { type CommandAnswer, command } from './command.ts'
-import { required, textFlag, toggleFlag } from './flag.ts'
+import { CHANNEL_ID, textFlag, toggleFlag } from './flag.ts'
 import { fields } from './print.ts'
 import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
@@ -25,7 +25,7 @@ export const slateCommand = command({
     'Without a flag it shows what the slate is. A slate is a JPEG or PNG of at most 4096 pixels on each side, or an MP4 ' +
     'of at most 20 seconds and 1920 pixels on each side; files have at most 8 MiB. A running server shows a change ' +
     'within a few seconds.',
-  args: { id: required('ID', 'The id of the channel, as `sluice channel list` shows it.') },
+  args: { id: CHANNEL_ID },
   flags: {
     set: textFlag('FILE', 'Check this file, and make it the slate.'),
     save: textFlag('FILE', 'Write the slate into this file, which must not exist.'),

@@ -10,7 +10,7 @@ import {
 import { RESOLUTIONS, type SeriesRecord, type UsageAmount } from '../core/channels/analytics.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
-import { choiceFlag, required, textFlag } from './flag.ts'
+import { CHANNEL_ID, choiceFlag, textFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, type Listing, listing } from './listing.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
@@ -25,7 +25,7 @@ export const usageCommand = command({
   path: ['channel', 'usage'],
   summary: 'Show the usage of a channel, in bytes or in minutes of media: by time, country or tracking id',
   detail: `The default is the last ${DAYS} days. Times are UTC.`,
-  args: { id: required('ID', 'The id of the channel, as `sluice channel list` shows it.') },
+  args: { id: CHANNEL_ID },
   flags: {
     count: choiceFlag(['bytes', 'minutes'], 'bytes', 'The unit: served bytes, or the play time of served segments.'),
     by: choiceFlag(['channel', 'distribution', 'country', 'tracking-id'], 'channel', 'The grouping.'),

@@ -4,7 +4,7 @@ import { redeliverChannelEvent, testChannelWebhook } from '../commands/channels/
 import { listChannelWebhooks, rotateChannelWebhookSecret } from '../commands/channels/webhooks/webhooks.ts'
 import type { ChannelWebhookRecord, LogEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
-import { required, textFlag, wholeOr } from './flag.ts'
+import { mostEntries, required, textFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages } from './pages.ts'
 import { fromChannelFailure } from './refusal.ts'
@@ -43,7 +43,7 @@ const log = command({
   path: ['channel-webhook', 'log'],
   summary: 'Show the sent and skipped events of a channel webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }), ...WATCH_FLAGS },
+  flags: { most: mostEntries(20, 100_000), ...WATCH_FLAGS },
   examples: [`sluice channel-webhook log ${EXAMPLE}`, 'sluice channel-webhook log $WEBHOOK --most 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {

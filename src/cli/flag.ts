@@ -83,6 +83,10 @@ export const wholeOr = (
   read: ([given]) => (given === undefined ? ok(fallback) : readWhole(given, bounds)),
 })
 
+/** How long a list may be. */
+export const mostEntries = (fallback: number, max: number): CliFlag<number> =>
+  wholeOr(fallback, 'N', 'The most entries to list.', { min: 1, max })
+
 /** A whole number, or a word for null. Undefined: it is not given. */
 export const wholeOrWord = (
   word: string,
@@ -147,3 +151,6 @@ function readWhole(given: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bo
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`
   return err(`must be a whole number ${range}, not ${quote(given)}`)
 }
+
+/** The argument of commands on one channel. */
+export const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')

@@ -11,7 +11,7 @@ import { failure } from '../core/errors.ts'
 import { hasSecretUrl, isMasked, maskedUrl, RESTREAM_LIMITS, withSecret } from '../core/restream/targets.ts'
 import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
 import { type Call, command, type CommandAnswer } from './command.ts'
-import { id, required, textFlag, toggleFlag, wholeOr } from './flag.ts'
+import { id, mostEntries, required, textFlag, toggleFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS } from './listing.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { holderOf, type Target } from './restreamHolders.ts'
@@ -232,7 +232,7 @@ const events = command({
   summary: 'List what became of the targets of a stream or an engine, newest first',
   detail: 'Also of broadcasts that are over, for `sessions.retentionDays`; of an engine what its log has.',
   args: { stream: STREAM_OR_ENGINE },
-  flags: { limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }), ...WATCH_FLAGS },
+  flags: { limit: mostEntries(100, 10_000), ...WATCH_FLAGS },
   examples: ['sluice restream events studio-1 --watch', 'sluice restream events studio-1 --limit 1000 --csv'],
   run: (call) =>
     withAccount<CommandAnswer>(call, async ({ ctx, accountId }) => {

@@ -1,14 +1,14 @@
 import { ok } from '../base/result.ts'
 import { kickSession, recentSessions, type SessionEntry } from '../commands/sessions/sessions.ts'
 import { command } from './command.ts'
-import { required, wholeOr } from './flag.ts'
+import { mostEntries, required } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { withAccount } from './session.ts'
 
 const list = command({
   path: ['session', 'list'],
   summary: 'List active publishers and viewers, newest first',
-  flags: { limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }), ...WATCH_FLAGS },
+  flags: { limit: mostEntries(100, 10_000), ...WATCH_FLAGS },
   examples: ['sluice session list --watch', 'sluice session list --limit 1000 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {

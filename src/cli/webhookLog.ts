@@ -1,7 +1,7 @@
 import { ok } from '../base/result.ts'
 import { type DeliveryEntry, redeliver, recentDeliveries } from '../commands/webhooks/deliveries.ts'
 import { command } from './command.ts'
-import { id, required, wholeOr } from './flag.ts'
+import { id, mostEntries, required } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { withAccount } from './session.ts'
 
@@ -11,7 +11,7 @@ export const deliveriesCommand = command({
   path: ['webhook', 'deliveries'],
   summary: 'Show the deliveries to a webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { limit: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 1000 }), ...WATCH_FLAGS },
+  flags: { limit: mostEntries(20, 1000), ...WATCH_FLAGS },
   examples: ['sluice webhook deliveries 1', 'sluice webhook deliveries 1 --limit 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
