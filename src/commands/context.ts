@@ -147,7 +147,7 @@ export interface WebhookContext extends CommandContext {
   readonly checkTarget: CheckUrl
 }
 
-/** All of it. Made once, in `app/app.ts`; commands take the part of their noun. */
+/** All of it. Made once, in `app/context.ts`; commands take the part of their noun. */
 export interface Context extends SessionContext, ChannelContext, WebhookContext {
   /** How reloads of the configuration by this process have ended. */
   readonly reloads: Tally

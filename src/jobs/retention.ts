@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts'
 import { HOUR_MS } from '../base/time.ts'
 import { expireRecordings } from '../commands/recordings/expire.ts'
 import { pruneRecords, type Retention } from '../commands/retention.ts'
@@ -14,7 +13,7 @@ export interface RetentionOptions {
 }
 
 /** The periodic jobs of the token service. They call commands and contain no rules. */
-export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionOptions): PeriodicJob[] {
+export function serviceJobs(ctx: Context, options: RetentionOptions): PeriodicJob[] {
   return [
     { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.reconcile() },
     {
