@@ -22,7 +22,7 @@ export function createReload(app: App, { readConfig, setLogLevel }: Reloading, p
     const { holder } = app
     const prepared = await prepareAll(parts, holder.preview(next.value))
     if (!prepared.ok) return refused(app, prepared.error, isCheck)
-    const provisioned = await provisionFolder(app, next.value, isCheck)
+    const provisioned = await provisionFolder(app, next.value, { isCheck })
     if (provisioned.length > 0 || isCheck) prepared.value.drop()
     if (provisioned.length > 0) return refused(app, provisioned, isCheck)
     if (isCheck) return { ok: true, ...holder.compare(next.value), problems: [] }
@@ -51,7 +51,7 @@ function refused({ ctx }: App, problems: readonly string[], isCheck: boolean): R
 export async function provisionFolder(
   { ctx }: Pick<App, 'ctx'>,
   { provision: { folder } }: Config,
-  isCheck: boolean,
+  { isCheck }: { readonly isCheck: boolean },
 ): Promise<string[]> {
   if (folder === '') return []
   // Loaded by servers that have such files only.

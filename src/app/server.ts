@@ -119,7 +119,7 @@ export async function startServing(
     stopTimeout,
   })
   warnOfMachine(app)
-  const unfit = await provisionFolder(app, app.config, false)
+  const unfit = await provisionFolder(app, app.config, { isCheck: false })
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
   noteDatabaseOf(app)
   const ffmpeg = await openFfmpeg(app)

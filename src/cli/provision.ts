@@ -22,7 +22,7 @@ const diff = command({
     'It checks everything that `apply` checks, and changes nothing. Secrets are not shown. The exit status is 1 if a file is wrong.',
   flags: { folder: FOLDER, prune: PRUNE },
   examples: ['sluice provision diff', 'sluice provision diff --folder ./provision --prune --json'],
-  run: (call) => run(call, true),
+  run: (call) => run(call, { isCheck: true }),
 })
 
 const apply = command({
@@ -34,7 +34,7 @@ const apply = command({
   ].join('\n'),
   flags: { folder: FOLDER, prune: PRUNE },
   examples: ['sluice provision apply', 'sluice provision apply --folder ./provision --prune'],
-  run: (call) => run(call, false),
+  run: (call) => run(call, { isCheck: false }),
 })
 
 const exportCommand = command({
@@ -93,7 +93,7 @@ interface Flags {
   prune: boolean
 }
 
-function run(call: Call, isCheck: boolean): CommandOutcome {
+function run(call: Call, { isCheck }: { readonly isCheck: boolean }): CommandOutcome {
   const { folder: given, prune } = call.flags as unknown as Flags
   return withApp(call, async ({ ctx, config }) => {
     const folder = given ?? config.provision.folder

@@ -4,14 +4,14 @@ import { described, html, type Html } from './html.ts'
 /** Deeper fields are in the OpenAPI document; the bound ends schemas that contain themselves. */
 const DEPTH_MAX = 6
 
-/** The fields of a JSON value, with those of the objects in them. `saysRequired`: for what clients send. */
-export function schemaFields(named: Schema, schemas: Schemas, saysRequired: boolean, depth = 0): Html {
+/** The fields of a JSON value, with those of the objects in them. Of what clients send it says which are required. */
+export function schemaFields(named: Schema, schemas: Schemas, direction: 'sent' | 'answered', depth = 0): Html {
   const schema = inner(named, schemas)
   const fields = Object.entries(schema.properties ?? {}).toSorted(([, a], [, b]) => order(a) - order(b))
   if (fields.length === 0 || depth > DEPTH_MAX) return html``
   const items = fields.map(([name, field]) => {
-    const isRequired = saysRequired && schema.required?.includes(name) === true
-    return html`<li>${fieldHead(name, field, isRequired, schemas)}${nested(name, schemaFields(field, schemas, saysRequired, depth + 1))}</li>\n`
+    const isRequired = direction === 'sent' && schema.required?.includes(name) === true
+    return html`<li>${fieldHead(name, field, isRequired, schemas)}${nested(name, schemaFields(field, schemas, direction, depth + 1))}</li>\n`
   })
   return html`<ul class="fields">\n${items}</ul>`
 }

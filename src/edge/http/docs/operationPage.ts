@@ -36,7 +36,7 @@ function takes({ parameters, body }: Operation, { schemas }: ApiDocument): Html 
 
 function bodyFields(body: NonNullable<Operation['body']>, schemas: ApiDocument['schemas']): Html {
   const schema = body['application/json']?.schema
-  if (schema) return schemaFields(schema, schemas, true)
+  if (schema) return schemaFields(schema, schemas, 'sent')
   const [file] = Object.values(body)
   const types = Object.keys(body).map((type) => html`<code>${type}</code> `)
   return html`<p>${types}</p><p>${described(file?.schema?.description ?? 'A file.')}</p>`
@@ -56,7 +56,7 @@ function answerText(status: string, { description = '', content = {}, headers = 
 <summary><code>${status}</code> ${described(description === 'Default Response' ? '' : description)}</summary>
 ${Object.entries(headers).map(([name, { description: text = '' }]) => html`<p><code>${name}</code>: ${described(text)}</p>`)}
 ${others.map((type) => html`<p>Also as <code>${type}</code>, for <code>Accept: ${type}</code>.</p>`)}
-${schema ? schemaFields(schema, document.schemas, false) : null}
+${schema ? schemaFields(schema, document.schemas, 'answered') : null}
 ${example === null ? null : html`<h3>Example</h3>${codeBlock(example, 'Example of the answer', 'answer')}`}
 </details>
 `

@@ -81,7 +81,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
     document(tag, `Read a ${kind} token`, { operationId: `read${name}`, data: record }),
     (request, reply) => withTokenId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
   )
-  const put = (path: string, operationId: string, deprecated: boolean): void => {
+  const put = (path: string, operationId: string, { deprecated = false } = {}): void => {
     const text = `Edit a ${kind} token${deprecated ? ' (v1 path; both paths take the same body)' : ''}`
     app.put<ByTokenId>(
       path,
@@ -94,8 +94,8 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
         }),
     )
   }
-  put(`${base}/:tokenId`, `update${name}V1`, true)
-  put(`/api/v2/${kind}_token/:tokenId`, `update${name}`, false)
+  put(`${base}/:tokenId`, `update${name}V1`, { deprecated: true })
+  put(`/api/v2/${kind}_token/:tokenId`, `update${name}`)
   app.delete<ByTokenId>(
     `${base}/:tokenId`,
     document(tag, `Delete a ${kind} token; after the answer it admits no client`, {
