@@ -1,9 +1,8 @@
 import { type IdPrefix, prefixedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
+import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../core/channels/errors.ts'
 import { CHILDREN_MAX, type Channel } from '../../core/channels/types.ts'
 import type { FieldErrors } from '../../core/errors.ts'
-import { validationFailed } from '../../core/channels/errors.ts'
 import { type ChannelWebhookEvent, type EventObject, isChannelEvent } from '../../core/channels/webhooks/events.ts'
 import type { Tx } from '../../store/store.ts'
 import {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { ListedKey } from '../../../config/holder.ts'
+import { reportedNode } from '../fieldSchemas.ts'
 
 /** The configuration that this node runs with, and what became of its sources since. */
 export interface ConfigurationReport {
@@ -47,7 +48,7 @@ const ConfigurationKey = Type.Object({
 const keysOf = (description: string) => Type.Array(Type.String(), { description })
 
 export const Configuration = Type.Object({
-  node: Type.String({ description: 'The id of the node that it is about.' }),
+  node: reportedNode,
   keys: Type.Array(ConfigurationKey),
   waiting: Type.Object(
     {

@@ -4,6 +4,7 @@ import type { Failure } from '../../../core/errors.ts'
 import { CHECKS, type Examination } from '../../../core/examination.ts'
 import { type DoctorCode, SENTENCES } from '../../../core/examinationSentences.ts'
 import { CodedSentence } from '../../../core/notices.ts'
+import { reportedNode } from '../fieldSchemas.ts'
 
 /** An examination of this node, and when it ended. */
 export interface DatedExamination extends Examination {
@@ -31,7 +32,7 @@ export const examinationRecord = (
 const CODES = Object.keys(SENTENCES) as DoctorCode[]
 
 export const ExaminationRecord = Type.Object({
-  node: Type.String({ description: 'The id of the node that it is about.' }),
+  node: reportedNode,
   at: Type.String({ format: 'date-time' }),
   ok: Type.Boolean({ description: 'No check has failed.' }),
   checks: Type.Array(

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Context } from '../../../commands/context.ts'
-import { count } from '../fieldSchemas.ts'
+import { count, reportedNode } from '../fieldSchemas.ts'
 
 /** The disk of some directories. */
 export interface StorageVolume {
@@ -43,7 +43,7 @@ export const storageRecord = (
 })
 
 export const ServerStorage = Type.Object({
-  node: Type.String({ description: 'The id of the node that it is about.' }),
+  node: reportedNode,
   at: Type.String({ format: 'date-time' }),
   volumes: Type.Array(
     Type.Object({ directories: Type.Array(Type.String()), freeBytes: count(), totalBytes: count() }),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { DAY_MS } from '../../../base/time.ts'
 import { daysLeft, expiresSoon } from '../../../core/certificates/renewal.ts'
+import { reportedNode } from '../fieldSchemas.ts'
 import type { HttpsOptions } from '../https.ts'
 
 /** The country database in use. */
@@ -49,7 +50,7 @@ const certificateAt = ({ certificate: { current, problem } }: Pick<HttpsOptions,
 })
 
 export const Upkeep = Type.Object({
-  node: Type.String({ description: 'The id of the node that it is about.' }),
+  node: reportedNode,
   version: Type.String(),
   countryDatabase: Type.Optional(
     Type.Object(

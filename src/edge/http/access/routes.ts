@@ -10,6 +10,7 @@ import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
+import { pageCursor } from '../fieldSchemas.ts'
 
 /** The dry run of the decision, and the record of decisions. */
 export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
@@ -110,7 +111,7 @@ const LogQuery = Type.Object({
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const logEntry = {

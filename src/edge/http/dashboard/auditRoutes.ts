@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AuditReader, exportAudit, listAudit } from '../../../commands/audit/auditLog.ts'
 import { accountOf, seesSecrets } from '../auth.ts'
+import { pageCursor } from '../fieldSchemas.ts'
 import { sendFailure } from '../problem.ts'
 import { operation } from './openapi.ts'
 import type { DashboardApi } from './parts.ts'
@@ -48,7 +49,7 @@ const AuditQuery = Type.Object({
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const optional = () => Type.Optional(Type.String())

@@ -23,6 +23,7 @@ import { SwitchRecording } from '../../../core/recordings/switchSchema.ts'
 import { nodeBase } from '../../../core/streams/addresses.ts'
 import { requestedAt, type ServerFacts } from '../about/server.ts'
 import { accountOf, actorOf, seesSecrets } from '../auth.ts'
+import { pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
@@ -241,7 +242,7 @@ const ListQuery = Type.Object({
   search: Type.Optional(Type.String({ description: 'A part of the name of the stream, in any case.' })),
   tokenId: Type.Optional(Type.Integer()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const ListAnswer = Type.Object({

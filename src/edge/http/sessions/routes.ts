@@ -13,6 +13,7 @@ import { PROTOCOLS } from '../../../core/access/protocols.ts'
 import { ACTIONS } from '../../../core/sessions/sessionQuery.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { accountOf, actorOf } from '../auth.ts'
+import { pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
@@ -105,7 +106,7 @@ const SessionQuery = Type.Object({
   action: Type.Optional(Type.Enum([...ACTIONS])),
   address: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const optional = () => Type.Optional(Type.String())

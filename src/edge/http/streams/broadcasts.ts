@@ -6,7 +6,7 @@ import type { Mac } from '../../../core/pages/cursor.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
 import { accountOf } from '../auth.ts'
-import { count } from '../fieldSchemas.ts'
+import { count, pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
 
@@ -60,7 +60,7 @@ export function broadcastRoutes(app: FastifyInstance, ctx: Context, sign: Mac): 
 
 const PAGE = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 }
 
 const Answer = Type.Object({

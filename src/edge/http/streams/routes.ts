@@ -16,7 +16,7 @@ import { HealthSchema, SourceSchema, streamHealthRoute } from './health.ts'
 import { monitoredStreamRoutes } from './monitoring.ts'
 import { targetEventsRoute } from './targetEvents.ts'
 import { accountOf } from '../auth.ts'
-import { count } from '../fieldSchemas.ts'
+import { count, pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sayRetryAfter } from '../limits.ts'
 import { sendFailure, sendResult } from '../problem.ts'
@@ -90,7 +90,7 @@ async function sendThumbnail(
 const OnAirQuery = Type.Object({
   streamName: Type.Optional(Type.String({ description: 'Only this stream.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const quoted = (names: readonly string[]): string => alternatives(names.map((name) => `\`${name}\``))

@@ -5,6 +5,7 @@ import { listTargetEvents } from '../../../commands/restream/targetEvents.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { TARGET_STATUSES } from '../../../core/restream/state.ts'
 import { accountOf } from '../auth.ts'
+import { pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
 
@@ -16,7 +17,7 @@ export function targetEventsRoute(app: FastifyInstance, ctx: Context, sign: Mac)
       operationId: 'listRestreamEvents',
       querystring: Type.Object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-        cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+        cursor: pageCursor,
       }),
       answer: Answer,
     }),

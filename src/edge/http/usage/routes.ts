@@ -8,7 +8,7 @@ import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery.ts'
 import { accountOf } from '../auth.ts'
-import { count } from '../fieldSchemas.ts'
+import { count, pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { audienceRoutes, timeZone } from './audienceRoutes.ts'
@@ -149,7 +149,7 @@ const TrackedQuery = Type.Object({
   timeZone: timeZone(),
   prefix: Type.Optional(Type.String({ maxLength: 128, description: 'Only ids that begin with this; case counts.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const TrackedAnswer = Type.Object({

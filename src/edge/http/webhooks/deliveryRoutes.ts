@@ -8,6 +8,7 @@ import type { Mac } from '../../../core/pages/cursor.ts'
 import { DELIVERY_STATES, RedeliverMany, REDELIVERIES_MAX } from '../../../core/webhooks/deliveryQuery.ts'
 import { HOOK_TYPES } from '../../../core/webhooks/kinds.ts'
 import { accountOf, actorOf } from '../auth.ts'
+import { pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { nothingThere, readPathId } from '../pathId.ts'
 import type { PeerOf } from '../peer.ts'
@@ -121,7 +122,7 @@ const DeliveryQuery = Type.Object({
   type: Type.Optional(Type.Enum([...HOOK_TYPES])),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Only events from this time on.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+  cursor: pageCursor,
 })
 
 const DeliveryAnswer = Type.Object({
