@@ -11,7 +11,6 @@ import {
 import { Conflict, type Passkey, type Tx, type User } from '../../store/store.ts'
 import { audit, type Actor, type SessionContext } from '../context.ts'
 import { beginSession, type FreshSession, type SignedIn, type Visitor } from './sessions.ts'
-import type { Site } from './webAuthn.ts'
 import * as webAuthn from './webAuthn.ts'
 
 /** Passkeys of one user. */
@@ -31,7 +30,7 @@ const newChallenge = (ctx: SessionContext, purpose: ChallengePurpose) =>
   makeChallenge(ctx.random.bytes(CHALLENGE_RANDOM_BYTES), termsOf(ctx, purpose))
 
 /** The options of `navigator.credentials.create`. A passkey is added only with these, so ask for a confirmation first. */
-export async function passkeyOptions(ctx: SessionContext, user: SignedIn, site: Site): Promise<object> {
+export async function passkeyOptions(ctx: SessionContext, user: SignedIn, site: webAuthn.Site): Promise<object> {
   const known = await ctx.store.read.passkeys.list(user.id)
   return webAuthn.creationOptions(site, user, known, newChallenge(ctx, `add:${user.id}`))
 }
@@ -41,7 +40,7 @@ export async function addPasskey(
   ctx: SessionContext,
   actor: Actor,
   user: SignedIn,
-  input: { name: string; response: unknown; site: Site },
+  input: { name: string; response: unknown; site: webAuthn.Site },
 ): Promise<Result<Passkey, Failure>> {
   const terms = termsOf(ctx, `add:${user.id}`)
   const made = await webAuthn.readCreated(input.response, input.site, (text) => challengeEnd(text, terms) !== null)
@@ -80,7 +79,7 @@ async function spend(tx: Tx, challenge: string, terms: ChallengeTerms): Promise<
 }
 
 /** The options of `navigator.credentials.get`. They name no user, so that they reveal none. */
-export const signInOptions = (ctx: SessionContext, site: Site): Promise<object> =>
+export const signInOptions = (ctx: SessionContext, site: webAuthn.Site): Promise<object> =>
   webAuthn.requestOptions(site, newChallenge(ctx, 'sign_in'))
 
 /** Signs in the user whose passkey has signed one of our challenges on one of our pages. */
@@ -103,7 +102,7 @@ const NOT_YOURS = failure('forbidden', 'Forbidden: this passkey is of another us
 
 interface PasskeyUse {
   readonly response: unknown
-  readonly site: Site
+  readonly site: webAuthn.Site
 }
 
 /** Does the work for the user whose passkey has signed a challenge to sign in, once for each challenge. */

@@ -1,8 +1,7 @@
 import { hashPassword, verifyPassword } from '../../base/password.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
-import type { CommandContext } from '../context.ts'
-import { audit } from '../context.ts'
+import { audit, type CommandContext } from '../context.ts'
 import { beginSession, type FreshSession, type SignedIn, type Visitor, visitorActor } from './sessions.ts'
 
 const ENDED = failure('unauthorized', 'Unauthorized: Your session has ended. Sign in.')

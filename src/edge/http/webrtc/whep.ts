@@ -2,8 +2,7 @@ import { admitViewer } from '../../../commands/sessions/admit.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
-import type { SignalingEndpoint } from './parts.ts'
-import type { WebRtcParts } from './parts.ts'
+import type { SignalingEndpoint, WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
 export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {

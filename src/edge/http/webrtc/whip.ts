@@ -2,8 +2,7 @@ import { admitPublisher, noteUnknownParameters } from '../../../commands/session
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
-import type { SignalingEndpoint } from './parts.ts'
-import type { WebRtcParts } from './parts.ts'
+import type { SignalingEndpoint, WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP ingestion, RFC 9725: `POST /api/whip/{streamName}`. The account comes from the token. */
 export function whipEndpoint({ ctx, peerOf, engine, resources, handover }: WebRtcParts): SignalingEndpoint {
