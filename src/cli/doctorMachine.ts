@@ -11,6 +11,7 @@ import { openFilesLimit } from '../base/openFiles.ts'
 import { usableMemoryBytes } from '../base/processMemory.ts'
 import type { Result } from '../base/result.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
+import { recordingsDir } from '../config/paths.ts'
 import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
@@ -46,9 +47,11 @@ export function checkDataDirectory({ data: { dir } }: Config): Finding[] {
   return [checkDirectory(check, dir)]
 }
 
-/** Recordings may be on another disk, which a unit or a container has to let them be written to. */
-export const checkRecordingsDirectory = ({ recordings: { dir } }: Config): Finding[] =>
-  dir === '' ? [] : [checkDirectory('recordings directory', dir)]
+/** Recordings may be on another disk, which a unit or a container has to let them be written to, or copied by another user. */
+export function checkRecordingsDirectory(config: Config): Finding[] {
+  const dir = recordingsDir(config)
+  return config.recordings.dir === '' && !existsSync(dir) ? [] : [checkDirectory('recordings directory', dir)]
+}
 
 function checkDirectory(check: 'data directory' | 'recordings directory', dir: string): Finding {
   if (existsSync(dir))

@@ -22,13 +22,7 @@ export async function checkStore(config: Config, withStore: WithStore): Promise<
   try {
     return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
-    const problem = messageOf(error)
-    // What is wrong with a file, or with the configuration, names its remedy.
-    return [
-      file === null
-        ? found('FAIL', 'store', 'store_failed', { problem })
-        : found('FAIL', 'store', 'text', { text: problem }),
-    ]
+    return [found('FAIL', 'store', 'text', { text: messageOf(error) })]
   }
 }
 

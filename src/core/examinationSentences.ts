@@ -23,14 +23,13 @@ export const SENTENCES = {
     'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise MemoryMax= or --memory, or lower webrtc.processes',
   store: '{name} can be read and written, and its tables are up to date',
   store_new: '{file} does not exist yet; `sluice serve` creates it',
-  store_failed: '{problem}; see storage.url, data.dir and the log of the database',
   sealing: 'opens existing tokens',
   sealing_unused: 'usable; there is no token to open yet',
   sealing_wrong:
     '{problem}; bring back the key of this store (secrets.sealingKey, or sealing.key in the data directory)',
   connections: 'a node opens up to {ours}; the database server takes {most}, and {open} are open',
   connections_few:
-    'a node opens up to {ours}; the database server takes {most}, and {open} are open; raise max_connections or lower storage.poolSize',
+    'a node opens up to {ours}; the database server takes {most}, and {open} are open; raise the limit (max_connections) or lower storage.poolSize',
   database_durable: 'a commit waits for the disk',
   database_not_durable: 'fsync or synchronous_commit is off, so a crash loses what Sluice acknowledged: switch both on',
   database_clock: 'the clock of this machine is that of the database',

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { hostname, networkInterfaces } from 'node:os'
 import { dirname } from 'node:path'
-import { hasCode } from '../base/errorCode.ts'
+import { fileProblem, hasCode } from '../base/errorCode.ts'
 import type { Clock } from '../base/clock.ts'
 import { linkUnlessExists, writeDurably } from '../base/keyfile.ts'
 import type { Logger } from '../base/log.ts'
@@ -46,7 +46,7 @@ export async function openAuthority(path: string, { clock, random }: Means): Pro
     writeAuthority(path, cert + key, random)
     return readAuthority(path) ?? err(`${path} disappeared while it was made`)
   } catch (error) {
-    return err(`${path} cannot be used: ${String(error)}`)
+    return err(`${path} ${fileProblem(error)}`)
   }
 }
 

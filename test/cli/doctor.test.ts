@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -163,6 +163,13 @@ describe('the machine', () => {
     const small = memory(429)
     expect(small).toMatchObject({ outcome: 'warn', check: 'memory' })
     expect(small.detail).toContain('up to 429 MB, and a server with 2 media processes needs 430: raise MemoryMax=')
+  })
+
+  test('has recordings in the data directory that another user may have copied', () => {
+    const config = configOf({ data: { dir: join(dir, 'copied') } })
+    expect(checkRecordingsDirectory(config)).toEqual([])
+    mkdirSync(join(dir, 'copied', 'recordings'), { recursive: true })
+    expect(checkRecordingsDirectory(config)).toMatchObject([{ check: 'recordings directory', outcome: 'ok' }])
   })
 
   test('has directories, or folders where this user can make them', () => {

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg'
+import { shownDatabase } from '../../base/postgresUrl.ts'
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
 import { NoTurn } from './poolTurns.ts'
@@ -83,6 +84,32 @@ export function unopened(error: unknown, pool: PoolUse): unknown {
   const translated = translatePostgresError(error)
   return translated instanceof DatabaseError ? new StoreUnavailable(translated.message, { cause: error }) : translated
 }
+
+/** What an operator does about what a server answers when it is first asked, by SQLSTATE. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '28000': 'correct the user in storage.url, or let it log in',
+  '28P01': 'correct the user and the password in storage.url',
+  '3D000': 'make the database, or correct storage.url',
+  '42501': 'make the user of storage.url the owner of the database',
+  '53300': 'raise max_connections or the limit of the user, or lower storage.poolSize',
+}
+/** The server gave no answer. */
+const NO_ANSWER = 'start it, or correct storage.url'
+
+/** Why the database cannot be opened: which one, the cause, and what to do. */
+export function openingProblem(error: unknown, url: string): unknown {
+  if (!(error instanceof StoreUnavailable || error instanceof DatabaseError)) return error
+  if (error instanceof StoreUnavailable && error.publicReason !== null) return error
+  const from = error instanceof DatabaseError ? error : error.cause
+  const cause = error instanceof Unreachable ? ` (${causeOf(from)})` : ''
+  const remedy = error instanceof Unreachable ? NO_ANSWER : from instanceof DatabaseError && REMEDIES[from.code ?? '']
+  const message = `${shownDatabase(url)}: ${error.message}${cause}${remedy ? `; ${remedy}` : ''}`
+  return new StoreUnavailable(message, { cause: error })
+}
+
+/** A name with several addresses has an error of each. */
+const causeOf = (error: unknown): string =>
+  error instanceof AggregateError ? causeOf(error.errors[0]) : error instanceof Error ? error.message : String(error)
 
 /** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
 export function translatePostgresError(error: unknown): unknown {

@@ -25,6 +25,7 @@ async function migrateHost(hosts: Hosts): Promise<void> {
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
     await refuseSharedSessions(pool)
+    await refuseEncoding(pool)
     await migrate(db, 'postgres')
   } finally {
     await db.destroy()
@@ -47,6 +48,20 @@ async function refuseSharedSessions(pool: Pool): Promise<void> {
   } finally {
     first.release()
   }
+}
+
+/**
+ * Names and labels may have any character, which other encodings refuse later, one by one. `createdb` takes that of the locale.
+ * @throws UnusableDatabase
+ */
+async function refuseEncoding(pool: Pool): Promise<void> {
+  const question =
+    'select pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()'
+  const { rows } = await pool.query<{ encoding: string }>(question)
+  const encoding = rows[0]?.encoding
+  if (encoding === 'UTF8') return
+  const remedy = 'make it again with `createdb --encoding=UTF8 --template=template0`'
+  throw new UnusableDatabase(`The database has the encoding ${encoding}, and Sluice needs UTF8: ${remedy}.`)
 }
 
 async function pidOf(client: PoolClient): Promise<number | undefined> {

@@ -17,6 +17,7 @@ import { estimatedSizes, largestFirst } from '../tables/tableSizes.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { readConnections } from './connections.ts'
+import { openingProblem } from './errors.ts'
 import { Hosts } from './hosts.ts'
 import { Listener } from './listener.ts'
 import { migrateDatabase } from './migrator.ts'
@@ -27,7 +28,11 @@ import { Transactions } from './transactions.ts'
 /** Connects, and migrates the database to the current schema. @throws StoreUnavailable, UnusableDatabase */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<PostgresStore> {
   const hosts = new Hosts(url)
-  await migrateDatabase(hosts)
+  try {
+    await migrateDatabase(hosts)
+  } catch (error) {
+    throw openingProblem(error, url)
+  }
   return new PostgresStore(hosts, options)
 }
 

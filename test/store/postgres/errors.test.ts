@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { StopTimeout } from '../../../src/store/stopTimeout.ts'
-import { unopened } from '../../../src/store/postgres/errors.ts'
+import { openingProblem, translatePostgresError, unopened } from '../../../src/store/postgres/errors.ts'
 import { Hosts } from '../../../src/store/postgres/hosts.ts'
 import { NoTurn } from '../../../src/store/postgres/poolTurns.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
@@ -40,6 +40,24 @@ test.each([
   const error = unopened(refused, { size: 10, inUse: 1 })
   expect(error).toBeInstanceOf(StoreUnavailable)
   expect(error).toMatchObject({ message, cause: refused })
+})
+
+test.each([
+  [
+    new DatabaseError('permission denied for schema public', 35, 'error'),
+    '42501',
+    'make the user of storage.url the owner of the database',
+  ],
+  [new DatabaseError('database "x" does not exist', 27, 'error'), '3D000', 'make the database, or correct storage.url'],
+  [new Error('connect ECONNREFUSED 192.0.2.1:5432'), 'ECONNREFUSED', 'start it, or correct storage.url'],
+])('a database that cannot be opened is named, with the cause and what to do: %s', (refused, code, remedy) => {
+  const error = translatePostgresError(Object.assign(refused, { code }))
+  const told = openingProblem(error, 'postgres://sluice:secret@db.example.com/x')
+  expect(told).toBeInstanceOf(StoreUnavailable)
+  const { message } = told as StoreUnavailable
+  expect(message).toMatch(/^postgres:\/\/db\.example\.com\/x: .*; /)
+  expect(message).toContain(refused.message)
+  expect(message).toContain(remedy)
 })
 
 test('a connection that is thrown away is not in use while it is being closed', () => {

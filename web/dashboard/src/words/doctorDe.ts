@@ -71,7 +71,6 @@ export const doctorDe: {
       '(MemoryMax=, --memory), oder senken Sie webrtc.processes',
     store: '{name} ist les- und schreibbar, die Tabellen sind aktuell',
     store_new: '{file} gibt es noch nicht; sluice serve legt es an',
-    store_failed: '{problem}; siehe storage.url, data.dir und das Log der Datenbank',
     sealing: 'öffnet die vorhandenen Tokens',
     sealing_unused: 'brauchbar; noch gibt es keinen Token zu öffnen',
     sealing_wrong:
@@ -80,7 +79,7 @@ export const doctorDe: {
     connections: 'Ein Knoten öffnet bis zu {ours}; der Datenbankserver nimmt {most} an, {open} sind offen',
     connections_few:
       'Ein Knoten öffnet bis zu {ours}; der Datenbankserver nimmt {most} an, {open} sind offen; für einen weiteren ' +
-      'Knoten erhöhen Sie max_connections oder senken Sie storage.poolSize',
+      'Knoten erhöhen Sie diese Grenze (max_connections) oder senken Sie storage.poolSize',
     database_durable: 'Ein Commit wartet auf den Datenträger',
     database_not_durable:
       'fsync oder synchronous_commit ist aus, also verliert ein Absturz, was Sluice bestätigt hat: Schalten Sie ' +
