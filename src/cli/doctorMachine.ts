@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { addonProblem } from '../base/addon.ts'
 import { readAuthorities } from '../base/authorities.ts'
 import { childEnvironment } from '../base/childEnvironment.ts'
+import { fileProblem, hasCode } from '../base/errorCode.ts'
 import { offlineLauncher } from '../base/offline.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import { usableMemoryBytes } from '../base/processMemory.ts'
@@ -54,19 +55,29 @@ export function checkRecordingsDirectory(config: Config): Finding[] {
 }
 
 function checkDirectory(check: 'data directory' | 'recordings directory', dir: string): Finding {
-  if (existsSync(dir))
-    return mayUse(dir) ? found('ok', check, 'directory', { dir }) : found('FAIL', check, 'directory_closed', { dir })
+  if (existsSync(dir)) return judgeDirectory(check, dir)
   const parent = existingParent(dir)
   if (mayUse(parent)) return found('warn', check, 'directory_new', { dir })
   return found('FAIL', check, 'directory_impossible', { dir, parent })
 }
 
-function mayUse(dir: string): boolean {
+function judgeDirectory(check: 'data directory' | 'recordings directory', dir: string): Finding {
+  const refused = refusalOf(dir)
+  if (refused === null) return found('ok', check, 'directory', { dir })
+  // As a system does with a disk that failed.
+  if (hasCode(refused, 'EROFS')) return found('FAIL', check, 'disk_closed', { dir, problem: fileProblem(refused) })
+  return found('FAIL', check, 'directory_closed', { dir })
+}
+
+const mayUse = (dir: string): boolean => refusalOf(dir) === null
+
+/** Null: this user may read and write there. */
+function refusalOf(dir: string): unknown {
   try {
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
-    return true
-  } catch {
-    return false
+    return null
+  } catch (error) {
+    return error
   }
 }
 

@@ -78,7 +78,10 @@ function parse(text: string, lineCounter: LineCounter): Result<Document.Parsed, 
 
 function readText(file: string): Result<string, string> {
   try {
-    const { size } = statSync(file)
+    const about = statSync(file)
+    const { size } = about
+    if (size === 0 && about.isFile())
+      return err('is empty, as after a write that was broken off; give it a setting, or a comment')
     if (size > MAX_FILE_BYTES) return err(`is ${size} bytes long; ${MAX_FILE_BYTES} is the most`)
     return ok(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
   } catch (cause) {

@@ -202,9 +202,12 @@ describe('problems', () => {
   })
 })
 
+test('an empty file is refused, since a full disk or an editor that was ended leaves one', () => {
+  expect(problemOf('').reason).toMatch(/^is empty, as after a write that was broken off/)
+})
+
 describe('valid input', () => {
   test.each([
-    ['nothing', ''],
     ['comments', '# server:\n'],
     ['a section whose keys are commented out', 'server:\n# port: 1\n'],
   ])('%s in the file means the defaults', (_, yaml) => {

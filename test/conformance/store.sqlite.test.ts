@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,6 +9,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test
 import { MIGRATIONS } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
+import { openingError } from '../../src/store/sqlite/errors.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
@@ -100,6 +102,25 @@ describe('a SQLite file', () => {
     await expect(openStore({ url: file, log: quiet })).rejects.toThrow(
       `${file}: the file is not a database; move it away`,
     )
+  })
+
+  test('whose disk has no room for what its connections share is refused for that', async () => {
+    mkdirSync(dirname(file))
+    const error = new StoreUnavailable('reading or writing the database file failed', {
+      cause: Object.assign(new Error('disk I/O error'), { errcode: 5386 }),
+    })
+    const told = () => (openingError(error, file) as StoreUnavailable).message
+    expect(told()).toBe(
+      `${file}: reading or writing the database file failed; look at the log of the system, as the disk may fail`,
+    )
+    const { statfsSync } = fs
+    fs.statfsSync = (() => ({ bavail: 1, bsize: 4096 })) as unknown as typeof statfsSync
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      fs.statfsSync = statfsSync
+      syncBuiltinESMExports()
+    })
+    expect(told()).toBe(`${file}: the disk is full; make room`)
   })
 
   test('whose disk is full when it is migrated is refused for that', async () => {

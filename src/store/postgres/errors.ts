@@ -90,6 +90,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '28000': 'correct the user in storage.url, or let it log in',
   '28P01': 'correct the user and the password in storage.url',
   '3D000': 'make the database, or correct storage.url',
+  '42P07': 'choose an empty database in storage.url',
   '42501': 'make the user of storage.url the owner of the database',
   '53300': 'raise max_connections or the limit of the user, or lower storage.poolSize',
 }

@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
 
@@ -25,6 +27,7 @@ const REMEDIES: Record<number, string> = {
   26: RESTORE,
 }
 
+const IO_FAILED = 10
 const FULL = 13
 
 /** Extended codes SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_UNIQUE. */
@@ -47,9 +50,23 @@ export function translateSqliteError(error: unknown): unknown {
 /** The same when the file is opened: names it, and says what to do. @param error as `translateSqliteError` returns it */
 export function openingError(error: unknown, file: string): unknown {
   if (!(error instanceof StoreUnavailable)) return error
-  const remedy = REMEDIES[primaryCode(error.cause) ?? 0]
-  const { message, cause, isDiskFull } = error
-  return new StoreUnavailable(`${file}: ${message}${remedy === undefined ? '' : `; ${remedy}`}`, { cause, isDiskFull })
+  const code = primaryCode(error.cause) ?? 0
+  // The file beside it that all connections share does not fit: SQLite says that this failed, and not why.
+  const isDiskFull = code === FULL || (code === IO_FAILED && isFull(dirname(file)))
+  const known = isDiskFull ? FULL : code
+  const remedy = REMEDIES[known] === undefined ? '' : `; ${REMEDIES[known]}`
+  return new StoreUnavailable(`${file}: ${UNAVAILABLE[known] ?? error.message}${remedy}`, {
+    cause: error.cause,
+    isDiskFull,
+  })
+}
+
+/** Of the shared file of an index of the log, bytes. */
+const SHARED_BYTES = 32_768
+
+function isFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize < SHARED_BYTES
 }
 
 function primaryCode(error: unknown): number | undefined {

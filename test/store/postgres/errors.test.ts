@@ -49,6 +49,7 @@ test.each([
     'make the user of storage.url the owner of the database',
   ],
   [new DatabaseError('database "x" does not exist', 27, 'error'), '3D000', 'make the database, or correct storage.url'],
+  [new DatabaseError('relation "sessions" already exists', 33, 'error'), '42P07', 'choose an empty database'],
   [new Error('connect ECONNREFUSED 192.0.2.1:5432'), 'ECONNREFUSED', 'start it, or correct storage.url'],
 ])('a database that cannot be opened is named, with the cause and what to do: %s', (refused, code, remedy) => {
   const error = translatePostgresError(Object.assign(refused, { code }))
