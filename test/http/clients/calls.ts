@@ -194,6 +194,8 @@ const CHANNELS: readonly Call[] = [
   call('rotateIngestKey', { ingestId: '$ingest' }),
   call('createEngine', { channelId, body: { ...engine, ingestId: '$ingest' } }, { engine: 'data.id' }),
   call('createIngestEngine', { ingestId: '$ingest', body: engine }, { spare: 'data.id' }),
+  // Before its channel starts: an engine that is not at rest yet is not deleted.
+  call('deleteEngine', { engineId: '$spare' }),
   call('listEngines', { channelId }),
   call('listIngestEngines', { ingestId: '$ingest' }),
   call('readEngine', { engineId: '$engine' }),
@@ -269,7 +271,6 @@ const CHANNEL_WEBHOOKS: readonly Call[] = [
 ]
 
 const DELETED: readonly Call[] = [
-  call('deleteEngine', { engineId: '$spare' }),
   call('deleteDistribution', { distributionId: '$distribution' }),
   refused('deleteIngest', { ingestId: '$ingest' }),
   call('deletePublishToken', { tokenId: '$Publish' }),
