@@ -94,18 +94,22 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '42501': 'make the user of storage.url the owner of the database',
   '53300': 'raise max_connections or the limit of the user, or lower storage.poolSize',
 }
-/** The server gave no answer. */
-const NO_ANSWER = 'start it, or correct storage.url'
+const START = 'start it, or correct storage.url'
+const TRUST = 'name its authority in storage.url: sslmode=verify-full&sslrootcert=FILE'
 
 /** Why the database cannot be opened: which one, the cause, and what to do. */
 export function openingProblem(error: unknown, url: string): unknown {
   if (!(error instanceof StoreUnavailable || error instanceof DatabaseError)) return error
   if (error instanceof StoreUnavailable && error.publicReason !== null) return error
   const from = error instanceof DatabaseError ? error : error.cause
-  const cause = error instanceof Unreachable ? ` (${causeOf(from)})` : ''
-  const remedy = error instanceof Unreachable ? NO_ANSWER : from instanceof DatabaseError && REMEDIES[from.code ?? '']
-  const message = `${shownDatabase(url)}: ${error.message}${cause}${remedy ? `; ${remedy}` : ''}`
-  return new StoreUnavailable(message, { cause: error })
+  const shown = shownDatabase(url)
+  if (error instanceof Unreachable) {
+    const cause = causeOf(from)
+    const remedy = /certificate/.test(cause) ? TRUST : START
+    return new StoreUnavailable(`${shown}: ${error.message} (${cause}); ${remedy}`, { cause: error })
+  }
+  const remedy = from instanceof DatabaseError ? REMEDIES[from.code ?? ''] : undefined
+  return new StoreUnavailable(`${shown}: ${error.message}${remedy ? `; ${remedy}` : ''}`, { cause: error })
 }
 
 /** A name with several addresses has an error of each. */

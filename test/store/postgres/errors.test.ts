@@ -50,6 +50,7 @@ test.each([
   ],
   [new DatabaseError('database "x" does not exist', 27, 'error'), '3D000', 'make the database, or correct storage.url'],
   [new DatabaseError('relation "sessions" already exists', 33, 'error'), '42P07', 'choose an empty database'],
+  [new Error('unable to verify the first certificate'), 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'sslrootcert=FILE'],
   [new Error('connect ECONNREFUSED 192.0.2.1:5432'), 'ECONNREFUSED', 'start it, or correct storage.url'],
 ])('a database that cannot be opened is named, with the cause and what to do: %s', (refused, code, remedy) => {
   const error = translatePostgresError(Object.assign(refused, { code }))
