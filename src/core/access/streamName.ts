@@ -41,11 +41,11 @@ export const PATTERN_CACHE_MAX = 2_000
 const AUTOMATON_BYTES = 1_048_576
 
 /** The last name that passed: one decision checks the same name several times. */
-let lastValid = ''
+let lastValid: string | null = null
 
 /** What is wrong with a stream name; null when it is valid. Characters are code points. */
 export function checkStreamName(name: string): string | null {
-  if (name === lastValid && name !== '') return null
+  if (name === lastValid) return null
   const problem = nameProblem(name) ?? dotsProblem(name)
   if (problem === null) lastValid = name
   return problem

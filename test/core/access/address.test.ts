@@ -125,6 +125,12 @@ describe('parseAddressRule', () => {
     expect(rule.ok ? '' : rule.error).toMatch(why)
   })
 
+  it('covers no address of IPv6, also as the widest network and as none', () => {
+    const all = parseAddressRule('0.0.0.0/0')
+    const address = parseAddress('2001:db8::1') ?? expect.fail()
+    for (const rules of [all.ok ? [all.value] : expect.fail(), []]) expect(matchesAddress(rules, address)).toBe(false)
+  })
+
   it('covers exactly the addresses of the network', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.integer({ min: 0, max: 32 }), fc.ipV4(), (base, prefix, peer) => {

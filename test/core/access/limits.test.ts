@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressKey, parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
+import { addressKeyOf, parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
 import { claimsOf } from '../../../src/core/access/claims.ts'
 import { matchesOrigin, parseOriginRule } from '../../../src/core/access/origin.ts'
 import { looksLikeJwt, parseSelfSigned } from '../../../src/core/access/selfSigned.ts'
@@ -45,8 +45,9 @@ describe('addresses', () => {
   ])('%s is %s', (text, expected) => expect(parseAddress(text)?.text).toBe(expected))
 
   test('of one /64 are one', () => {
-    const keyOf = (text: string) => addressKey(parseAddress(text) ?? { family: 4, text: '' })
-    expect([keyOf('2001:db8:0:7:1:2:3:4'), keyOf('192.0.2.7')]).toEqual(['2001:db8:0:7::/64', '192.0.2.7'])
+    const sockets = ['2001:db8:0:7:1:2:3:4', '192.0.2.7', '::ffff:192.0.2.7', 'fe80::1%eth0', '']
+    const keys = ['2001:db8:0:7::/64', '192.0.2.7', '192.0.2.7', 'fe80::/64', '']
+    expect(sockets.map(addressKeyOf)).toEqual(keys)
   })
 
   test.each([
