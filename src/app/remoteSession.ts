@@ -55,11 +55,15 @@ export function basicOrBearer(user: string, secret: string): string | null {
   return user === '' ? `Bearer ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
 }
 
-/** Whether the media of a session may go to an address that its answer names. */
+/** Whether the media of a session may go to an address that its answer names. @param from the server that answers */
 export const mediaAllows =
-  (how: MediaDialling) =>
+  (how: MediaDialling, from: string) =>
   (address: string, port: number): boolean =>
-    !isOddPort(port) && how(port, 'udp').allows(address)
+    !isOddPort(port) && how(port, 'udp').allows(address) && leadsTo(from, address)
+
+/** A server on the internet leads to no private network, also to none that is allowed. */
+const leadsTo = (from: string, address: string): boolean =>
+  isPublicAddress(address) || (from !== '' && !isPublicAddress(from))
 
 interface Answer {
   readonly status: number
@@ -123,7 +127,7 @@ async function exchange(
   }
 }
 
-/** @param from the server that leads there: one on the internet leads to no private network */
+/** @param from the server that leads there */
 async function dialTo(
   { how, signal, name }: Pick<RemoteEndpoint, 'how' | 'signal' | 'name'>,
   url: URL,
@@ -131,8 +135,7 @@ async function dialTo(
 ): Promise<Result<Socket, SessionProblem>> {
   const port = portOf(url)
   const dialling = how(port, 'tcp')
-  const allows = (address: string): boolean =>
-    dialling.allows(address) && (isPublicAddress(address) || !isPublicAddress(from))
+  const allows = (address: string): boolean => dialling.allows(address) && leadsTo(from, address)
   let stage: Stage = 'resolve'
   try {
     const to = dialledUrl(url, port, url.protocol === 'https:')

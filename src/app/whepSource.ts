@@ -36,7 +36,7 @@ export async function openWhepSource(
     ...ctx,
     ...options,
     localAddress: socket.localAddress ?? '',
-    allows: mediaAllows(how),
+    allows: mediaAllows(how, socket.remoteAddress ?? ''),
     maxBitrate: config.webrtc.maxBitrateKilobits * 1000,
     openSession: (offer) => openRemoteSession(endpoint, socket, offer),
   })

@@ -39,7 +39,7 @@ export async function connectWhip(
         ...ctx,
         ...events,
         localAddress: socket.localAddress ?? '',
-        allows: mediaAllows(how),
+        allows: mediaAllows(how, socket.remoteAddress ?? ''),
         async openSession(offer) {
           const opened = await openRemoteSession(endpoint, socket, offer)
           if (opened.ok) return ok(opened.value)

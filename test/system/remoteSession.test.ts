@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openRemoteSession, type RemoteEndpoint } from '../../src/app/remoteSession.ts'
+import { mediaAllows, openRemoteSession, type RemoteEndpoint } from '../../src/app/remoteSession.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemNames } from '../../src/net/resolve.ts'
 import { until } from '../support/until.ts'
@@ -70,6 +70,17 @@ async function open(text: string, { from, ...over }: Partial<RemoteEndpoint> & {
   }
   return { answer: await openRemoteSession(endpoint, socket, 'offer'), socket, asked }
 }
+
+test('a server on the internet had media sent into a private network that is allowed, by an address in its answer', () => {
+  const dialling = { clock: systemClock, resolve: systemNames, timeoutMs: 5000, trust: undefined, protocols: [] }
+  const how = () => ({ ...dialling, allows: (address: string) => address !== '127.0.0.2' })
+  const to = (from: string) => mediaAllows(how, from)
+  const addresses = ['10.0.0.5', '9.9.9.9', '127.0.0.2']
+  expect(addresses.map((address) => to('8.8.8.8')(address, 5000))).toEqual([false, true, false])
+  expect(addresses.map((address) => to('10.0.0.1')(address, 5000))).toEqual([true, true, false])
+  // The connection is gone, so it is not known where the answer came from.
+  expect([to('')('10.0.0.5', 5000), to('10.0.0.1')('10.0.0.5', 53)]).toEqual([false, false])
+})
 
 test('a session is opened with the token, and left', async () => {
   const { seen, url } = await server((_, response) => opened(response))
