@@ -116,11 +116,11 @@ export function Pager({
   readonly total: number
   readonly onPage: (page: number) => void
 }) {
-  const last = Math.max(1, Math.ceil(total / perPage))
-  const from = total === 0 ? 0 : (page - 1) * perPage + 1
+  if (total === 0) return null
+  const last = Math.ceil(total / perPage)
   return (
     <>
-      <span class="num">{words.parts.range(from, Math.min(total, page * perPage), total)}</span>
+      <span class="num">{words.parts.range((page - 1) * perPage + 1, Math.min(total, page * perPage), total)}</span>
       <span class="end actions">
         <Turn text={words.parts.previous} disabled={page <= 1} onTurn={() => onPage(page - 1)} />
         <Turn text={words.parts.next} disabled={page >= last} onTurn={() => onPage(page + 1)} />
