@@ -85,6 +85,8 @@ describe('the addresses of a peer', () => {
     expect(checks()).toEqual([1])
     // An answer of the other one, which was asked before, changes nothing.
     expect([paths.answered(other, at(2), 130), paths.present?.port, moves]).toEqual([false, 1, [1]])
+    seek(9000)
+    expect(checks()).toEqual([1])
   })
 
   it('are answered while their proof is half a minute old at most, and checked again after five seconds', () => {

@@ -118,7 +118,8 @@ describe('a transport', () => {
     const from = addressOf(2)
     expect(transport.mayBeAt(from, wire.nowMs + 200)).toBe(false)
     expect(transport.mayBeAt(from, wire.nowMs + 201)).toBe(true)
-    expect(transport.mayBeAt(addressOf(2, '192.0.2.2'), wire.nowMs + 201)).toBe(false)
+    for (const other of [addressOf(2, '192.0.2.2'), { ...from, via: 1 }])
+      expect(transport.mayBeAt(other, wire.nowMs + 201)).toBe(false)
     for (const first of [0x80, 0x80]) {
       const stray = Buffer.alloc(60, first)
       stray[1] = 96
