@@ -2,23 +2,23 @@ import { describe, expect, it } from 'vitest'
 import { type CarriedLayer, LinkCapacity } from '../../../src/media/relay/link/linkCapacity.ts'
 import { middleOf, ntpOf } from '../../../src/media/relay/wire/ntp.ts'
 
-const [LARGE, SMALL] = [2_500_000, 500_000]
+const [LARGE, SMALL, TINY] = [2_500_000, 500_000, 100_000]
 const START_MS = 1_750_000_000_000
-/** A layer of this bit rate is wanted as long as the link carries it, else the small one. */
 const ONLY_SMALL = [false, true]
 const BOTH = [true, true]
 
-/** A link on which the child reports four times a second. */
-function link() {
+/** A link on which the child reports four times a second, and wants the largest layer that it carries. */
+function link(bitrates: readonly number[] = [LARGE, SMALL]) {
   const capacity = new LinkCapacity()
   let [nowMs, highest, lost] = [START_MS, 0, 0]
-  let carried = BOTH
-  const layers = (): CarriedLayer[] => [
-    { bitrate: LARGE, isWanted: carried[0] === true, isSent: carried[0] === true },
-    { bitrate: SMALL, isWanted: carried[0] !== true, isSent: carried[0] !== true },
-  ]
-  /** Seconds with this loss and this round trip. Returns what is carried after each. */
+  let carried = bitrates.map(() => true)
+  const layers = (): CarriedLayer[] =>
+    bitrates.map((bitrate, at) => {
+      const isWanted = at === carried.indexOf(true)
+      return { bitrate, isWanted, isSent: isWanted }
+    })
   const padding: number[] = []
+  /** Seconds with this loss and this round trip. Returns what is carried after each. */
   const pass = (seconds: number, { loss = 0, roundTripMs = 1 } = {}): (readonly boolean[])[] =>
     Array.from({ length: seconds }, () => {
       for (let at = 1; at <= 50; at++) {
@@ -99,6 +99,16 @@ describe('a link', () => {
     )
     expect(probe.slice(124)).toEqual(Array.from({ length: probe.length - 124 }, () => expect.closeTo(most) as number))
     expect(probe.length).toBeLessThanOrEqual(150)
+  })
+
+  it.each([{ loss: 0.6 }, { roundTripMs: 400 }])('loses no other layer by what a probe causes: %j', (caused) => {
+    const { pass, padding } = link([LARGE, SMALL, TINY])
+    pass(3)
+    pass(4, { loss: 0.25 })
+    for (let times = 0; times < 30; times++) {
+      const isProbed = (padding.at(-1) ?? 0) > 0
+      for (const each of isProbed ? pass(2, caused) : pass(1)) expect(each).toEqual([false, true, true])
+    }
   })
 
   it('takes a longer way for no queue after some time', () => {

@@ -65,7 +65,7 @@ export class LinkCapacity {
     if (this.#excess.isLikely) this.#estimator.failProbe(nowMs)
     if (this.#isOfProbe(nowMs)) return share
     this.#excess.add(share, this.#losses.packets)
-    if (this.#excess.isCertain && share > HEAVY_LOSS) this.#exceeded(keptAt(share), layers, nowMs)
+    if (this.#excess.isCertain) this.#exceeded(keptAt(share), layers, nowMs)
     return share
   }
 
