@@ -72,6 +72,16 @@ describe.each(NAMES)('a link with %s', (source) => {
       expect(failing((seed) => sheds(seed, source, { ...narrow, delayMs }, 8000))).toEqual([])
   })
 
+  test('that is too narrow for it shows a smaller layer within three seconds, as a rule', () => {
+    const tookMs = seeds.map((seed) => {
+      const { screen, pass, nowMs } = linkIn(seed, source, { bitrate: bitrate * 0.75 })
+      const beganMs = nowMs()
+      while (screen.layer === 0) pass(50)
+      return nowMs() - beganMs
+    })
+    expect(tookMs.reduce((sum, ms) => sum + ms, 0) / SEEDS).toBeLessThan(3000)
+  })
+
   test('that is too narrow for it hardly freezes while it is probed', () => {
     const seconds = 30
     const frozenMs = seeds.map((seed) => {

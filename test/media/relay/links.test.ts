@@ -88,6 +88,14 @@ test('a viewer of another process begins with the keyframe that the home has, an
   expect(publisher.asked).toBe(0)
 })
 
+test('an offer of a link whose SSRC is in use has no effect', async () => {
+  const { child, said } = await linked()
+  const open = said.find(({ kind }) => kind === 'open') ?? expect.fail()
+  const before = said.length
+  child.relay.heard(HOME, open)
+  expect(said).toHaveLength(before)
+})
+
 test('what a link loses is sent again by the home', async () => {
   const { viewer, pass, publish, state, sequences } = await linked()
   let count = 0

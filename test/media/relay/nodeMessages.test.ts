@@ -82,3 +82,19 @@ test('so does everything else that is said of as many layers', () => {
   ]
   for (const message of others) expect(carried(message)).toEqual(message)
 })
+
+test('no text of another node is longer than 512 characters', () => {
+  const aside = (length: number) => ({ kind: 'aside', sessionId: 'x'.repeat(length), isAside: true })
+  const areRead = [512, 513].map((length) => messageOf(aside(length), { room: ROOM, key: KEY }) !== null)
+  expect(areRead).toEqual([true, false])
+})
+
+test('a channel whose other end confirms nothing is of no use after 256 messages', () => {
+  const srtp = linkSession(derivedLinkSecrets(KEY, 'control'), 'parent', null)
+  const channel = new ControlChannel({ srtp, ssrc: 7, send: () => undefined })
+  const isBroken = Array.from({ length: 257 }, () => {
+    channel.post({}, 0)
+    return channel.isBroken
+  })
+  expect(isBroken.indexOf(true)).toBe(256)
+})

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Negotiated } from '../../../src/media/engine.ts'
 import type { TrackInfo } from '../../../src/media/frame.ts'
+import { ControlChannel } from '../../../src/media/relay/link/controlChannel.ts'
+import { derivedLinkSecrets, linkSession } from '../../../src/media/relay/link/linkTransport.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { parseRtp } from '../../../src/media/relay/wire/rtp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
@@ -259,4 +261,16 @@ test('fifty rooms at once, and a feed rests until a viewer of the other node wat
   expect(viewH264(edge, 'viewer', 'a/7', null)).toMatchObject({ ok: true })
   await pass(400)
   expect(wants).toEqual(['home f7 true'])
+})
+
+test('a node that borrows a room cannot publish in it', async () => {
+  const { home } = twoNodes()
+  home.relay.shareWithNode({ peer: 1000, room: ROOM, key: KEY, ssrc: SSRC, addresses: null })
+  const send = (sealed: Buffer): void => home.send(sealed, addressOf(8081, '198.51.100.2'))
+  const srtp = linkSession(derivedLinkSecrets(KEY, 'control'), 'child', null)
+  const channel = new ControlChannel({ srtp, ssrc: SSRC, send })
+  const shape = { kind: 'video', codec: 'h264', rate: 90_000 }
+  const tracks = [{ ssrc: SSRC + 1, rtxSsrc: SSRC + 2, shape, rid: '', isAskable: true }]
+  channel.post({ kind: 'open', linkId: SSRC + 1, sessionId: 'stranger', tracks }, home.nowMs)
+  expect(viewH264(home, 'viewer', ROOM, null)).toMatchObject({ ok: false, status: 409 })
 })

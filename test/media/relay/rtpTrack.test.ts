@@ -50,6 +50,14 @@ describe('a track', () => {
     )
   })
 
+  it('gives a viewer that comes late a thousand packets at most', () => {
+    const { track } = new Camera('a')
+    for (let index = 0; index < 1000; index++) track.take(raw(1, index, index === 0), index)
+    expect(track.sinceKeyframe()).toHaveLength(1000)
+    track.take(raw(1, 1000), 1000)
+    expect(track.sinceKeyframe()).toEqual([])
+  })
+
   it('keeps the bytes of its packets, not the blocks that they came in', () => {
     const { track } = new Camera('a')
     for (let index = 0; index < 3000; index++) {

@@ -180,6 +180,23 @@ test('a connection of a session is closed with it, after what was said last', as
   expect(Buffer.concat(heard)).toEqual(framed(Buffer.from('goodbye')))
 })
 
+test('what a peer does not read is dropped, beyond a second of a fast stream', async () => {
+  const { tcp, came, join } = await portOf(3)
+  const { socket } = await join()
+  let received = 0
+  socket.pause().on('data', (chunk: Buffer) => (received += chunk.length))
+  socket.write(framed(Buffer.from('hello')))
+  await expect.poll(() => came.length).toBe(1)
+  const [{ from } = { from: addressOf(0) }] = came
+  const count = 20_000
+  for (let times = 0; times < count; times++) tcp.send(Buffer.alloc(1000), from)
+  tcp.release(from)
+  socket.resume()
+  await once(socket, 'close')
+  expect(received).toBeGreaterThan(1_000_000)
+  expect(received).toBeLessThan((count * 1002) / 2)
+})
+
 test('a viewer held connections for as long as it liked, one for each check that it ever made', async () => {
   const released: number[] = []
   const net = new WireNet({ release: ({ via }) => void released.push(via) })

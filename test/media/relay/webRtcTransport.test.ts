@@ -166,6 +166,16 @@ describe('a transport', () => {
     expect(sent[0]?.datagram.includes(Buffer.from([0, 0, 4, 87]))).toBe(true)
   })
 
+  it('that is a client answers a peer that is controlled', () => {
+    const { server, wire, peer, sent } = open()
+    const remote = { iceUfrag: peer.names.ufrag, icePwd: peer.names.pwd, fingerprint: identity.fingerprint }
+    const client = server.open({ ...remote, dtlsRole: 'server', peerCandidates: [peer.at] }, wire.nowMs)
+    const { ufrag, pwd: password } = client.credentials
+    const username = `${ufrag}:${peer.names.ufrag}`
+    wire.send(bindingRequest({ transactionId: randomBytes(12), username, password, controlled: true }), peer.at)
+    expect(sent.filter(({ datagram }) => isAnswer(datagram))).toHaveLength(1)
+  })
+
   it('checks a silent peer after three seconds, and again after three more', async () => {
     const { transport, wire, peer, checksTo } = await connected()
     peer.answersChecks = false

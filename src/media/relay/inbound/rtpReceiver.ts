@@ -63,7 +63,7 @@ export class RtpReceiver {
   /** A retransmission (RFC 4588): the original sequence number is in front of the payload. */
   takeRetransmission(arrival: RtpArrival, nowMs: number): void {
     const { payload } = arrival
-    if (payload.length < 2 || this.#highest < 0) return
+    if (payload.length < 2) return
     const index = unwrapSequence(this.#highest, payload.readUInt16BE(0))
     const missing = this.#missing.get(index)
     if (missing === undefined) return
