@@ -188,7 +188,7 @@ export class FrameSampler implements FrameSink {
     const stepBeforeUs = this.#stepUs
     this.#stepUs = stepUs
     const { packager, isContinuous = false } = this.#options
-    if (!isContinuous && isGap(stepUs / US, stepBeforeUs / US, packager.targetSeconds)) {
+    if (!isContinuous && isGap(stepUs / US, stepBeforeUs / US, packager.longestSeconds)) {
       this.discontinue()
       return this.#options.hasGap(stepUs < 0)
     }
@@ -221,7 +221,7 @@ export class FrameSampler implements FrameSink {
   /** Video has been missing for so long that its keyframe is shown again. */
   #opensGap(): boolean {
     const { packager, nowMs, sendsVideo } = this.#options
-    const isMissing = isGap(this.#gap.lengthUs / US, this.#stepUs / US, packager.targetSeconds) && !sendsVideo?.()
+    const isMissing = isGap(this.#gap.lengthUs / US, this.#stepUs / US, packager.longestSeconds) && !sendsVideo?.()
     if (!isMissing || this.#pending === null || packager.repeatSeconds === null || nowMs === undefined) return false
     if (!this.#gap.isConfirmed(nowMs())) return false
     this.#flush()
@@ -237,7 +237,7 @@ export class FrameSampler implements FrameSink {
     const startUs = decodeTimeUs + this.#offsetUs
     const isLate = startUs < this.#endUs
     if (!key || (isLate && !(isAlone && this.#gap.isLateForLong()))) return false
-    if (isLate || (isAlone && isGap((startUs - this.#endUs) / US, 0, packager.targetSeconds))) {
+    if (isLate || (isAlone && isGap((startUs - this.#endUs) / US, 0, packager.longestSeconds))) {
       this.discontinue()
       hasGap(isLate)
       return true

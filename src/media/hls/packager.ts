@@ -43,6 +43,9 @@ export interface AudioFollower {
   readonly audioIndex: number
 }
 
+/** Frames of a source that are further apart are pauses; the first segment of one with a picture every few seconds has one frame. */
+const FIRST_MAX_SECONDS = 10
+
 /** A shorter segment shows a frame rate only roughly. */
 const COUNTABLE_SECONDS = 1
 
@@ -82,9 +85,10 @@ export class HlsPackager {
     this.#cutter = this.#newCutter()
   }
 
-  /** How long segments may be, seconds. */
-  get targetSeconds(): number {
-    return this.#rendition.targets?.targetSeconds ?? 2 * this.#options.segmentSeconds
+  /** How long a segment may be, seconds. */
+  get longestSeconds(): number {
+    const { targets } = this.#rendition
+    return targets === null ? FIRST_MAX_SECONDS : longestSegmentOf(targets.targetSeconds)
   }
 
   /** A run begins: the first, or another one after a discontinuity. */

@@ -187,10 +187,17 @@ describe('a gap in the video', () => {
     expect([audio[0]![0], audio[1]![1], audio[2]![0], audio[3]![1]]).toEqual([0, 400, 400, 800])
   })
 
-  test('is no gap at a low frame rate', () => {
+  test.each([
+    [0.8, 4, 4],
+    [0.2, 1, 5],
+    [0.125, 2, 8],
+  ])('is no gap at a low frame rate: %d a second, with a keyframe every %d', (fps, gop, target) => {
     const { sampler, playlist } = packaged()
-    play(sampler, { fps: 0.8, gop: 4, seconds: 60 })
-    expect(playlist().segments.some(({ discontinuity }) => discontinuity)).toBe(false)
+    play(sampler, { fps, gop, seconds: 120 })
+    const { segments, targetDuration } = playlist()
+    // The first step looks like a pause, since nothing came before it.
+    expect(segments.slice(1).filter(({ discontinuity }) => discontinuity)).toEqual([])
+    expect([segments.length, targetDuration]).toEqual([4, target])
   })
 })
 
