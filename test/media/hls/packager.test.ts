@@ -236,6 +236,7 @@ test('audio alone is cut into segments of the target, and every part is independ
   // Whole milliseconds, as RTMP has them.
   for (let at = 0; at < 600; at++) sampler.frame(frame('audio', Math.round((at * 1024) / 48) / 1000))
   const { segments } = playlist()
+  expect(segments).toHaveLength(4)
   for (const { duration, parts } of segments) {
     expect(duration).toBeCloseTo((94 * 1024) / 48_000, 4)
     expect(parts.every(({ independent }) => independent)).toBe(true)
