@@ -1,6 +1,8 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { readToken } from '../commands/tokens/readTokens.ts'
-import { trySigning } from '../commands/tokens/signToken.ts'
+import { signOptionsOf, trySigning } from '../commands/tokens/signToken.ts'
+import { invalid } from '../core/errors.ts'
+import { readSign } from '../core/tokens/rules.ts'
 import { ALGORITHMS } from '../sign.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
@@ -35,20 +37,21 @@ export const signCommand = command({
   run: async (call) => {
     const key = await keyFor(call, call.flags['parent-id'], call.flags.key)
     if (!key.ok) return key
-    const { 'tracking-id': trackingId, 'max-viewers': maxViewers, jti, origin, ip } = call.flags
-    const signed = trySigning({
-      token: key.value,
-      tokenId: call.flags['parent-id'],
+    const { 'parent-id': tokenId, 'tracking-id': trackingId, 'max-viewers': maxViewers, jti } = call.flags
+    // A rule that the server does not understand would make a token that admits no client.
+    const read = readSign({
       streamName: call.flags.stream,
       expiresInSeconds: call.flags['expires-in'],
-      algorithm: call.flags.alg,
-      ...(origin.length === 0 ? {} : { allowedOrigins: origin }),
-      ...(ip.length === 0 ? {} : { allowedIpAddresses: ip }),
+      allowedOrigins: call.flags.origin,
+      allowedIpAddresses: call.flags.ip,
+      endAtExpiry: call.flags['end-at-expiry'],
       ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
       ...(maxViewers === undefined ? {} : { maxViewers }),
-      ...(call.flags['end-at-expiry'] ? { endAtExpiry: true } : {}),
       ...(jti === undefined ? {} : { jti }),
     })
+    if (!read.ok) return err(invalid(read.error))
+    const { alg: algorithm } = call.flags
+    const signed = trySigning({ ...signOptionsOf(read.value), token: key.value, tokenId, algorithm })
     return signed.ok ? ok({ json: { token: signed.value }, text: signed.value }) : signed
   },
 })

@@ -77,7 +77,7 @@ function standardHeaders(id: string, timestampMs: number, body: Uint8Array, key:
   }
 }
 
-/** The headers of a thumbnail: whose image it is. */
+/** The headers of a thumbnail: whose image it is. A header holds no other text than Latin-1, so the stream is percent-encoded. */
 export function thumbnailHeaders(
   profile: HeaderProfile,
   image: { timestampMs: number; feedId: string; streamId: string; tokenId: number },
@@ -85,7 +85,7 @@ export function thumbnailHeaders(
   return {
     [profile.timestamp]: String(image.timestampMs),
     [profile.feedId]: image.feedId,
-    [profile.streamId]: image.streamId,
+    [profile.streamId]: encodeURI(image.streamId),
     [profile.tokenId]: String(image.tokenId),
   }
 }

@@ -186,6 +186,17 @@ describe('token sign --key', () => {
     expect(JSON.parse(fromInput.stdout)).toEqual({ token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) as string })
   })
 
+  it.each([
+    [['--origin', '*'], 'allowedOrigins[0]'],
+    [['--ip', '192.0.2'], 'allowedIpAddresses[0]'],
+    [['--max-viewers', '3'], 'maxViewers'],
+  ])('signs nothing that would admit no client: %j', async (flags, field) => {
+    const argv = ['token', 'sign', '--parent-id', '8', '--stream', 's', '--key', key]
+    const { status, stdout, stderr } = await run([...argv, ...flags])
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(field)
+  })
+
   it('explains what is wrong with an invalid key', async () => {
     const { status, stderr } = await run(['token', 'sign', '--parent-id', '8', '--stream', 's', '--key', 'short'])
     expect(status).toBe(1)

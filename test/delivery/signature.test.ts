@@ -51,6 +51,16 @@ describe('the signature of a callback', () => {
     })
   })
 
+  test.each(['a1b2c3/Stage 1 ', 'a1b2c3/h\u00e9', 'a1b2c3/\u30b9\u30bf\u30b8\u30aa', 'a1b2c3/\u{1f600}/100%'])(
+    'names the stream %s of a thumbnail in a header that can be sent, and that says all of it',
+    (streamId) => {
+      const headers = thumbnailHeaders(profile, { timestampMs: 5, feedId: 'f', streamId, tokenId: 7 })
+      const sent = headers['X-Service-Stream-Id'] ?? ''
+      expect(sent).toMatch(/^[!-~]+$/)
+      expect(decodeURI(sent)).toBe(streamId)
+    },
+  )
+
   test('satisfies the published Standard Webhooks library, for text and for an image', () => {
     const library = new Webhook(SECRET)
     expect(library.verify(BODY, sign(BODY))).toEqual(JSON.parse(BODY.toString()))

@@ -73,6 +73,7 @@ describe('broadcasts that are over', () => {
     const { cursor } = one.pagination
     expect(names(await read(`/api/streams/a%2Fb/broadcasts?limit=1&cursor=${cursor}`))).toEqual(['a/b'])
     expect((await at.call('GET', `/api/streams/c/broadcasts?cursor=${cursor}`)).status).toBe(400)
+    expect((await at.call('GET', '/api/streams/c/broadcasts?Limit=0')).status).toBe(400)
     expect(names(await read('/api/streams/none/broadcasts'))).toEqual([])
     expect(names(await read('/api/streams/ended'))).toEqual(['a/b', 'show'])
     expect(names(await read('/api/streams/ended?search=/B'))).toEqual(['a/b'])

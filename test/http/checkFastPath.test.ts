@@ -50,7 +50,7 @@ it.each<[string, () => unknown, Record<string, string>]>([
   const short = await sluice.call('POST', '/api/access/check', body(), headers)
   const long = await sluice.call('POST', '/api/access/check/', body(), headers)
   expect({ status: short.status, json: short.json }).toEqual({ status: long.status, json: long.json })
-  expect(short.headers.get('content-type')).toBe(long.headers.get('content-type'))
+  for (const name of ['content-type', 'cache-control']) expect(short.headers.get(name)).toBe(long.headers.get(name))
   const [help, longer] = [short, long].map(({ headers: sent }) => sent.get('link'))
   // The other path is one step deeper.
   expect(longer).toBe(help?.replace('<', '<../') ?? null)

@@ -29,6 +29,7 @@ describe('pulls', () => {
     expect(changed.json.data).toMatchObject({ ...record, label: 'Gate' })
     expect((await app.call('GET', `/api/pulls/${id}`)).json.data).toEqual(changed.json.data)
     expect((await app.call('DELETE', `/api/pulls/${id}`)).json.data).toBe(true)
+    expect((await app.call('POST', '/api/pulls/door')).json.data).toEqual({ message: 'Nothing is at /api/pulls/door' })
     expect((await app.call('GET', `/api/pulls/${id}`)).json.data).toEqual({ pullId: `No pull with id: ${id}` })
     const audit = JSON.stringify(await app.app.ctx.store.read.audit.page({ accountId: app.accountId, limit: 100 }))
     expect(audit).toContain('pull.update')

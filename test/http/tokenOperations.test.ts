@@ -187,10 +187,28 @@ describe.each(testedStores())('tokens on %s', (name) => {
       400,
       ['allowedIpAddresses[0]'],
     ])
+    await at.call('POST', `/api/subscribe_token/${parent.id}/revoke`, { jti: 'gone' })
+    expect(await sign(parent.id, { streamName: 'show', jti: 'gone' })).toEqual([400, ['jti']])
+    const issuedBefore = new Date(Date.now() + 30_000).toISOString()
+    const early = await makeToken(at, 'subscribe', { streams: [{ streamName: 'show' }] })
+    await at.call('POST', `/api/subscribe_token/${early.id}/revoke`, { issuedBefore })
+    expect(await sign(early.id, { streamName: 'show' })).toEqual([409, ['message']])
     const broadcast = await makeToken(at, 'publish')
     expect(await sign(broadcast.id, { streamName: 'show' })).toEqual([404, ['tokenId']])
     await at.call('PATCH', '/api/subscribe_token/disable', { tokenIds: [parent.id] })
     expect(await sign(parent.id, { streamName: 'show' })).toEqual([409, ['message']])
+  })
+
+  it('sign a token that is good at once after older ones were revoked, also within the second', async () => {
+    const parent = await makeToken(at, 'subscribe', { streams: [{ streamName: 'show' }] })
+    const path = `/api/subscribe_token/${parent.id}`
+    // The end of this second may be milliseconds away, that of the next one is not.
+    for (let second = 0; second < 2; second++) {
+      await at.call('POST', `${path}/revoke`, { issuedBefore: new Date().toISOString() })
+      const { token } = (await at.call('POST', `${path}/sign`, { streamName: 'show' })).json.data
+      const body = { action: 'view', protocol: 'whep', streamName: 'show', ip: '192.0.2.1', token }
+      expect((await at.call('POST', '/api/access/check', body)).json.data.code).toBe('allowed')
+    }
   })
 
   it('have patterns that can be tried before, on given and on recent names', async () => {

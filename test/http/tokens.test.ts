@@ -140,6 +140,29 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect(newest.json.data[0].label).toBe('list b')
   })
 
+  it.each(['Page=2&ItemsOnPage=1', 'itemsOnPage=1&page=2&PAGE=2', 'itemsOnPage=1&page=2&_=a?b'])(
+    'are all on the pages that the links of %s lead to',
+    async (query) => {
+      for (const label of ['linked? a', 'linked? b', 'linked? c']) await create(kind, { ...minimal, label })
+      const linked = (headers: Headers, rel: string) =>
+        new RegExp(`<([^>]*)>; rel="${rel}"`).exec(headers.get('link') ?? '')?.[1]
+      const { headers } = await sluice.call('GET', `/api/${kind}_token/list_by_name?name=linked?&${query}`)
+      const labels: string[] = []
+      for (let path = linked(headers, 'first'); path !== undefined; ) {
+        const page = await sluice.call('GET', path)
+        labels.push(...page.json.data.map(({ label }: { label: string }) => label))
+        path = linked(page.headers, 'next')
+      }
+      expect(labels.slice(0, 3).map((label) => label.slice(0, 7))).toEqual(['linked?', 'linked?', 'linked?'])
+      expect(labels).toHaveLength(Number(headers.get('x-total-count')))
+    },
+  )
+
+  it('are in answers that no cache stores', async () => {
+    const { headers } = await sluice.call('GET', `/api/${kind}_token/list`)
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
   it.each(['page=0', 'itemsOnPage=101', 'itemsOnPage=0', 'page=1.5', 'sortBy=Id', 'isDescending=1', 'page=1&page=2'])(
     'refuse the list query %s by name',
     async (query) => {

@@ -114,6 +114,7 @@ describe.each(testedStores())('the records of viewers on %s', (engine) => {
     expect(await names('completedAfter=2026-01-31T12:20:00Z&search=completed')).toEqual(['second', 'last'])
     expect(await names('completedBefore=2026-01-31T12:20:00Z')).toEqual(['first', 'open'])
     expect(await names('search=Ongoing')).toEqual(['open'])
+    expect(await names('search=Ongoing&search=Ongoing&SEARCH=Ongoing&limit=1&limit=1')).toEqual(['open'])
     const pages: string[][] = [await names('limit=3')]
     pages.push(await names(`limit=3&after=${ids['open']}`), await names(`after=${ids['last']}`))
     expect(pages).toEqual([['first', 'second', 'open'], ['last'], []])

@@ -32,9 +32,9 @@ export async function signToken(
   if (!parent || parent.accountId !== actor.accountId || parent.kind !== 'subscribe')
     return err(noToken('subscribe', id))
   const nowMs = ctx.clock.now()
-  const refusal = whyUseless(parent, read.value, nowMs)
+  const refusal = whyUseless(parent, read.value, nowMs) ?? (await whyRevoked(ctx, parent, read.value, nowMs))
   if (refusal !== null) return err(refusal)
-  const signed = sign(ctx, parent, read.value, nowMs)
+  const signed = sign(ctx, parent, read.value, issueTime(parent, nowMs))
   if (!signed.ok) return signed
   const { token: _token, ...recorded } = signed.value
   const { customViewerData: _personal, ...rules } = read.value
@@ -58,29 +58,51 @@ function whyUseless(parent: StoredToken, request: SignRequest, nowMs: number): F
   return invalid({ streamName: ['must be a stream that this token covers'] })
 }
 
+/** The same for revocations. One by time may be of the next minute, by a clock that is ahead of ours. */
+async function whyRevoked(
+  { store }: CommandContext,
+  { id, revokedBeforeMs }: StoredToken,
+  { jti }: SignRequest,
+  nowMs: number,
+): Promise<Failure | null> {
+  if (revokedBeforeMs !== null && revokedBeforeMs > nowMs)
+    return failure(
+      'conflict',
+      `Tokens issued before ${new Date(revokedBeforeMs).toISOString()} are revoked: sign then.`,
+    )
+  if (jti === null || !(await store.read.revocations.list(id)).includes(jti)) return null
+  return invalid({ jti: ['was revoked; send another one'] })
+}
+
+/** `iat` has whole seconds, so a token of the second of a revocation would count as issued before it: it gets the next second. */
+const issueTime = ({ revokedBeforeMs }: StoredToken, nowMs: number): number =>
+  Math.max(nowMs, Math.ceil((revokedBeforeMs ?? 0) / 1000) * 1000)
+
+/** @param issuedAtMs a second later than now at most */
 function sign(
   ctx: CommandContext,
   parent: StoredToken,
   request: SignRequest,
-  nowMs: number,
+  issuedAtMs: number,
 ): Result<SignedAnswer, Failure> {
   const { streamName, expiresInSeconds } = request
   const jti = request.jti ?? ctx.random.bytes(16).toString('base64url')
-  const options = { ...claimsOf(request), token: openTokenValue(ctx, parent), tokenId: parent.id, jti }
-  const token = trySigning({ ...options, now: new Date(nowMs) })
+  const options = { ...signOptionsOf(request), token: openTokenValue(ctx, parent), tokenId: parent.id, jti }
+  const token = trySigning({ ...options, now: new Date(issuedAtMs) })
   if (!token.ok) return token
-  const expiresAtMs = (Math.floor(nowMs / 1000) + expiresInSeconds) * 1000
+  const expiresAtMs = (Math.floor(issuedAtMs / 1000) + expiresInSeconds) * 1000
   const endMs = Math.min(expiresAtMs, parent.expiresAtMs ?? expiresAtMs)
   return ok({ token: token.value, tokenId: parent.id, streamName, jti, expiresOn: new Date(endMs).toISOString() })
 }
 
-/** What the token says, without what is not asked for. */
-function claimsOf(request: SignRequest): Omit<SignOptions, 'token' | 'tokenId'> {
-  const { streamName, expiresInSeconds, allowedOrigins, allowedIpAddresses } = request
+/** How the library is asked for it, without what is not asked for. */
+export function signOptionsOf(request: SignRequest): Omit<SignOptions, 'token' | 'tokenId'> {
+  const { streamName, expiresInSeconds, jti, allowedOrigins, allowedIpAddresses } = request
   const { trackingId, maxViewers, endAtExpiry, customViewerData } = request
   return {
     streamName,
     expiresInSeconds,
+    ...(jti === null ? {} : { jti }),
     ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
     ...(allowedIpAddresses.length > 0 ? { allowedIpAddresses } : {}),
     ...(trackingId === null ? {} : { tracking: { trackingId } }),

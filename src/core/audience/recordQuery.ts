@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { TimeSpan } from '../../base/time.ts'
 import { instant } from '../validation/moments.ts'
 import type { FieldErrors } from '../errors.ts'
-import { wordOf } from '../pages/parameters.ts'
+import { parametersOf, wordOf } from '../pages/parameters.ts'
 import { shown } from '../validation/problems.ts'
 import type { ViewerSession } from './records.ts'
 
@@ -104,11 +104,14 @@ class Reader {
     const { bounds, operator, streams, ids, more } = this.#form
     const times = Object.keys(bounds)
     const names = [...times, ...(operator ? times.map(operator) : []), 'search', streams, ids, ...more]
+    if (!operator) return parametersOf({ ...given }, names)
     const values: Record<string, unknown> = {}
     for (const [key, value] of Object.entries(given)) {
       const name = wordOf(names, key)
-      if (name !== undefined) values[name] = value
-      else if (operator) this.#errors[shown(key)] = [`is not a property of this request; allowed: ${names.join(', ')}`]
+      if (name === undefined)
+        this.#errors[shown(key)] = [`is not a property of this request; allowed: ${names.join(', ')}`]
+      else if (Object.hasOwn(values, name)) this.#errors[name] = [TWICE]
+      else values[name] = value
     }
     return values
   }
@@ -140,6 +143,9 @@ class Reader {
     return undefined
   }
 }
+
+/** Names ignore case, so two of them may be one. */
+const TWICE = 'comes twice; send it once'
 
 const ALWAYS: TimeSpan = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER }
 

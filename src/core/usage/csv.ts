@@ -1,4 +1,4 @@
-import type { UsageRow } from './report.ts'
+import { UNKNOWN_COUNTRY, type UsageRow } from './report.ts'
 import { slotIn, slotsOf, type SlottedSpan } from '../zonedSlots.ts'
 
 /** A column of a report: what its sums are grouped by. */
@@ -33,7 +33,7 @@ export function usageCsv(
   }
   const columns = [...sums.values()].some(([, , fromCaches]) => fromCaches > 0) ? BYTES : BYTES.slice(0, 2)
   const lines = [...sums].map(([key, bytes]) =>
-    [...(key === '' ? [] : [key]), ...bytes.slice(0, columns.length)].join(),
+    [...(dimensions.length === 0 ? [] : [key]), ...bytes.slice(0, columns.length)].join(),
   )
   return [[...dimensions.map((name) => HEADINGS[name]), ...columns].join(), ...lines, ''].join('\r\n')
 }
@@ -41,6 +41,7 @@ export function usageCsv(
 function valueOf(row: UsageRow, name: UsageDimension, slots: readonly number[]): string {
   if (name === 'slot') return `${new Date(slotIn(slots, row.slotMs)).toISOString().slice(0, 19)}Z`
   if (name === 'tokenId') return row.tokenId ? String(row.tokenId) : ''
+  if (name === 'country') return row.country || UNKNOWN_COUNTRY
   return row[name] ?? ''
 }
 

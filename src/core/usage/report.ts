@@ -37,7 +37,7 @@ export const BLANK_ROW = { trackingId: '', country: '', streamName: '', slotMs: 
 type Rows = readonly UsageRow[]
 
 /** The country code of traffic whose country is unknown. ISO 3166 reserves it for such use. */
-const UNKNOWN_COUNTRY = 'ZZ'
+export const UNKNOWN_COUNTRY = 'ZZ'
 
 /** What goes over links between nodes is in no sum. */
 const NOTHING = { bytesOut: 0, bytesIn: 0 }

@@ -15,9 +15,13 @@ declare module 'fastify' {
 
 const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice secret create --name NAME'
 
-/** Admits only requests with a valid API secret (RFC 6750 section 2.1). Runs before the body is read. */
+/**
+ * Admits only requests with a valid API secret (RFC 6750 section 2.1). Runs before the body is read. Answers hold secrets, so
+ * caches never store them.
+ */
 export function requireSecret(ctx: Context, limits: RequestLimits) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    reply.header('Cache-Control', 'no-store')
     const presented = bearer(request.headers.authorization)
     if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')
     const found = await authenticateSecret(ctx, presented)

@@ -20,7 +20,7 @@ export function answerUnknownRoutes(app: FastifyInstance): (path: string) => str
     if (route.config?.takesRest === true) return
     const pattern = new RegExp(
       `^${route.url
-        .replace(/^((?:\/dashboard)?\/api\/.*):(?:token|webhook|user|secret|credential)Id/, '$1-?\\d+')
+        .replace(/^((?:\/dashboard)?\/api\/.*):(?:token|webhook|pull|user|secret|credential)Id/, '$1-?\\d+')
         .replace(/:[A-Za-z]+/g, '[^/]+')
         .replace('*', '.*')
         .replace(/\/$/, '')}/?$`,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasVersion } from './conditional.ts'
 import { codingFor } from './contentEncoding.ts'
 import { sharesBody } from './unsent.ts'
 import { storedTextAt, type StoredText, textOnce } from './storedText.ts'
@@ -39,7 +40,7 @@ export async function sendText(
   const coding = codingFor(text.codings, request.headers['accept-encoding'])
   const etag = text.etag(coding)
   reply.headers({ ETag: etag, Vary: 'Accept-Encoding' })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (hasVersion(request, etag)) return reply.code(304).send()
   const content = await text.in(coding)
   if (coding !== 'identity') reply.header('Content-Encoding', coding)
   sharesBody(reply.raw)

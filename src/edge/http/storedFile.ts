@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hasVersion } from './conditional.ts'
 import { rangeHeaders, readRange } from './media/range.ts'
 
 /** A file that never changes under its tag. */
@@ -20,7 +21,7 @@ export function sendStoredFile(request: FastifyRequest, reply: FastifyReply, fil
   const { path, size, name } = file
   const etag = `"${file.tag}"`
   reply.headers({ ETag: etag, 'Cache-Control': 'private, no-cache' })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (hasVersion(request, etag)) return reply.code(304).send()
   // RFC 9110 section 13.1.5: a range of another file is a request for the whole.
   const isOfThis = (request.headers['if-range'] ?? etag) === etag
   const range = readRange(isOfThis ? request.headers.range : undefined, size)

@@ -64,6 +64,12 @@ it('writes a line of CSV for each sum, with the column of caches only where they
   expect(usageCsv(rows, ['slot', 'tokenId'], span)).toBe(
     'time,tokenId,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,7,1,2\r\n2026-01-01T01:00:00Z,,3,0\r\n',
   )
+  expect(usageCsv([rowOf({ tokenId: 0, bytesOut: 1 }), rowOf({ tokenId: 7, bytesIn: 2 })], ['tokenId'], span)).toBe(
+    'tokenId,bytesOut,bytesIn\r\n,1,0\r\n7,0,2\r\n',
+  )
+  expect(usageCsv([rowOf({ country: '', bytesOut: 1 })], ['country'], span)).toBe(
+    'country,bytesOut,bytesIn\r\nZZ,1,0\r\n',
+  )
   expect(usageCsv([rowOf({ bytesOut: 4, bytesFromCaches: 3 })], [], span)).toBe(
     'bytesOut,bytesIn,bytesFromCaches\r\n4,0,3\r\n',
   )

@@ -23,7 +23,7 @@ interface Body {
 
 const PATH = '/api/access/check'
 const HELP_LINK = helpLink(PATH, REFUSALS_PAGE) ?? ''
-const JSON_TYPE = 'application/json; charset=utf-8'
+const FIXED_HEAD = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
 
 /**
  * The fast path for the one request that backends send for every viewer: `POST /api/access/check`. The framework's
@@ -84,7 +84,7 @@ function send(response: ServerResponse, options: CheckFastPathOptions, result: R
   const status = result.ok ? 200 : ERRORS[result.error.code].status
   const body = result.ok ? bodyOf(result.value) : asBody(failureBody(result.error))
   options.answered('POST', PATH, status)
-  const head = ['Content-Type', JSON_TYPE, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
+  const head = [...FIXED_HEAD, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
   if (status === 503) head.push('Retry-After', '1')
   if (!result.ok) head.push('Link', HELP_LINK)
   response.writeHead(status, head)

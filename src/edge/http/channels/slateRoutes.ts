@@ -5,6 +5,7 @@ import { SlateRecord } from '../../../core/channels/channelSchema.ts'
 import { refusal } from '../../../core/channels/errors.ts'
 import { one } from '../../../core/channels/fields.ts'
 import { SLATE_MAX_BYTES, SLATE_MEDIA_TYPES } from '../../../core/channels/slate.ts'
+import { hasVersion } from '../conditional.ts'
 import { readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import type { ChannelsApi } from './parts.ts'
@@ -54,7 +55,7 @@ export function slateRoutes(app: FastifyInstance, { ctx, actorOf }: ChannelsApi)
       const { facts, media } = found.value
       const etag = `"${facts.id}"`
       reply.headers({ ETag: etag, 'Cache-Control': 'private, no-cache', 'X-Content-Type-Options': 'nosniff' })
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      if (hasVersion(request, etag)) return reply.code(304).send()
       return reply.type(facts.mediaType).send(Buffer.from(media.buffer, media.byteOffset, media.byteLength))
     },
   )

@@ -5,6 +5,7 @@ import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
 import { mayGoTo } from '../../../core/clusters.ts'
 import { type TaggedThumbnail, thumbnailForViewer, thumbnailOf } from '../../../commands/streams/thumbnail.ts'
+import { hasVersion } from '../conditional.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
 import { refuseHls } from './answering.ts'
@@ -128,6 +129,6 @@ async function remoteJpeg(parts: NodeParts, source: StreamSource, nodeUrl: strin
 
 function send(request: FastifyRequest, reply: FastifyReply, { bytes, etag }: Jpeg, caching: string): FastifyReply {
   reply.headers({ ETag: etag, 'Cache-Control': caching })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (hasVersion(request, etag)) return reply.code(304).send()
   return reply.type('image/jpeg').send(bytes)
 }

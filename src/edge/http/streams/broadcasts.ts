@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { listBroadcasts, listEndedStreams } from '../../../commands/streams/broadcasts.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
+import { parametersOf } from '../../../core/pages/parameters.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
 import { accountOf } from '../auth.ts'
@@ -51,8 +52,7 @@ export function broadcastRoutes(app: FastifyInstance, ctx: Context, sign: Mac): 
       answer: Answer,
     }),
     (request, reply) => {
-      const { limit, cursor } = request.query
-      const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
+      const page = parametersOf(request.query, ['limit', 'cursor'])
       return send(request, reply, { ...page, streamName: request.params.streamName })
     },
   )

@@ -16,6 +16,7 @@ import { HealthSchema, SourceSchema, streamHealthRoute } from './health.ts'
 import { monitoredStreamRoutes } from './monitoring.ts'
 import { targetEventsRoute } from './targetEvents.ts'
 import { accountOf } from '../auth.ts'
+import { hasVersion } from '../conditional.ts'
 import { count, pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
 import { sayRetryAfter } from '../limits.ts'
@@ -83,7 +84,7 @@ async function sendThumbnail(
   if (!found.ok) return sendFailure(reply, found.error)
   const { image, atMs, etag } = found.value
   reply.headers({ ETag: etag, 'Cache-Control': 'private, no-cache', 'Last-Modified': new Date(atMs).toUTCString() })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (hasVersion(request, etag)) return reply.code(304).send()
   return reply.type('image/jpeg').send(Buffer.from(image))
 }
 

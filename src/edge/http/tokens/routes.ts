@@ -151,12 +151,10 @@ function sendPage(request: FastifyRequest, reply: FastifyReply, page: Result<Tok
 /** RFC 8288 links, relative to the host, that keep every other parameter of the request. */
 function pageLinks(url: string, { total, page, itemsOnPage }: TokenPage): string {
   const last = Math.max(1, Math.ceil(total / itemsOnPage))
-  const [path = '', query = ''] = url.split('?', 2)
-  const link = (target: number, rel: string): string => {
-    const parameters = new URLSearchParams(query)
-    parameters.set('page', String(target))
-    return `<${path}?${parameters.toString()}>; rel="${rel}"`
-  }
+  const [path = ''] = url.split('?', 1)
+  const others = [...new URLSearchParams(url.slice(path.length))].filter(([name]) => name.toLowerCase() !== 'page')
+  const link = (target: number, rel: string): string =>
+    `<${path}?${new URLSearchParams([...others, ['page', String(target)]]).toString()}>; rel="${rel}"`
   const links = [link(1, 'first')]
   if (page > 1) links.push(link(Math.min(page - 1, last), 'prev'))
   if (page < last) links.push(link(page + 1, 'next'))
