@@ -63,8 +63,13 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   }
   const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...ports, ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
-  const around = { env: settings }
-  const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'], around)).stdout.trim()
+  /** What a command prints. */
+  const printed = async (...argv: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await command(['--data', dir, ...argv], { env: settings })
+    if (status !== 0) throw new Error(`sluice ${argv.join(' ')}: ${stderr}`)
+    return stdout.trim()
+  }
+  const secret = await printed('secret', 'create', '--name', 'e2e')
   const { accountId, pid } = readyLine(server)
   const api: Stage['api'] = async (method, path, body) => {
     const response = await fetch(server.url + path, {
@@ -76,15 +81,13 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   }
   // Most stages need none, and starting it takes half a second.
   let credential: Promise<string> | null = null
-  const makeCredential = async (): Promise<string> =>
-    (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'], around)).stdout.trim()
   const send = async (
     method: string,
     path: string,
     body?: string | Uint8Array<ArrayBuffer>,
     type = 'application/json',
   ) => {
-    credential ??= makeCredential()
+    credential ??= printed('credential', 'create', '--name', 'e2e')
     const authorization = `Basic ${Buffer.from(await credential).toString('base64')}`
     const response = await fetch(`${server.url}/v2${path}`, {
       method,
@@ -122,8 +125,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     srtPush: (url) => `srt://127.0.0.1:${portOf(server, 'SRT')}${new URL(url).search}`,
     api,
     async userLink() {
-      const { stdout } = await command(['--data', dir, 'user', 'link'], around)
-      return `${server.url}/dashboard/${new URL(stdout.trim()).hash}`
+      return `${server.url}/dashboard/${new URL(await printed('user', 'link')).hash}`
     },
     async token(kind, body) {
       const made = await api('POST', `/api/${kind}_token`, { label: 'e2e', ...body })
