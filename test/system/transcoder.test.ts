@@ -9,12 +9,13 @@ import { Measured } from '../../src/services/measured.ts'
 import { HANG_TEXT } from '../../src/core/channels/runs/hang.ts'
 import { rungsOf } from '../../src/core/channels/runs/rungs.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
-import type { FrameSink } from '../../src/media/frame.ts'
+import type { Frame, FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { EngineOutputs } from '../../src/media/transcoder/engineOutput.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
+import { readInit, readMedia } from '../hls/mp4.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import { freeLoad, neverSlow, ScriptedLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
@@ -143,7 +144,9 @@ test('a publisher that changes its size and drops its audio continues in a new p
   await until(() => metrics().length >= 2, 'what the segments of both processes are like')
   const measuredOnce = metrics()
   expect(measuredOnce.length).toBeLessThanOrEqual(stream?.facts('0')?.segments.length ?? 0)
-  for (const { framerate } of measuredOnce) expect(Math.abs((framerate ?? 0) - 25)).toBeLessThan(3)
+  // The last segment of the first process has as few frames as there were, which show no rate.
+  const isOff = ({ framerate }: { framerate: number | null }): boolean => Math.abs((framerate ?? 0) - 25) >= 3
+  expect(measuredOnce.filter(isOff).length).toBeLessThanOrEqual(1)
 })
 
 test('after a failure the next publisher is tried at once, and fifty in a row start one process a second of the stream', async () => {
@@ -256,6 +259,25 @@ test('audio after a long gap begins in a new process, which makes no silence for
   play(radio, sink)
   await until(() => events.includes('manifest'), 'a manifest')
   expect(streams.find('en_1')?.facts('0')?.segments.length).toBeLessThan(20)
+})
+
+test('audio that a publisher stops sending goes on as silence beside its video', async () => {
+  const sink = push()
+  const isThere = ({ kind, timeUs }: Frame): boolean => kind === 'video' || timeUs < 3_000_000
+  play(wide, { ...sink, frame: (frame) => isThere(frame) && sink.frame(frame) })
+  const closed = () =>
+    streams
+      .find('en_1')
+      ?.facts('0')
+      ?.segments.filter((segment) => segment.closed) ?? []
+  await until(() => closed().length >= 4, 'segments without audio of the publisher')
+  const piece = (kind: 'init' | 'segment', name: string) =>
+    streams.find('en_1')?.piece({ rendition: '0', kind, name }) ?? Buffer.alloc(0)
+  const tracks = closed().map(({ n, init }) =>
+    readMedia(piece('segment', `s${n}.m4s`), readInit(piece('init', `init-${init}.mp4`))),
+  )
+  for (const all of tracks) expect(all.map(({ samples }) => samples.length > 20)).toEqual([true, true])
+  expect(started).toHaveLength(1)
 })
 
 const COPY_LADDER = {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { samplesIn } from '../codecs/audioFrames.ts'
 import { silentFrame } from '../codecs/silence.ts'
-import type { AudioTrack, Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
 import { TrackGap } from './trackGap.ts'
 
 /** Audio that is missing for longer is filled while it is missing. A shorter hole is filled when it is over. */
@@ -10,12 +10,6 @@ const HOLE_MAX_US = 2 * GAP_US
 /** In a longer pause of the video there is nothing to fill: the stream goes on after a discontinuity. */
 const VIDEO_STEP_MAX_US = 1_500_000
 
-/** The audio of a source with video, and a frame of it without any sound. */
-interface Filled {
-  readonly track: AudioTrack
-  readonly silence: Uint8Array
-}
-
 /**
  * Puts silence where a source with video sends no audio, also before it sends any: players stop where one of the tracks of a stream
  * ends, and ffmpeg begins when each track has. Audio that comes too late for that is left out.
@@ -23,11 +17,8 @@ interface Filled {
 export class AudioGap implements FrameSink {
   readonly #out: FrameSink
   readonly #clock: Pick<Clock, 'monotonic'>
-  readonly #gap = new TrackGap(VIDEO_STEP_MAX_US)
-  /** Null: there is nothing to fill. */
-  #filled: Filled | null = null
-  /** The time at which audio is due; null: before the first frame. */
-  #dueUs: number | null = null
+  /** By the names of their tracks; none: there is nothing to fill. */
+  #filled: ReadonlyMap<string, FilledTrack> = new Map()
 
   constructor(out: FrameSink, clock: Pick<Clock, 'monotonic'>) {
     this.#out = out
@@ -35,63 +26,86 @@ export class AudioGap implements FrameSink {
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
-    this.#filled = filledOf(tracks)
-    this.#dueUs = null
-    this.#gap.reset()
+    const hasVideo = tracks.some(({ kind }) => kind === 'video')
+    const audio = tracks.filter((track) => track.kind === 'audio')
+    this.#filled = new Map(hasVideo ? audio.flatMap((track) => this.#filledOf(track)) : [])
     this.#out.tracks(tracks)
   }
 
   frame(frame: Frame): void {
-    if (this.#filled === null) this.#out.frame(frame)
-    else if (frame.kind === 'video') this.#video(frame, this.#filled)
-    else this.#audio(frame, this.#filled)
+    const isTaken = this.#filled.get(trackKey(frame))?.takes(frame) ?? true
+    if (isTaken) this.#out.frame(frame)
+    if (frame.kind === 'audio') return
+    const nowMs = this.#clock.monotonic()
+    for (const track of this.#filled.values()) track.video(frame.decodeTimeUs, nowMs)
   }
 
   end(): void {
     this.#out.end()
   }
 
-  #video(frame: Frame, filled: Filled): void {
-    this.#out.frame(frame)
-    const dueUs = (this.#dueUs ??= frame.decodeTimeUs)
-    this.#gap.clock(frame.decodeTimeUs)
-    if (!this.#gap.isOpen) {
-      if (this.#gap.lengthUs <= GAP_US || !this.#gap.isConfirmed(this.#clock.monotonic())) return
-      this.#gap.open(dueUs)
-    }
-    this.#fill(filled, dueUs, this.#gap.fillUntilUs)
+  #filledOf(track: AudioTrack): [string, FilledTrack][] {
+    const silence = silentFrame(track)
+    const out = (frame: Frame): void => this.#out.frame(frame)
+    return silence === null ? [] : [[trackKey(track), new FilledTrack(track, silence, out)]]
+  }
+}
+
+/** One track of audio. */
+class FilledTrack {
+  readonly #track: AudioTrack
+  readonly #silence: Uint8Array
+  readonly #out: (frame: Frame) => void
+  readonly #gap = new TrackGap(VIDEO_STEP_MAX_US)
+  /** The time at which audio is due; null: before the first frame. */
+  #dueUs: number | null = null
+
+  constructor(track: AudioTrack, silence: Uint8Array, out: (frame: Frame) => void) {
+    this.#track = track
+    this.#silence = silence
+    this.#out = out
   }
 
-  #audio(frame: Frame, filled: Filled): void {
+  video(timeUs: number, nowMs: number): void {
+    const dueUs = (this.#dueUs ??= timeUs)
+    this.#gap.clock(timeUs)
+    if (!this.#gap.isOpen) {
+      if (this.#gap.lengthUs <= GAP_US || !this.#gap.isConfirmed(nowMs)) return
+      this.#gap.open(dueUs)
+    }
+    this.#fill(dueUs, this.#gap.fillUntilUs)
+  }
+
+  /** Whether a frame of audio is taken. What was missing before it is filled. */
+  takes({ timeUs, data }: Frame): boolean {
     this.#gap.came()
-    const frameUs = lengthUs(filled.track, frame.data)
-    const dueUs = this.#dueUs ?? frame.timeUs
-    const isLate = frame.timeUs < dueUs - frameUs / 2
-    // More silence follows what was filled if no other frame comes.
-    if (this.#gap.isOpen && isLate) return this.#gap.open(dueUs)
-    if (this.#gap.isOpen || frame.timeUs - dueUs <= HOLE_MAX_US) this.#fill(filled, dueUs, frame.timeUs)
+    const lengthUs = this.#lengthOf(data)
+    const dueUs = this.#dueUs ?? timeUs
+    if (this.#gap.isOpen && timeUs < dueUs - lengthUs / 2) {
+      // More silence follows what was filled if no other frame comes.
+      this.#gap.open(dueUs)
+      return false
+    }
+    if (this.#gap.isOpen || timeUs - dueUs <= HOLE_MAX_US) this.#fill(dueUs, timeUs)
     this.#gap.close()
-    this.#dueUs = frame.timeUs + frameUs
-    this.#out.frame(frame)
+    this.#dueUs = timeUs + lengthUs
+    return true
   }
 
   /** In whole frames. */
-  #fill({ track, silence }: Filled, fromUs: number, untilUs: number): void {
-    const frameUs = lengthUs(track, silence)
+  #fill(fromUs: number, untilUs: number): void {
+    const lengthUs = this.#lengthOf(this.#silence)
+    const { audioIndex } = this.#track
+    const of = { kind: 'audio', ...(audioIndex !== undefined && { audioIndex }) } as const
     let dueUs = fromUs
-    for (; dueUs + frameUs <= untilUs; dueUs += frameUs) {
+    for (; dueUs + lengthUs <= untilUs; dueUs += lengthUs) {
       const timeUs = Math.round(dueUs)
-      this.#out.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: silence })
+      this.#out({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data: this.#silence })
     }
     this.#dueUs = dueUs
   }
-}
 
-function filledOf(tracks: readonly TrackInfo[]): Filled | null {
-  const track = tracks.find((one) => one.kind === 'audio')
-  const silence = track && tracks.some(({ kind }) => kind === 'video') ? silentFrame(track) : null
-  return track && silence ? { track, silence } : null
+  #lengthOf(data: Uint8Array): number {
+    return (samplesIn(this.#track, data) * 1_000_000) / this.#track.sampleRate
+  }
 }
-
-const lengthUs = (track: AudioTrack, data: Uint8Array): number =>
-  (samplesIn(track, data) * 1_000_000) / track.sampleRate

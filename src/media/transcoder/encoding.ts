@@ -179,6 +179,10 @@ export class Encoding {
     meter.segment(engineId, rendition, { atMs: clock.now(), framerate, bitrate: Math.round((bytes * 8) / seconds) })
   }
 
+  get clock(): Clock {
+    return this.#tools.clock
+  }
+
   /** Whether the ladder of this engine has audio. */
   get makesAudio(): boolean {
     return this.#job.ladder.audioKbps !== null

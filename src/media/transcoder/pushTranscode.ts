@@ -74,6 +74,7 @@ export class PushTranscode {
     this.#leave = () => resolve('over')
     this.#encoding.restart = () => resolve('restart')
     const parts: PushedParts = {
+      clock: this.#encoding.clock,
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
       observe: (frame) => this.#encoding.observe(frame),
       canPlay: (tracks) => this.#canPlay(tracks),

@@ -1,9 +1,11 @@
+import type { Clock } from '../../base/clock.ts'
 import { SlowVideoWatch } from '../../core/hls/slowVideo.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { type KeyframeVerdict, KeyframeWatch } from '../../core/hls/keyframes.ts'
 import type { CopySink, Encoder } from '../encoder/encoder.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
+import { AudioGap } from '../hls/audioGap.ts'
 import { type Fed, fedBy } from '../encoder/encoderWatch.ts'
 
 /**
@@ -16,6 +18,7 @@ export type Parting = 'over' | 'changed' | 'failed' | 'restart'
 export type FedEncoder = Pick<Encoder, 'process' | 'copied'>
 
 export interface PushedParts {
+  readonly clock: Pick<Clock, 'monotonic'>
   /** Starts the process for these tracks; null when that fails. */
   readonly begin: (tracks: readonly TrackInfo[]) => FedEncoder | null
   /** Keyframes of video that is copied are far apart. */
@@ -39,6 +42,7 @@ const SILENCE_MAX_US = 10_000_000
 export class PushedInput implements FrameSink {
   readonly #parts: PushedParts
   readonly #mux: MuxFeed
+  readonly #input: AudioGap
   readonly #keyframes = new KeyframeWatch()
   readonly #slow: SlowVideoWatch
   #process: FfmpegProcess | null = null
@@ -57,6 +61,7 @@ export class PushedInput implements FrameSink {
       write: (bytes) => this.#process?.write(bytes) ?? false,
       end: () => this.#part('over'),
     })
+    this.#input = new AudioGap(this.#mux, parts.clock)
   }
 
   /** Does not start a process for tracks without anything to play; one starts when the source adds some. */
@@ -64,7 +69,7 @@ export class PushedInput implements FrameSink {
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
     this.#isPlayable = this.#parts.canPlay(tracks)
     this.#audioUs = null
-    if (this.#isPlayable) this.#mux.tracks(tracks)
+    if (this.#isPlayable) this.#input.tracks(tracks)
     else if (this.#process !== null) this.#part('changed')
     else if (!this.#isOver) this.#parts.nothingToPlay()
   }
@@ -72,7 +77,7 @@ export class PushedInput implements FrameSink {
   frame(frame: Frame): void {
     if (this.#isPlayable && !this.#hasVideo) this.#checkSilence(frame)
     if (this.#isOver || !this.#isPlayable) return
-    this.#mux.frame(frame)
+    this.#input.frame(frame)
     this.#parts.observe(frame)
     if (frame.kind !== 'video') return
     if (this.#copied !== null) this.#copy(frame, this.#copied)
@@ -93,7 +98,7 @@ export class PushedInput implements FrameSink {
   }
 
   end(): void {
-    this.#mux.end()
+    this.#input.end()
   }
 
   get fed(): Fed {
