@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '../../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
@@ -52,9 +52,9 @@ const READY_MS = 120_000
 /** The limit of the test ends it. */
 const PATIENT = { timeout: 120_000, interval: 50 }
 
-function package_(recorded: Recorded, ffmpegHost = ffmpeg) {
+function package_(recorded: Recorded, ffmpegHost = ffmpeg, clock: Clock = systemClock) {
   const player = new Player(recorded, 6)
-  return { player, ...packageSource(player, {}, ffmpegHost) }
+  return { player, ...packageSource(player, {}, ffmpegHost, 'h264', clock) }
 }
 
 function packageSource(
@@ -62,11 +62,12 @@ function packageSource(
   options: Partial<SegmentOptions> = {},
   ffmpegHost = ffmpeg,
   hlsCodecs: HlsCodecs = 'h264',
+  clock: Clock = systemClock,
 ) {
   const warnings: string[] = []
   const stream = new FeedStream({
     ffmpeg: ffmpegHost,
-    clock: systemClock,
+    clock,
     log: { ...silentLog, warn: (_fields, text) => void warnings.push(text) },
     name: 'test',
     id: 'feed',
@@ -206,7 +207,8 @@ test.each(['opus', 'pcma', 'pcmu'] as const)(
   'H.264 passes unchanged beside %s that becomes AAC, in step',
   async (audioCodec) => {
     const recorded = await encoded({ video: 'h264', audio: audioCodec, seconds: 4, gop: 50, size: '320x180' })
-    const { stream, player } = package_(recorded)
+    // Without audio after two seconds the video would begin, and the audio come after a discontinuity.
+    const { stream, player } = package_(recorded, ffmpeg, slowClock)
     expect(await stream.hls.ready(READY_MS)).toBe(true)
     await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), PATIENT)
     // How far the audio is behind meanwhile, is a matter of the machine.
@@ -293,7 +295,8 @@ describe.each([
     const hub = new Hub()
     const { stream } = packageSource(hub, { parts: true, listed: 60 })
     hub.tracks(recorded.tracks)
-    await playInto(hub, recorded, ({ kind, timeUs }) => kind === 'audio' || timeUs < fromUs || timeUs >= untilUs)
+    const takes = ({ kind, timeUs }: Frame): boolean => kind === 'audio' || timeUs < fromUs || timeUs >= untilUs
+    await playInto(hub, recorded, { takes, playedSeconds: () => secondsOf(listed(stream)) })
     const holdBack = await vi.waitFor(() => {
       const [, seconds] = /PART-HOLD-BACK=([\d.]+)/.exec(textOf(stream)) ?? []
       expect(seconds).toBeDefined()
@@ -316,10 +319,21 @@ describe.each([
   })
 })
 
-/** Plays `takes` at four times real time. */
-async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Frame) => boolean): Promise<void> {
+interface Playing {
+  readonly takes: (frame: Frame) => boolean
+  /** What has come out so far: a process that began late would give all at once. */
+  readonly playedSeconds: () => number
+}
+
+/** A segment that is not complete, and an encoder. */
+const BEHIND_SECONDS = 3
+
+/** Plays `takes` at four times real time, and slower while that is too fast. */
+async function playInto(sink: FrameSink, { frames }: Recorded, { takes, playedSeconds }: Playing): Promise<void> {
   const clock = new FastClock()
   const startMs = clock.monotonic()
+  const playingSeconds = () => (clock.monotonic() - startMs) / 1000
+  clock.crawlWhile(() => playingSeconds() - playedSeconds() > BEHIND_SECONDS)
   for (const frame of frames.toSorted((a, b) => a.decodeTimeUs - b.decodeTimeUs)) {
     const aheadMs = startMs + frame.decodeTimeUs / 1000 - clock.monotonic()
     if (aheadMs > 0) await clock.sleep(aheadMs)
