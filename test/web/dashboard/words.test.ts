@@ -6,6 +6,8 @@ import { SENTENCES } from '../../../src/core/examinationSentences.ts'
 import { coded, NOTICES } from '../../../src/core/notices.ts'
 import { toPauseRecord } from '../../../src/core/webhooks/route.ts'
 import { exitSentence } from '../../../src/media/ffmpeg/exits.ts'
+import { channelDe } from '../../../web/dashboard/src/words/channelDe.ts'
+import { channelEn } from '../../../web/dashboard/src/words/channelEn.ts'
 import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { configurationDe } from '../../../web/dashboard/src/words/configurationDe.ts'
@@ -17,7 +19,7 @@ import { noticesDe } from '../../../web/dashboard/src/words/noticesDe.ts'
 import { settingsDe } from '../../../web/dashboard/src/words/settingsDe.ts'
 import { settingsEn } from '../../../web/dashboard/src/words/settingsEn.ts'
 
-const LANGUAGES = { de: { ...de, ...settingsDe } }
+const LANGUAGES = { de: { ...de, ...channelDe, ...settingsDe } }
 
 /** Sentences that wait for their translation, as `section.name`. The pages show them in English meanwhile. */
 const WAITING: readonly string[] = []
@@ -48,7 +50,7 @@ function shown(leaf: Leaf): string[] {
   return MARKERS.filter((marker) => sentence.includes(marker))
 }
 
-const english = leavesOf({ ...en, ...settingsEn })
+const english = leavesOf({ ...en, ...channelEn, ...settingsEn })
 
 describe.each(Object.entries(LANGUAGES))('the translation %s', (_name, translation) => {
   const translated = new Map(leavesOf(translation))

@@ -29,6 +29,7 @@ import { orToast } from '../../parts/toast.tsx'
 import { count } from '../../parts/values.tsx'
 import { linkTo, type PageArgs } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import './channels.css'
 import { DistributionCard } from './distributionCard.tsx'
@@ -40,7 +41,7 @@ import { Schedules } from './schedules.tsx'
 import { SlateCard } from './slateCard.tsx'
 import { isRunning, STATUS } from './status.ts'
 
-const text = words.channel
+const text = channelWords.channel
 /** How often the state of a channel is read while its page is open. */
 const LOOK_MS = 3000
 /** A channel has at most this many parts of a kind. */

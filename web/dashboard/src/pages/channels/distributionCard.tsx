@@ -8,12 +8,13 @@ import { Notice } from '../../parts/notice.tsx'
 import { State } from '../../parts/state.tsx'
 import { count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { Security } from './security.tsx'
 import { ViewerKeys } from './viewerKeys.tsx'
 import { Watch } from './watch.tsx'
 
-const text = words.channel
+const text = channelWords.channel
 
 interface DistributionCardProps {
   readonly distribution: Distribution

@@ -8,12 +8,13 @@ import { State } from '../../parts/state.tsx'
 import { bitrate, count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { isolate, variantsOf } from './ladder.ts'
 import { isRunning, STATUS } from './status.ts'
 import '../../parts/bars.css'
 
-const text = words.channel
+const text = channelWords.channel
 
 interface EngineCardProps {
   readonly engine: Engine

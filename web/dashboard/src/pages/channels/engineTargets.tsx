@@ -1,11 +1,11 @@
 import { type Engine, type EngineMonitoring, syncEngineRestream, updateEngine } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
 import { canChange } from '../../session.ts'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import type { RestreamTarget } from '../tokens/operations.ts'
 import { TargetList } from '../tokens/targetsCard.tsx'
 
-const text = words.channel
+const text = channelWords.channel
 
 interface EngineTargetsProps {
   readonly engine: Engine

@@ -6,9 +6,10 @@ import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 
-const text = words.channel
+const text = channelWords.channel
 const MOST = 12
 
 type AudioTrack = Ingest['tracks']['audio'][number]

@@ -11,11 +11,12 @@ import { State } from '../../parts/state.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { bitrate } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { hasAudioTracks, IngestAudio } from './ingestAudio.tsx'
 import { ChangeSource } from './ingestSource.tsx'
 
-const text = words.channel
+const text = channelWords.channel
 /** The application of publishers that push into a channel. */
 const rtmpServer = (): string => `${ownAddresses().rtmps ?? ownAddresses().rtmp}/live`
 
@@ -40,7 +41,7 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
   const rates = (now?.metrics ?? []).map((sample) => sample.bitrate.total)
   const labels = ingest.tracks.audio.map(({ label }) => label)
   const rows = [
-    [text.protocol, words.newChannel.types[ingest.type]] as const,
+    [text.protocol, channelWords.newChannel.types[ingest.type]] as const,
     ...(ingest.url && !isPush(ingest.type) ? [[text.from, <code>{ingest.url}</code>] as const] : []),
     ...(labels.length > 0 ? [[words.stream.audio, labels.join(', ')] as const] : []),
     ...(isConnected && rates.length > 0 ? [[text.arrives, bitrate(rates.at(-1) ?? 0)] as const] : []),

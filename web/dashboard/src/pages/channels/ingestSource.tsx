@@ -6,9 +6,9 @@ import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 
-const text = words.channel
+const text = channelWords.channel
 
 interface ChangeSourceProps {
   readonly ingest: Ingest
@@ -46,7 +46,7 @@ function SourceDialog({ ingest, onChanged, onClose }: ChangeSourceProps & { read
     >
       {error && fields['url'] === undefined && <Notice kind="error">{error.message}</Notice>}
       <TextField
-        label={words.newChannel.url}
+        label={channelWords.newChannel.url}
         hint={text.sourceHint}
         required
         autocomplete="off"

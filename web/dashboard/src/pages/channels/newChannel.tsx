@@ -7,11 +7,12 @@ import { ChipsField, Field, Segment, TextField, useSubmit } from '../../parts/fo
 import { Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { go, linkTo } from '../../router.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { isPush } from './ingestCard.tsx'
 import { isolate, variantsOf } from './ladder.ts'
 
-const text = words.newChannel
+const text = channelWords.newChannel
 const DEFAULT_LADDER = 'ab_default'
 
 type IngestType = Ingest['type']

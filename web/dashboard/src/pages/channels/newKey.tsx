@@ -6,9 +6,9 @@ import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, Segment, TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 
-const text = words.viewerKeys
+const text = channelWords.viewerKeys
 /** 256 bits, as many as HS256 uses. */
 const SECRET_BYTES = 32
 const KEY_MOST = 8192

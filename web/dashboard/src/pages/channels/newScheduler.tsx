@@ -4,10 +4,10 @@ import { call } from '../../api/call.ts'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { addDays, dayOf } from './localDays.ts'
 
-const text = words.schedules
+const text = channelWords.schedules
 
 type Repeats = 'once' | 'daily' | 'weekdays' | 'weekly'
 const RULES: Readonly<Record<Repeats, string | undefined>> = {

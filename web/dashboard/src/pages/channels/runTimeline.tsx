@@ -3,12 +3,13 @@ import { callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { duration } from '../../parts/values.tsx'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { addDays, dayOf, daysFrom, midnightMs } from './localDays.ts'
 import { type Bar, barsByDay, type DayBars } from './runBars.ts'
 import './channels.css'
 
-const text = words.runs
+const text = channelWords.runs
 const DAYS = 7
 /** The most engines with a line of their own in each day. */
 const ENGINES_MOST = 4

@@ -6,10 +6,10 @@ import { Card } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { duration, Since, Time } from '../../parts/values.tsx'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { RunTimeline } from './runTimeline.tsx'
 
-const text = words.runs
+const text = channelWords.runs
 
 interface RunsProps {
   readonly channelId: string

@@ -20,11 +20,12 @@ import { State } from '../../parts/state.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { Calendar } from './calendar.tsx'
 import { NewScheduler } from './newScheduler.tsx'
 
-const text = words.schedules
+const text = channelWords.schedules
 const MOST = 100
 
 interface SchedulesProps {

@@ -5,9 +5,10 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { ChipsField, Segment, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 
-const text = words.channel
+const text = channelWords.channel
 
 interface SecurityProps {
   readonly distribution: Distribution

@@ -9,11 +9,12 @@ import { ChipsField, Segment, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Pairs } from '../../parts/page.tsx'
 import { Time } from '../../parts/values.tsx'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
 import { errorOf } from '../tokens/tokenForm.ts'
 
-const text = words.viewerKeys.sign
+const text = channelWords.viewerKeys.sign
 const HOURS_MOST = 8760
 const HOUR_SECONDS = 3600
 
@@ -101,7 +102,7 @@ function SignFields(props: {
         <summary>{text.narrow}</summary>
         <div class="form in-details">
           <ChipsField
-            label={words.channel.countries}
+            label={channelWords.channel.countries}
             isOptional
             check={checkCountry}
             error={errorOf(errors, 'countries', form.countries)}

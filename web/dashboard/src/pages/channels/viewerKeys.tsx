@@ -8,11 +8,12 @@ import { Menu } from '../../parts/menu.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { NewKey } from './newKey.tsx'
 import { SignToken } from './signToken.tsx'
 
-const text = words.viewerKeys
+const text = channelWords.viewerKeys
 /** A distribution has at most this many: the one that signs, and the one before or after it. */
 const KEYS_MOST = 2
 

@@ -7,9 +7,10 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SluicePlayer } from '../../parts/sluicePlayer.tsx'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 
-const text = words.channel
+const text = channelWords.channel
 const TOKEN_SECONDS = 3600
 
 /** Plays a distribution as its viewers get it. The player counts as a viewer, so it begins when the user asks for it. */

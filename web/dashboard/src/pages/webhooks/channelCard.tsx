@@ -16,13 +16,14 @@ import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { ALL_EVENTS } from './channelEvents.ts'
 import { ChannelWebhookForm } from './channelForm.tsx'
 import { TestDialog } from './channelTest.tsx'
 import { PausedNotice } from './paused.tsx'
 
-const text = words.channelWebhooks
+const text = channelWords.channelWebhooks
 const common = words.webhooks
 
 type Question = 'edit' | 'test' | 'renew' | 'delete' | null

@@ -4,6 +4,7 @@ import { call } from '../../api/call.ts'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import {
   ALL_EVENTS,
@@ -15,7 +16,7 @@ import {
   withEvent,
 } from './channelEvents.ts'
 
-const text = words.channelWebhooks
+const text = channelWords.channelWebhooks
 const FIRST: readonly EventName[] = ['engine.playing', 'engine.stopped', 'engine.error']
 
 interface Draft {

@@ -19,13 +19,14 @@ import { type Column, More, Table } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { count, Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { Attempts } from './attempts.tsx'
 import { healthOf } from './channelEvents.ts'
 import { DELIVERY_STATES } from './states.ts'
 import './webhooks.css'
 
-const text = words.channelWebhooks
+const text = channelWords.channelWebhooks
 const common = words.webhooks
 /** How often the log is read until an entry that is expected is there, and how many times at most. */
 const LOOK_MS = 1000

@@ -8,6 +8,7 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import type { StateKind } from '../../parts/state.tsx'
 import { More } from '../../parts/table.tsx'
 import { go, linkTo, type PageArgs } from '../../router.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { ChannelWebhookCard } from './channelCard.tsx'
 import { ALL_EVENTS } from './channelEvents.ts'
@@ -16,7 +17,7 @@ import { ChannelLog } from './channelLog.tsx'
 import { WebhooksFrame } from './frame.tsx'
 import { PickList } from './pickList.tsx'
 
-const text = words.channelWebhooks
+const text = channelWords.channelWebhooks
 const MOST = 100
 
 /** Webhooks of channels: what each receives, and how its deliveries went. */

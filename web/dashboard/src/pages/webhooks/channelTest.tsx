@@ -5,10 +5,10 @@ import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { type EventName, testsOf } from './channelEvents.ts'
 
-const text = words.channelWebhooks
+const text = channelWords.channelWebhooks
 
 interface TestDialogProps {
   readonly webhook: ChannelWebhook
