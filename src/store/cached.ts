@@ -95,6 +95,8 @@ export class AccessCache {
   /** Streams whose viewers will need tokens. Tell it of new tokens, too. */
   readonly secured: SecuredPatterns
 
+  #isStarted = false
+
   constructor(options: AccessCacheOptions) {
     this.#store = options.store
     this.secured = new SecuredPatterns(options.store, options.clock)
@@ -112,6 +114,7 @@ export class AccessCache {
 
   async start(): Promise<void> {
     await this.#catchUp()
+    this.#isStarted = true
     this.#stopWatching = this.#store.watch((what) => {
       // The look of each second finds what a failed read or a lost notification leaves; see `heard`.
       if (what === 'second') return
@@ -129,7 +132,7 @@ export class AccessCache {
    * @param askedAtMs when it was asked, monotonic milliseconds: its answer says nothing of later changes
    */
   async heard(hasChanges: boolean, askedAtMs: number): Promise<void> {
-    if (hasChanges) await this.#catchUp()
+    if (hasChanges || this.#cursor === null) await this.#catchUp()
     else this.#noteHeard(askedAtMs)
   }
 
@@ -302,7 +305,8 @@ export class AccessCache {
     const askedAtMs = this.#clock.monotonic()
     try {
       const { changes, cursor, reset } = await this.#store.changesSince(this.#cursor)
-      if (reset) this.#forgetAll()
+      // If the store did not answer at the start, what was read since may have changed unseen.
+      if (reset || (this.#cursor === null && this.#isStarted)) this.#forgetAll()
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id, change.atMs)
         if (change.kind === 'secret') this.forgetSecrets()
