@@ -105,6 +105,30 @@ test('a peek answers what was looked up before, and nothing else', async () => {
   expect(cache.peekSecretByValue(SECRET)).toBe(secret)
 })
 
+test('what was read since a start whose first read of the changes failed is forgotten with the next one', async () => {
+  let isAway = true
+  const late = new AccessCache({
+    store: {
+      ...watched(store),
+      changedRemotely: () => false,
+      changesSince: (cursor) => (isAway ? Promise.reject(new StoreUnavailable('away')) : store.changesSince(cursor)),
+    },
+    clock,
+    log: createLogger({ level: 'error', format: 'json' }),
+    openValue: () => VALUE,
+    maxEntries: 100,
+    staleMs: () => STALE_MS,
+  })
+  await late.start()
+  isAway = false
+  expect((await late.tokenByValue(VALUE))?.snapshot.isActive).toBe(true)
+  await disable(other)
+  // After no position there is nothing that the look of a second could find.
+  await late.heard(false, clock.monotonic())
+  expect((await late.tokenByValue(VALUE))?.snapshot.isActive).toBe(false)
+  await late.stop()
+})
+
 test('what does not exist is asked of the store each time', async () => {
   expect(await cache.tokenByValue('b'.repeat(64))).toBeUndefined()
   expect(await cache.tokenById(999)).toBeUndefined()
