@@ -6,6 +6,7 @@ import {
   type EngineEffect,
   type EngineEvent,
   type EngineState,
+  type Step,
 } from '../../../core/channels/runs/engine.ts'
 import { type ActiveStatus, type Channel, type Engine, statusOf } from '../../../core/channels/types.ts'
 import type { ChannelEventName, ChannelWebhookEvent, EventObject } from '../../../core/channels/webhooks/events.ts'
@@ -98,7 +99,7 @@ async function stepOne(
   nowMs: number,
 ): Promise<Stepped | null> {
   const before: EngineState = { ...stored, status: engine.status, message: engine.statusMessage }
-  const { state, effects } = advanceEngine(before, event, nowMs)
+  const { state, effects } = advanceAtNode(before, event, nowMs, stored.node)
   if (effects.length === 0 && state === before) return null
   const { idleSinceMs, failures, retryAtMs } = state
   const after: EngineStateRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
@@ -110,6 +111,14 @@ async function stepOne(
   await tx.engineStates.put(after)
   await tx.engines.setStatus(engine.id, state.status, state.message)
   return { engine: { ...engine, status: state.status, statusMessage: state.message }, effects }
+}
+
+/** An engine that no node has taken has no process whose end a stop would wait for. */
+function advanceAtNode(before: EngineState, event: EngineEvent, nowMs: number, node: string | null): Step {
+  const step = advanceEngine(before, event, nowMs)
+  if (node !== null || event.kind !== 'stop' || step.state.status !== 'stopping') return step
+  const { state, effects } = advanceEngine(step.state, { kind: 'ended' }, nowMs)
+  return { state, effects: [...step.effects, ...effects] }
 }
 
 /** Since when an engine has had no source, by the clock as it is now. A process that has not seen it begin knows no better. */
