@@ -30,6 +30,9 @@ export class RelayServer {
       maxSessions: 20,
       publisherSilentMs: 15_000,
       send: (datagram, to) => udp.send(datagram, to),
+      fault: (error) => {
+        throw error
+      },
       emit: (event) => this.events.push(event),
       want: () => undefined,
       release: () => undefined,

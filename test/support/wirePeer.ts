@@ -47,6 +47,9 @@ export class WireNet implements Wire {
       maxSessions: 20,
       publisherSilentMs: 15_000,
       send: (datagram, to) => this.#deliver(Buffer.from(datagram), to),
+      fault: (error) => {
+        throw error
+      },
       emit: (event) => this.events.push(event),
       want: () => undefined,
       release: () => undefined,

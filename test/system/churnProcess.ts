@@ -43,6 +43,9 @@ const relay = new Relay({
   maxSessions: 100,
   publisherSilentMs: 15_000,
   send: (datagram, to) => udp.send(datagram, to),
+  fault: (error) => {
+    throw error
+  },
   emit: (event) => events.push(event),
   want: () => undefined,
   release: () => undefined,

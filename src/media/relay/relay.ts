@@ -25,7 +25,8 @@ import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
 import { Viewer } from './outbound/viewer.ts'
-import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
+import { FULL, NO_PRECONDITION, NO_SESSION, NO_VIEWER } from './refusals.ts'
+import { eachSession, RelaySession, type RelaySessionOptions } from './relaySession.ts'
 import { Rooms } from './rooms.ts'
 import { Lateness, type Waits } from './transport/lateness.ts'
 import type { Endpoint } from './transport/socket.ts'
@@ -41,6 +42,8 @@ export interface RelayOptions extends WebRtcServerOptions {
   /** A publisher that is silent for this long is gone. */
   readonly publisherSilentMs: number
   readonly emit: (event: MediaEngineEvent) => void
+  /** A session met a fault of ours, which ended it and no other. If this throws, so does the call that met it. */
+  readonly fault: (error: unknown) => void
   /** Frames of a feed are needed from now on, or no longer. */
   want(sessionId: string, isWanted: boolean): void
   /** How rooms are shared with other processes and nodes; null or absent: they are not. */
@@ -54,11 +57,6 @@ export const TICK_MS = 20
 
 const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
-const FULL: Negotiated = { ok: false, status: 503, problem: 'The media server is full; come again later.' }
-const NO_SESSION: Patched = { ok: false, status: 404, problem: 'There is no such session.' }
-const NO_VIEWER: LayersAnswer = { ok: false, status: 404, problem: 'There is no such viewer.' }
-const NO_PRECONDITION =
-  'Precondition Required: send If-Match with the ETag, or * to restart ICE; without it only candidates of the current a=ice-ufrag are taken'
 
 /** The relay of one process: its sessions, their rooms, and the feeds that come as frames. */
 export class Relay {
@@ -261,8 +259,16 @@ export class Relay {
   receive(datagram: Buffer, from: Endpoint, waitedMs = 0): void {
     this.#isLate = this.#lateness.read(waitedMs)
     const nowMs = this.#options.now()
-    if (this.#nodeShares?.receive(datagram, from, nowMs, this.#isLate) !== true)
-      this.#server.receive(datagram, from, nowMs)
+    try {
+      if (this.#nodeShares?.receive(datagram, from, nowMs, this.#isLate) !== true)
+        this.#server.receive(datagram, from, nowMs)
+    } catch (error) {
+      const transport = this.#server.at(from)
+      this.#failed(
+        error,
+        [...this.#sessions.values()].find((session) => session.transport === transport),
+      )
+    }
   }
 
   /** How long datagrams waited since the last call. */
@@ -278,26 +284,32 @@ export class Relay {
   /** Does the periodic work. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
-    for (const session of this.#sessions.values()) this.#pace(session, nowMs)
+    eachSession(this.#sessions, (session) => this.#pace(session, nowMs), this.#failed)
     this.#feeds.pace(nowMs)
     this.#links?.pace(nowMs)
     this.#nodeShares?.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     this.#looks.look(nowMs)
-    for (const session of this.#sessions.values()) {
+    const look = (session: RelaySession): void => {
       session.tick(nowMs)
       const silence = session.silence(nowMs, this.#looks)
       if (silence !== null) this.#options.emit(silence)
       const reason = session.timedOut(nowMs, this.#looks)
       if (reason !== null) this.#endSession(session.id, reason)
     }
+    eachSession(this.#sessions, look, this.#failed)
     this.#reconcileFeeds()
     this.#links?.reconcile(nowMs)
     for (const id of this.#rooms.withoutSource(nowMs, this.#looks)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
     for (const session of this.#sessions.values()) this.#reportBytes(session)
+  }
+
+  readonly #failed = (error: unknown, session: RelaySession | undefined): void => {
+    this.#options.fault(error)
+    if (session !== undefined) this.#endSession(session.id, 'lost')
   }
 
   #pace(session: RelaySession, nowMs: number): void {
@@ -354,11 +366,13 @@ export class Relay {
     if (session === undefined) return
     this.#sessions.delete(sessionId)
     const room = this.#rooms.at(session.room)
-    if (session.viewer !== null) {
-      room?.leave(sessionId)
-      session.viewer.end()
+    if (session.viewer !== null) room?.leave(sessionId)
+    try {
+      session.viewer?.end()
+      this.#server.close(session.transport)
+    } catch (error) {
+      this.#options.fault(error)
     }
-    this.#server.close(session.transport)
     if (session.publisher !== null) this.#removeSource(session.room, sessionId)
     this.#rooms.closeIfEmpty(session.room)
     this.#reportBytes(session)

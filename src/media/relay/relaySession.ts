@@ -115,3 +115,21 @@ export class RelaySession {
     return { ...totals, silentMs: nowMs - mediaAtMs, frames: this.publisher.frames, source: this.publisher.reading() }
   }
 }
+
+/**
+ * Does the same for each session. What one of them leads to harms no other, since a process has hundreds.
+ * @param failed gets what was thrown, and may delete the session
+ */
+export function eachSession(
+  sessions: ReadonlyMap<string, RelaySession>,
+  work: (session: RelaySession) => void,
+  failed: (error: unknown, session: RelaySession) => void,
+): void {
+  for (const session of sessions.values()) {
+    try {
+      work(session)
+    } catch (error) {
+      failed(error, session)
+    }
+  }
+}

@@ -214,7 +214,7 @@ test('the engine says which process a newcomer would get, and what each process 
   expect(engine.processFor('a', 'source')).toEqual({ process: 0, hasRoom: true })
   expect(engine.processFor('b', 'source')).toEqual({ process: 1, hasRoom: false })
   const waits = { meanMs: 149, mostMs: 900, late: 2 }
-  started[0]?.options.received({ kind: 'beat', waits, load: 0.5, feedback: [], links: [] })
+  started[0]?.options.received({ kind: 'beat', waits, load: 0.5, feedback: [], links: [], faults: null })
   expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, ...waits, load: 0.5 })
   ended(0, 'a1')
   expect(engine.processFor('a', 'viewer')).toEqual({ process: 0, hasRoom: false })

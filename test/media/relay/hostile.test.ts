@@ -2,14 +2,18 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import { createIdentity } from '../../../src/media/relay/transport/dtls.ts'
-import { Relay } from '../../../src/media/relay/relay.ts'
+import { Relay, type RelayOptions } from '../../../src/media/relay/relay.ts'
 import { bindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { TestPublisher } from '../../support/rtcPeer.ts'
 
 const identity = await createIdentity()
 
-/** A relay with one publisher that has been answered, and what it sends. */
-async function relayWithPublisher() {
+const raise = (error: unknown): never => {
+  throw error
+}
+
+/** A relay with one publisher that has been answered, and what it sends. `options` take the place of its own. */
+async function relayWithPublisher(options: Partial<RelayOptions> = {}) {
   const sent: Uint8Array[] = []
   const clock = { nowMs: 1_750_000_000_000 }
   const relay = new Relay({
@@ -24,7 +28,9 @@ async function relayWithPublisher() {
     send: (datagram) => sent.push(datagram),
     want: () => undefined,
     release: () => undefined,
+    fault: raise,
     emit: () => undefined,
+    ...options,
   })
   const publisher = new TestPublisher()
   const offer = await publisher.offer()
@@ -83,4 +89,27 @@ test('sessions above the limit are refused with 503', async () => {
   const publish = (sessionId: string) => relay.publish({ sessionId, room: 'a/c', sourceId: null, offer, codec: null })
   expect(publish('t')).toMatchObject({ ok: true })
   expect(publish('u')).toMatchObject({ ok: false, status: 503 })
+})
+
+test('a fault in what one peer leads to ends its session and is told, and the others go on', async () => {
+  const [faults, ended]: [unknown[], unknown[]] = [[], []]
+  const fault = new Error('nothing can be sent there')
+  let isBroken = false
+  const { relay, clock, offer, username, password } = await relayWithPublisher({
+    send: () => isBroken && raise(fault),
+    fault: (error) => faults.push(error),
+    emit: (event) => event.kind === 'ended' && ended.push(event),
+  })
+  expect(relay.publish({ sessionId: 'other', room: 'a/b', sourceId: null, offer, codec: null }).ok).toBe(true)
+  const check = (id: number) =>
+    bindingRequest({ transactionId: Buffer.alloc(12, id), username, password, useCandidate: true })
+  relay.receive(check(1), from)
+  isBroken = true
+  clock.nowMs += 1000
+  relay.receive(check(2), from)
+  relay.tick()
+  expect(faults).toContain(fault)
+  expect(ended).toEqual([{ kind: 'ended', sessionId: 's', reason: 'lost' }])
+  expect(relay.patch('s', '', true)).toMatchObject({ status: 404 })
+  expect(relay.patch('other', '', true)).toMatchObject({ status: 400 })
 })

@@ -61,7 +61,14 @@ async function pass(seconds: number): Promise<void> {
     await turn()
   }
 }
-const BEAT = { kind: 'beat', waits: { meanMs: 0, mostMs: 0, late: 0 }, load: 0, feedback: [], links: [] } as const
+const BEAT = {
+  kind: 'beat',
+  waits: { meanMs: 0, mostMs: 0, late: 0 },
+  load: 0,
+  feedback: [],
+  links: [],
+  faults: null,
+} as const
 const dead = (detail: string, isHung = false): ProcessDeath => ({ detail, isHung })
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = {}

@@ -1,3 +1,4 @@
+import type { Logger } from '../../../base/log.ts'
 import type {
   LayersAnswer,
   MediaEngine,
@@ -9,6 +10,7 @@ import type {
   ViewOffer,
 } from '../../engine.ts'
 import type { FrameSource } from '../../frame.ts'
+import { NO_SESSION, NO_VIEWER, TOO_BUSY, TRY_AGAIN } from '../refusals.ts'
 import { FeedPipe } from './feedPipe.ts'
 import type { FromRelay } from './messages.ts'
 import { NodeLinks } from './nodeLinks.ts'
@@ -24,19 +26,6 @@ export interface RelayEngineOptions extends Omit<ProcessPoolOptions, 'received' 
   /** See `SharesOptions.waitMs`. */
   readonly linkWaitMs?: SharesOptions['waitMs']
 }
-
-const NO_VIEWER: LayersAnswer = { ok: false, status: 404, problem: 'There is no such viewer.' }
-const TRY_AGAIN: Negotiated = {
-  ok: false,
-  status: 503,
-  problem: 'The media server is starting again; come back in a moment.',
-}
-const NO_SESSION = { ok: false, status: 404, problem: 'There is no such session.' } as const
-const TOO_BUSY = {
-  ok: false,
-  status: 503,
-  problem: 'The media server is too busy to answer; come back in a moment.',
-} as const
 
 /** A session in its room. */
 interface Member {
@@ -58,6 +47,7 @@ export function createRelayEngine(options: RelayEngineOptions): MediaEngine {
 }
 
 class RelayEngine implements MediaEngine {
+  readonly #log: Logger
   readonly #pool: ProcessPool
   readonly #placement: Placement
   readonly #shares: Shares
@@ -67,6 +57,7 @@ class RelayEngine implements MediaEngine {
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
 
   constructor({ maxViewers, linkWaitMs, ...options }: RelayEngineOptions) {
+    this.#log = options.log
     this.#pool = new ProcessPool({
       ...options,
       received: (process, message) => this.#received(process, message),
@@ -237,7 +228,8 @@ class RelayEngine implements MediaEngine {
     }
   }
 
-  #beat(process: number, { waits, load, feedback, links }: Extract<FromRelay, { kind: 'beat' }>): void {
+  #beat(process: number, { waits, load, feedback, links, faults }: Extract<FromRelay, { kind: 'beat' }>): void {
+    if (faults !== null) this.#log.error({ process, ...faults }, 'sessions over WebRTC were ended by a fault of Sluice')
     this.#placement.report(process, load)
     this.#shares.tick()
     this.links.tick(links)

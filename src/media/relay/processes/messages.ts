@@ -121,6 +121,8 @@ export type FromRelay =
       readonly load: number
       readonly feedback: readonly RoomFeedback[]
       readonly links: readonly PeerFigures[]
+      /** Of sessions that a fault of ours has ended; null: there was none. */
+      readonly faults: { readonly count: number; readonly latest: string } | null
     }
   /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }

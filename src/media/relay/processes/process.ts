@@ -54,6 +54,9 @@ process.once('message', (message: ToRelay) => {
   run(message.settings).catch((error: unknown) => post({ kind: 'failed', problem: String(error) }))
 })
 
+/** Since the last beat. */
+let faults: Extract<FromRelay, { kind: 'beat' }>['faults'] = null
+
 let utilization = performance.eventLoopUtilization()
 
 /** A thread that has work but no processor counts as busy too: it has no room for more. */
@@ -89,6 +92,9 @@ async function run(settings: RelaySettings): Promise<void> {
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
     release: (at) => isTcp(at) && tcp?.release(at),
     emit,
+    fault: (error) => {
+      faults = { count: (faults?.count ?? 0) + 1, latest: (error instanceof Error && error.stack) || String(error) }
+    },
     want: (sessionId, isWanted) => post({ kind: 'want', sessionId, isWanted }),
     links: {
       process: settings.process ?? 0,
@@ -103,14 +109,11 @@ async function run(settings: RelaySettings): Promise<void> {
     turns.turn(now())
     relay.tick()
   }, TICK_MS)
-  const beat = (): void =>
-    post({
-      kind: 'beat',
-      waits: relay.waits(),
-      load: loadSinceLast(),
-      feedback: relay.feedback(),
-      links: relay.linkFigures(),
-    })
+  const beat = (): void => {
+    const [load, waits, feedback, links] = [loadSinceLast(), relay.waits(), relay.feedback(), relay.linkFigures()]
+    post({ kind: 'beat', waits, load, feedback, links, faults })
+    faults = null
+  }
   setInterval(beat, BEAT_MS)
   process.on('message', listener(relay))
   let following = Promise.resolve()

@@ -99,9 +99,17 @@ export class WebRtcServer {
     this.#demultiplexer.receive(datagram, from, nowMs)
   }
 
+  /** The transport that has this address. */
+  at(from: Endpoint): WebRtcTransport | undefined {
+    return this.#table.at(from)
+  }
+
   /** Closes a transport and gives its addresses back. */
   close(transport: WebRtcTransport): void {
-    transport.close()
-    this.#table.remove(transport)
+    try {
+      transport.close()
+    } finally {
+      this.#table.remove(transport)
+    }
   }
 }
