@@ -69,7 +69,9 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     if (status !== 0) throw new Error(`sluice ${argv.join(' ')}: ${stderr}`)
     return stdout.trim()
   }
-  const secret = await printed('secret', 'create', '--name', 'e2e')
+  // Two servers of one database have one each.
+  const name = `e2e at ${env.SLUICE_SERVER_PORT}`
+  const secret = await printed('secret', 'create', '--name', name)
   const { accountId, pid } = readyLine(server)
   const api: Stage['api'] = async (method, path, body) => {
     const response = await fetch(server.url + path, {
@@ -87,7 +89,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     body?: string | Uint8Array<ArrayBuffer>,
     type = 'application/json',
   ) => {
-    credential ??= printed('credential', 'create', '--name', 'e2e')
+    credential ??= printed('credential', 'create', '--name', name)
     const authorization = `Basic ${Buffer.from(await credential).toString('base64')}`
     const response = await fetch(`${server.url}/v2${path}`, {
       method,

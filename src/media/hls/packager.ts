@@ -314,18 +314,21 @@ interface RunSpan {
   readonly until: number | null
 }
 
+/** What may be missing at a seam: a part of a frame, since audio has whole ones, and those that an encoder kept when it was ended. */
+const MISSING_FRAMES = 4
+
 /**
- * The audio of a part, which fills its run from the beginning to the end. It has whole frames, so up to one is missing at each seam:
- * for a player that keeps both in one buffer that is a hole, at which it stalls.
+ * The audio of a part, which fills its run from the beginning to the end: for a player that keeps both in one buffer, what is missing
+ * at a seam is a hole, at which it stalls.
  */
 function filling(samples: readonly Sample[], { from, until }: RunSpan, ticks: number): readonly Sample[] {
   const [head, ...rest] = samples
   if (head === undefined) return samples
   const lateBy = from === null ? 0 : head.dts - Math.round(from * ticks)
-  const first = lateBy > 0 && lateBy <= head.duration ? earlier(head, lateBy) : head
+  const first = lateBy > 0 && lateBy <= MISSING_FRAMES * head.duration ? earlier(head, lateBy) : head
   const last = rest.at(-1) ?? first
   const lacks = until === null ? 0 : Math.round(until * ticks) - (last.dts + last.duration)
-  if (lacks <= 0 || lacks > last.duration) return [first, ...rest]
+  if (lacks <= 0 || lacks > MISSING_FRAMES * last.duration) return [first, ...rest]
   const longer = { ...last, duration: last.duration + lacks }
   return rest.length === 0 ? [longer] : [first, ...rest.slice(0, -1), longer]
 }
