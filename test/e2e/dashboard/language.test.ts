@@ -47,7 +47,7 @@ test('the pages speak the language of the browser, until the user chooses anothe
   await page.getByRole('button', { name: 'Prüfungen starten' }).click()
   await page.locator('details summary').click()
   await page.getByText('Datenverzeichnis', { exact: true }).waitFor()
-  await page.getByText(/ist les- und schreibbar$/).waitFor()
+  await page.getByText(/recordings ist les- und schreibbar$/).waitFor()
   expect(dashboard.complaints).toEqual([])
 })
 
