@@ -16,6 +16,9 @@ test.each([
   ['(?i)Studio', ''],
   ['.*', ''],
   ['a\\.b', 'a'],
+  ['ab(?i)?c', 'a'],
+  ['ab(?i)(?s)*c', 'a'],
+  ['ab\\Q\\E?c', 'a'],
 ])('%s begins with "%s"', (pattern, prefix) => {
   expect(literalPrefix(pattern)).toBe(prefix)
 })
@@ -35,6 +38,7 @@ test('every name that a pattern matches begins with its prefix', () => {
     '.',
     '[ab]',
     '{0,1}',
+    '\\Q',
     '\\Qa',
     '\\E',
     '(?i)',
