@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast as play } from '../support/broadcast.ts'
@@ -132,9 +132,12 @@ async function movesOnce(player: ReturnType<typeof follow>, late: string): Promi
   expect((await third.call('POST', `/api/nodes/${next.app.ctx.sessions.node}/drain`)).status).toBe(200)
   await until(() => next.app.ctx.sessions.feeds.get(accountId, 'live', null) === undefined)
   await until(() => sessions.feeds.remote(accountId, 'live', null) === undefined)
-  // As in the moment before this node hears of it.
+  // As in the moment before this node hears of it: what it reads of changes meanwhile does not count.
   sessions.feeds.setRemote(before, true)
+  const reads = [vi.spyOn(sessions.feeds, 'setRemote'), vi.spyOn(sessions.feeds, 'setRemoteOf')]
+  for (const read of reads) read.mockReturnValue(undefined)
   const answer = await fetch(late)
+  for (const read of reads) read.mockRestore()
   expect([answer.status, answer.url.split('/')[5]]).toEqual([200, before[0]?.feedId])
   const seen = player.seen.length
   await until(() => player.seen.length > seen + 1)
