@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import type { Repetition } from '../base/repeat.ts'
 import { ok, type Result } from '../base/result.ts'
+import { isoTime } from '../base/time.ts'
 import { AcmeCertificate } from '../tls/acme/renewal.ts'
 import { challengeAnswer } from '../tls/acme/values.ts'
 import { followFiles, readFiles, unlessExpired } from '../tls/files.ts'
@@ -44,10 +45,7 @@ async function fromFiles(app: App): Promise<Tls> {
   const certificate = new ServedCertificate(orThrow(await readFiles(app.config.tls)), ctx.log)
   const { expiresMs } = certificate.current
   if (expiresMs <= ctx.clock.now())
-    ctx.log.error(
-      { expiredAt: new Date(expiresMs).toISOString() },
-      'the certificate has expired, so clients refuse it: renew it',
-    )
+    ctx.log.error({ expiredAt: isoTime(expiresMs) }, 'the certificate has expired, so clients refuse it: renew it')
   const prepare: Prepare = async ({ tls: { certFile, keyFile } }) => {
     const now = app.config.tls
     if (certFile === now.certFile && keyFile === now.keyFile) return ok(NOTHING_PREPARED)

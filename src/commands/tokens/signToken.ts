@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { isoTime } from '../../base/time.ts'
 import { compileStreams, covers } from '../../core/access/streamName.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { readSign, type SignRequest } from '../../core/tokens/rules.ts'
@@ -66,10 +67,7 @@ async function whyRevoked(
   nowMs: number,
 ): Promise<Failure | null> {
   if (revokedBeforeMs !== null && revokedBeforeMs > nowMs)
-    return failure(
-      'conflict',
-      `Tokens issued before ${new Date(revokedBeforeMs).toISOString()} are revoked: sign then.`,
-    )
+    return failure('conflict', `Tokens issued before ${isoTime(revokedBeforeMs)} are revoked: sign then.`)
   if (jti === null || !(await store.read.revocations.list(id)).includes(jti)) return null
   return invalid({ jti: ['was revoked; send another one'] })
 }

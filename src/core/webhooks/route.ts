@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { coded, type CodedSentence, noticeText } from '../notices.ts'
 import { compilePattern } from '../access/streamName.ts'
 import type { HookKind } from './events.ts'
@@ -48,7 +49,7 @@ const pause = (lastFailure: CodedSentence, nowMs: number): Disabled => ({
 
 /** A pause as responses show it. */
 export const toPauseRecord = ({ untilMs, reason }: Disabled) => ({
-  until: new Date(untilMs).toISOString(),
+  until: isoTime(untilMs),
   reason: noticeText(reason),
   sentences: [...reason],
 })
