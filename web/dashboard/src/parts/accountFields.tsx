@@ -9,7 +9,7 @@ interface EntryProps {
   readonly onValue: (value: string) => void
 }
 
-/** The address that a user signs in with: `username` for one's own, `off` for that of somebody else. */
+/** The email address with which a user signs in. @param autocomplete `off` where it is not that of the reader */
 export const EmailField = (props: EntryProps & { readonly autocomplete: 'username' | 'off' }) => (
   <TextField label={words.signIn.email} type="email" required missing={words.problems.email} {...props} />
 )
