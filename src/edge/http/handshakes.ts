@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ByAddress } from '../../base/byAddress.ts'
 import { LateLooks } from '../../base/lateLooks.ts'
 
 export interface HandshakeLimits {
@@ -27,8 +28,9 @@ const LIMITS: HandshakeLimits = { handshakeMs: 10_000, max: 1024 }
 export class PendingHandshakes<T extends Beginning> {
   readonly #limits: HandshakeLimits
   readonly counts = { done: 0, failed: 0, timedOut: 0, gaveWay: 0 }
-  /** The oldest first. */
   readonly #pending = new Map<string, { readonly held: T; readonly timer: NodeJS.Timeout }>()
+  /** The keys of these. */
+  readonly #crowd = new ByAddress<string>()
 
   constructor(limits = LIMITS) {
     this.#limits = limits
@@ -38,8 +40,9 @@ export class PendingHandshakes<T extends Beginning> {
     const { socket } = held
     const key = keyOf(socket)
     const [oldest] = this.#tooMany(held.addressKey)
-    if (oldest) this.#drop(oldest[0], oldest[1].held, 'gaveWay')
+    if (oldest !== undefined) this.#giveWay(oldest)
     this.#limitTime(key, held)
+    this.#crowd.add(key, held.addressKey)
     socket.once('close', () => {
       if (this.#take(key, held)) this.counts.failed += 1
     })
@@ -56,15 +59,20 @@ export class PendingHandshakes<T extends Beginning> {
 
   /** Ends all of them. */
   close(): void {
-    for (const [key, { held }] of this.#pending) this.#drop(key, held, 'gaveWay')
+    for (const key of this.#pending.keys()) this.#giveWay(key)
+  }
+
+  #giveWay(key: string): void {
+    const pending = this.#pending.get(key)
+    if (pending) this.#drop(key, pending.held, 'gaveWay')
   }
 
   /** Those of which one gives way to one more of this address; empty: there is room. */
-  #tooMany(addressKey: string): Iterable<[string, { readonly held: T }]> {
+  #tooMany(addressKey: string): Iterable<string> {
     const { max } = this.#limits
-    const peers = addressKey === '' ? [] : [...this.#pending].filter(([, { held }]) => held.addressKey === addressKey)
-    if (peers.length >= max / 2) return peers
-    return this.#pending.size >= max ? this.#pending : []
+    const peers = this.#crowd.of(addressKey)
+    if (addressKey !== '' && peers.size >= max / 2) return peers
+    return this.#crowd.size >= max ? this.#crowd : []
   }
 
   /** A timer that comes late is one of a process that was paused: then the time begins again. */
@@ -87,6 +95,7 @@ export class PendingHandshakes<T extends Beginning> {
     const pending = this.#pending.get(key)
     if (pending?.held !== held) return false
     clearTimeout(pending.timer)
+    this.#crowd.delete(key)
     return this.#pending.delete(key)
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
+import { ByAddress } from '../../base/byAddress.ts'
 import type { Clock } from '../../base/clock.ts'
 import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
@@ -44,7 +45,7 @@ const TICK_MS = 1000
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const { host, port, tls, clock, limits, log } = options
-  const connections: Connections = new Map()
+  const connections = new ByAddress<RtmpConnection>()
   const plain = await listen((socket) => accept(socket), { host, port, log })
   // The limits count a connection before its TLS handshake, and the time limit of the publisher includes the handshake.
   const encrypted = tls
@@ -63,7 +64,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
       return
     }
     const connection = new RtmpConnection({ ...options, socket })
-    connections.set(connection, address)
+    connections.add(connection, address)
     void connection.closed.then(() => connections.delete(connection))
   }
 
@@ -71,7 +72,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
     const nowMs = clock.monotonic()
     const missedMs = looks.look(nowMs)
-    for (const connection of connections.keys()) connection.tick(nowMs, missedMs)
+    for (const connection of connections) connection.tick(nowMs, missedMs)
   })
   return {
     port: portOf(plain),
@@ -80,7 +81,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
     async stop() {
       const ticked = ticking.stop()
       const closed = [plain, encrypted].map((server) => server && close(server))
-      await Promise.all(Array.from(connections.keys(), (connection) => connection.end('stopped')))
+      await Promise.all(Array.from(connections, (connection) => connection.end('stopped')))
       await Promise.all([...closed, ticked])
     },
   }
@@ -114,25 +115,24 @@ function encrypt(socket: Socket, secureContext: SecureContext): TLSSocket {
   return new TLSSocket(socket, { isServer: true, secureContext })
 }
 
-/** The oldest first, with the key of the address of each. */
-type Connections = Map<RtmpConnection, string>
-
 /**
  * Makes room for one of this address: ends the oldest connection that is not admitted, of the address alone if it has all that it may
  * have. So one that opens many keeps out itself. False: there is none to end.
  */
 function makeRoom(
-  connections: Connections,
+  connections: ByAddress<RtmpConnection>,
   address: string,
   { maxConnections, maxPendingPerAddress: most }: RtmpLimits,
 ): boolean {
-  const pending = [...connections].filter(([connection]) => connection.isPending)
-  const peers = pending.filter(([, of]) => of === address)
+  const peers = pendingOf(connections.of(address))
   const isCrowded = most > 0 && peers.length >= most
   if (!isCrowded && connections.size < maxConnections) return true
-  const [oldest] = (isCrowded ? peers : pending).map(([connection]) => connection)
+  const [oldest] = isCrowded ? peers : pendingOf(connections)
   if (oldest === undefined) return false
   connections.delete(oldest)
   void oldest.end('invalid')
   return true
 }
+
+const pendingOf = (connections: Iterable<RtmpConnection>): RtmpConnection[] =>
+  [...connections].filter(({ isPending }) => isPending)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { ByAddress } from '../../../base/byAddress.ts'
 import { addressKeyOf } from '../../../core/access/address.ts'
 import type { Endpoint } from './socket.ts'
 
@@ -64,19 +65,25 @@ export async function openTcp(
   }: TcpOptions,
   receive: (message: Buffer, from: Endpoint) => void,
 ): Promise<TcpPort> {
-  const connections: Connections = new Map()
+  /** By `Endpoint.via`. */
+  const connections = new Map<number, Socket>()
+  const crowd = new ByAddress<Socket>()
   let nextVia = FIRST_VIA
   const accept = (socket: Socket): void => {
     const address = addressKeyOf(socket.remoteAddress ?? '')
-    const peers = new Map([...connections].filter(([, one]) => one.address === address))
-    const full = peers.size >= maxPerAddress ? peers : connections.size >= maxConnections ? connections : null
-    if (full !== null && !makeRoom(connections, full)) {
+    const peers = crowd.of(address)
+    const full = peers.size >= maxPerAddress ? peers : crowd.size >= maxConnections ? crowd : null
+    if (full !== null && !makeRoom(crowd, full)) {
       socket.destroy()
       return
     }
     const via = nextVia++
-    connections.set(via, { socket, address })
-    socket.once('close', () => connections.delete(via))
+    connections.set(via, socket)
+    crowd.add(socket, address)
+    socket.once('close', () => {
+      connections.delete(via)
+      crowd.delete(socket)
+    })
     limitTime(socket, unknownMs, silentMs)
     serve(socket, via, receive)
   }
@@ -89,8 +96,8 @@ export async function openTcp(
   }
   return {
     send: (message, { via }) =>
-      write(connections.get(via)?.socket, message, Math.min(MAX_WAITING_BYTES, maxWaitingBytes / connections.size)),
-    release: ({ via }) => connections.get(via)?.socket.destroySoon(),
+      write(connections.get(via), message, Math.min(MAX_WAITING_BYTES, maxWaitingBytes / connections.size)),
+    release: ({ via }) => connections.get(via)?.destroySoon(),
     follow: async (wanted) => {
       for (const [address, server] of servers) {
         if (wanted.includes(address)) continue
@@ -103,20 +110,17 @@ export async function openTcp(
       }
     },
     close: () => {
-      for (const { socket } of connections.values()) socket.destroy()
+      for (const socket of connections.values()) socket.destroy()
       return closeAll(servers)
     },
   }
 }
 
-/** By `Endpoint.via`, the oldest first. */
-type Connections = Map<number, { readonly socket: Socket; readonly address: string }>
-
 /** Closes one of `among`. False: all of them have answers. */
-function makeRoom(connections: Connections, among: Connections): boolean {
-  for (const [via, { socket }] of among) {
+function makeRoom(crowd: ByAddress<Socket>, among: Iterable<Socket>): boolean {
+  for (const socket of among) {
     if (!isUnknown(socket)) continue
-    connections.delete(via)
+    crowd.delete(socket)
     socket.destroy()
     return true
   }
