@@ -2,6 +2,9 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
+/** The clocks of machines that are in order differ by less. */
+export const CLOCK_SKEW_MS = 60_000
+
 /** Half open, epoch milliseconds. */
 export interface TimeSpan {
   readonly fromMs: number

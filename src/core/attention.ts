@@ -8,6 +8,7 @@ import { coded, type CodedSentence, noticeText } from './notices.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 import type { SourceReading } from './streams/source.ts'
+import { pauseOf } from './webhooks/route.ts'
 import type { Disabled } from './webhooks/types.ts'
 
 /**
@@ -207,13 +208,14 @@ const schemaOf = ({ unknownMigrations }: AttentionFacts): AttentionItem[] =>
 
 function webhooksOf({ webhooks, nowMs }: AttentionFacts): AttentionItem[] {
   return webhooks.flatMap(({ id, url, disabled }): AttentionItem[] => {
-    if (disabled === null || disabled.untilMs <= nowMs) return []
+    const pause = pauseOf({ disabled }, nowMs)
+    if (pause === null) return []
     const about = {
       kind: 'webhook_paused',
       subject: { type: 'webhook', id },
-      until: isoTime(disabled.untilMs),
+      until: isoTime(pause.untilMs),
     } as const
-    return [error(about, coded('webhook_paused', { host: hostOf(url) }), ...disabled.reason)]
+    return [error(about, coded('webhook_paused', { host: hostOf(url) }), ...pause.reason)]
   })
 }
 

@@ -1,7 +1,7 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import { isPaused } from '../core/webhooks/route.ts'
-import { isProbeDue, PROBE_EVERY_MS } from '../core/channels/webhooks/health.ts'
+import { isProbeDue } from '../core/channels/webhooks/health.ts'
 import type { Store } from '../store/store.ts'
 
 const AT_ONCE = 100
@@ -11,11 +11,7 @@ const AT_ONCE = 100
  * that the webhook missed. `begin` sends it. Returns whether there may be something to start.
  */
 export async function offerProbes(store: Store, nowMs: number, random: Random): Promise<boolean> {
-  const due = await store.read.channelWebhooks.probesDue({
-    nowMs,
-    probedBeforeMs: nowMs - PROBE_EVERY_MS,
-    limit: AT_ONCE,
-  })
+  const due = await store.read.channelWebhooks.probesDue({ nowMs, limit: AT_ONCE })
   for (const webhookId of due) {
     await store.transaction(async (tx) => {
       const [webhook] = await tx.webhooks.lockAll([webhookId])

@@ -204,8 +204,8 @@ export interface RunReads {
     page(query: Newest & { accountId: string }): Promise<ChannelWebhook[]>
     /** Attempts that ended or were skipped, newest first by `loggedAtMs`. */
     log(query: LogQuery): Promise<LoggedAttempt[]>
-    /** Lanes of active, paused webhooks without a probe since `probedBeforeMs`. */
-    probesDue(query: { nowMs: number; probedBeforeMs: number; limit: number }): Promise<number[]>
+    /** Slots of active, paused webhooks whose probe is due. */
+    probesDue(query: { nowMs: number; limit: number }): Promise<number[]>
   }
   channelEvents: {
     /** By `atMs`, then id. */

@@ -142,7 +142,7 @@ export interface DeliveryReads {
     upTo: number
     limit: number
   }): Promise<{ webhookId: number; accountId: string; rows: number }[]>
-  /** Whether a waiting attempt is due. Cheap. */
+  /** Whether `release` of a transaction would find something. Cheap. */
   isRetryDue(nowMs: number): Promise<boolean>
   /** Whether `expire` of a transaction would find something, or a node that sends deliveries has an expired lease. */
   isSomeLost(startedBeforeMs: number): Promise<boolean>
@@ -200,7 +200,10 @@ export interface DeliveryTx {
   offerProbe(input: { webhookId: number; id: string; atMs: number }): Promise<void>
   /** Adds another attempt with the same bytes; false when the delivery is never retried. */
   retry(input: { of: string; id: string; atMs: number; notBeforeMs: number }): Promise<boolean>
-  /** Makes at most `limit` due attempts pending; returns how many. */
+  /**
+   * Makes attempts pending that are due, and those that would wait for longer than any, since the clock was put back: at most `limit`
+   * of each. Returns how many.
+   */
   release(nowMs: number, limit: number): Promise<number>
   /** Marks all deliveries of a webhook that have not started as `skipped`. */
   giveUp(webhookId: number, reason: string, atMs: number): Promise<number>

@@ -89,7 +89,10 @@ export function channelWebhooksSuite(stores: Stores): void {
       const [before] = [await stores.other.read.deliveries.queue(99)]
       expect(before.waiting).toBeGreaterThan(0)
       expect(await stores.other.read.deliveries.queue(1)).toMatchObject({ waiting: 1 })
-      expect(await stores.store.transaction((tx) => tx.deliveries.release(AT + 5000, 10))).toBe(1)
+      // The clock was put back by more than any attempt waits.
+      expect(await stores.other.read.deliveries.isRetryDue(AT - 3_655_000)).toBe(false)
+      expect(await stores.other.read.deliveries.isRetryDue(AT - 3_655_001)).toBe(true)
+      expect(await stores.store.transaction((tx) => tx.deliveries.release(AT - 3_655_001, 10))).toBe(1)
       expect(await due()).toMatchObject({ webhookId: slot, rows: 1 })
       const released = { pending: before.pending + 1, waiting: before.waiting - 1 }
       expect(await stores.other.read.deliveries.queue(99)).toEqual(released)
@@ -156,22 +159,25 @@ export function channelWebhooksSuite(stores: Stores): void {
 
     test('active, paused ones are probed when the last probe is long ago', async () => {
       const accountId = account()
-      const disabled = { untilMs: AT + 10_000, reason: [{ code: 'text', values: { text: 'x' } }] }
+      const disabled = { untilMs: AT + 100_000, reason: [{ code: 'text', values: { text: 'x' } }] }
       const slots: number[] = []
       for (const over of [{ disabled }, { disabled, active: false }, { disabled: null }, { disabled }]) {
         const webhook = newWebhook(accountId, over)
         await stores.store.transaction((tx) => tx.channelWebhooks.insert(webhook))
         slots.push((await stores.store.read.channelWebhooks.get(accountId, webhook.id))?.slot ?? 0)
       }
-      const due = async (nowMs: number, probedBeforeMs: number) => {
-        const all = await stores.other.read.channelWebhooks.probesDue({ nowMs, probedBeforeMs, limit: 1000 })
+      const due = async (nowMs: number) => {
+        const all = await stores.other.read.channelWebhooks.probesDue({ nowMs, limit: 1000 })
         return slots.flatMap((slot, at) => (all.includes(slot) ? [at] : []))
       }
-      expect(await due(AT, AT)).toEqual([0, 3])
+      expect(await due(AT)).toEqual([0, 3])
       await stores.store.transaction((tx) => tx.webhooks.setProbed(slots[0] ?? 0, AT))
-      expect(await due(AT + 1, AT - 1)).toEqual([3])
-      expect(await due(AT + 1, AT)).toEqual([0, 3])
-      expect(await due(AT + 10_000, AT)).toEqual([])
+      expect(await due(AT + 59_999)).toEqual([3])
+      expect(await due(AT + 60_000)).toEqual([0, 3])
+      expect(await due(AT + 100_000)).toEqual([])
+      // The clock was put back by a minute, and by more than any pause lasts.
+      expect(await due(AT - 60_000)).toEqual([0, 3])
+      expect(await due(AT - 3_600_000)).toEqual([])
       await stores.store.transaction(async (tx) => {
         const [locked] = await tx.webhooks.lockAll([slots[0] ?? 0])
         expect(locked).toMatchObject({ active: true, probedAtMs: AT, disabled })

@@ -4,7 +4,7 @@ import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
 import { exampleEvent, TEST_TYPES, type TestType } from '../../core/webhooks/examples.ts'
 import { readWebhookTest, testTypeOf, type WebhookTestRequest } from '../../core/webhooks/requests.ts'
 import { type Actor, type WebhookContext, audit } from '../context.ts'
-import { isPaused } from '../../core/webhooks/route.ts'
+import { pauseOf } from '../../core/webhooks/route.ts'
 import { type DeliveryEntry, toDeliveryEntry } from './deliveries.ts'
 import { emitNotification, eventOf } from './emit.ts'
 import { noWebhook } from './webhooks.ts'
@@ -48,7 +48,8 @@ export async function testWebhook(
   return ctx.store.transaction(async (tx): Promise<Result<DeliveryEntry, Failure>> => {
     const webhook = await tx.webhooks.lock(accountId, webhookId)
     if (!webhook) return err(noWebhook(webhookId))
-    if (isPaused(webhook, nowMs)) return err(paused(webhook.disabled?.untilMs ?? nowMs))
+    const pause = pauseOf(webhook, nowMs)
+    if (pause !== null) return err(paused(pause.untilMs))
     const about = { id, eventId, webhookId, accountId, type: example.type, event: example.event, error: null }
     const data = JSON.stringify(example.data)
     const row = { ...about, subject: example.subject, data, createdAtMs: nowMs, state: 'pending' as const }

@@ -1,5 +1,6 @@
 import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { CLOCK_SKEW_MS } from '../../base/time.ts'
 import { type JsonObject, parseJsonObject } from '../validation/strictJson.ts'
 import { decodeBase64url } from '../validation/base64url.ts'
 import { shown } from '../validation/problems.ts'
@@ -35,7 +36,6 @@ export interface ViewerClaims {
 const TOKEN_MAX = 8192
 export const TRACKING_ID_MAX = 128
 const VIEWER_DATA_MAX = 1024
-const CLOCK_SKEW_MS = 60_000
 const ALGORITHMS: readonly ViewerAlgorithm[] = ['HS256', 'HS512', 'RS256', 'RS512']
 const RESTRICTIONS = ['ch', 'geo', 'hw', 'cc', 'rgn', 'dma']
 const MEMBERS = [...RESTRICTIONS, 'tid', 'cvd']

@@ -2,7 +2,7 @@ import { isoTime } from '../../base/time.ts'
 import { coded, type CodedSentence, noticeText } from '../notices.ts'
 import { compilePattern } from '../access/streamName.ts'
 import type { HookKind } from './events.ts'
-import { type Disabled, type Health, WEBHOOK_LIMITS, type Webhook } from './types.ts'
+import { type Disabled, type Health, WAIT_MAX_MS, WEBHOOK_LIMITS, type Webhook } from './types.ts'
 
 /** What happens to an event at one webhook. `skip`: the webhook wants it but is paused, and the log shows that. */
 export type Routing = 'send' | 'skip' | 'ignore'
@@ -25,9 +25,11 @@ export function routeTo(webhook: Webhook, kind: HookKind, subject: string | null
   return isPaused(webhook, nowMs) ? 'skip' : 'send'
 }
 
-/** Many failures in a row have paused it for a while. */
-export const isPaused = ({ disabled }: Pick<Health, 'disabled'>, nowMs: number): boolean =>
-  disabled !== null && nowMs < disabled.untilMs
+/** The pause after many failures in a row; null: there is none, or it ends later than any could. */
+export const pauseOf = ({ disabled }: Pick<Health, 'disabled'>, nowMs: number): Disabled | null =>
+  disabled !== null && nowMs < disabled.untilMs && disabled.untilMs <= nowMs + WAIT_MAX_MS ? disabled : null
+
+export const isPaused = (health: Pick<Health, 'disabled'>, nowMs: number): boolean => pauseOf(health, nowMs) !== null
 
 /**
  * The health of a webhook after one more attempt. A hundred failures in a row pause it for an hour, and then it has

@@ -5,7 +5,7 @@ import { compilePattern } from '../access/streamName.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { type Hints, readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { flagsOf, HOOK_KINDS, NO_HOOKS, WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
-import { toPauseRecord } from './route.ts'
+import { pauseOf, toPauseRecord } from './route.ts'
 import { CreateWebhook, UpdateWebhook, type WebhookRecord } from './schema.ts'
 import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
 
@@ -73,7 +73,8 @@ export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
  * @param secret base64
  */
 export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number): WebhookRecord {
-  const { id, url, hooks, filter, disabled } = webhook
+  const { id, url, hooks, filter } = webhook
+  const pause = pauseOf(webhook, nowMs)
   return {
     id,
     url,
@@ -81,7 +82,7 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
     ...flagsIn(hooks),
     isClipHooks: false,
     ...(filter === null ? {} : { filter }),
-    ...(disabled === null || disabled.untilMs <= nowMs ? {} : { disabled: toPauseRecord(disabled) }),
+    ...(pause === null ? {} : { disabled: toPauseRecord(pause) }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from '../../base/time.ts'
 import type { CodedSentence } from '../notices.ts'
 import type { HookKind } from './events.ts'
 
@@ -47,3 +48,9 @@ export const WEBHOOK_LIMITS = {
   failuresInRow: 100,
   pauseMs: 3_600_000,
 } as const
+
+/**
+ * No pause ends later than this from now, and no attempt waits longer. One that would was dated by a clock that was ahead and has been
+ * put back.
+ */
+export const WAIT_MAX_MS = WEBHOOK_LIMITS.pauseMs + CLOCK_SKEW_MS

@@ -1,5 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql, type SqlBool } from 'kysely'
 import { CHANNEL_EVENT_TYPE } from '../../core/channels/webhooks/events.ts'
+import { PROBE_EVERY_MS } from '../../core/channels/webhooks/health.ts'
+import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
@@ -94,7 +96,7 @@ export class ChannelWebhookReadVerbs extends Verbs {
     }))
   }
 
-  async probesDue(query: { nowMs: number; probedBeforeMs: number; limit: number }): Promise<number[]> {
+  async probesDue(query: { nowMs: number; limit: number }): Promise<number[]> {
     return (await this.executor.all(probesDue, query)).map(({ id }) => id)
   }
 }
@@ -123,16 +125,13 @@ export class ChannelWebhookTxVerbs extends ChannelWebhookReadVerbs {
   }
 }
 
-const probesDue = statement((db, p: { nowMs: number; probedBeforeMs: number; limit: number }) =>
-  db
-    .selectFrom('webhooks')
-    .select('id')
-    .where('disabled_until_ms', '>', p.nowMs)
-    .where('public_id', 'is not', null)
-    .where('active', '=', 1)
-    .where((eb) => eb.or([eb('probed_at_ms', 'is', null), eb('probed_at_ms', '<=', p.probedBeforeMs)]))
-    .orderBy('disabled_until_ms')
-    .limit(p.limit),
+/** Of a webhook: `isPaused` and `isProbeDue`, in SQL. */
+export const isProbeDueAt = ({ nowMs }: { readonly nowMs: number }): RawBuilder<SqlBool> =>
+  sql`disabled_until_ms > ${nowMs} and disabled_until_ms - ${nowMs} <= ${sql.lit(WAIT_MAX_MS)} and public_id is not null
+    and active = 1 and (probed_at_ms is null or abs(probed_at_ms - ${nowMs}) >= ${sql.lit(PROBE_EVERY_MS)})`
+
+const probesDue = statement((db, p: { nowMs: number; limit: number }) =>
+  db.selectFrom('webhooks').select('id').where(isProbeDueAt(p)).orderBy('disabled_until_ms').limit(p.limit),
 )
 
 const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({

@@ -1,4 +1,5 @@
-import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely'
+import { type Expression, type ExpressionBuilder, type RawBuilder, sql, type SqlBool } from 'kysely'
+import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { Delivery, DeliveryFilter, DeliveryQueue, Payload, Reads } from '../store.ts'
@@ -16,14 +17,12 @@ const payloadOf = statement((db, p: { id: string }) =>
   db.selectFrom('delivery_payloads').select(['body', 'content_type', 'headers']).where('id', '=', p.id),
 )
 
-const isDue = statement((db, p: { nowMs: number }) =>
-  db
-    .selectFrom('deliveries')
-    .select('id')
-    .where('state', '=', sql.lit('waiting'))
-    .where('not_before_ms', '<=', p.nowMs)
-    .limit(1),
-)
+/** Whether a delivery has waited long enough, or would wait for longer than any. Null: none waits. */
+export const areRetriesDue = ({ nowMs }: { readonly nowMs: number }): RawBuilder<SqlBool | null> =>
+  sql`((select min(not_before_ms) from deliveries where state = 'waiting') <= ${nowMs}
+    or (select max(not_before_ms) from deliveries where state = 'waiting') - ${nowMs} > ${sql.lit(WAIT_MAX_MS)})`
+
+const retriesDue = statement((db, p: { nowMs: number }) => db.selectNoFrom(areRetriesDue(p).as('areDue')))
 
 /** A started delivery whose node has lost it: its lease has expired, or it started too long ago. */
 export const isLost = (
@@ -139,7 +138,7 @@ export class DeliveryReadVerbs extends Verbs {
   }
 
   async isRetryDue(nowMs: number): Promise<boolean> {
-    return (await this.executor.first(isDue, { nowMs })) !== undefined
+    return Boolean((await this.executor.first(retriesDue, { nowMs }))?.areDue)
   }
 
   async isSomeLost(startedBeforeMs: number): Promise<boolean> {

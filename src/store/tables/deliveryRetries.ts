@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
 import { DeliveryCopyVerbs } from './deliveryCopies.ts'
@@ -7,7 +8,7 @@ import { lockRows } from './lockRows.ts'
 const PENDING = sql.lit('pending')
 const WAITING = sql.lit('waiting')
 
-const release = statement((db, p: { nowMs: number; limit: number }) =>
+const release = statement((db, p: { fromMs: number; toMs: number; limit: number }) =>
   db
     .updateTable('deliveries')
     .set({ state: 'pending' })
@@ -16,7 +17,8 @@ const release = statement((db, p: { nowMs: number; limit: number }) =>
         .selectFrom('deliveries as late')
         .select('late.id')
         .where('late.state', '=', WAITING)
-        .where('late.not_before_ms', '<=', p.nowMs)
+        .where('late.not_before_ms', '>=', p.fromMs)
+        .where('late.not_before_ms', '<=', p.toMs)
         .orderBy('late.not_before_ms')
         .limit(p.limit),
     )
@@ -116,8 +118,10 @@ const requeue = statement((db, p: { node: string; id: string }) =>
 
 /** Waiting and pending deliveries, and those of a paused webhook. */
 export class DeliveryRetryVerbs extends DeliveryCopyVerbs {
-  release(nowMs: number, limit: number): Promise<number> {
-    return this.executor.run(release, { nowMs, limit })
+  async release(nowMs: number, limit: number): Promise<number> {
+    const due = await this.executor.run(release, { fromMs: 0, toMs: nowMs, limit })
+    const beyond = { fromMs: nowMs + WAIT_MAX_MS + 1, toMs: Number.MAX_SAFE_INTEGER, limit }
+    return due + (await this.executor.run(release, beyond))
   }
 
   giveUp(webhookId: number, reason: string, atMs: number): Promise<number> {

@@ -1,12 +1,12 @@
 import { sql, type SqlBool } from 'kysely'
-import { PROBE_EVERY_MS } from '../../core/channels/webhooks/health.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { DueKinds, DueQuery } from '../store.ts'
 import { hasChangesSinceSeq, hasChangesSinceXid, serverStart, xidOf } from './changes.ts'
+import { isProbeDueAt } from './channelWebhooks.ts'
+import { areRetriesDue } from './deliveryReads.ts'
 import { META } from './meta.ts'
 
 interface DueParameters extends Pick<DueQuery, 'nowMs' | 'node'> {
-  readonly probedBeforeMs: number
   /** PostgreSQL: the position in the changes. */
   readonly xid: string
 }
@@ -36,9 +36,8 @@ const due = statement((db, p: DueParameters, engine) =>
     .select([
       sql<SqlBool>`(select min(id) from outbox) is not null`.as('events'),
       sql<SqlBool>`(select min(webhook_id) from deliveries where state = 'pending') is not null`.as('pending'),
-      sql<SqlBool>`(select min(not_before_ms) from deliveries where state = 'waiting') <= ${p.nowMs}`.as('retries'),
-      sql<SqlBool>`exists (select 1 from webhooks where disabled_until_ms > ${p.nowMs} and public_id is not null
-        and active = 1 and (probed_at_ms is null or probed_at_ms <= ${p.probedBeforeMs}))`.as('probes'),
+      areRetriesDue(p).as('retries'),
+      sql<SqlBool>`exists (select 1 from webhooks where ${isProbeDueAt(p)})`.as('probes'),
       sql<SqlBool>`(select min(next_at_ms) from schedulers where next_at_ms is not null) <= ${p.nowMs}`.as(
         'schedulers',
       ),
@@ -55,8 +54,7 @@ const due = statement((db, p: DueParameters, engine) =>
 
 /** What there is to do, in one statement. */
 export async function readDue(executor: Executor, { nowMs, node, cursor }: DueQuery): Promise<DueKinds> {
-  const probedBeforeMs = nowMs - PROBE_EVERY_MS
-  const row = await executor.first(due, { nowMs, node, probedBeforeMs, xid: xidOf(cursor) })
+  const row = await executor.first(due, { nowMs, node, xid: xidOf(cursor) })
   if (!row) throw new Error('the meta row of the changes is missing')
   const hasChanges = executor.engine.name === 'postgres' ? hasChangesSinceXid : hasChangesSinceSeq
   return {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type HookKind, hookKindOf } from '../../../src/core/webhooks/events.ts'
 import { coded } from '../../../src/core/notices.ts'
 import { afterAttempt, routeTo, toPauseRecord, wants } from '../../../src/core/webhooks/route.ts'
+import { toWebhookRecord } from '../../../src/core/webhooks/rules.ts'
 import type { Health, Webhook } from '../../../src/core/webhooks/types.ts'
 
 const KINDS: HookKind[] = [
@@ -72,6 +73,13 @@ describe('a webhook wants', () => {
     expect(routeTo(paused, 'feeds', 's', NOW - 1)).toBe('skip')
     expect(routeTo(paused, 'feeds', 's', NOW)).toBe('send')
     expect(routeTo(paused, 'recording', 's', NOW - 1)).toBe('ignore')
+  })
+
+  test('every event again when the clock was ahead at the pause and is put back, since it would last until that time', () => {
+    const paused = hook(afterAttempt({ failuresInRow: 99, disabled: null }, FAILURE, NOW))
+    expect(routeTo(paused, 'feeds', 's', NOW - 60_000)).toBe('skip')
+    expect(routeTo(paused, 'feeds', 's', NOW - 60_001)).toBe('send')
+    expect(toWebhookRecord(paused, '', NOW - 60_001)).not.toHaveProperty('disabled')
   })
 })
 

@@ -1,7 +1,8 @@
 import { allInTurn } from '../../../base/allEnded.ts'
+import { CLOCK_SKEW_MS } from '../../../base/time.ts'
 import type { Cause } from '../../../core/channels/runs/engine.ts'
 import type { Engine } from '../../../core/channels/types.ts'
-import { advance, AHEAD_MS, forgetAhead } from '../../../core/channels/schedules/advance.ts'
+import { advance, forgetAhead } from '../../../core/channels/schedules/advance.ts'
 import { planOf } from '../../../core/channels/schedules/plan.ts'
 import type { ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { Scheduler, Tx } from '../../../store/store.ts'
@@ -44,7 +45,7 @@ async function runScheduler(
  * `runSchedulers`.
  */
 export async function putSchedulersRight(ctx: ChannelContext): Promise<void> {
-  const ahead = await ctx.store.read.schedulers.seenBeyond(ctx.clock.now() + AHEAD_MS, AHEAD_MAX)
+  const ahead = await ctx.store.read.schedulers.seenBeyond(ctx.clock.now() + CLOCK_SKEW_MS, AHEAD_MAX)
   await allInTurn(ahead.map((one) => () => putRight(ctx, one)))
 }
 

@@ -1,8 +1,6 @@
+import { CLOCK_SKEW_MS } from '../../../base/time.ts'
 import type { SelfSignedClaims, TokenSnapshot } from '../types.ts'
 import { fail, pass, type Question, type Verdict } from './verdict.ts'
-
-/** How far a signer's clock may run ahead of ours (`nbf`, `iat`). `exp` has no such allowance. */
-const CLOCK_SKEW_MS = 60_000
 
 const PASS_TOKEN = pass('token', 'the token is known')
 const PASS_SELF_SIGNED = pass('token', 'the token was signed with the value of a known subscribe token')
@@ -42,6 +40,7 @@ function checkClaims(token: TokenSnapshot, claims: SelfSignedClaims, nowMs: numb
   if (token.trackingId !== null && claims.trackingId !== null && claims.trackingId !== token.trackingId) {
     return OTHER_TRACKING
   }
+  // The signer's clock may run ahead of ours. `exp` has no such allowance.
   const latest = nowMs + CLOCK_SKEW_MS
   if (claims.notBeforeMs !== null && claims.notBeforeMs > latest) return NOT_YET
   if (claims.issuedAtMs !== null && claims.issuedAtMs > latest) return FROM_THE_FUTURE

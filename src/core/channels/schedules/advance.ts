@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from '../../../base/time.ts'
 import { nextOccurrence, type Occurrence, occurrencesFrom, type SchedulePlan } from './plan.ts'
 
 /**
@@ -66,9 +67,6 @@ export function endByHand(
   return reconcile(plan, { occurrence: null, seenUntilMs: Math.max(nowMs, state.seenUntilMs) })
 }
 
-/** Clocks of nodes differ by less. */
-export const AHEAD_MS = 60_000
-
 /**
  * Forgets what was seen of a time that has not come: the clock was ahead, and has been put back. Otherwise nothing would begin until
  * that time. Null: there is nothing to forget, as for an occurrence that was begun by hand before its time.
@@ -78,7 +76,7 @@ export function forgetAhead(
   { status, occurrence, seenUntilMs }: SchedulerState,
   nowMs: number,
 ): { state: SchedulerState; nextMs: number | null } | null {
-  if (status === 'terminated' || seenUntilMs <= nowMs + AHEAD_MS) return null
+  if (status === 'terminated' || seenUntilMs <= nowMs + CLOCK_SKEW_MS) return null
   if (seenUntilMs === nextOccurrence(plan, nowMs)?.startMs) return null
   return reconcile(plan, { occurrence, seenUntilMs: nowMs })
 }

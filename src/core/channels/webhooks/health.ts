@@ -28,6 +28,9 @@ export function afterChannelAttempt(
 /** How often one event is sent to a paused webhook as a probe. */
 export const PROBE_EVERY_MS = 60_000
 
-/** @param probedAtMs when a paused webhook was last probed, or paused; absent: it never was */
+/**
+ * @param probedAtMs when a paused webhook was last probed, or paused; absent: it never was. A minute ahead: the clock was put back
+ *   since
+ */
 export const isProbeDue = (probedAtMs: number | undefined, nowMs: number): boolean =>
-  probedAtMs === undefined || nowMs - probedAtMs >= PROBE_EVERY_MS
+  probedAtMs === undefined || Math.abs(nowMs - probedAtMs) >= PROBE_EVERY_MS

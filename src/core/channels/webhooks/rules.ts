@@ -4,7 +4,7 @@ import { readName } from '../name.ts'
 import { checkPlainText } from '../../validation/text.ts'
 import { Problems } from '../../validation/problems.ts'
 import { readShape, type BodyReader } from '../../validation/bodyReader.ts'
-import { toPauseRecord } from '../../webhooks/route.ts'
+import { pauseOf, toPauseRecord } from '../../webhooks/route.ts'
 import type { Health } from '../../webhooks/types.ts'
 import type { CheckUrl } from '../../webhooks/rules.ts'
 import { ALL_EVENTS } from './events.ts'
@@ -86,8 +86,8 @@ interface Stored extends ChannelWebhookRules, Health {
 
 /** @param whole false: only scheme and host of the URL. The rest often contains a key of the receiver. */
 export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = true): ChannelWebhookRecord {
-  const { id, name, events, description, active, disabled } = webhook
-  const isPaused = disabled !== null && nowMs < disabled.untilMs
+  const { id, name, events, description, active } = webhook
+  const pause = pauseOf(webhook, nowMs)
   return {
     id,
     name,
@@ -95,7 +95,7 @@ export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = t
     events: [...events],
     ...(description === null ? {} : { description }),
     active,
-    ...(isPaused ? { disabled: toPauseRecord(disabled) } : {}),
+    ...(pause === null ? {} : { disabled: toPauseRecord(pause) }),
     createdAt: new Date(webhook.createdAtMs).toISOString(),
     updatedAt: new Date(webhook.updatedAtMs).toISOString(),
   }

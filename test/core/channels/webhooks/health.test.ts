@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { coded } from '../../../../src/core/notices.ts'
-import type { Health } from '../../../../src/core/webhooks/types.ts'
+import { retryAfterMs } from '../../../../src/core/channels/webhooks/events.ts'
+import { type Health, WEBHOOK_LIMITS } from '../../../../src/core/webhooks/types.ts'
 import { afterChannelAttempt, type AttemptResult, isProbeDue } from '../../../../src/core/channels/webhooks/health.ts'
 
 const NOW = 1_750_000_000_000
@@ -34,10 +35,13 @@ test('a delivery ends the pause; failures during it neither extend it nor count'
   expect(after(paused, 'given_up', 1, NOW + 3_600_000)).toEqual({ failuresInRow: 1, disabled: null })
 })
 
-test('a probe is due a minute after the last, and at once without a last one', () => {
-  expect([isProbeDue(NOW, NOW + 59_999), isProbeDue(NOW, NOW + 60_000), isProbeDue(undefined, 0)]).toEqual([
-    false,
-    true,
-    true,
-  ])
+test('a probe is due a minute after the last, also after the clock was put back, and at once without a last one', () => {
+  expect([-60_000, -59_999, 59_999, 60_000].map((ms) => isProbeDue(NOW, NOW + ms))).toEqual([true, false, false, true])
+  expect(isProbeDue(undefined, 0)).toBe(true)
+})
+
+test('no attempt waits for longer than a pause, so that only a clock that was put back makes one', () => {
+  const waits = [1, 2, 3, 4, 5].map((attempt) => retryAfterMs(attempt) ?? 0)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(WEBHOOK_LIMITS.pauseMs)
+  expect(retryAfterMs(6)).toBeNull()
 })
