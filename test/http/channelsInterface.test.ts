@@ -71,6 +71,14 @@ describe('the interface', () => {
     expect(theirs.status).toBe(404)
   })
 
+  it('answers nothing that caches may store: answers hold stream keys', async () => {
+    for (const answer of [
+      await live.v2('GET', '/channels'),
+      await live.v2('GET', '/channels', undefined, { authorization: '' }),
+    ])
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+
   it('uses its own envelope for errors of paths, methods, bodies and limits', async () => {
     const codes = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
       const { status, json } = await live.v2(method, path, body, headers)
@@ -90,7 +98,7 @@ describe('the interface', () => {
     expect(await codes('POST', '/channels', '[]')).toEqual([400, 'validation_failed'])
     expect(await codes('GET', `/channels/${'x'.repeat(4097)}`)).toEqual([414, 'uri_too_long'])
     expect(await codes('GET', '/channels/%00')).toEqual([400, 'invalid_request'])
-    expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
+    expect(await codes('GET', '/channels/%zz')).toEqual([400, 'invalid_request'])
     for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])
     }

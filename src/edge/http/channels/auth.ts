@@ -19,10 +19,11 @@ const HOW_TO = 'Send Authorization: Basic base64(key:secret). Make one with: slu
 
 /**
  * Admits only requests with a valid Basic credential (RFC 7617). Scope `read` may only read. Runs before the body is
- * read.
+ * read. Answers hold secrets, so caches never store them.
  */
 export function requireCredential(ctx: Context, limits: RequestLimits) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    reply.header('Cache-Control', 'no-store')
     const presented = basic(request.headers.authorization)
     if (presented === null) return refuse(reply, 'No Basic credential was sent.')
     const found = await authenticateCredential(ctx, presented.key, presented.secret)
