@@ -2,6 +2,7 @@
 export const ERRORS = {
   validation: { status: 400, text: 'Validation errors' },
   bad_request: { status: 400, text: 'Bad request' },
+  bad_body: { status: 400, text: 'Bad request' },
   unauthorized: { status: 401, text: 'Unauthorized' },
   forbidden: { status: 403, text: 'Forbidden' },
   not_found: { status: 404, text: 'Not found' },

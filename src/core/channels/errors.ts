@@ -1,4 +1,4 @@
-import type { FieldErrors } from '../errors.ts'
+import { type ErrorCode, ERRORS, type Failure, type FieldErrors } from '../errors.ts'
 
 /** Every refusal of the channels API, with its HTTP status. */
 export const CHANNEL_ERRORS = {
@@ -71,6 +71,22 @@ export function validationFailed(errors: FieldErrors): ChannelFailure {
   const [first, ...others] = details
   const rest = others.length === 0 ? '' : ` (and ${others.length} more)`
   return { code: 'validation_failed', message: `${first?.path ?? 'body'}: ${first?.message ?? ''}${rest}`, details }
+}
+
+/** What these refusals of the token API are called here; others have one name in both interfaces. */
+const OTHER_NAMES: Partial<Record<ErrorCode, ChannelErrorCode>> = {
+  bad_request: 'invalid_request',
+  bad_body: 'invalid_body',
+  forbidden: 'insufficient_scope',
+}
+
+const isCode = (name: string): name is ChannelErrorCode => Object.hasOwn(CHANNEL_ERRORS, name)
+
+/** A refusal that concerns the request or the server, not a resource, as this interface says it. */
+export function asChannelFailure({ code, data }: Failure): ChannelFailure {
+  if (code === 'validation') return validationFailed(data['errors'] as FieldErrors)
+  const [name, { message }] = [OTHER_NAMES[code] ?? code, data]
+  return refusal(isCode(name) ? name : 'internal', typeof message === 'string' ? message : ERRORS[code].text)
 }
 
 /** The same answer for a resource that never existed, was deleted, or belongs to another account. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { failure, notFound } from '../../core/errors.ts'
+import { failure, type Failure, notFound } from '../../core/errors.ts'
 import { sendNotFoundPage, wantsPage } from './notFoundPage.ts'
 import { sendFailure } from './problem.ts'
 
@@ -10,11 +10,11 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Remembers every route and answers requests that match none: 405 with `Allow` when the path exists, else 404. Returns
- * a function that lists the methods of a path, for interfaces with answers of their own.
- */
-export function answerUnknownRoutes(app: FastifyInstance): (path: string) => string[] {
+/** The refusal of a request that matches no route: 405 when the path exists, with `Allow` in the reply, else 404. */
+export type RefuseUnknown = (request: FastifyRequest, reply: FastifyReply) => Failure
+
+/** Remembers every route and answers requests that match none. Returns the refusal for interfaces with an envelope of their own. */
+export function answerUnknownRoutes(app: FastifyInstance): RefuseUnknown {
   const routes: { pattern: RegExp; methods: string[] }[] = []
   app.addHook('onRoute', (route) => {
     if (route.config?.takesRest === true) return
@@ -29,16 +29,22 @@ export function answerUnknownRoutes(app: FastifyInstance): (path: string) => str
   })
   const methodsAt = (path: string): string[] =>
     [...new Set(routes.filter((r) => r.pattern.test(path)).flatMap((r) => r.methods))].sort()
-  app.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
-    const path = request.url.split('?', 1)[0] ?? '/'
+  const refuse: RefuseUnknown = (request, reply) => {
+    const path = pathOf(request)
     const methods = methodsAt(path)
-    // The route of this method has found nothing.
-    const isThere = methods.length > 0 && !methods.includes(request.method)
-    if (!isThere && wantsPage(request)) return sendNotFoundPage(reply, path)
-    if (!isThere) return sendFailure(reply, notFound('message', `Nothing is at ${path.slice(0, 128)}`))
+    // With the method among them, its route has found nothing.
+    if (methods.length === 0 || methods.includes(request.method))
+      return notFound('message', `Nothing is at ${path.slice(0, 128)}`)
     const allow = methods.join(', ')
     reply.header('Allow', allow)
-    return sendFailure(reply, failure('method_not_allowed', `${request.method} is not allowed here; allowed: ${allow}`))
+    return failure('method_not_allowed', `${request.method} is not allowed here; allowed: ${allow}`)
+  }
+  app.setNotFoundHandler((request, reply) => {
+    const refusal = refuse(request, reply)
+    if (refusal.code === 'not_found' && wantsPage(request)) return sendNotFoundPage(reply, pathOf(request))
+    return sendFailure(reply, refusal)
   })
-  return methodsAt
+  return refuse
 }
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '/'

@@ -50,7 +50,7 @@ export function sendResult<T>(reply: FastifyReply, result: Result<T, Failure>): 
 const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: failure('too_large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: failure('unsupported_media_type', 'Unsupported Media Type: send application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('bad_request', 'The body is not as long as Content-Length says'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('bad_body', 'The body is not as long as Content-Length says'),
   FST_ERR_BAD_URL: failure('bad_request', 'The path is not a valid URL'),
   FST_ERR_MAX_PARAM_LENGTH: failure('uri_too_long'),
 }
@@ -67,7 +67,7 @@ export const failureFrom = (error: FastifyError, log: Logger, requestId: string)
 
 /** The refusal that a client gets for a thrown error. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
-  if (error instanceof BadBody) return error.errors ? invalid(error.errors) : failure('bad_request', error.message)
+  if (error instanceof BadBody) return error.errors ? invalid(error.errors) : failure('bad_body', error.message)
   if (isBrokenOff(error)) return failure('bad_request', 'The request was broken off')
   if (error instanceof UnsupportedEncoding)
     return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
@@ -80,7 +80,7 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
 }
 
 /** What a client reads about a store that cannot be used. */
-export const storeUnavailable = (error: Error): string => {
+const storeUnavailable = (error: Error): string => {
   const reason = publicReason(error)
   return reason === null ? ERRORS.unavailable.text : `Nothing was changed: ${reason}`
 }
@@ -92,7 +92,7 @@ export const publicReason = (error: unknown): string | null =>
     : null
 
 /** The client has aborted the request, so there is no one to answer. */
-export const isBrokenOff = (error: unknown): boolean =>
+const isBrokenOff = (error: unknown): boolean =>
   error instanceof Error && error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET'
 
 /** The body has a content encoding such as gzip. */

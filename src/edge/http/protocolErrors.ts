@@ -7,54 +7,36 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ERRORS, type ErrorCode, failure } from '../../core/errors.ts'
-import { type ChannelErrorCode, refusal } from '../../core/channels/errors.ts'
+import { asChannelFailure } from '../../core/channels/errors.ts'
+import { ERRORS, failure, type Failure } from '../../core/errors.ts'
 import type { HttpConnections } from './connections.ts'
 import { isMediaPath, OPEN_HEAD } from './media/cors.ts'
 import { damagedPage, wantsPage } from './notFoundPage.ts'
 import { failureBody } from './problem.ts'
 
-/** A request that the HTTP parser refuses, or that this server cannot answer as HTTP requires. */
-interface ProtocolError {
-  readonly code: ErrorCode
-  /** The same under `/v2`. */
-  readonly channelCode: ChannelErrorCode
-  readonly message: string
-}
+// Requests that the HTTP parser refuses, or that this server cannot answer as HTTP requires.
 
-const MALFORMED: ProtocolError = {
-  code: 'bad_request',
-  channelCode: 'invalid_request',
-  message: 'The request is not valid HTTP',
-}
-const NO_HOST: ProtocolError = { ...MALFORMED, message: 'A request of HTTP/1.1 needs a Host header' }
-const TWO_HOSTS: ProtocolError = { ...MALFORMED, message: 'A request has one Host header' }
-const NOT_UTF8: ProtocolError = { ...MALFORMED, message: 'The percent-encoded bytes of the address are not UTF-8' }
+const malformed = (message: string): Failure => failure('bad_request', message)
+
+const MALFORMED = malformed('The request is not valid HTTP')
+const NO_HOST = malformed('A request of HTTP/1.1 needs a Host header')
+const TWO_HOSTS = malformed('A request has one Host header')
+const NOT_UTF8 = malformed('The percent-encoded bytes of the address are not UTF-8')
 /** No name has one, and PostgreSQL cannot even be asked for it. */
-const HAS_NUL: ProtocolError = { ...MALFORMED, message: 'The address has a NUL (%00)' }
-const EXPECTATION: ProtocolError = {
-  code: 'expectation_failed',
-  channelCode: 'expectation_failed',
-  message: 'Of Expect only 100-continue is supported',
-}
-const TOO_SLOW: ProtocolError = {
-  code: 'request_timeout',
-  channelCode: 'request_timeout',
-  message: 'The request took too long to arrive (server.requestTimeoutSeconds)',
-}
-const TOO_LONG: ProtocolError = {
-  code: 'headers_too_large',
-  channelCode: 'headers_too_large',
-  message: `The request line and its headers are longer than ${maxHeaderSize / 1024} KiB`,
-}
-
-const NO_TUNNEL: ProtocolError = { ...MALFORMED, message: 'CONNECT asks for a tunnel, and this server is no proxy' }
+const HAS_NUL = malformed('The address has a NUL (%00)')
+const NO_TUNNEL = malformed('CONNECT asks for a tunnel, and this server is no proxy')
+const EXPECTATION = failure('expectation_failed', 'Of Expect only 100-continue is supported')
+const TOO_SLOW = failure('request_timeout', 'The request took too long to arrive (server.requestTimeoutSeconds)')
+const TOO_LONG = failure(
+  'headers_too_large',
+  `The request line and its headers are longer than ${maxHeaderSize / 1024} KiB`,
+)
 
 /** What Node says of CONNECT with an event of its own. */
 const CONNECT = 'CONNECT'
 
 /** By Node's error code; all others are `MALFORMED`. */
-const BY_CODE: Readonly<Record<string, ProtocolError>> = {
+const BY_CODE: Readonly<Record<string, Failure>> = {
   [CONNECT]: NO_TUNNEL,
   HPE_HEADER_OVERFLOW: TOO_LONG,
   ERR_HTTP_REQUEST_TIMEOUT: TOO_SLOW,
@@ -122,7 +104,7 @@ export function refuseHead(request: IncomingMessage, response: ServerResponse, o
 }
 
 /** RFC 9112 section 3.2. Node would look for no Host too, but with its own text. */
-function errorOf({ url = '', rawHeaders, httpVersion }: IncomingMessage): ProtocolError | null {
+function errorOf({ url = '', rawHeaders, httpVersion }: IncomingMessage): Failure | null {
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return TWO_HOSTS
   if (hosts === 0 && httpVersion === '1.1') return NO_HOST
@@ -151,7 +133,7 @@ function isUtf8(url: string): boolean {
 }
 
 function respond(
-  error: ProtocolError,
+  error: Failure,
   request: IncomingMessage,
   response: ServerResponse,
   options: ProtocolErrorOptions,
@@ -161,14 +143,14 @@ function respond(
   response.end(body)
 }
 
-function whole(error: ProtocolError, options: ProtocolErrorOptions): string {
+function whole(error: Failure, options: ProtocolErrorOptions): string {
   const { status, headers, body } = answerTo(error, null, options)
   const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }
 
 /** @param request null: unknown */
-function answerTo(error: ProtocolError, request: IncomingMessage | null, options: ProtocolErrorOptions) {
+function answerTo(error: Failure, request: IncomingMessage | null, options: ProtocolErrorOptions) {
   const { status } = ERRORS[error.code]
   const path = request?.url ?? null
   const page = request === null ? null : pageFor(error, request)
@@ -183,15 +165,15 @@ function answerTo(error: ProtocolError, request: IncomingMessage | null, options
 }
 
 /** A person who opens a damaged link to a stream reads a page; null: a program asks, or it is another address. */
-function pageFor(error: ProtocolError, request: IncomingMessage) {
+function pageFor(error: Failure, request: IncomingMessage) {
   const { url = '' } = request
   if ((error !== NOT_UTF8 && error !== HAS_NUL) || !url.startsWith('/watch/') || !wantsPage(request)) return null
   return damagedPage(url.split('?', 1)[0] ?? '')
 }
 
-function bodyOf({ code, channelCode, message }: ProtocolError, path: string | null): [type: string, body: string] {
-  const [tokenBody, channelBody] = [failureBody(failure(code, message)), refusal(channelCode, message)]
+function bodyOf(error: Failure, path: string | null): [type: string, body: string] {
+  const [tokenBody, channelBody] = [failureBody(error), asChannelFailure(error)]
   if (path === null) return ['application/json', JSON.stringify({ ...tokenBody, ...channelBody })]
   if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(channelBody)]
-  return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(tokenBody)]
+  return isMediaPath(path) ? ['text/plain', channelBody.message] : ['application/json', JSON.stringify(tokenBody)]
 }

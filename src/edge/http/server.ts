@@ -32,7 +32,7 @@ import { apiPages } from './docs/routes.ts'
 import { isMediaPath } from './media/cors.ts'
 import type { HttpsOptions } from './https.ts'
 import { sharedHls } from './hls/routes.ts'
-import { answerUnknownRoutes } from './methods.ts'
+import { answerUnknownRoutes, type RefuseUnknown } from './methods.ts'
 import type { FastPath, FastPathOptions } from './fastPath.ts'
 import { listenerOf } from './listener.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
@@ -150,14 +150,14 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   refuseEncodedBodies(app)
   readJsonBodies(app)
   discardRefusedBodies(app)
-  const methodsAt = answerUnknownRoutes(app)
+  const refuseUnknown = answerUnknownRoutes(app)
   observe(app, log, metrics)
   refuseWhenOver(app, () => connections.areEnding && ctx.sessions.node === '')
   await collectOpenApi(app, options.version)
   const peerOf = peerResolver(ctx.isProxy)
   operationRoutes(app, ctx, metrics, { ...options, peerOf })
   linkRoutes(app, ctx, peerOf)
-  await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
+  await managementInterfaces(app, ctx, { ...options, peerOf, refuseUnknown })
   const shared = options.hls ? sharedHls(ctx, options.hls) : null
   pageRoutes(app, ctx, { ...options, peerOf, shared })
   if (options.recordings) await recordingLinkRoutes(app, ctx, options.recordings)
@@ -201,19 +201,19 @@ function closeStalled(
 
 interface ManagementOptions extends ServerOptions {
   readonly peerOf: PeerOf
-  readonly methodsAt: (path: string) => readonly string[]
+  readonly refuseUnknown: RefuseUnknown
 }
 
 /** The token API, the channels interface, and the dashboard, which has the operations of both. */
 async function managementInterfaces(app: FastifyInstance, ctx: Context, options: ManagementOptions): Promise<void> {
-  const { version, peerOf, methodsAt, measured, load = null } = options
+  const { version, peerOf, refuseUnknown, measured, load = null } = options
   const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
   await app.register(async (api) => {
     api.addHook('onRequest', requireSecret(ctx, limits))
     api.addHook('preHandler', refuseUndescribed)
     managementRoutes(api, ctx, options)
   })
-  const channels = { version, peerOf, limits, methodsAt, measured, load }
+  const channels = { version, peerOf, limits, refuseUnknown, measured, load }
   let channelsDocument: () => unknown
   await app.register(
     async (api) => {

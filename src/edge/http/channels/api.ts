@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import type { EncodingLoad } from '../../../services/encodingLoad.ts'
 import type { Measured } from '../../../services/measured.ts'
-import { refusal } from '../../../core/channels/errors.ts'
+import { asChannelFailure } from '../../../core/channels/errors.ts'
 import { refuseUndescribed } from '../body.ts'
 import type { RequestLimits } from '../limits.ts'
+import type { RefuseUnknown } from '../methods.ts'
 import type { PeerOf } from '../peer.ts'
 import { serveDocument } from '../staticFile.ts'
 import { channelUsageRoutes } from './analyticsRoutes.ts'
@@ -28,8 +29,7 @@ export interface ChannelsApiOptions {
   version: string
   peerOf: PeerOf
   limits: RequestLimits
-  /** The methods of the routes that match a path. */
-  methodsAt: (path: string) => readonly string[]
+  refuseUnknown: RefuseUnknown
   measured: Measured
   /** Null: this process runs no engines. */
   load: EncodingLoad | null
@@ -59,9 +59,9 @@ export function channelRoutesOf(app: FastifyInstance, ctx: Context, options: Cha
   managedRoutes(app, ctx, options)
 }
 
-function answerErrors(app: FastifyInstance, ctx: Context, { methodsAt }: ChannelsApiOptions): void {
+function answerErrors(app: FastifyInstance, ctx: Context, { refuseUnknown }: ChannelsApiOptions): void {
   app.setErrorHandler(channelErrorHandler(ctx.sampled.refusals))
-  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, methodsAt))
+  app.setNotFoundHandler((request, reply) => sendChannelFailure(reply, asChannelFailure(refuseUnknown(request, reply))))
 }
 
 function managedRoutes(managed: FastifyInstance, ctx: Context, { measured, load, peerOf }: ChannelsApiOptions): void {
@@ -77,22 +77,4 @@ function managedRoutes(managed: FastifyInstance, ctx: Context, { measured, load,
   channelWebhookRoutes(managed, api)
   schedulerRoutes(managed, api)
   channelUsageRoutes(managed, api)
-}
-
-/** 405 with `Allow` when something is at this path, else 404. */
-function answerUnknown(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  methodsAt: ChannelsApiOptions['methodsAt'],
-): FastifyReply {
-  const path = request.url.split('?', 1)[0] ?? '/'
-  const methods = methodsAt(path)
-  if (methods.length === 0)
-    return sendChannelFailure(reply, refusal('not_found', `Nothing is at ${path.slice(0, 128)}`))
-  const allow = methods.join(', ')
-  reply.header('Allow', allow)
-  return sendChannelFailure(
-    reply,
-    refusal('method_not_allowed', `${request.method} is not allowed here; allowed: ${allow}`),
-  )
 }

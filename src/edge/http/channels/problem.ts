@@ -3,14 +3,13 @@ import type { Logger } from '../../../base/log.ts'
 import type { Result } from '../../../base/result.ts'
 import { SESSION_LIMITS } from '../../../core/access/refusals.ts'
 import {
+  asChannelFailure,
   CHANNEL_ERRORS,
   CHANNEL_REFUSALS_PAGE,
   type ChannelFailure,
-  refusal,
-  validationFailed,
 } from '../../../core/channels/errors.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import { BadBody, isBrokenOff, sayHelp, storeUnavailable, UnsupportedEncoding } from '../problem.ts'
+import { failureFrom, sayHelp } from '../problem.ts'
 
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the channels interface. */
 export function sendChannelFailure(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
@@ -51,31 +50,8 @@ export function sendWarned(
   return sendDone(reply, result)
 }
 
-/** Fastify's own refusals, by its error code. An unlisted error is our fault: a 500 without details. */
-const BY_FASTIFY_CODE: Readonly<Record<string, ChannelFailure>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: refusal('too_large', 'The body is too large'),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: refusal('unsupported_media_type', 'Send application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: refusal('invalid_body', 'The body is not as long as Content-Length says'),
-  FST_ERR_BAD_URL: refusal('not_found', 'The path is not a valid URL'),
-  FST_ERR_MAX_PARAM_LENGTH: refusal('uri_too_long', 'The path is too long'),
-}
-
 /** Turns a thrown error into an answer. Internals go to the log, never to the client. */
 export function channelErrorHandler(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    sendChannelFailure(reply, BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, request.id))
-}
-
-function failureOf(error: Error, log: Logger, requestId: string): ChannelFailure {
-  if (error instanceof BadBody) {
-    return error.errors ? validationFailed(error.errors) : refusal('invalid_body', error.message)
-  }
-  if (isBrokenOff(error)) return refusal('invalid_request', 'The request was broken off')
-  if (error instanceof UnsupportedEncoding) return refusal('unsupported_media_type', error.message)
-  if (error.name === 'StoreUnavailable') {
-    log.warn({ requestId, err: error }, 'answered 503: the store is unavailable')
-    return refusal('unavailable', storeUnavailable(error))
-  }
-  log.error({ requestId, err: error }, 'answered 500')
-  return refusal('internal', 'Internal error')
+    sendChannelFailure(reply, asChannelFailure(failureFrom(error, log, request.id)))
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { UpdateHub } from '../../../commands/streams/updateHub.ts'
-import { refusal } from '../../../core/channels/errors.ts'
+import { asChannelFailure } from '../../../core/channels/errors.ts'
 import type { Failure } from '../../../core/errors.ts'
 import { refuseUndescribed } from '../body.ts'
 import { sendChannelFailure } from '../channels/problem.ts'
@@ -91,8 +91,7 @@ function behindSession(app: FastifyInstance, ctx: Context, refuseWith: typeof re
 }
 
 /** A refusal of the session, as the channels interface answers. */
-function refuseAsChannels(reply: FastifyReply, { code, data }: Failure): FastifyReply {
-  const as = code === 'unauthorized' ? 'unauthorized' : 'insufficient_scope'
-  if (as === 'unauthorized') reply.header('WWW-Authenticate', 'Session realm="sluice"')
-  return sendChannelFailure(reply, refusal(as, String(data['message'])))
+function refuseAsChannels(reply: FastifyReply, failure: Failure): FastifyReply {
+  if (failure.code === 'unauthorized') reply.header('WWW-Authenticate', 'Session realm="sluice"')
+  return sendChannelFailure(reply, asChannelFailure(failure))
 }
