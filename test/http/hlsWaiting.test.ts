@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import type { RenditionFacts } from '../../src/core/hls/facts.ts'
+import type { LocalRendition, PackagedStream } from '../../src/edge/http/hls/admissions.ts'
+import { awaitPiece, awaitPlaylist } from '../../src/edge/http/hls/sending.ts'
 import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 
 const clock = new ManualClock()
@@ -58,4 +61,27 @@ test('a pause of the process ends no viewer; one that asks for nothing afterward
   }
   own.advance(1000)
   expect(viewers.idle(6000)).toEqual([viewer])
+})
+
+test('a request waits for three of the announced parts: not so long that other nodes give up, and 6 seconds at least', async () => {
+  const waits = async (partSeconds: number | null): Promise<number> => {
+    let waitedMs = 0
+    const wait = async (ms: number) => {
+      waitedMs = ms
+      return 'late' as const
+    }
+    const facts = partSeconds === null ? undefined : ({ partSeconds } as RenditionFacts)
+    const stream = {
+      facts: () => facts,
+      reached: (_name: string, _n: number, _part: number | null, ms: number) => wait(ms),
+      reachedPart: (_name: string, _n: number, ms: number) => wait(ms),
+    } as unknown as PackagedStream
+    const rendition = { stream, name: '0' } as LocalRendition
+    await awaitPlaylist(rendition, { sequence: 1, part: 0 })
+    const ofPlaylist = waitedMs
+    await awaitPiece(rendition, { kind: 'part', name: 'p7.m4s' })
+    expect(waitedMs).toBe(ofPlaylist)
+    return waitedMs
+  }
+  expect(await Promise.all([null, 0.35, 3, 10].map(waits))).toEqual([6000, 6000, 9000, 12_000])
 })

@@ -6,7 +6,7 @@ import { sharesBody } from '../unsent.ts'
 import { rangeHeaders, readRange } from '../media/range.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { FeedStream } from '../../../media/hls/feedStream.ts'
-import type { LocalRendition } from './admissions.ts'
+import type { LocalRendition, PackagedStream } from './admissions.ts'
 import type { Piece } from './names.ts'
 import type { RequestedPart } from './requestedPart.ts'
 import type { SharedPlaylist } from './sharedPlaylists.ts'
@@ -16,8 +16,11 @@ import type { SharedPlaylist } from './sharedPlaylists.ts'
 export const PLAYLIST = 'application/vnd.apple.mpegurl'
 /** Viewers of a stream that begins wait this long for its first segments. */
 export const START_MAX_MS = 8000
-/** A blocking request waits this long; then the player gets the current playlist. */
-const BLOCK_MAX_MS = 6000
+/** A blocking request waits for three parts, within these bounds; then the player gets the current playlist. */
+const BLOCK_PARTS = 3
+const BLOCK_MIN_MS = 6000
+/** Another node gives up after 15 seconds. */
+const BLOCK_MAX_MS = 12_000
 
 /** A piece never becomes another one under its name. */
 export const PIECE_CACHING = 'public, max-age=3600, immutable'
@@ -68,8 +71,13 @@ export async function awaitPlaylist(
 ): Promise<Result<boolean, HttpRefusal>> {
   if (requested === null) return ok(false)
   if (requested === 'malformed') return err(TOO_FAR)
-  const arrival = await stream.reached(name, requested.sequence, requested.part, BLOCK_MAX_MS)
+  const arrival = await stream.reached(name, requested.sequence, requested.part, blockMsOf(stream, name))
   return arrival === 'too_far' ? err(TOO_FAR) : ok(arrival === 'there')
+}
+
+function blockMsOf(stream: PackagedStream, rendition: string): number {
+  const partsMs = BLOCK_PARTS * 1000 * (stream.facts(rendition)?.partSeconds ?? 0)
+  return Math.min(BLOCK_MAX_MS, Math.max(BLOCK_MIN_MS, partsMs))
 }
 
 /** @param holds that the playlist holds the part that was requested */
@@ -99,7 +107,8 @@ export async function awaitPiece(
   { stream, name: rendition }: LocalRendition,
   piece: Piece,
 ): Promise<Result<Buffer, HttpRefusal>> {
-  const arrival = piece.kind === 'part' ? await stream.reachedPart(rendition, numberOf(piece.name), BLOCK_MAX_MS) : null
+  const waitMs = blockMsOf(stream, rendition)
+  const arrival = piece.kind === 'part' ? await stream.reachedPart(rendition, numberOf(piece.name), waitMs) : null
   if (arrival === 'late') return err(NOT_NOW)
   const bytes = stream.piece({ ...piece, rendition })
   return bytes === undefined ? err(NOT_THERE) : ok(bytes)
