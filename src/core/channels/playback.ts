@@ -107,7 +107,7 @@ function comesFromAllowed(
 ): boolean {
   if (referer === undefined || referer === '') return allowNativeApps
   const host = refererHost(referer)
-  return host !== null && allowedDomains.includes(host)
+  return host !== undefined && allowedDomains.includes(host)
 }
 
 /**

@@ -3,7 +3,13 @@ import { describe, expect, it, test } from 'vitest'
 import { parseAddress } from '../../../src/core/access/address.ts'
 import { deviceOf } from '../../../src/core/channels/device.ts'
 import { readCreateDistribution } from '../../../src/core/channels/distribution.ts'
-import { admit, compilePlayback, type PlaybackRules } from '../../../src/core/channels/playback.ts'
+import {
+  admit,
+  compilePlayback,
+  type Grant,
+  type PlaybackRules,
+  refuseGranted,
+} from '../../../src/core/channels/playback.ts'
 import type { Distribution, Engine } from '../../../src/core/channels/types.ts'
 import { parseViewerToken, problemOfClaims } from '../../../src/core/channels/viewerToken.ts'
 
@@ -152,6 +158,91 @@ describe('a viewer token', () => {
     expect(allows({ dma: ['807'] })).toBe(false)
     expect(allows({ geo: { dma: ['501'] } })).toBe(false)
     expect(allows({ geo: {} })).toBe(true)
+  })
+})
+
+describe('the rules of a distribution', () => {
+  const reasonFor = (security: object, who: object = {}): string => {
+    const answer = admit(
+      compilePlayback(distribution(security), [], [], new Map()),
+      { ...viewer, ...who },
+      null,
+      'streaming',
+    )
+    return answer.ok ? 'admitted' : answer.error.code
+  }
+  const geo = (mode: string, enabled = true) => ({ geoBlocking: { enabled, mode, countries: ['nl'] } })
+  const ip = (mode: string, enabled = true) => ({
+    ipBlocking: { enabled, mode, cidrs: ['192.0.2.0/24', '2001:db8::/32'] },
+  })
+  const pages = (more: object = {}) => ({
+    refererBlocking: { enabled: true, allowedDomains: ['Shop.example', 'localhost:3000'], ...more },
+  })
+  const from = (referer: string | undefined) => ({ referer })
+  const at = (text: string) => ({ address: parseAddress(text) })
+
+  test.each<[string, object, object, string]>([
+    ['a country that is listed, allowed', geo('allow'), { country: 'NL' }, 'admitted'],
+    ['another country', geo('allow'), {}, 'country_not_allowed'],
+    ['an unknown country beside an allow list', geo('allow'), { country: null }, 'country_not_allowed'],
+    ['a country that is listed, denied', geo('deny'), { country: 'NL' }, 'country_not_allowed'],
+    ['an unknown country beside a deny list', geo('deny'), { country: null }, 'admitted'],
+    ['a list that is off', geo('allow', false), {}, 'admitted'],
+    ['an address of a network, allowed', ip('allow'), {}, 'admitted'],
+    ['the same for IPv6', ip('allow'), at('2001:db8::1'), 'admitted'],
+    ['another address', ip('allow'), at('198.51.100.1'), 'address_not_allowed'],
+    ['an address of a network, denied', ip('deny'), {}, 'address_not_allowed'],
+    ['networks that are off', ip('deny', false), {}, 'admitted'],
+    ['a page that is listed', pages(), from('https://shop.example/a'), 'admitted'],
+    ['a page with its port', pages(), from('http://localhost:3000/'), 'admitted'],
+    ['a page on another port', pages(), from('https://shop.example:8443/'), 'referer_not_allowed'],
+    ['a page without a host', pages(), from('about:blank'), 'referer_not_allowed'],
+    ['a referer that is no address', pages(), from('shop.example'), 'referer_not_allowed'],
+    ['no referer', pages(), from(undefined), 'referer_not_allowed'],
+    ['an empty referer of an app', pages({ allowNativeApps: true }), from(''), 'admitted'],
+    ['pages that are off', pages({ enabled: false }), from('https://other.example/'), 'admitted'],
+  ])('decide on %s', (_, security, who, expected) => {
+    expect(reasonFor(security, who)).toBe(expected)
+  })
+
+  it('leave nothing to play where it is off, and need a token as soon as there was a key', () => {
+    const reasonOf = (over: Partial<Distribution>, keys: PlaybackRules['keys'] = []) => {
+      const answer = admit(
+        compilePlayback({ ...distribution(), ...over }, [], keys, new Map()),
+        viewer,
+        null,
+        'streaming',
+      )
+      return answer.ok ? answer.value : answer.error.code
+    }
+    const open: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
+    expect(reasonOf({})).toEqual(open)
+    expect([{ enabled: false }, { hls: false }].map((over) => reasonOf(over))).toEqual(['not_found', 'not_found'])
+    expect([reasonOf({}, anyKey), reasonOf({ closedWithoutKey: true })]).toEqual(['token_required', 'token_required'])
+  })
+
+  it('hold for a viewer with a ticket as long as it watches, with its key and all that its token says', () => {
+    const grant: Grant = { keyId: 'ke_1', untilMs: T0 + 1, trackingId: null, countries: ['NZ'], devices: ['desktop'] }
+    const reasonOf = (rules: Partial<PlaybackRules>, over: Partial<Grant> = {}, who: object = {}) =>
+      refuseGranted(
+        { ...compilePlayback(distribution(geo('deny')), [], anyKey, new Map()), ...rules },
+        { ...grant, ...over },
+        { ...viewer, ...who },
+      )?.code ?? 'admitted'
+    expect(reasonOf({})).toBe('admitted')
+    expect(reasonOf({}, { untilMs: null, countries: null, devices: null })).toBe('admitted')
+    expect(reasonOf({}, {}, { country: 'NL' })).toBe('country_not_allowed')
+    expect(reasonOf({}, { countries: ['NL'] })).toBe('country_not_allowed')
+    expect(reasonOf({}, { devices: ['tv'] })).toBe('device_not_allowed')
+    expect(reasonOf({}, {}, { nowMs: T0 + 1 })).toBe('token_expired')
+    expect(reasonOf({}, { keyId: null })).toBe('token_required')
+    expect(reasonOf({}, { keyId: 'ke_2' })).toBe('invalid_token')
+    // An open distribution forgets tokens, and not its own rules.
+    const open = { isOpen: true }
+    expect([reasonOf(open, { keyId: 'ke_2' }), reasonOf(open, {}, { country: 'NL' })]).toEqual([
+      'admitted',
+      'country_not_allowed',
+    ])
   })
 })
 

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { FieldErrors } from '../../errors.ts'
 import type { ChannelFailure } from '../errors.ts'
-import { type PageRequest, readPageQuery } from '../listQuery.ts'
+import { type PageRequest, readers, readPageQuery } from '../listQuery.ts'
 import { readName } from '../name.ts'
 import { Problems } from '../../validation/problems.ts'
 import { readShape, type BodyReader } from '../../validation/bodyReader.ts'
@@ -122,20 +122,9 @@ export function readSchedulerQuery(
   query: Record<string, unknown>,
 ): Result<PageRequest & { filters: Partial<SchedulerFilters> }, ChannelFailure> {
   return readPageQuery<SchedulerFilters>(query, {
-    status: (text) => some(SCHEDULER_STATUSES, text),
+    status: readers.someOf(SCHEDULER_STATUSES),
     channelId: (text) => (/^ch_\w{1,60}$/.test(text) ? ok(text) : err('must be the id of a channel')),
-    sortBy: (text) => oneOf(SORTS, text),
-    sortDirection: (text) => oneOf(['asc', 'desc'] as const, text),
+    sortBy: readers.oneOf(SORTS),
+    sortDirection: readers.oneOf(['asc', 'desc']),
   })
-}
-
-function oneOf<W extends string>(words: readonly W[], text: string): Result<W, string> {
-  const found = words.find((word) => word === text)
-  return found === undefined ? err(`must be one of ${words.join(', ')}`) : ok(found)
-}
-
-function some(words: readonly string[], text: string): Result<readonly string[], string> {
-  const named = new Set(text.split(','))
-  const known = words.filter((word) => named.has(word))
-  return known.length === named.size ? ok(known) : err(`must be out of ${words.join(', ')}, separated by commas`)
 }

@@ -28,7 +28,7 @@ export const CreateChannelWebhook = Type.Object(
     description: description(),
     active: active('Whether events are sent. Default false: make it, read its secret, then activate it.'),
   },
-  { $id: 'CreateLiveWebhook', ...closed },
+  { $id: 'CreateChannelWebhook', ...closed },
 )
 export type CreateChannelWebhook = Static<typeof CreateChannelWebhook>
 
@@ -42,7 +42,7 @@ export const UpdateChannelWebhook = Type.Object(
       'false: nothing more is sent, and what waits is given up. true also ends a pause, and what waits is sent.',
     ),
   },
-  { $id: 'UpdateLiveWebhook', ...closed },
+  { $id: 'UpdateChannelWebhook', ...closed },
 )
 export type UpdateChannelWebhook = Static<typeof UpdateChannelWebhook>
 
@@ -118,7 +118,7 @@ export const TestChannelWebhook = Type.Object(
       Type.Enum([...CHANNEL_EVENTS], { description: 'Which event; by default the first that the webhook wants.' }),
     ),
   },
-  { $id: 'TestLiveWebhook', ...closed },
+  { $id: 'TestChannelWebhook', ...closed },
 )
 
 export const SentEntry = Type.Object(
