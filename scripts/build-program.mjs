@@ -14,7 +14,7 @@ const PROGRAMS = [
   'media/relay/processes/process',
   'store/leases/thread',
   'store/backup/thread',
-  'store/sqlite/sizes/thread',
+  'store/sqlite/inspection/thread',
 ]
 
 const BUNDLE = 'program'

@@ -1,6 +1,7 @@
 import { type App, CannotStart } from './app.ts'
 import { allInTurn } from '../base/allEnded.ts'
 import { timeOrderedId } from '../base/ids.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import { VERSION } from '../base/version.ts'
 import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
 import { liveView } from '../config/holder.ts'
@@ -20,7 +21,9 @@ export async function runDeliveries(
   drainMs: () => number,
 ): Promise<{ stop(): Promise<void> }> {
   const { config, ctx, bus, due } = app
-  const egress = openEgress(config)
+  const opened = openEgress(config)
+  if (!opened.ok) throw new CannotStart(opened.error)
+  const egress = opened.value
   const runner = createRunner({
     ...ctx,
     due,
@@ -47,10 +50,11 @@ export async function runDeliveries(
 
 const limitsOf = ({ webhooks }: Config) => ({ perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight })
 
-function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
+/** The error is a sentence for the operator. */
+export function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Result<Egress, string> {
   try {
-    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
+    return ok(createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) }))
   } catch (error) {
-    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
+    return err(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
   }
 }

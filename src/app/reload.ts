@@ -5,7 +5,9 @@ import { formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
 import type { ProvisionChange } from '../core/provisioning/types.ts'
 import type { App } from './app.ts'
+import { openEgress } from './deliveries.ts'
 import { type Prepare, prepareAll } from './prepared.ts'
+import { tryTls } from './tls.ts'
 
 const REFUSED = 'the configuration was not reloaded, because something in it is wrong'
 const APPLIED = 'the configuration was reloaded'
@@ -20,6 +22,8 @@ export function createReload(app: App, { readConfig, setLogLevel }: Reloading, p
     const next = readConfig()
     if (!next.ok) return refused(app, next.error.map(formatConfigProblem), isCheck)
     const { holder } = app
+    const missing = await missingFiles(app.config, next.value)
+    if (missing.length > 0) return refused(app, missing, isCheck)
     const prepared = await prepareAll(parts, holder.preview(next.value))
     if (!prepared.ok) return refused(app, prepared.error, isCheck)
     const provisioned = await provisionFolder(app, next.value, { isCheck })
@@ -37,6 +41,16 @@ export function createReload(app: App, { readConfig, setLogLevel }: Reloading, p
     running = done
     return done
   }
+}
+
+/** What is wrong with files that another configuration names, and that a server reads only when it starts. */
+async function missingFiles(now: Config, next: Config): Promise<string[]> {
+  const isNew = (of: (config: Config) => unknown): boolean => JSON.stringify(of(now)) !== JSON.stringify(of(next))
+  const tried = [
+    ...(isNew(({ tls, rtmp }) => [tls, rtmp.tlsPort]) ? [await tryTls(next)] : []),
+    ...(isNew(({ webhooks }) => webhooks.caFile) ? [openEgress(next)] : []),
+  ]
+  return tried.flatMap((one) => (one.ok ? [] : [one.error]))
 }
 
 function refused({ ctx }: App, problems: readonly string[], isCheck: boolean): ReloadAnswer {

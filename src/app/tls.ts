@@ -40,6 +40,12 @@ export async function openTls(app: App): Promise<Tls | null> {
   }
 }
 
+/** Checks the files that a server would start with. The error is a sentence for the operator. */
+export async function tryTls(config: Config): Promise<Result<unknown, string>> {
+  const source = tlsSource(config)
+  return source.ok && source.value === 'files' ? readFiles(config.tls) : source
+}
+
 async function fromFiles(app: App): Promise<Tls> {
   const { ctx } = app
   const certificate = new ServedCertificate(orThrow(await readFiles(app.config.tls)), ctx.log)

@@ -18,6 +18,21 @@ export async function removeLeftPartials(path: string): Promise<void> {
   }
 }
 
+/** Writes a new file that only its owner can read: all of it or nothing, whenever this process ends. @throws EEXIST */
+export async function writeNewFile(path: string, content: string | Uint8Array): Promise<void> {
+  const partial = partialOf(path, 'new')
+  try {
+    await removeLeftPartials(path)
+    await withFile(partial, NEW_FILE, async (file) => {
+      await file.writeFile(content)
+      await file.sync()
+    })
+    await publish(partial, path)
+  } finally {
+    await rm(partial, { force: true })
+  }
+}
+
 /** Gives a complete file its name, at once, and never in place of another file. @throws EEXIST */
 export async function publish(partial: string, path: string): Promise<void> {
   try {

@@ -20,3 +20,29 @@ export function postgresHosts(url: string): [string, ...string[]] {
   const urlOf = (host: string): string => `${scheme}${login}${host}${rest}`
   return [urlOf(first), ...others.map(urlOf)]
 }
+
+const SSL_MODE = /(?<=[?&]sslmode=)[^&#]*/
+
+/**
+ * The URL for the client library `pg`, which takes `prefer`, `require` and `verify-ca` for `verify-full`, with a warning at each
+ * start. With `uselibpqcompat=true` it takes them as programs of PostgreSQL do.
+ */
+export const libraryUrl = (url: string): string =>
+  isLikePrograms(url) ? url : url.replace(SSL_MODE, (mode) => (STRICT.has(mode) ? 'verify-full' : mode))
+
+const STRICT = new Set(['prefer', 'require', 'verify-ca'])
+
+/**
+ * The URL for programs of PostgreSQL. They have no `no-verify`: their `require` encrypts without a check of the certificate, unless
+ * an authority is named.
+ */
+export function programUrl(url: string): string {
+  const own = without('uselibpqcompat', url)
+  return /[?&]sslmode=no-verify(&|#|$)/.test(own) ? without('sslrootcert', own).replace(SSL_MODE, 'require') : own
+}
+
+/** The URL without a parameter. The others stay as they are: the programs read no `+` as a space. */
+const without = (parameter: string, url: string): string =>
+  url.replace(new RegExp(`([?&])${parameter}=[^&#]*&?`), '$1').replace(/[?&](?=#|$)/, '')
+
+const isLikePrograms = (url: string): boolean => /[?&]uselibpqcompat=true(&|#|$)/.test(url)

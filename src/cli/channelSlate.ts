@@ -1,4 +1,5 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
+import { writeNewFile } from '../base/files.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { deleteSlate, putSlate, readSlate } from '../commands/channels/slates.ts'
 import { toSlateRecord } from '../core/channels/channel.ts'
@@ -78,7 +79,7 @@ async function showSlate({ ctx, accountId }: AccountScope, id: string, save: str
   const record = toSlateRecord(found.value.facts)
   if (save === undefined) return ok({ json: record, text: fields(record) })
   try {
-    await writeFile(save, found.value.media, { flag: 'wx' })
+    await writeNewFile(save, found.value.media)
   } catch (error) {
     return err(usage(`--save: ${(error as Error).message}`))
   }

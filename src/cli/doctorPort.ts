@@ -1,5 +1,6 @@
 import { request as plainRequest } from 'node:http'
 import { request as encryptedRequest } from 'node:https'
+import { networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { portProblem, serverUrl } from './port.ts'
@@ -14,6 +15,21 @@ export async function checkPort(config: Config): Promise<Finding> {
   if (problem.code === 'EADDRINUSE' && (await answers(serverUrl(config))))
     return found('ok', 'port', 'port_answers', { host, port })
   return found('FAIL', 'port', 'text', { text: problem.message })
+}
+
+/** Whether others can reach hosts that listen on IPv4 alone, which is the default. @param interfaces of this machine */
+export function checkHosts({ server, rtmp, srt }: Config, interfaces = networkInterfaces()): Finding[] {
+  const addresses = Object.values(interfaces).flatMap((list = []) => list.filter(({ internal }) => !internal))
+  const isIpv6Alone =
+    addresses.every(({ family }) => family === 'IPv6') && addresses.some(({ scopeid = 0 }) => scopeid === 0)
+  if (!isIpv6Alone) return []
+  const hosts = {
+    'server.host': server.host,
+    ...(rtmp.enabled ? { 'rtmp.host': rtmp.host } : {}),
+    ...(srt.enabled ? { 'srt.host': srt.host } : {}),
+  }
+  const keys = Object.entries(hosts).flatMap(([key, host]) => (host === '0.0.0.0' ? [key] : []))
+  return keys.length === 0 ? [] : [found('warn', 'port', 'host_ipv4', { keys: keys.join(', ') })]
 }
 
 /** Whether a Sluice answers on the configured port. */

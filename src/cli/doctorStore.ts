@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { nodeFactsNow, unlinkedNodes } from '../commands/nodes/listNodes.ts'
@@ -18,7 +18,8 @@ export async function checkStore(config: Config, withStore: WithStore): Promise<
   const lost = lostKey(config)
   if (lost !== null) return [found('FAIL', 'sealing key', 'text', { text: lost })]
   const file = isPostgres(config) ? null : storageUrl(config)
-  if (file !== null && !existsSync(file)) return [found('warn', 'store', 'store_new', { file })]
+  const unused = file === null ? [] : checkUnused(file)
+  if (unused.length > 0) return unused
   try {
     return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
@@ -26,13 +27,29 @@ export async function checkStore(config: Config, withStore: WithStore): Promise<
   }
 }
 
+/** A start that was ended at once leaves an empty file, and so may a file system after a crash. */
+function checkUnused(file: string): Finding[] {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) return [found('warn', 'store', 'store_new', { file })]
+  return stats.size === 0 ? [found('warn', 'store', 'store_empty', { file })] : []
+}
+
 async function checkOpened(ctx: Context, config: Config, name: string): Promise<Finding[]> {
   await ctx.store.ping()
-  const store = found('ok', 'store', 'store', { name })
+  const store = await checkPages(ctx, name)
+  // Other checks might read the damage.
+  if (store.some(({ outcome }) => outcome === 'FAIL')) return store
   const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
   const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
   const own = [...(await checkAcme(ctx, config)), ...(await checkHandover(ctx, config))]
-  return [store, ...server, sealing, ahead, ...own, ...(await checkAttention(ctx))]
+  return [...store, ...server, sealing, ahead, ...own, ...(await checkAttention(ctx))]
+}
+
+async function checkPages({ store }: Context, name: string): Promise<Finding[]> {
+  const pages = await store.checkPages()
+  if (pages?.state === 'damaged') return [found('FAIL', 'store', 'store_damaged', { name, problem: pages.problem })]
+  const usable = found('ok', 'store', 'store', { name })
+  return pages?.state === 'large' ? [usable, found('ok', 'store', 'store_large', { name })] : [usable]
 }
 
 /** Reads one token of each kind and account, which opens its sealed value. */

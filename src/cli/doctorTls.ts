@@ -53,10 +53,11 @@ export async function checkAcme(ctx: Context, config: Config): Promise<Finding[]
   if (!source.ok || source.value !== 'acme') return []
   const acme = new AcmeCertificate({ ...ctx, ...config.tls.acme })
   const [stored, problem] = [await acme.stored(), await acme.problem()]
-  if (problem !== null) return [found(stored === null ? 'FAIL' : 'warn', CHECK, 'text', { text: problem })]
-  if (stored === null) return [found('warn', CHECK, 'certificate_none')]
-  return [checkCertificate(config, stored, ctx.clock.now())]
+  if (stored === null) return [problem === null ? found('warn', CHECK, 'certificate_none') : failed('FAIL', problem)]
+  return [checkCertificate(config, stored, ctx.clock.now()), ...(problem === null ? [] : [failed('warn', problem)])]
 }
+
+const failed = (outcome: 'warn' | 'FAIL', text: string): Finding => found(outcome, CHECK, 'text', { text })
 
 /** Whether RTMPS and the redirect can have their ports. */
 export async function checkTlsPorts({ server, rtmp, tls }: Config): Promise<Finding[]> {

@@ -19,7 +19,7 @@ import {
   checkWebhookCertificates,
 } from './doctorMachine.ts'
 import { checkMediaPorts, checkPublicAddress } from './doctorNetwork.ts'
-import { checkPort, isServing } from './doctorPort.ts'
+import { checkHosts, checkPort, isServing } from './doctorPort.ts'
 import { checkProxy } from './doctorProxy.ts'
 import { checkStore, type WithStore } from './doctorStore.ts'
 import { checkTime } from './doctorTime.ts'
@@ -68,6 +68,7 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
     ...(await checkTls(config, systemClock.now())),
     ...checkCountryDatabase(config),
     examiner.isServer ? ownPort(config) : await checkPort(config),
+    ...checkHosts(config),
     ...(await checkMediaPorts(config, serves)),
     await checkPublicAddress(config),
     ...publicUrl.findings,

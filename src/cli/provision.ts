@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { hasCode } from '../base/errorCode.ts'
+import { writeNewFile } from '../base/files.ts'
 import { err, ok } from '../base/result.ts'
 import { type Exported, exportAccount } from '../commands/provisioning/export.ts'
 import { failure } from '../core/errors.ts'
@@ -78,7 +78,7 @@ function textOf({ sections, left }: Exported): string {
 /** Writes a new file that only its owner can read. Returns why it cannot; null: it is written. */
 async function writeSecret(file: string, text: string): Promise<string | null> {
   try {
-    await writeFile(file, text, { flag: 'wx', mode: 0o600, flush: true })
+    await writeNewFile(file, text)
     return null
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return `${file} exists already, and is not overwritten`

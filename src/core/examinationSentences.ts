@@ -23,6 +23,11 @@ export const SENTENCES = {
     'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise MemoryMax= or --memory, or lower webrtc.processes',
   store: '{name} can be read and written, and its tables are up to date',
   store_new: '{file} does not exist yet; `sluice serve` creates it',
+  store_empty:
+    '{file} is empty, so `sluice serve` begins with a new installation; if there was another one, restore a backup of it',
+  store_large: '{name} is large, so its pages were not checked; check those of a backup',
+  store_damaged:
+    '{name} is damaged, and requests that touch the damage fail ({problem}): stop the server, keep the file, and restore a backup',
   sealing: 'opens existing tokens',
   sealing_unused: 'usable; there is no token to open yet',
   sealing_wrong:
@@ -72,6 +77,8 @@ export const SENTENCES = {
   countries_none: 'none: the country of every address is unknown (geoip.database)',
   countries_missing: '{file} does not exist; correct geoip.database, or remove it',
   countries_old: '{file} is {days} days old; replace it: Sluice reads it again when it changes',
+  host_ipv4:
+    'this machine has IPv6 addresses alone, and {keys} listens on IPv4 alone (0.0.0.0), so others cannot connect: set it to ::',
   port_free: '{host} port {port} is free',
   port_own: 'this server listens on {host} port {port}',
   port_answers: 'a server answers on {host} port {port}',

@@ -1,6 +1,6 @@
 import { getCACertificates } from 'node:tls'
-import { readFileSync } from 'node:fs'
 import { Agent, request } from 'undici'
+import { readAuthorities } from '../base/authorities.ts'
 
 /** What the library asks for, as far as it does. */
 interface Wanted {
@@ -10,6 +10,13 @@ interface Wanted {
   readonly data?: unknown
 }
 
+/** The authority is busy, or refuses for a while: status 429, or 500 and above. */
+export interface AuthorityBusy extends Error {
+  readonly status: number
+  /** How long it asks to wait (`Retry-After`); 0: it does not say. */
+  readonly askedMs: number
+}
+
 const CONNECT_MS = 5000
 const ANSWER_MS = 15_000
 /** A chain has a few kilobytes. */
@@ -17,11 +24,12 @@ const ANSWER_MAX_BYTES = 512 * 1024
 
 /**
  * Sends the requests of the ACME library in its place, with bounds: its own retries wait for as long as the other side
- * says. Redirects are not followed. The operator has chosen the authority, so that it may be in a private network.
+ * says. A busy authority is an error (`AuthorityBusy`). Redirects are not followed. The operator has chosen the authority,
+ * so that it may be in a private network.
  * @param caFile empty: the usual authorities are enough
  */
 export function acmeTransport(caFile: string, signal: AbortSignal) {
-  const ca = caFile === '' ? {} : { ca: [...getCACertificates('default'), readFileSync(caFile, 'utf8')] }
+  const ca = caFile === '' ? {} : { ca: [...getCACertificates('default'), trustedIn(caFile)] }
   const dispatcher = new Agent({
     connections: 1,
     connect: { ...ca, timeout: CONNECT_MS },
@@ -42,7 +50,37 @@ export function acmeTransport(caFile: string, signal: AbortSignal) {
       headers: headers.toJSON() as Record<string, string>,
       ...(typeof data === 'string' ? { body: data } : {}),
     })
-    return { status, statusText: '', headers: answered, data: await body.text(), config: wanted }
+    const text = await body.text()
+    if (status === 429 || status >= 500) throw busy(status, text, answered['retry-after'])
+    return { status, statusText: '', headers: answered, data: text, config: wanted }
   }
   return { send, close: () => dispatcher.destroy() }
+}
+
+function trustedIn(caFile: string): string {
+  try {
+    return readAuthorities(caFile)
+  } catch (error) {
+    throw new Error(`tls.acme.caFile: ${caFile} ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function busy(status: number, body: string, retryAfter: string | string[] | undefined): AuthorityBusy {
+  return Object.assign(new Error(detailOf(body)), { status, askedMs: pauseOf(String(retryAfter ?? '')) })
+}
+
+/** What a problem document says (RFC 9457); empty: this is none. */
+function detailOf(body: string): string {
+  try {
+    const { detail } = JSON.parse(body) as { readonly detail?: unknown }
+    return typeof detail === 'string' ? detail : ''
+  } catch {
+    return ''
+  }
+}
+
+/** Seconds or a date (RFC 9110 section 10.2.3). */
+function pauseOf(retryAfter: string): number {
+  const ms = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
+  return Math.max(0, ms) || 0
 }

@@ -27,6 +27,7 @@ export function notifyingStore(store: Store, notify: () => void): Store {
     time: () => store.time(),
     connections: () => store.connections(),
     tableSizes: () => store.tableSizes(),
+    checkPages: () => store.checkPages(),
     close: () => store.close(),
   }
 }

@@ -21,6 +21,7 @@ import type { FeedHealthReads, FeedHealthTx } from './feedHealth.ts'
 import type { MinuteReads, MinuteTx } from './minutes.ts'
 import type { CacheLogTx, UsageReads, UsageTx } from './usage.ts'
 import type { PoolConnections } from './leases/types.ts'
+import type { PageCheck } from './pageCheck.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
@@ -109,6 +110,8 @@ export interface Store {
   connections(): Promise<PoolConnections | null>
   /** The tables of the database, the largest first. Holds nothing up, and may take seconds. */
   tableSizes(): Promise<TableSize[]>
+  /** Looks for damaged pages, which may take seconds and holds nothing up. Null: a server does. @throws StoreUnavailable */
+  checkPages(): Promise<PageCheck | null>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -24,6 +24,7 @@ const issuing = (): Promise<typeof import('./issue.ts')> => import('./issue.ts')
 const AUTHORITY_DAYS = 3653
 /** Phones refuse certificates of more than 825 days, and a stolen one is soon worth nothing. */
 const LEAF_DAYS = 90
+const TEMPORARY_DAYS = 1
 /** Clocks of phones are not exact. */
 const BACKDATED_MS = 3_600_000
 const LOOK_MS = 60_000
@@ -94,18 +95,23 @@ export async function selfSigned(
   authority: PemPair,
   names: readonly string[],
   { clock, random }: Means,
+  days = LEAF_DAYS,
 ): Promise<Certificate> {
-  const issued = await (await issuing()).issueLeaf(authority, names, validityOf(clock.now(), LEAF_DAYS), random)
+  const issued = await (await issuing()).issueLeaf(authority, names, validityOf(clock.now(), days), random)
   const certificate = readCertificate(issued)
   if (!certificate.ok) throw new Error(`the issued certificate and its key ${certificate.error}`)
   return certificate.value
 }
 
-/** A certificate that no client trusts, for the time until there is a real one. */
+/** A certificate that no client trusts, for the time until there is a real one. It is for a day, so that alerts see it expire. */
 export async function temporaryCertificate(names: readonly string[], means: Means): Promise<Certificate> {
   const { issueAuthority } = await issuing()
-  const authority = await issueAuthority('Sluice, temporary', validityOf(means.clock.now(), 1), means.random)
-  return selfSigned(authority, names, means)
+  const authority = await issueAuthority(
+    'Sluice, temporary',
+    validityOf(means.clock.now(), TEMPORARY_DAYS),
+    means.random,
+  )
+  return selfSigned(authority, names, means, TEMPORARY_DAYS)
 }
 
 const NAMES_MAX = 100

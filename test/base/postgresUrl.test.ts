@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { postgresHosts, shownDatabase } from '../../src/base/postgresUrl.ts'
+import { libraryUrl, postgresHosts, programUrl, shownDatabase } from '../../src/base/postgresUrl.ts'
 
 test.each([
   ['postgres://db/sluice', ['postgres://db/sluice']],
@@ -18,4 +18,19 @@ test.each([
   ['/var/lib/sluice/named.db', '/var/lib/sluice/named.db'],
 ])('%s is shown without its login and parameters', (location, shown) => {
   expect(shownDatabase(location)).toBe(shown)
+})
+
+// The URL, that for the library, and that for pg_dump, pg_restore and psql.
+test.each([
+  ['/s', '/s', '/s'],
+  ['/s?sslmode=require&application_name=a', '/s?sslmode=verify-full&application_name=a', null],
+  ['/s?a=b%20c&sslmode=verify-ca', '/s?a=b%20c&sslmode=verify-full', null],
+  ['/s?sslmode=disable', '/s?sslmode=disable', null],
+  ['/s?sslmode=no-verify', '/s?sslmode=no-verify', '/s?sslmode=require'],
+  ['/s?sslrootcert=/ca.pem&sslmode=no-verify&a=b', null, '/s?sslmode=require&a=b'],
+  ['/s?sslmode=require&uselibpqcompat=true', null, '/s?sslmode=require'],
+  ['/s?uselibpqcompat=true', null, '/s'],
+])('%s says the same of TLS to the library, without a warning, and to programs, which lack no-verify', (...paths) => {
+  const [url = '', library, program] = paths.map((path) => `postgres://u:p@db${path ?? paths[0]}`)
+  expect([libraryUrl(url), programUrl(url)]).toEqual([library, program])
 })

@@ -14,6 +14,7 @@ import {
   checkTools,
   checkWebhookCertificates,
 } from '../../src/cli/doctorMachine.ts'
+import { checkHosts } from '../../src/cli/doctorPort.ts'
 import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
@@ -86,6 +87,30 @@ describe('the public address', () => {
     expect(readMapped(answer, Buffer.alloc(12, 9))).toBeNull()
     for (let length = 0; length < answer.length; length += 1)
       expect(readMapped(answer.subarray(0, length), id)).toBeNull()
+  })
+})
+
+describe('a machine with IPv6 alone', () => {
+  const address = (text: string, family: 'IPv4' | 'IPv6', scopeid = 0) => {
+    const shared = { address: text, netmask: '', mac: '', internal: /^(127|::1)/.test(text), cidr: null }
+    return family === 'IPv4' ? { ...shared, family } : { ...shared, family, scopeid }
+  }
+  const lo = [address('127.0.0.1', 'IPv4'), address('::1', 'IPv6')]
+  const alone = [address('2001:db8::7', 'IPv6'), address('fe80::7', 'IPv6', 2)]
+
+  test('is told which of its hosts no other machine reaches', () => {
+    const [finding, ...others] = checkHosts(configOf({ srt: { host: '::' } }), { lo, eth0: alone })
+    expect([finding?.outcome, others]).toEqual(['warn', []])
+    expect(finding?.detail).toContain('server.host, rtmp.host listens on IPv4 alone')
+    const config = configOf({ server: { host: '::' }, rtmp: { enabled: false }, srt: { enabled: false } })
+    expect(checkHosts(config, { lo, eth0: alone })).toEqual([])
+  })
+
+  test('is not one with an IPv4 address, or without any address but its own', () => {
+    const config = configOf({})
+    expect(checkHosts(config, { lo, eth0: [...alone, address('192.0.2.7', 'IPv4')] })).toEqual([])
+    expect(checkHosts(config, { lo, eth0: [address('fe80::7', 'IPv6', 2)] })).toEqual([])
+    expect(checkHosts(config, { lo })).toEqual([])
   })
 })
 

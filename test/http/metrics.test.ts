@@ -78,6 +78,21 @@ describe('the metrics of a node', () => {
     await other.close()
   })
 
+  it('have the free space and the size of the disk, and go without them when the disk cannot be asked', async () => {
+    const space = vi.spyOn(at.ctx.store, 'diskSpace').mockResolvedValue({ freeBytes: 3e9, totalBytes: 80e9 })
+    const read = async (): Promise<unknown> => {
+      const text = await at.scrape()
+      const names = ['sluice_disk_free_bytes', 'sluice_disk_size_bytes']
+      return names.map((name) => valueIn(text, `${name}{what="database"}`))
+    }
+    expect(await read()).toEqual([3e9, 80e9])
+    space.mockResolvedValue({ freeBytes: 2e9, totalBytes: 80e9 })
+    expect(await read()).toEqual([2e9, 80e9])
+    space.mockRejectedValue(new Error('EIO'))
+    expect(await read()).toEqual([undefined, undefined])
+    space.mockRestore()
+  })
+
   it('have the queue of deliveries, and go without it while the database is away', async () => {
     const { store } = at.ctx
     const queued = 'sluice_webhook_deliveries_queued'

@@ -97,6 +97,19 @@ test('a reload opens another country database, and changes nothing when it canno
   expect([ctx.hasCountries(), ctx.countryOf(address)]).toEqual([false, null])
 })
 
+test('files that a server reads only when it starts are looked at, since a restart would fail without them', async () => {
+  const missing = (name: string): string => join(app.dataDir, `missing-${name}.pem`)
+  const [certFile, keyFile, caFile] = [missing('cert'), missing('key'), missing('ca')]
+  const answer = await app.reload({ log: { level: 'warn' }, tls: { certFile, keyFile }, webhooks: { caFile } })
+  expect(answer).toMatchObject({ ok: false, applied: [], needRestart: [] })
+  expect(answer.problems).toEqual([
+    `tls.certFile: ${certFile} does not exist`,
+    `webhooks.caFile: ${caFile} cannot be read as certificates: does not exist`,
+  ])
+  const alone = await app.reload({ tls: { certFile } })
+  expect(alone.problems).toEqual(['tls.certFile and tls.keyFile belong together: set both or neither'])
+})
+
 test('without TLS its keys need a restart', async () => {
   const answer = await app.reload({ tls: { hstsSeconds: 60, selfSigned: true } })
   expect([answer.applied, answer.needRestart.map(({ key }) => key)]).toEqual([

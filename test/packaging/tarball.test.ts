@@ -53,7 +53,7 @@ describe('the tarball', () => {
       'bin/sluice.js',
       'dist/main.js',
       'dist/store/backup/thread.js',
-      'dist/store/sqlite/sizes/thread.js',
+      'dist/store/sqlite/inspection/thread.js',
       'dist/store/leases/thread.js',
       'dist/program/main.js',
       'dist/media/relay/processes/process.js',

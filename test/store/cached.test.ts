@@ -78,6 +78,7 @@ const watched = (real: Store): Store => ({
   time: () => real.time(),
   connections: () => real.connections(),
   tableSizes: () => real.tableSizes(),
+  checkPages: () => real.checkPages(),
   close: () => real.close(),
 })
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { countTables, measureTables } from '../../src/store/sqlite/sizes/tables.ts'
+import { countTables, measureTables } from '../../src/store/sqlite/inspection/tables.ts'
 
 /** Two tables, one without row ids, each with an index and more rows than fit a page. */
 function database(): DatabaseSync {

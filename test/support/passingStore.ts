@@ -13,5 +13,6 @@ export const passingStore = (store: Store): Store => ({
   time: () => store.time(),
   connections: () => store.connections(),
   tableSizes: () => store.tableSizes(),
+  checkPages: () => store.checkPages(),
   close: () => store.close(),
 })

@@ -17,12 +17,13 @@ export const renewAtMs = ({ beginsMs, expiresMs }: Validity, luck: number): numb
   beginsMs + (expiresMs - beginsMs) * (2 / 3 - luck / 30)
 
 /**
- * The pause after this many failures in a row: 1, 3, 9 … minutes, at most half a day, and up to half as long again.
- * Authorities refuse more than a few failures in an hour.
+ * The pause after this many failures in a row: 1, 3, 9 … minutes, or as long as the authority asks to wait (RFC 8555 section
+ * 6.6), at most half a day, and up to half as long again. Authorities refuse more than a few failures in an hour.
  * @param luck from 0 to 1
+ * @param askedMs 0: the authority asks for no pause
  */
-export const renewalPauseMs = (failures: number, luck: number): number =>
-  Math.min(LONGEST_RETRY_MS, MINUTE_MS * 3 ** Math.min(failures - 1, 10)) * (1 + luck / 2)
+export const renewalPauseMs = (failures: number, luck: number, askedMs: number): number =>
+  Math.min(LONGEST_RETRY_MS, Math.max(askedMs, MINUTE_MS * 3 ** Math.min(failures - 1, 10))) * (1 + luck / 2)
 
 const SOON_MS = 14 * 86_400_000
 

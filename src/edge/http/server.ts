@@ -102,8 +102,8 @@ export interface ServerOptions {
  * The HTTP edge, ready to listen. It translates requests into commands and results into answers. It decides nothing.
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
-  const { connections } = options
-  const metrics = createMetrics(ctx, connections, { channels: options.gauges, https: options.https })
+  const { connections, gauges: channels, https, recordings: { diskSpace } = NO_FILES } = options
+  const metrics = createMetrics(ctx, connections, { channels, https, diskSpace })
   const requestId = requestIds()
   const log = answerLog(ctx)
   const protocolErrors: ProtocolErrorOptions = {

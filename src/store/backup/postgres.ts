@@ -5,8 +5,9 @@ import { Client } from 'pg'
 import { childEnvironment } from '../../base/childEnvironment.ts'
 import { hasCode } from '../../base/errorCode.ts'
 import { partialOf } from '../../base/files.ts'
-import { KEY_ID_POSITION } from '../../base/sealer.ts'
+import { libraryUrl, programUrl } from '../../base/postgresUrl.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { KEY_ID_POSITION } from '../../base/sealer.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import { openClient } from '../postgres/client.ts'
 import { translatePostgresError } from '../postgres/errors.ts'
@@ -24,7 +25,7 @@ interface Target {
 }
 
 function targetOf(url: string): Target {
-  const address = new URL(url)
+  const address = new URL(programUrl(url))
   const { password } = address
   address.password = ''
   return {
@@ -202,7 +203,11 @@ async function connected<T>(
   let client: Client | undefined
   try {
     const host = await hostOf(url)
-    client = new Client({ connectionString: host, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS, types: types() })
+    client = new Client({
+      connectionString: libraryUrl(host),
+      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+      types: types(),
+    })
     client.on('error', () => undefined)
     await client.connect()
     return await work(client, host)

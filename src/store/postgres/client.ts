@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events'
 import { Client, type ClientConfig, type Connection } from 'pg'
+import { libraryUrl } from '../../base/postgresUrl.ts'
 import type { StopTimeout } from '../stopTimeout.ts'
 import { ReadOnlyServer } from './errors.ts'
 import type { Hosts } from './hosts.ts'
@@ -35,7 +36,7 @@ export class StoreClient extends Client {
 
   constructor({ hosts, stopTimeout, limits = {}, ...config }: ClientSettings) {
     const url = hosts.current
-    super({ ...config, connectionString: url, keepAlive: true })
+    super({ ...config, connectionString: libraryUrl(url), keepAlive: true })
     this.#stopTimeout = stopTimeout
     if (stopTimeout) this.#destroyOn(stopTimeout.givenUp)
     this.#hosts = hosts

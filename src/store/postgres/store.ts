@@ -108,6 +108,10 @@ class PostgresStore implements Store {
     return largestFirst(await estimatedSizes(this.#session))
   }
 
+  async checkPages(): Promise<null> {
+    return null
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing

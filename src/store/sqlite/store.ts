@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileProblem } from '../../base/errorCode.ts'
+import type { PageCheck } from '../pageCheck.ts'
 import { readsOf } from '../reads.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import {
@@ -24,7 +25,7 @@ import { CommitQueue } from './commitQueue.ts'
 import { SqliteConnection } from './connection.ts'
 import { openingError, translateSqliteError } from './errors.ts'
 import { migrateFile } from './migrator.ts'
-import { tableSizesInThread } from './sizes/sizesThread.ts'
+import { checkPagesInThread, tableSizesInThread } from './inspection/inspectionThread.ts'
 
 /**
  * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
@@ -116,6 +117,10 @@ class SqliteStore implements Store {
 
   async tableSizes(): Promise<TableSize[]> {
     return largestFirst(await tableSizesInThread({ file: this.#file, pagesMax: PAGES_MAX, rowsMax: ROWS_MAX }))
+  }
+
+  checkPages(): Promise<PageCheck> {
+    return checkPagesInThread({ file: this.#file, pagesMax: PAGES_MAX / 2 })
   }
 
   close(): Promise<void> {

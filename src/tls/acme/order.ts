@@ -1,4 +1,5 @@
 import type { Client } from 'acme-client'
+import { untilAborted } from '../../net/deadline.ts'
 import type { PemPair } from '../certificate.ts'
 
 export interface OrderOptions {
@@ -35,7 +36,8 @@ export async function orderCertificate(options: OrderOptions): Promise<PemPair> 
   const { acmeTransport } = await import('../../net/acmeTransport.ts')
   const transport = acmeTransport(options.caFile, options.signal)
   try {
-    return await order(await clientOf(options, transport.send), options)
+    // The library pauses between its questions for seconds, and cannot be told to stop.
+    return await untilAborted(order(await clientOf(options, transport.send), options), options.signal)
   } finally {
     await transport.close()
   }

@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { type Certificate, type PemPair, readCertificate } from '../certificate.ts'
 import type { ServedCertificate } from '../served.ts'
-import { explainFailure } from './failures.ts'
+import { askedPauseMs, explainFailure } from './failures.ts'
 import { newPrivateKey, orderCertificate } from './order.ts'
 import { acmeId, openValue, pruneAnswers, publishChallenge, sealValue, type SharedOptions } from './values.ts'
 
@@ -144,7 +144,7 @@ export class AcmeCertificate {
   async #failed(error: unknown, { current }: ServedCertificate): Promise<void> {
     const { store, clock, log, directoryUrl } = this.#options
     const failures = ((await store.read.acme.renewal(this.#id))?.failures ?? 0) + 1
-    const dueAtMs = Math.round(clock.now() + renewalPauseMs(failures, this.#luck))
+    const dueAtMs = Math.round(clock.now() + renewalPauseMs(failures, this.#luck, askedPauseMs(error)))
     const problem = explainFailure(error, directoryUrl)
     await store.transaction((tx) => tx.acme.fail(this.#id, { failures, dueAtMs, problem }))
     const retryAt = new Date(dueAtMs).toISOString()

@@ -27,11 +27,16 @@ describe('a certificate', () => {
 
 describe('a failed renewal', () => {
   it('is tried again after longer and longer pauses, at most half a day', () => {
-    const minutes = [1, 2, 3, 4, 5, 6, 7, 100].map((failures) => renewalPauseMs(failures, 0) / MINUTE_MS)
+    const minutes = [1, 2, 3, 4, 5, 6, 7, 100].map((failures) => renewalPauseMs(failures, 0, 0) / MINUTE_MS)
     expect(minutes).toEqual([1, 3, 9, 27, 81, 243, 720, 720])
   })
 
+  it('is tried again no earlier than the authority asks, within the same bound', () => {
+    const minutes = [2, 20, 100_000].map((asked) => renewalPauseMs(3, 0, asked * MINUTE_MS) / MINUTE_MS)
+    expect(minutes).toEqual([9, 20, 720])
+  })
+
   it('is tried again up to half as late again, so that nodes and installations do not all come at once', () => {
-    expect(renewalPauseMs(1, 1)).toBe(1.5 * MINUTE_MS)
+    expect(renewalPauseMs(1, 1, 0)).toBe(1.5 * MINUTE_MS)
   })
 })

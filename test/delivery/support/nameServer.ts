@@ -9,11 +9,15 @@ export class NameServer {
   readonly #answers: string[][]
   /** The number of queries for IPv4 addresses. */
   questions = 0
+  /** Other queries get no answer. */
+  dropsOthers = false
 
   /** The last answer is repeated. An answer of no addresses says that the name exists without any. */
   constructor(...answers: string[][]) {
     this.#answers = answers
-    this.#socket.on('message', (question, from) => this.#socket.send(this.#answer(question), from.port, from.address))
+    this.#socket.on('message', (question, from) => {
+      if (isForA(question) || !this.dropsOthers) this.#socket.send(this.#answer(question), from.port, from.address)
+    })
   }
 
   /** Begins to answer; the result is its address in the form in which resolvers take it. */
@@ -29,9 +33,8 @@ export class NameServer {
 
   /** RFC 1035 section 4: the question repeated, then one record for each address, with a life of 0 s. */
   #answer(question: Buffer): Buffer {
-    const end = question.indexOf(0, 12) + 5
-    const isA = question.readUInt16BE(end - 4) === 1
-    const addresses = isA ? this.#next() : []
+    const end = endOf(question)
+    const addresses = isForA(question) ? this.#next() : []
     const head = Buffer.from(question.subarray(0, 12))
     head.writeUInt16BE(0x8180, 2)
     head.writeUInt16BE(addresses.length, 6)
@@ -45,6 +48,10 @@ export class NameServer {
     return answer
   }
 }
+
+/** Behind the name, its type and its class. */
+const endOf = (question: Buffer): number => question.indexOf(0, 12) + 5
+const isForA = (question: Buffer): boolean => question.readUInt16BE(endOf(question) - 4) === 1
 
 /** A pointer to the name in the question, type A, class IN, no life, four bytes. */
 function aRecord(address: string): Buffer {

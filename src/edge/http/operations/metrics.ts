@@ -1,9 +1,11 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { DiskSpace } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { ChannelGauges } from '../../../services/channelGauges.ts'
 import { registerChannelMetrics } from './channelMetrics.ts'
 import type { HttpConnections } from '../connections.ts'
 import type { HttpsOptions } from '../https.ts'
+import { registerDiskMetrics } from './diskMetrics.ts'
 import { type LabelledValue, Samples } from './samples.ts'
 import { registerSessionMetrics } from './sessionMetrics.ts'
 
@@ -19,6 +21,8 @@ export interface MetricsOptions {
   readonly channels?: (() => ChannelGauges) | undefined
   /** Absent: no TLS. */
   readonly https?: HttpsOptions | undefined
+  /** Of the recordings. */
+  readonly diskSpace: () => Promise<DiskSpace | null>
 }
 
 /**
@@ -27,7 +31,7 @@ export interface MetricsOptions {
 export function createMetrics(
   ctx: Context,
   connections: HttpConnections,
-  { channels, https }: MetricsOptions,
+  { channels, https, diskSpace }: MetricsOptions,
 ): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -47,6 +51,7 @@ export function createMetrics(
     [['refused'], ctx.reloads.get('refused')],
   ])
   if (https) registerTls(samples, ctx, connections, https)
+  registerDiskMetrics(samples, ctx, diskSpace)
   registerSessionMetrics(samples, ctx)
   if (channels) registerChannelMetrics(samples, channels)
   return {

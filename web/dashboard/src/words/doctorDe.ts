@@ -71,6 +71,13 @@ export const doctorDe: {
       '(MemoryMax=, --memory), oder senken Sie webrtc.processes',
     store: '{name} ist les- und schreibbar, die Tabellen sind aktuell',
     store_new: '{file} gibt es noch nicht; sluice serve legt es an',
+    store_empty:
+      '{file} ist leer, darum beginnt sluice serve mit einer neuen Installation; wenn es eine andere gab, stellen Sie ' +
+      'deren Backup wieder her',
+    store_large: '{name} ist groß, darum sind seine Seiten nicht geprüft; prüfen Sie die eines Backups',
+    store_damaged:
+      '{name} ist beschädigt, und Anfragen, die den Schaden berühren, scheitern ({problem}): Halten Sie den Server an, ' +
+      'heben Sie die Datei auf, und stellen Sie ein Backup wieder her',
     sealing: 'öffnet die vorhandenen Tokens',
     sealing_unused: 'brauchbar; noch gibt es keinen Token zu öffnen',
     sealing_wrong:
@@ -134,6 +141,9 @@ export const doctorDe: {
     countries_none: 'keine: Das Land jeder Adresse ist unbekannt (geoip.database)',
     countries_missing: '{file} gibt es nicht; berichtigen oder entfernen Sie geoip.database',
     countries_old: '{file} ist {days} Tage alt; ersetzen Sie die Datei: Sluice liest sie neu, wenn sie sich ändert',
+    host_ipv4:
+      'Dieser Rechner hat nur IPv6-Adressen, und {keys} nimmt nur IPv4 an (0.0.0.0), darum erreichen ihn andere nicht: ' +
+      'Setzen Sie :: ein',
     port_free: '{host} Port {port} ist frei',
     port_own: 'Dieser Server wartet auf {host} Port {port}',
     port_answers: 'Ein Server antwortet auf {host} Port {port}',
