@@ -91,6 +91,7 @@ function openPull(
 ): SourceAttempt {
   const { id, streamName } = pull
   let presented: string | null = null
+  const told = new Set<string>()
   const attempt: SourceAttempt = new SourceAttempt({
     log: ctx.log,
     name: `pull ${id}`,
@@ -109,7 +110,11 @@ function openPull(
       const answer = await answerPublisher(ingest, 'pull', connection, destination)
       return answer.ok ? ok(receiverOf(answer)) : err(refusalOf(answer))
     },
-    leftOut: (what) => ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
+    leftOut(what) {
+      if (told.has(what)) return
+      told.add(what)
+      ctx.log.info({ pull: id, streamName, problem: what }, 'a pull is mended')
+    },
     report,
   })
   return attempt

@@ -66,6 +66,8 @@ export interface Frame {
   readonly key: boolean
   /** The source has set its clock before this frame. Its time goes on with the arrival, so it is only about right. */
   readonly isJump?: boolean
+  /** Its timestamp stands still or goes back, so that Sluice has given it a time. */
+  readonly isRetimed?: boolean
   /** Of renditions that are cut together: whether a segment begins here. Absent: the keyframes decide. */
   readonly beginsSegment?: boolean
   /** H.264 and HEVC: length-prefixed NAL units (4 bytes each, as in MP4); all others: the bare frame. */

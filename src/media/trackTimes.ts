@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { Frame } from './frame.ts'
 
 /** A track that goes back this far has a clock that was set; publishers that order their frames badly go back less. */
 const BACK_MS = 500
@@ -6,6 +7,9 @@ const BACK_MS = 500
 const AHEAD_MS = 3000
 /** So does a track that is this far behind another one. */
 const BEHIND_MS = 5000
+
+/** A correction that counts. Less is rounding, or a picture that comes in several parts. */
+const RETIMED_MS = 10
 
 const HALF = 2 ** 31
 /** No publisher is silent for longer than this and goes on. */
@@ -19,25 +23,43 @@ interface TrackClock {
   readonly offsetMs: number
   readonly timeMs: number
   readonly arrivedAtMs: number
+  readonly standing: StandingClock
+}
+
+/** A frame that comes. */
+interface Arrival {
+  readonly rawMs: number
+  readonly nowMs: number
+  /** Of its track; undefined: it is the first. */
+  readonly own: TrackClock | undefined
+  readonly others: readonly TrackClock[]
 }
 
 export interface TrackTime {
-  /** Never negative. */
+  /** Never negative, and never before that of the frame before it. */
   readonly timeMs: number
-  /** The clock of the track was set: its time goes on with the arrival. */
-  readonly isJump: boolean
+  readonly marks: Pick<Frame, 'isJump' | 'isRetimed'>
+}
+
+/** What the operator of the publisher reads about a time; null: it is right. */
+export function clockProblemOf({ isJump, isRetimed }: TrackTime['marks']): string | null {
+  if (isJump === true) return 'The clock of the publisher jumps; its times go on as its media arrives'
+  return isRetimed === true ? 'Timestamps of the publisher stand still or go back; its times go on without them' : null
 }
 
 /**
  * The times of a publication, on one clock for all tracks. Extends timestamps of 32 bits, milliseconds, which wrap after
  * 49 days, or after 25 with ffmpeg and OBS. A track whose clock jumps, or is far from that of another track, gets an offset
- * of its own, so that its time goes on as its frames arrive: the latest frame, and the time since then.
+ * of its own, so that its time goes on as its frames arrive: the latest frame, and the time since then. One whose clock
+ * stands still has the times of its arrival.
  */
 export class TrackTimes {
   readonly #clock: Pick<Clock, 'monotonic'> | null
   readonly #tracks = new Map<string, TrackClock>()
   /** The furthest that a time was ahead of its arrival. After a stall frames come late, and catch up to here. */
   #leadMs = Number.NEGATIVE_INFINITY
+  /** Added to the arrival of tracks whose clock stands still. One for all, so that they stay in sync. */
+  #standingMs: number | null = null
 
   /** @param clock null: the timestamps are right, as those of a process of ours */
   constructor(clock: Pick<Clock, 'monotonic'> | null) {
@@ -54,16 +76,31 @@ export class TrackTimes {
     const others = [...this.#tracks].filter(([other]) => other !== track).map(([, clock]) => clock)
     const last = own ?? others[0]
     const rawMs = last === undefined ? timestamp : last.rawMs + stepBetween(last.timestamp, timestamp)
+    const from: Arrival = { rawMs, nowMs, own, others }
     const usualMs = last?.offsetMs ?? 0
-    const isJump = this.#clock !== null && !this.#isPlausible(rawMs + usualMs, nowMs, own, others)
-    const offsetMs = isJump ? this.#offsetAfterJump(rawMs, nowMs, own, others) : usualMs
-    const timeMs = rawMs + offsetMs
-    this.#tracks.set(track, { timestamp, rawMs, offsetMs, timeMs, arrivedAtMs: nowMs })
+    const standing = own?.standing ?? new StandingClock()
+    const isJump = this.#clock !== null && this.#wasSet(from, rawMs + usualMs, standing)
+    const { stands } = standing
+    const offsetMs = stands ? this.#standingOffset(from) : isJump ? this.#offsetAfterJump(from) : usualMs
+    const saidMs = rawMs + offsetMs
+    const timeMs = this.#clock === null ? saidMs : inOrder(own, saidMs)
+    this.#tracks.set(track, { timestamp, rawMs, offsetMs, timeMs, arrivedAtMs: nowMs, standing })
     this.#leadMs = Math.max(this.#leadMs, timeMs - nowMs)
-    return { timeMs: Math.max(0, timeMs), isJump: isJump && own !== undefined }
+    const isRetimed = stands || timeMs - saidMs >= RETIMED_MS
+    const marks = { ...(isJump && own !== undefined && { isJump }), ...(isRetimed && { isRetimed }) }
+    return { timeMs: Math.max(0, timeMs), marks }
   }
 
-  #isPlausible(timeMs: number, nowMs: number, own: TrackClock | undefined, others: readonly TrackClock[]): boolean {
+  /** Whether the clock of the track was set. Looks whether it stands still, too. */
+  #wasSet(from: Arrival, timeMs: number, standing: StandingClock): boolean {
+    if (standing.stands) return false
+    const wasSet = !this.#isPlausible(timeMs, from)
+    if (wasSet) standing.reset()
+    standing.look(from.rawMs, from.nowMs)
+    return wasSet
+  }
+
+  #isPlausible(timeMs: number, { nowMs, own, others }: Arrival): boolean {
     if (own === undefined && others.length === 0) return true
     if (own !== undefined && timeMs < own.timeMs - BACK_MS) return false
     if (others.some((other) => timeMs < other.timeMs - BEHIND_MS)) return false
@@ -71,12 +108,25 @@ export class TrackTimes {
   }
 
   /** Where all tracks jump, the later ones follow the first, so that they stay in sync. */
-  #offsetAfterJump(rawMs: number, nowMs: number, own: TrackClock | undefined, others: readonly TrackClock[]): number {
-    const followed = others.find(({ offsetMs }) => this.#isPlausible(rawMs + offsetMs, nowMs, own, others))
-    if (followed !== undefined) return followed.offsetMs
-    const all = own === undefined ? others : [own, ...others]
-    return Math.max(...all.map(({ timeMs, arrivedAtMs }) => timeMs + nowMs - arrivedAtMs)) - rawMs
+  #offsetAfterJump(from: Arrival): number {
+    const followed = from.others.find(({ offsetMs }) => this.#isPlausible(from.rawMs + offsetMs, from))
+    return followed?.offsetMs ?? goingOn(from) - from.rawMs
   }
+
+  #standingOffset(from: Arrival): number {
+    this.#standingMs ??= goingOn(from) - from.nowMs
+    return from.nowMs + this.#standingMs - from.rawMs
+  }
+}
+
+/** What goes back follows the frame before it. */
+const inOrder = (own: TrackClock | undefined, timeMs: number): number =>
+  own !== undefined && timeMs < own.timeMs ? own.timeMs + 1 : timeMs
+
+/** The time of a frame whose own clock tells nothing: the latest one, and the time since then. */
+function goingOn({ nowMs, own, others }: Arrival): number {
+  const all = own === undefined ? others : [own, ...others]
+  return Math.max(...all.map(({ timeMs, arrivedAtMs }) => timeMs + nowMs - arrivedAtMs))
 }
 
 /** From one timestamp to another. Some publishers leave out the highest bit, so that theirs wrap at 31: half of all is no step. */
@@ -84,4 +134,35 @@ function stepBetween(from: number, to: number): number {
   const step = (to - from) | 0
   if (Math.abs(step) < HALF - SILENT_MAX_MS) return step
   return step < 0 ? step + HALF : step - HALF
+}
+
+/** A clock is judged by as many frames, and for so long: some publishers write 0 for what comes before their clock begins. */
+const JUDGED_FRAMES = 25
+const JUDGED_MS = 3000
+/** The shortest frames of any codec take 2.5 ms. A clock that is slower stands still, or counts something else. */
+const LEAST_MS_PER_FRAME = 1.5
+
+/** Tells whether the clock of a track stands still while its frames arrive. It is not believed again. */
+class StandingClock {
+  #stands = false
+  #since: { readonly rawMs: number; readonly atMs: number } | null = null
+  #frames = 0
+
+  get stands(): boolean {
+    return this.#stands
+  }
+
+  /** A frame comes. */
+  look(rawMs: number, nowMs: number): void {
+    if (this.#since !== null && rawMs - this.#since.rawMs > this.#frames * LEAST_MS_PER_FRAME) this.reset()
+    const { atMs } = (this.#since ??= { rawMs, atMs: nowMs })
+    this.#frames += 1
+    this.#stands ||= this.#frames > JUDGED_FRAMES && nowMs - atMs >= JUDGED_MS
+  }
+
+  /** Its time moves, or was set. */
+  reset(): void {
+    this.#since = null
+    this.#frames = 0
+  }
 }

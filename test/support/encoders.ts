@@ -48,6 +48,7 @@ export const ENCODERS = {
     times: ({ timestamp }) => timestamp + Math.floor(timestamp / SET_EVERY_MS) * SET_BY_MS,
     finding: 'clock_jumps',
   },
+  'timestamps of 0': { times: () => 0, finding: 'clock_jumps' },
   'mono of 8 kHz': { audio: '-ac 1 -ar 8000', finding: 'audio_rate' },
   'High 4:4:4': { video: '-pix_fmt yuv444p -profile:v high444', finding: 'video_profile' },
   'a camera that stands still': {

@@ -83,7 +83,9 @@ export const FINDINGS = {
     unit: 'times',
     threshold: 0,
     find: figure(({ clockJumps }) => clockJumps),
-    text: 'The timestamps jump: {value} in the last minute. Players stop, or play too fast.',
+    text:
+      'The timestamps jump, go back or stand still: {value} in the last minute. Players stop, or play unevenly or ' +
+      'too fast.',
     advice:
       'Take the times from one clock. ffmpeg: -use_wallclock_as_timestamps 1 for the input, or ' +
       '-fflags +genpts. A camera: set its NTP server.',

@@ -22,7 +22,8 @@ export const SOURCE_FIGURES = {
     'Share of audio, from 0 to 1, louder than any tone can be without distortion, in the last ten seconds. As for `audioLevelDb`.',
   skewMs: 'How much later the audio comes than the video of the same time; negative: earlier.',
   behindMs: 'How much later media comes than at its best in the last minute.',
-  clockJumps: 'How often the clock of the publisher was set, in the last minute.',
+  clockJumps:
+    'How often the clock of the publisher was set, in the last minute. Seconds in which its timestamps stand still or go back count.',
   packetLoss: 'Share of packets, from 0 to 1, that did not come at first, in the last ten seconds. WHIP, SRT and RTSP.',
   packetsGivenUp: 'Share of packets that did not come again in time either, in the last ten seconds. SRT.',
   jitterMs: 'How unevenly packets come (RFC 3550 section 6.4.1). WHIP.',

@@ -15,7 +15,7 @@ const SLICES = 60
 /** A layer without frames for this long does not come now. */
 const LAYER_MS = 2000
 
-type MeasuredFrame = Pick<Frame, 'kind' | 'layer' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump' | 'data'>
+type MeasuredFrame = Pick<Frame, 'kind' | 'layer' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump' | 'isRetimed' | 'data'>
 
 /**
  * Measures the media of one publisher as it comes in, in slices of a second; of video in layers the main one. Costs some
@@ -38,6 +38,8 @@ export class SourceMeter {
   /** When the latest frame of each layer came, by their names, where there are several. */
   readonly #layers = new Map<string, number>()
   #jumpsNow = 0
+  /** Of a frame of this slice. */
+  #isRetimed = false
   #slicedAtMs: number | null = null
   /** The time of the last sound, and of the last packet, microseconds; null: not known. */
   #heardUs: number | null = null
@@ -58,6 +60,7 @@ export class SourceMeter {
     if (frame.layer !== undefined) this.#layers.set(frame.layer, nowMs)
     if (!isOfMain(frame, this.#mainLayer)) return
     if (frame.isJump === true) this.#jumped()
+    if (frame.isRetimed === true) this.#retimed(frame.kind)
     this.#lags[frame.kind].came(frame.decodeTimeUs / 1000, nowMs)
     if (frame.kind === 'video') this.#video.frame(frame)
     else this.#audio(frame)
@@ -115,6 +118,12 @@ export class SourceMeter {
     for (const lags of Object.values(this.#lags)) lags.restart()
   }
 
+  /** Such a time tells nothing of how late it comes. */
+  #retimed(kind: Frame['kind']): void {
+    this.#isRetimed = true
+    this.#lags[kind].restart()
+  }
+
   #slice(nowMs: number): void {
     this.#slicedAtMs = nowMs
     for (const [name, atMs] of this.#layers) if (nowMs - atMs > LAYER_MS) this.#layers.delete(name)
@@ -122,8 +131,9 @@ export class SourceMeter {
     this.#lags.video.slice()
     this.#lags.audio.slice()
     this.#levels.slice()
-    this.#jumps.push(this.#jumpsNow)
+    this.#jumps.push(this.#jumpsNow + Number(this.#isRetimed))
     if (this.#jumps.length > SLICES) this.#jumps.shift()
     this.#jumpsNow = 0
+    this.#isRetimed = false
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
 import { type AudioTrack, type Frame, type FrameSink, trackKey, type VideoTrack } from '../frame.ts'
-import { TrackTimes } from '../trackTimes.ts'
+import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
 import { OPUS_TRACK, readOpusUnits } from './opus.ts'
@@ -34,10 +34,9 @@ export interface TsIngestOptions {
 /** What names the track of a frame. */
 type Of = Pick<Frame, 'kind' | 'audioIndex'>
 
-interface MediaTime {
+interface MediaTime extends Pick<TrackTime, 'marks'> {
   /** Of decoding. */
   readonly timeUs: number
-  readonly isJump: boolean
 }
 
 const PROBLEMS: Readonly<Record<TsProblem, string>> = {
@@ -186,11 +185,11 @@ export class TsIngest implements TsHandler {
       this.#options.leftOut('A video frame is malformed: it has no time, or no NAL units')
       return
     }
-    const time = this.#timeOf({ kind: 'video' }, decode)
+    const { timeUs: decodeTimeUs, marks } = this.#timeOf({ kind: 'video' }, decode)
     if (unit.format !== null) this.#configureVideo(codec, unit.format)
     if (this.#video?.codec !== codec || unit.data.length === 0) return
-    const timeUs = Math.max(0, time.timeUs + toUs(delay))
-    this.#emit({ kind: 'video', ...time, timeUs, decodeTimeUs: time.timeUs, key: unit.key, data: unit.data })
+    const timeUs = Math.max(0, decodeTimeUs + toUs(delay))
+    this.#emit({ kind: 'video', timeUs, decodeTimeUs, key: unit.key, data: unit.data, ...marks })
   }
 
   /** Keeps the configuration that a keyframe repeats. */
@@ -218,7 +217,7 @@ export class TsIngest implements TsHandler {
   #audioFrame(pid: number, format: AudioTrack, ticks: number, data: Buffer): void {
     const index = this.#indexes.get(pid) ?? 0
     const of: Of = { kind: 'audio', ...(index > 0 && { audioIndex: index }) }
-    const { timeUs, isJump } = this.#timeOf(of, ticks)
+    const { timeUs, marks } = this.#timeOf(of, ticks)
     const before = this.#audio.get(index)
     if (before?.codec !== format.codec || !Buffer.from(format.config).equals(before.config)) {
       this.#audio.set(index, { ...format, ...of, kind: 'audio' })
@@ -227,19 +226,19 @@ export class TsIngest implements TsHandler {
     this.#audioSinceUs ??= timeUs
     const isEarly = this.#awaitsVideo && this.#video === null && !this.#hasBegun
     if (isEarly && Math.abs(timeUs - this.#audioSinceUs) < ALONE_MS * 1000) return
-    this.#emit({ ...of, timeUs, isJump, decodeTimeUs: timeUs, key: true, data })
+    this.#emit({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data, ...marks })
   }
 
   #timeOf(of: Of, ticks: number): MediaTime {
     const long = this.#ticks.at(ticks)
     const wholeMs = Math.floor(long / TICKS_PER_MS)
-    const { timeMs, isJump } = this.#times.at(trackKey(of), wholeMs)
-    if (isJump) this.#options.leftOut('The clock of the publisher jumps; its times go on as its media arrives')
-    return { timeUs: timeMs * 1000 + toUs(long - wholeMs * TICKS_PER_MS), isJump }
+    const { timeMs, marks } = this.#times.at(trackKey(of), wholeMs)
+    const problem = clockProblemOf(marks)
+    if (problem !== null) this.#options.leftOut(problem)
+    return { timeUs: timeMs * 1000 + toUs(long - wholeMs * TICKS_PER_MS), marks }
   }
 
-  #emit({ isJump, ...rest }: Frame): void {
-    const frame: Frame = isJump ? { ...rest, isJump } : rest
+  #emit(frame: Frame): void {
     if (this.#waits(frame)) return void this.#held.push(frame)
     if (this.#tracksAreNew) this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...this.#audioInOrder])
     this.#tracksAreNew = false

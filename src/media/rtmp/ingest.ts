@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { readFrame } from '../codecs/wholeFrame.ts'
 import { type AudioTrack, type FrameSink, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
-import { type TrackTime, TrackTimes } from '../trackTimes.ts'
+import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { FlvPart, FlvPayload, FlvProblem } from './flvPayload.ts'
 import type { DeclaredBitrates } from './metadata.ts'
@@ -131,7 +131,8 @@ export class RtmpIngest {
 
   #timeOf(track: string, timestamp: number): TrackTime {
     const time = this.#times.at(track, timestamp)
-    if (time.isJump) this.#drop('The clock of the publisher jumps; its times go on as its media arrives')
+    const problem = clockProblemOf(time.marks)
+    if (problem !== null) this.#options.leftOut(problem)
     return time
   }
 
@@ -146,7 +147,7 @@ export class RtmpIngest {
 
   #videoFrame(trackId: number, video: Extract<FlvPayload, { kind: 'video' }>, timestamp: number): Taken {
     const name = `video ${trackId}`
-    const { timeMs, isJump } = this.#timeOf(name, timestamp)
+    const { timeMs, marks } = this.#timeOf(name, timestamp)
     const layer = this.#video.get(trackId)
     if (layer === undefined) return this.#unconfigured(name, timeMs, 'Video came before its configuration')
     const written = layer.lengthBytes === null ? video.data : withFourByteLengths(video.data, layer.lengthBytes)
@@ -164,13 +165,13 @@ export class RtmpIngest {
     const timeUs = Math.max(0, timeMs + compositionMs) * 1000 + offsetUs
     const decodeTimeUs = timeMs * 1000 + offsetUs
     const named = this.#video.nameOf(layer)
-    this.#sink.frame({ kind: 'video', ...named, timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) })
+    this.#sink.frame({ kind: 'video', ...named, timeUs, decodeTimeUs, key, data, ...marks })
     return 'media'
   }
 
   #audioFrame(index: number, audio: Extract<FlvPayload, { kind: 'audio' }>, timestamp: number): Taken {
     const of = { kind: 'audio', ...(index > 0 && { audioIndex: index }) } as const
-    const { timeMs, isJump } = this.#timeOf(trackKey(of), timestamp)
+    const { timeMs, marks } = this.#timeOf(trackKey(of), timestamp)
     if (!this.#audio.has(index)) return this.#unconfigured(trackKey(of), timeMs, 'Audio came before its configuration')
     this.#audioSinceMs ??= timeMs
     const mayGetCompany = !this.#hasBegun && this.#video.isAwaited
@@ -178,7 +179,7 @@ export class RtmpIngest {
     this.#notifyTracks(timeMs)
     const { data, offsetUs = 0 } = audio
     const timeUs = timeMs * 1000 + offsetUs
-    this.#sink.frame({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data, ...(isJump && { isJump }) })
+    this.#sink.frame({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data, ...marks })
     return 'media'
   }
 

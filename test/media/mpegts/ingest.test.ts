@@ -115,6 +115,21 @@ describe('an MPEG transport stream', () => {
     expect(seen.leftOut).toContain('The clock of the publisher jumps; its times go on as its media arrives')
   })
 
+  test('goes on with the arrival where the clock of the publisher stands still', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH))
+    for (let ms = 0; ms < 6000; ms += 40) {
+      seen.nowMs = ms
+      seen.take(ts.video(ms % 1000 === 0 ? keyframe() : deltaFrame(), ticks(0)), ts.audio(adts(), ticks(0)))
+    }
+    const lastUs = (kind: string) => seen.frames.findLast((frame) => frame.kind === kind)?.decodeTimeUs ?? 0
+    expect(lastUs('video')).toBeGreaterThan(2_800_000)
+    expect(Math.abs(lastUs('audio') - lastUs('video'))).toBeLessThan(80_000)
+    expect([...new Set(seen.leftOut)]).toEqual([
+      'Timestamps of the publisher stand still or go back; its times go on without them',
+    ])
+  })
+
   test('has audio that begins in one PES packet and ends in the next, timed by its beginning', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     const [a, b, c] = [adts(40, 1), adts(40, 2), adts(40, 3)]

@@ -278,7 +278,8 @@ describe('a clock of a publisher', () => {
   ) {
     let nowMs = 0
     const seen = new Seen()
-    const ingest = new RtmpIngest(seen, { clock: { monotonic: () => nowMs }, leftOut: () => undefined })
+    const leftOut = new Set<string>()
+    const ingest = new RtmpIngest(seen, { clock: { monotonic: () => nowMs }, leftOut: (what) => leftOut.add(what) })
     for (const one of [avcConfig(), aacConfig()]) ingest.take(one)
     for (let ms = 0; ms < seconds * 1000; ms += 40) {
       nowMs = arrival(ms)
@@ -288,7 +289,9 @@ describe('a clock of a publisher', () => {
     }
     const times = (kind: Frame['kind']) =>
       seen.frames.filter((one) => one.kind === kind).map(({ timeUs }) => timeUs / 1000)
-    return { video: times('video'), audio: times('audio'), jumps: seen.frames.filter(({ isJump }) => isJump === true) }
+    const jumps = seen.frames.filter(({ isJump }) => isJump === true)
+    const retimed = seen.frames.filter(({ isRetimed }) => isRetimed === true).length
+    return { video: times('video'), audio: times('audio'), jumps, retimed, leftOut: [...leftOut] }
   }
   const steps = (times: number[]): number[] => [...new Set(times.slice(1).map((ms, index) => ms - (times[index] ?? 0)))]
 
@@ -304,6 +307,28 @@ describe('a clock of a publisher', () => {
     expect(audio.at(-1)).toBe((video.at(-1) ?? 0) + 10)
     expect(jumps.length % 2).toBe(0)
     expect(jumps.length).toBeGreaterThan(0)
+  })
+
+  const RETIMED = ['Timestamps of the publisher stand still or go back; its times go on without them']
+
+  test.each([
+    ['is always 0', () => 0, 16_900],
+    ['stops', (_: string, ms: number) => Math.min(ms, 4000), 16_900],
+    ['counts frames', (_: string, ms: number) => Math.floor(ms / 40), 16_900],
+    ['counts seconds', (_: string, ms: number) => Math.floor(ms / 1000), 16_900],
+    ['is 0 for the picture alone', (kind: string, ms: number) => (kind === 'video' ? 0 : ms), 19_900],
+  ])('that %s gives way to the arrival, of picture and sound alike', (_, clockOf, endMs) => {
+    const { video, audio, jumps, leftOut, retimed } = sent(20, clockOf)
+    expect(Math.min(...steps(video), ...steps(audio))).toBeGreaterThanOrEqual(0)
+    for (const times of [video, audio]) expect(times.at(-1)).toBeGreaterThan(endMs)
+    expect(Math.abs((audio.at(-1) ?? 0) - (video.at(-1) ?? 0))).toBeLessThan(80)
+    expect([jumps, leftOut, retimed > 400]).toEqual([[], RETIMED, true])
+  })
+
+  test('that goes back a little keeps decode times in order, and loses what it went back', () => {
+    const { video, audio, jumps, leftOut } = sent(20, (_, ms) => (ms < 8000 ? ms : ms - 300))
+    expect(Math.min(...steps(video), ...steps(audio))).toBeGreaterThan(0)
+    expect([video.at(-1), audio.at(-1), jumps, leftOut]).toEqual([19_660, 19_670, [], RETIMED])
   })
 
   test('of the picture alone that begins again after a pause leaves it beside the sound', () => {

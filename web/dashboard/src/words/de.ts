@@ -379,8 +379,8 @@ export const de: Sentences = {
         },
         clock_jumps: {
           text: (value) =>
-            `Die Zeitstempel springen: ${value} in der letzten Minute. Player bleiben stehen oder spielen ` +
-            'zu schnell.',
+            `Die Zeitstempel springen, gehen zurück oder stehen still: ${value} in der letzten Minute. Player bleiben ` +
+            'stehen oder spielen ungleichmäßig oder zu schnell.',
           advice:
             'Die Zeiten von einer einzigen Uhr nehmen. ffmpeg: -use_wallclock_as_timestamps 1 für die ' +
             'Eingabe, oder -fflags +genpts. Bei einer Kamera: den NTP-Server einstellen.',

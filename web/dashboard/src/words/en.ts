@@ -372,7 +372,9 @@ export const en = {
             'in microseconds, such as latency=500000.',
         },
         clock_jumps: {
-          text: (value: string) => `The timestamps jump: ${value} in the last minute. Players stop, or play too fast.`,
+          text: (value: string) =>
+            `The timestamps jump, go back or stand still: ${value} in the last minute. Players stop, or play unevenly or ` +
+            'too fast.',
           advice:
             'Take the times from one clock. ffmpeg: -use_wallclock_as_timestamps 1 for the input, or ' +
             '-fflags +genpts. A camera: set its NTP server.',
