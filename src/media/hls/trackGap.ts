@@ -2,6 +2,8 @@
 const MARGIN_US = 250_000
 /** A server that was busy reads a second of one track before the other of the same time. So a track has to be missing for longer. */
 const CONFIRM_MS = 300
+/** A clock whose frames are usually this far apart has no gap: slides, and cameras with a picture every few seconds. */
+const USUAL_STEPS = 4
 /** A track that stays behind what was filled for this long is taken after all. */
 const LATE_MAX_US = 5_000_000
 
@@ -11,6 +13,8 @@ const LATE_MAX_US = 5_000_000
  */
 export class TrackGap {
   readonly #stepMaxUs: number
+  /** Of the clock, from the frame before the latest to the latest. */
+  #stepUs = 0
   #clockUs: number | null = null
   /** The time of the clock when the latest of the track came. */
   #atTrackUs: number | null = null
@@ -21,7 +25,7 @@ export class TrackGap {
   /** The time of the clock when something came that was too late. */
   #lateAtUs: number | null = null
 
-  /** @param stepMaxUs frames of the clock are not that far apart */
+  /** @param stepMaxUs frames of the clock are not that far apart, unless those before them were */
   constructor(stepMaxUs: number) {
     this.#stepMaxUs = stepMaxUs
   }
@@ -58,7 +62,8 @@ export class TrackGap {
     this.#clockUs = us
     this.#atTrackUs ??= us
     // A gap in the clock, or one that is set: there is nothing that the track could be missing beside.
-    if (stepUs < 0 || stepUs > this.#stepMaxUs) this.#atTrackUs += stepUs
+    if (stepUs < 0 || stepUs > Math.max(this.#stepMaxUs, this.#stepUs * USUAL_STEPS)) this.#atTrackUs += stepUs
+    this.#stepUs = stepUs
   }
 
   /** A frame of the track came. */

@@ -16,6 +16,8 @@ const [AUDIO_MS, VIDEO_MS] = [64, 40]
 
 interface Played {
   tracks: readonly TrackInfo[]
+  /** From one frame of video to the next. */
+  videoMs: number
   lateMs: (frame: Frame) => number
 }
 
@@ -23,7 +25,7 @@ interface Played {
 function played(
   seconds: number,
   comes: (frame: Frame) => boolean,
-  { tracks = [VIDEO, AUDIO], lateMs = () => 0 }: Partial<Played> = {},
+  { tracks = [VIDEO, AUDIO], videoMs = VIDEO_MS, lateMs = () => 0 }: Partial<Played> = {},
 ) {
   const clock = new ManualClock()
   const out: { kind: Frame['kind']; ms: number; isSilence: boolean }[] = []
@@ -40,7 +42,7 @@ function played(
   const times = (everyMs: number): number[] =>
     Array.from({ length: (seconds * 1000) / everyMs }, (_, index) => index * everyMs)
   const frames = (['video', 'audio'] as const)
-    .flatMap((kind) => times(kind === 'video' ? VIDEO_MS : AUDIO_MS).map((ms) => frameAt(kind, ms)))
+    .flatMap((kind) => times(kind === 'video' ? videoMs : AUDIO_MS).map((ms) => frameAt(kind, ms)))
     .map((frame) => ({ frame, atMs: frame.timeUs / 1000 + lateMs(frame) }))
     .toSorted((a, b) => a.atMs - b.atMs)
   let nowMs = 0
@@ -73,6 +75,12 @@ test('audio that vanishes becomes silence, a quarter of a second behind the vide
   const behindMs = 8000 - (audio.at(-1)?.ms ?? 0)
   expect(behindMs).toBeGreaterThan(250)
   expect(behindMs).toBeLessThan(500)
+})
+
+test('audio that vanishes beside slides becomes silence up to the latest of them', () => {
+  const { audio } = played(40, (frame) => frame.kind === 'video' || !between(frame, 10, 40), { videoMs: 4000 })
+  expect(new Set(steps(audio))).toEqual(new Set([AUDIO_MS]))
+  expect(audio.at(-1)?.ms).toBeGreaterThan(35_000)
 })
 
 test.each([0.3, 5])('a hole of %f seconds is filled when audio is back, to the frame', (seconds) => {
