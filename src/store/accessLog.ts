@@ -1,6 +1,12 @@
 import type { AccessLogFilter, LogSource } from '../core/access/logQuery.ts'
 import type { Protocol } from '../core/access/protocols.ts'
-import type { EncryptionRefusal, NODE_REDIRECT, SessionLimitCode, TICKET_SHARED } from '../core/access/refusals.ts'
+import type {
+  EncryptionRefusal,
+  INVALID_MEDIA,
+  NODE_REDIRECT,
+  SessionLimitCode,
+  TICKET_SHARED,
+} from '../core/access/refusals.ts'
 import type { Action, RefusalCode, TraceStep } from '../core/access/types.ts'
 
 // The store's interface for the access log. Import it from `store.ts`.
@@ -27,6 +33,7 @@ export interface AccessLogRow {
     | SessionLimitCode
     | typeof NODE_REDIRECT.code
     | typeof TICKET_SHARED.code
+    | typeof INVALID_MEDIA
     | null
   message: string
   /** The number of decisions in this row. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { MESSAGE } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
+import { message } from '../media/rtmp/media.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { FastClock } from '../support/fastClock.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -141,6 +143,15 @@ describe.concurrent.each(OVER_HTTP)('refused over %s by the request:', (protocol
     expect(await answer(token, { address: '198.51.100.8' })).toBe('401 Unauthorized: IP Address not allowed')
     expect(await answer(token, first)).toEqual(isAdmitted)
   })
+})
+
+test('a publisher that is disconnected for its media is in the access log, with what it reads', async () => {
+  const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
+  await client.publish('v2/pub', `${name}?token=${await made('publish')}`)
+  client.send(message(MESSAGE.video, 0, [0x90, ...Buffer.from('vvc1')]))
+  const { description } = await client.status('NetStream.Failed')
+  const rows = async () => (await sluice.call('GET', '/api/access/log?code=invalid_media')).json.data
+  await expect.poll(rows, SOON).toMatchObject([{ allowed: false, streamName: name, message: description, count: 1 }])
 })
 
 test('a publisher cannot use a token with origin or address rules, and gets the reason', async () => {

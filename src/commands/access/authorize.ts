@@ -8,6 +8,7 @@ import {
   type EncryptionRefusal,
   publicAnswer,
   REFUSALS,
+  INVALID_MEDIA,
   TICKET_SHARED,
   type TracedLimit,
   type TurnedAway,
@@ -146,6 +147,16 @@ export async function recordEncryption(
   const { accountId, id: tokenId } = credential.token
   const why = { code, message: ENCRYPTION_REFUSALS[code], trace: null }
   noteRefusal(ctx, { ...attempt, accountId, tokenId, jti: null }, why)
+}
+
+/** Records that a publisher is disconnected for what it sends. @param message what came, and what to send instead */
+export function recordInvalidMedia(
+  ctx: AccessContext,
+  session: Session,
+  { address, origin }: AccessAttempt,
+  message: string,
+): void {
+  noteRefusal(ctx, { ...session, address, origin }, { code: INVALID_MEDIA, message, trace: null })
 }
 
 type Refused = Omit<AccessAttempt, 'presented' | 'accountId' | 'country'> & Pick<Noted, 'accountId' | 'tokenId' | 'jti'>

@@ -6,7 +6,14 @@ import { readFlag, wordOf } from '../pages/parameters.ts'
 import { instant } from '../validation/moments.ts'
 import { plainTextProblem } from '../validation/text.ts'
 import { parseAddress } from './address.ts'
-import { ENCRYPTION_REFUSALS, NODE_REDIRECT, REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
+import {
+  ENCRYPTION_REFUSALS,
+  INVALID_MEDIA,
+  NODE_REDIRECT,
+  REFUSALS,
+  SESSION_LIMITS,
+  TICKET_SHARED,
+} from './refusals.ts'
 
 export interface AccessLogFilter {
   tokenId?: number
@@ -32,6 +39,7 @@ export const LOGGED_CODES: readonly string[] = [
   ...Object.keys(SESSION_LIMITS),
   NODE_REDIRECT.code,
   TICKET_SHARED.code,
+  INVALID_MEDIA,
 ]
 
 /** The filters that all lists of connections have. */

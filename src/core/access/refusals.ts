@@ -106,5 +106,8 @@ export const TICKET_SHARED = {
   text: 'Forbidden: More than one player uses this address. Request the master playlist again',
 } as const
 
+/** The code of a publisher that was admitted and is disconnected for what it sends. Its text says what came, and what to send. */
+export const INVALID_MEDIA = 'invalid_media'
+
 /** Of a protocol that cannot send an `Origin`. The plain text alone would mislead the publisher. */
 export const noOriginText = (title: string): string => `${REFUSALS.origin_not_allowed.text} (${title} has no origin)`

@@ -1,5 +1,5 @@
 import type { Context } from '../../commands/context.ts'
-import type { AccessAttempt } from '../../commands/access/authorize.ts'
+import { type AccessAttempt, recordInvalidMedia } from '../../commands/access/authorize.ts'
 import { admitPublisher, noteUnknownParameters, type PublisherAdmission } from '../../commands/sessions/admit.ts'
 import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
@@ -109,7 +109,8 @@ async function broadcast(
   const { ctx } = parts
   const { sourceId, parameters } = destination
   const pace = new MediaPace()
-  const admitted = await admitPublisher(ctx, publishAttempt(protocol, connection, destination), {
+  const attempt = publishAttempt(protocol, connection, destination)
+  const admitted = await admitPublisher(ctx, attempt, {
     ...parameters,
     sourceId,
     lateMs: (nowMs) => pace.lateMs(nowMs),
@@ -130,7 +131,10 @@ async function broadcast(
       if (link !== undefined) meter.link(link, ctx.clock.monotonic())
       countBytes(ctx, session.id, { bytesIn, bytesOut: 0, frames: sink.frames, source: meter.reading() })
     },
-    ended: (reason) => void closeSession(ctx, session.id, REASONS[reason]),
+    ended(reason, why) {
+      if (why !== undefined) recordInvalidMedia(ctx, session, attempt, why)
+      void closeSession(ctx, session.id, REASONS[reason])
+    },
   }
 }
 

@@ -1257,6 +1257,7 @@ export const de: Sentences = {
       country_not_allowed: 'Land nicht erlaubt',
       ip_filters_not_supported: 'Kein RTMP mit Adressregeln',
       region_not_allowed: 'Andere Region',
+      invalid_media: 'Medien, die nicht gehen',
       encryption_required: 'Verschlüsselung verlangt (SRT)',
       wrong_passphrase: 'Falsche Passphrase (SRT)',
       too_many_sessions: 'Zu viele Sitzungen',

@@ -1241,6 +1241,7 @@ export const en = {
       region_not_allowed: 'Another region',
       encryption_required: 'Encryption required (SRT)',
       wrong_passphrase: 'Wrong passphrase (SRT)',
+      invalid_media: 'Media that cannot be served',
       too_many_sessions: 'Too many sessions',
       too_many_from_address: 'Too many from this address',
       too_many_starts: 'Too many in ten minutes',
