@@ -5,6 +5,7 @@ import { endStalePreviews } from '../commands/sessions/previews.ts'
 import { endExpired } from '../commands/sessions/revoke.ts'
 import { SPARES_LOOK_MS, SpareWatch } from '../commands/sessions/spares.ts'
 import { emitIdleStreams } from '../commands/sessions/viewing.ts'
+import { SAMPLE_MS } from '../core/streams/health.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
@@ -12,7 +13,6 @@ const CHECK_MS = 60_000
 /** Sessions end within a second of the expiry. */
 const EXPIRY_MS = 250
 const PREVIEWS_MS = 3_000
-const MEASURE_MS = 2_000
 /** `core/nodes/load.ts` takes a gap of two seconds for a pause of this process. */
 const SENT_MS = 1_000
 const REPORT_MS = 5_000
@@ -40,7 +40,7 @@ export const sessionJobs = (
   { name: 'watch publishers with spares', everyMs: SPARES_LOOK_MS, run: () => spares.look() },
   { name: 'end previews of users who signed out', everyMs: PREVIEWS_MS, run: () => endStalePreviews(ctx) },
   { name: 'measure what is sent', everyMs: SENT_MS, run: async () => ctx.nodeLoad.sample() },
-  { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
+  { name: 'measure streams', everyMs: SAMPLE_MS, run: async () => sampleStreams(ctx) },
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
   { name: 'write usage of restreams', everyMs: REPORT_MS, run: () => ctx.restreamUsage.write(ctx.store) },

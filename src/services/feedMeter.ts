@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { LateLooks } from '../base/lateLooks.ts'
 import { Recent } from '../base/recent.ts'
 import {
   type BitrateSlot,
@@ -6,11 +7,13 @@ import {
   HEALTH_WINDOW_MS,
   healthOf,
   rangeOf,
+  SAMPLE_MS,
   SETTLING_MS,
   type StreamHealth,
 } from '../core/streams/health.ts'
 import { FindingWatch, type Found, type SourceFacts } from '../core/streams/findings.ts'
 import type { FeedReading } from '../core/streams/reading.ts'
+import type { SourceReading } from '../core/streams/source.ts'
 import type { ActiveSession } from '../media/sessionRegistry.ts'
 
 /** Totals of a publisher at one moment, monotonic milliseconds. */
@@ -24,7 +27,10 @@ interface Mark {
 const QUIET_MS = 3_000
 /** A bitrate is an average over the last marks: of some five seconds. */
 export const MARKS = 3
-/** Encoders begin with a burst, and with too little of everything. */
+/**
+ * Encoders begin with a burst, and with too little of everything. So does a machine that has stood still: what comes late then is no
+ * fault of any publisher.
+ */
 const BEGINNING_MS = 5_000
 const SLOTS_MAX = HEALTH_WINDOW_MS / HEALTH_SLOT_MS
 
@@ -40,20 +46,24 @@ export class FeedMeter {
   readonly #startedAtMs: number
   #marks: readonly Mark[] = []
   #slotStart: Mark | null = null
+  readonly #looks: LateLooks
   readonly #findings = new FindingWatch()
 
   constructor(clock: Clock) {
     this.#clock = clock
     this.#startedAtMs = clock.monotonic()
+    this.#looks = new LateLooks(SAMPLE_MS, this.#startedAtMs)
   }
 
-  /** Takes the current totals. Call it every two seconds. */
+  /** Takes the current totals. Call it every `SAMPLE_MS`. */
   sample(entry: ActiveSession): void {
     const nowMs = this.#clock.monotonic()
+    this.#looks.look(nowMs)
     const mark = this.#markOf(entry, nowMs)
     if (mark !== null) this.#add(mark)
-    const silentMs = entry.mediaAtMs === null ? 0 : nowMs - entry.mediaAtMs
-    if (nowMs - this.#startedAtMs >= BEGINNING_MS) this.#findings.look(sourceFactsOf(entry), this.#clock.now(), nowMs)
+    const silentMs = entry.mediaAtMs === null ? 0 : this.#looks.lastedMs(entry.mediaAtMs, nowMs)
+    if (this.#looks.lastedMs(this.#startedAtMs, nowMs) >= BEGINNING_MS)
+      this.#findings.look(sourceFactsOf(entry), this.#clock.now(), nowMs)
     const isImpaired = this.findings.length > 0
     this.health = healthOf(this.#recent(nowMs), { silentMs, before: this.health, isImpaired })
   }
@@ -68,7 +78,7 @@ export class FeedMeter {
       audioCodec: audio?.codec ?? null,
       width: video?.width || null,
       height: video?.height || null,
-      frameRate: video === undefined ? null : rateOf(this.#marks, ({ frames }) => frames),
+      frameRate: video === undefined ? null : frameRateOf(this.#marks, entry.media?.source),
       bitrateIn: rateOf(this.#marks, ({ bytes }) => bytes * 8),
       bitrateLowest: range?.lowest ?? null,
       bitrateHighest: range?.highest ?? null,
@@ -110,6 +120,12 @@ export const sourceFactsOf = ({ session, media }: ActiveSession): SourceFacts =>
   protocol: session.protocol,
   source: media?.source ?? {},
 })
+
+/** After a pause more frames come at once than the publisher has sent in that time: then the rate is that of its own clock. */
+function frameRateOf(marks: readonly Mark[], { sentFrameRate }: SourceReading = {}): number | null {
+  const counted = rateOf(marks, ({ frames }) => frames)
+  return counted === null ? null : Math.min(counted, Math.round(sentFrameRate ?? counted))
+}
 
 /** Per second, between the first and the last mark; null: not known yet. */
 export function rateOf<M extends { readonly atMs: number }>(

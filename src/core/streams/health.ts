@@ -26,6 +26,8 @@ export interface BitrateRange {
   readonly highest: number
 }
 
+/** From one measurement of a stream to the next. */
+export const SAMPLE_MS = 2_000
 export const HEALTH_WINDOW_MS = 300_000
 export const HEALTH_SLOT_MS = 10_000
 /** Slots that end earlier in a broadcast are not recorded. */
