@@ -159,6 +159,24 @@ test('what needs attention and does not fit is behind a link', async () => {
   await page.close()
 })
 
+test('streams with the same trouble are one row of what needs attention, which names the first of them', async () => {
+  const page = await dashboard.open('/')
+  const uneven = (id: string) => ({
+    kind: 'stream_uneven',
+    severity: 'warning',
+    text: `${id} arrives unevenly`,
+    sentences: [],
+    subject: { type: 'stream', id },
+  })
+  const data = ['one', 'two', 'three', 'four'].map(uneven)
+  await page.route(/\/api\/attention/, (route) => route.fulfill({ json: { data } }))
+  await page.reload()
+  const row = rowOf(page, 'Needs attention', '4 streams arrive unevenly')
+  await row.getByText('one, two, three, …').waitFor()
+  expect(await row.locator('a').getAttribute('href')).toBe('#/streams?health=uneven')
+  await page.close()
+})
+
 test('tokens that expire are one row of what needs attention, which leads to their list', async () => {
   const ids: number[] = []
   for (let count = 0; count < 12; count++) {

@@ -7,9 +7,10 @@ import { followLive } from './live.ts'
 import { SetupPage } from './pages/setup.tsx'
 import { PAGES } from './pages/pages.ts'
 import { SignInAgain, SignInPage } from './pages/signIn.tsx'
+import { LinkButton } from './parts/button.tsx'
 import { Bones, Empty, Notice } from './parts/notice.tsx'
 import { Page } from './parts/page.tsx'
-import { match, type PageArgs, type Route, route } from './router.ts'
+import { linkTo, match, type PageArgs, type Route, route } from './router.ts'
 import { session } from './session.ts'
 import { Shell } from './shell.tsx'
 import { words } from './words/words.ts'
@@ -102,7 +103,9 @@ const NotLoaded = () => (
 function NotFound() {
   return (
     <Page title={words.frame.notFound}>
-      <Empty title={words.frame.notFound}>{words.frame.notFoundText}</Empty>
+      <Empty action={<LinkButton href={linkTo('/')}>{words.frame.overview}</LinkButton>}>
+        {words.frame.notFoundText}
+      </Empty>
     </Page>
   )
 }

@@ -52,13 +52,14 @@ export function Empty({
   children,
   action,
 }: {
-  readonly title: string
+  /** Absent: the page says it above. */
+  readonly title?: string
   readonly children: ComponentChildren
   readonly action?: ComponentChildren
 }) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {title && <h2>{title}</h2>}
       <p>{children}</p>
       {action && <div class="actions">{action}</div>}
     </div>

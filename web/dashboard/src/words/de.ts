@@ -282,7 +282,10 @@ export const de: Sentences = {
         countries_unknown: 'Keine Länderdatenbank',
         token_expires: 'Ein Token läuft bald ab',
       },
-      expiring: {
+      together: {
+        stream_stalled: (count) => `${count} Streams senden keine Medien`,
+        stream_uneven: (count) => `${count} Streams kommen ungleichmäßig an`,
+        stream_impaired: (count) => `${count} Streams haben Mängel`,
         publish_token: (count) => `${count} Publish-Tokens laufen bald ab`,
         subscribe_token: (count) => `${count} Subscribe-Tokens laufen bald ab`,
       },
@@ -1606,7 +1609,7 @@ export const de: Sentences = {
 
   // Search
   palette: {
-    hits: 'Orte',
+    hits: 'Treffer',
     page: 'Seite',
     action: 'Aktion',
     publishToken: 'Publish-Token',

@@ -277,7 +277,10 @@ export const en = {
         countries_unknown: 'No country database',
         token_expires: 'A token expires soon',
       },
-      expiring: {
+      together: {
+        stream_stalled: (count: number) => `${count} streams send no media`,
+        stream_uneven: (count: number) => `${count} streams arrive unevenly`,
+        stream_impaired: (count: number) => `${count} streams have faults`,
         publish_token: (count: number) => `${count} publish tokens expire soon`,
         subscribe_token: (count: number) => `${count} subscribe tokens expire soon`,
       },
@@ -1578,7 +1581,7 @@ export const en = {
 
   // Search
   palette: {
-    hits: 'Places',
+    hits: 'Results',
     page: 'Page',
     action: 'Action',
     publishToken: 'Publish token',

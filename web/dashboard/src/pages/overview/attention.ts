@@ -12,7 +12,7 @@ type Found = Answer<typeof readAttention>[number]
 export interface Need {
   readonly kind: StateKind
   readonly title: string
-  /** What the server says of it. */
+  /** What the server says of it; empty: the title says all. */
   readonly note: string
   /** Undefined: no page helps. */
   readonly href: string | undefined
@@ -20,30 +20,51 @@ export interface Need {
 
 /** Rows of the list at first. More of them would push the rest of the page away. */
 const ROWS_MAX = 5
+/** Streams that one row names. */
+const NAMES_MAX = 3
 
 /**
- * What needs the user, the worst first: tokens that expire are one row for each kind. Five rows are shown until the
- * user asks for all.
+ * What needs the user, the worst first. Streams with the same trouble are one row, and so are tokens of a kind that expire.
+ * Five rows are shown until the user asks for all.
  */
 export function needsOf(
   found: readonly Found[],
   isWhole: boolean,
 ): { readonly rows: readonly Need[]; readonly more: number } {
-  const needs = found.filter(({ kind }) => kind !== 'token_expires').map(needOf)
-  for (const type of ['publish_token', 'subscribe_token'] as const) {
-    const expiring = found.filter(({ kind, subject }) => kind === 'token_expires' && subject?.type === type)
-    needs.push(...(expiring.length > 1 ? [expiringOf(type, expiring.length)] : expiring.map(needOf)))
-  }
+  const groups = Map.groupBy(found, (one) => groupOf(one) ?? one)
+  const needs = [...groups].map(([group, items]) =>
+    typeof group === 'string' && items.length > 1 ? needOfAll(group, items) : needOf(items[0] as Found),
+  )
   const rows = isWhole ? needs : needs.slice(0, ROWS_MAX)
   return { rows, more: needs.length - rows.length }
 }
 
-const expiringOf = (type: 'publish_token' | 'subscribe_token', tokens: number): Need => ({
-  kind: 'warn',
-  title: text.expiring[type](tokens),
-  note: '',
-  href: linkTo(type === 'publish_token' ? '/tokens/publish' : '/tokens/subscribe', { state: 'expiring' }),
-})
+type Group = keyof typeof text.together
+
+const GROUP_PAGES: Readonly<Record<Group, string>> = {
+  stream_stalled: linkTo('/streams', { health: 'stalled' }),
+  stream_impaired: linkTo('/streams', { health: 'impaired' }),
+  stream_uneven: linkTo('/streams', { health: 'uneven' }),
+  publish_token: linkTo('/tokens/publish', { state: 'expiring' }),
+  subscribe_token: linkTo('/tokens/subscribe', { state: 'expiring' }),
+}
+
+/** Undefined: it has a row of its own. */
+function groupOf({ kind, subject }: Found): Group | undefined {
+  const group = kind === 'token_expires' ? subject?.type : kind
+  return group !== undefined && group in GROUP_PAGES ? (group as Group) : undefined
+}
+
+function needOfAll(group: Group, found: readonly Found[]): Need {
+  const names = found.flatMap(({ subject }) => (subject?.type === 'stream' ? [subject.id] : []))
+  const isLong = names.length > NAMES_MAX
+  return {
+    kind: found.some(({ severity }) => severity === 'error') ? 'error' : 'warn',
+    title: text.together[group](found.length),
+    note: [...names.slice(0, NAMES_MAX), ...(isLong ? ['…'] : [])].join(', '),
+    href: GROUP_PAGES[group],
+  }
+}
 
 const needOf = ({ kind, severity, text: said, sentences, subject }: Found): Need => ({
   kind: severity === 'error' ? 'error' : 'warn',

@@ -50,9 +50,9 @@ const NeedRow = ({ kind, title, note, href }: Need) => (
     <div class="grow">
       <b>{title}</b>
       <p>
-        {endedSentence(note)}{' '}
+        {note && `${endedSentence(note)} `}
         {href && (
-          <a href={href} aria-label={`${text.attention.closer}: ${title}. ${note}`}>
+          <a href={href} aria-label={[text.attention.closer, title, note].filter(Boolean).join(': ')}>
             {text.attention.closer}
           </a>
         )}
@@ -62,7 +62,7 @@ const NeedRow = ({ kind, title, note, href }: Need) => (
 )
 
 /** What the server says has no full stop at its end. */
-const endedSentence = (note: string): string => (/[.:!?]$/.test(note) ? note : `${note}.`)
+const endedSentence = (note: string): string => (/[.:!?…]$/.test(note) ? note : `${note}.`)
 
 const Nothing = () => (
   <li>
