@@ -93,6 +93,23 @@ const QUESTIONS = [
   ['sealing key lost', 'guides/production.html#change-the-sealing-key'],
   ['OBS multitrack', 'guides/rtmp.html'],
   ['upgrade', 'guides/production.html#upgrade'],
+  ['my viewers see a black screen', 'guides/stream-health.html#keyframe-interval'],
+  ['how can people watch on their phone', 'guides/hls-player.html'],
+  ['put the video on my wordpress site', 'guides/embed-the-player.html'],
+  ['how many viewers can one server handle', 'reference/performance.html'],
+  ['can I make a private stream with a password', 'tutorials/first-secured-stream.html'],
+  ['how do I save the stream to disk as mp4', 'reference/recordings.html'],
+  ['stream my IP camera', 'guides/cameras.html'],
+  ['what happens when the server restarts during a broadcast', 'guides/production.html#upgrade'],
+  ['change the port 8080', 'guides/production.html#open-the-ports'],
+  ['where is the log file', 'reference/logs.html'],
+  ['how do I delete everything and start over', 'guides/install.html#clone'],
+  ['add another admin for my colleague', 'guides/dashboard.html#give-each-person-a-role'],
+  ['stop someone from sharing the link', 'guides/self-signed-tokens.html#bind'],
+  ['schedule a show every monday', 'reference/schedulers.html'],
+  ['which browsers are supported', 'reference/compatibility.html'],
+  ['how to get notified when a stream starts', 'reference/events.html'],
+  ['count how many people watched yesterday', 'reference/analytics.html#audience'],
 ] as const
 
 describe('the documentation at /docs/', () => {

@@ -18,24 +18,30 @@ const OF_A_PAGE_MAX = 2
 
 /** Words of questions that say nothing about the answer. */
 const EMPTY = new Set(
-  'a an and are as at be by can do does for from get have how i if in is it my of on or the there this to too what when '
-    .concat('where which who why will with without you')
+  'a an and another are as at be by can could do does during everything for from get happens have how i if in instead is it '
+    .concat(
+      'me my of on or our same see should someone the their there this to too up we what when where which who why ',
+    )
+    .concat('will with without you your')
     .split(' '),
 )
 
 /** What people type, and what the pages say for it. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   ban: ['deny', 'disable'],
-  black: ['missing', 'keyframe'],
+  black: ['connect', 'missing', 'keyframe'],
   block: ['deny', 'limit'],
   bandwidth: ['bytes'],
+  blank: ['connect', 'missing'],
   billing: ['usage', 'tracking'],
   choppy: ['gaps', 'stalls'],
   cluster: ['nodes'],
+  colleague: ['role', 'user'],
   corporate: ['firewall', 'turn'],
   delay: ['latency'],
   docker: ['container'],
   export: ['csv'],
+  file: ['disk'],
   firewall: ['ports'],
   forgot: ['lost'],
   gdpr: ['privacy'],
@@ -46,18 +52,32 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   kick: ['end', 'session'],
   lag: ['latency', 'behind'],
   login: ['sign'],
+  handle: ['performance'],
+  log: ['logs'],
   max: ['limit', 'most'],
+  mobile: ['iphones', 'safari'],
+  notified: ['webhook'],
+  people: ['viewers'],
+  phone: ['iphones', 'safari'],
+  private: ['only', 'secured'],
   reset: ['lost'],
   revoke: ['disable', 'delete'],
+  screen: ['picture', 'video'],
   self: ['yourself'],
+  sharing: ['bind', 'address'],
   silence: ['silent'],
   sound: ['audio'],
   ssl: ['certificate', 'https', 'tls'],
   stutter: ['gaps', 'stalls'],
+  supported: ['tried'],
   traffic: ['bytes'],
   url: ['link'],
+  site: ['page', 'embed'],
   usage: ['bytes'],
+  watched: ['audience'],
   watching: ['viewers', 'sessions'],
+  website: ['page', 'embed'],
+  wordpress: ['embed', 'page'],
 }
 
 const OPTIONS = {
