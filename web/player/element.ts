@@ -15,7 +15,7 @@ const FIGURES_MS = 2000
 const IDLE_MS = 3000
 
 const LOOKS = ['sources', 'muted', 'controls', 'heading', 'logo', 'color', 'poster', 'share'] as const
-const OBSERVED = ['stream', 'src', 'token', 'server', 'mode', 'source', 'reports', ...LOOKS] as const
+const OBSERVED = ['stream', 'src', 'token', 'server', 'mode', 'source', 'reports', 'ask-token', ...LOOKS] as const
 /** A change of these begins again. */
 const RESTARTS: ReadonlySet<string> = new Set(['stream', 'src', 'token', 'server', 'mode', 'source'])
 
@@ -109,6 +109,7 @@ export class SluicePlayer extends HTMLElement {
     if (before === now || this.#listening === null) return
     if (name === 'muted') this.#screen.video.muted = now !== null
     this.#applyLook()
+    if (name === 'ask-token') this.#showState()
     if (!RESTARTS.has(name) || this.#restarting) return
     this.#restarting = true
     queueMicrotask(() => {

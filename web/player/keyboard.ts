@@ -31,7 +31,7 @@ const KEYS: Readonly<Record<string, (actions: KeyActions) => void>> = {
 /** Elements that use the key themselves. */
 function isTaken(event: KeyboardEvent): boolean {
   const [target] = event.composedPath()
-  if (target instanceof HTMLInputElement) return true
+  if (target instanceof HTMLInputElement) return target.type === 'text' || event.key.length > 1 || event.key === ' '
   return target instanceof HTMLButtonElement && event.key === ' '
 }
 
