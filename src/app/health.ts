@@ -5,7 +5,6 @@ import { authorityFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import { CLAIMED_ADDRESS, DOCTOR_HEADER } from '../core/health.ts'
-import { noticeText } from '../core/notices.ts'
 import { signDoctorRequest } from '../edge/http/operations/doctorRequests.ts'
 import { createEgress } from '../net/egress.ts'
 import { doctorKey } from './derivedKeys.ts'
@@ -31,9 +30,7 @@ export async function askHealth(config: Config, url: string): Promise<HealthAnsw
   const headers = { 'x-forwarded-for': CLAIMED_ADDRESS, ...signature }
   try {
     const answer = await egress.send({ url, method: 'GET', headers, body: new Uint8Array() })
-    return answer.kind === 'failed'
-      ? { ...answer, message: noticeText([answer.sentence]), isSigned }
-      : { ...answer, isSigned }
+    return { ...answer, isSigned }
   } finally {
     await egress.close()
   }

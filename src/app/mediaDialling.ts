@@ -3,7 +3,7 @@ import type { App } from './app.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { parseAddress } from '../core/access/address.ts'
-import { noticeText } from '../core/notices.ts'
+import { coded, type Said, say } from '../core/notices.ts'
 import type { Transport } from '../core/restream/targets.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import type { Dialling } from '../net/dial.ts'
@@ -49,11 +49,10 @@ const isOfThisMachine = (address: string): boolean =>
 export const dialledUrl = ({ hostname }: URL, port: number, isEncrypted: boolean): URL =>
   new URL(`${isEncrypted ? 'https' : 'http'}://${hostname}:${port}`)
 
-/** Why a dial failed, in a sentence. @param what is dialled, such as `target` */
-export function dialProblem(stage: Stage, error: unknown, what: string): string {
+/** Why a dial failed. @param what is dialled */
+export function dialProblem(stage: Stage, error: unknown, what: 'source' | 'target'): Said {
   const { code, sentence } = egressFailureFrom(stage, error)
-  if (code === 'target_not_allowed')
-    return `The host leads to an address that no ${what} may have: of this server, or of a network that \`media.allowedNetworks\` lacks`
-  const message = noticeText([sentence])
-  return message.charAt(0).toUpperCase() + message.slice(1)
+  if (code === 'target_not_allowed') return say(coded(`${what}_address_not_allowed`))
+  const said = say(sentence)
+  return { ...said, message: said.message.charAt(0).toUpperCase() + said.message.slice(1) }
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import type { Clock } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { noticeText } from '../core/notices.ts'
+import { coded, type CodedSentence, type Said, say } from '../core/notices.ts'
 import { isOddPort } from '../core/restream/targets.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import { hasOddCharacters } from '../core/validation/outboundUrl.ts'
@@ -23,9 +23,8 @@ const REDIRECTS_MAX = 3
 const REDIRECTS = new Set([307, 308])
 
 /** Why a session was not opened: another attempt may succeed, or the login is refused. For people, without secrets. */
-interface SessionProblem {
+interface SessionProblem extends Said {
   readonly kind: 'lost' | 'refused'
-  readonly message: string
 }
 
 export interface RemoteEndpoint {
@@ -38,7 +37,7 @@ export interface RemoteEndpoint {
   /** What it is, such as `source`. */
   readonly name: 'source' | 'target'
   /** What its 404 and its 409 mean. */
-  readonly means: Readonly<Record<number, string>>
+  readonly means: Readonly<Record<number, CodedSentence>>
   readonly clock: Clock
   readonly how: MediaDialling
   /** Ends what is in progress. */
@@ -120,7 +119,7 @@ async function exchange(
     return ok({ status: response.statusCode ?? 0, url, location, type, text, isWhole: !truncated })
   } catch (error) {
     const { sentence } = egressFailureFrom(stage, deadline.signal.aborted ? deadline.signal.reason : error)
-    return lost(`The ${name} gave no answer: ${noticeText([sentence]).replace('the receiver', 'it')}`)
+    return err({ kind: 'lost', ...say(coded(`${name}_no_answer_because`), sentence) })
   } finally {
     deadline.cancel()
     socket.destroy()
@@ -141,7 +140,7 @@ async function dialTo(
     const to = dialledUrl(url, port, url.protocol === 'https:')
     return ok(await dial(to, { ...dialling, allows }, signal, (next) => (stage = next)))
   } catch (error) {
-    return lost(dialProblem(stage, error, name))
+    return err({ kind: 'lost', ...dialProblem(stage, error, name) })
   }
 }
 
@@ -164,16 +163,16 @@ function sessionOf(endpoint: RemoteEndpoint, answer: Answer, from: string): Resu
 }
 
 function refusalOf({ name, secret, means }: RemoteEndpoint, { status, text }: Answer): SessionProblem {
+  const itsWords = quoted(text, secret)
   if (status === 401 || status === 403)
-    return { kind: 'refused', message: `The ${name} refuses the login (${status})${quoted(text, secret)}` }
-  const meaning = means[status] ?? `The ${name} answered with status ${status}`
-  return { kind: 'lost', message: `${meaning}${quoted(text, secret)}` }
+    return { kind: 'refused', ...say(coded(`${name}_refuses_session`, { status }), ...itsWords) }
+  return { kind: 'lost', ...say(means[status] ?? coded(`${name}_status`, { status }), ...itsWords) }
 }
 
 /** Texts of other servers may be pages. */
-function quoted(text: string, secret: string): string {
+function quoted(text: string, secret: string): CodedSentence[] {
   const said = text.trimStart().startsWith('<') ? '' : withoutKey(text, secret)
-  return said === '' ? '' : `: ${said}`
+  return said === '' ? [] : [coded('its_words', { text: said })]
 }
 
 /**

@@ -121,9 +121,10 @@ function logTarget({ ctx }: App, { streamName, tokenId }: RestreamedFeed, { url,
 }
 
 export function readingOf({ index, label, url, state, bitrateOut, liveMs, lastProblem }: TargetReport): TargetReading {
-  const { status, sinceMs, retryAtMs, message } = state
+  const { status, sinceMs, retryAtMs, message: problem, sentences: problemSentences } = state
   const liveSeconds = Math.floor(liveMs / 1000)
-  return { index, label, url, status, sinceMs, retryAtMs, problem: message, bitrateOut, liveSeconds, lastProblem }
+  const why = { problem, problemSentences, lastProblem }
+  return { index, label, url, status, sinceMs, retryAtMs, bitrateOut, liveSeconds, ...why }
 }
 
 async function targetsOf({ ctx }: App, { accountId, tokenId }: RestreamedFeed): Promise<OpenTarget[]> {

@@ -105,7 +105,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
       else sender = connected.begin({ ready, accepted: () => report({ kind: 'accepted' }), ended })
     },
     (error: unknown) => {
-      if (!signal.aborted) ended({ kind: 'lost', message: dialProblem(stage, error, 'target') })
+      if (!signal.aborted) ended({ kind: 'lost', ...dialProblem(stage, error, 'target') })
     },
   )
   return {

@@ -1,6 +1,7 @@
 import { percentDecoded } from '../base/percent.ts'
 import type { MediaDialling } from './mediaDialling.ts'
 import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import { coded } from '../core/notices.ts'
 import type { PulledSource, PulledSourceOptions, SourceOptions } from '../media/pulling.ts'
 import type { Context } from '../commands/context.ts'
 import type { Config } from '../config/schema.ts'
@@ -11,11 +12,7 @@ export interface SourceApp {
   readonly config: Pick<Config, 'rtmp' | 'srt' | 'webrtc'>
 }
 
-const MEANS = {
-  404: 'The source has no such stream (404)',
-  406: 'The source has the stream in no codec that Sluice takes (406)',
-  409: 'The stream is not on the air at the source (409)',
-}
+const MEANS = { 404: coded('source_no_stream'), 406: coded('source_no_codec'), 409: coded('source_not_on_air') }
 
 /** A source over WHEP, whose URL was dialled. */
 export async function openWhepSource(

@@ -2,6 +2,7 @@ import type { App } from './app.ts'
 import { dialledUrl, type MediaDialling } from './mediaDialling.ts'
 import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
 import { ok } from '../base/result.ts'
+import { coded } from '../core/notices.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import type { WhipSender, WhipSenderOptions } from '../media/relay/client/whipSender.ts'
 import { dial } from '../net/dial.ts'
@@ -9,9 +10,9 @@ import type { Stage } from '../net/outcome.ts'
 import type { OpenTarget } from '../services/restreams.ts'
 
 const MEANS = {
-  404: 'The target has no such endpoint (404)',
-  406: 'The target takes none of our codecs (406)',
-  409: 'Another publisher has the stream at the target (409)',
+  404: coded('target_no_endpoint'),
+  406: coded('target_no_codec'),
+  409: coded('target_in_use'),
 }
 
 type Events = Pick<WhipSenderOptions, 'ready' | 'accepted' | 'ended'>

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import { type HealthReport, readHealthReport } from '../core/health.ts'
 import { type Finding, found } from '../core/examination.ts'
+import { noticeText } from '../core/notices.ts'
 import type { HealthAnswer } from './host.ts'
 
 const CHECK = 'public URL'
@@ -32,10 +33,12 @@ export async function checkPublicUrl(
 
 function judge(answer: HealthAnswer, origin: string): Finding {
   if (answer.kind === 'failed') {
-    const failed = { origin, problem: answer.message }
-    return NOT_REACHED.has(answer.code)
+    const { code, sentence } = answer
+    const failed = { origin, problem: noticeText([sentence]) }
+    const finding = NOT_REACHED.has(code)
       ? found('warn', CHECK, 'url_not_reached', failed)
       : found('FAIL', CHECK, 'url_failed', failed)
+    return { ...finding, sentences: [sentence] }
   }
   const { status, isSigned } = answer
   if (status === 200 && answer.answer.trim() === 'ok') {

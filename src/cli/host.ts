@@ -4,6 +4,7 @@ import type { Logger, LogLevel } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
 import type { Context } from '../commands/context.ts'
 import type { ReloadAnswer } from '../commands/nodes/reload.ts'
+import type { CodedSentence } from '../core/notices.ts'
 import type { ConfigProblem } from '../config/problem.ts'
 import type { ProvisionChange, ProvisionProblem } from '../core/provisioning/types.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
@@ -80,8 +81,7 @@ export interface VideoEncoderTrial {
 /** What answered when a server was asked for its health. */
 export type HealthAnswer = (
   | { readonly kind: 'answered'; readonly status: number; readonly answer: string }
-  /** The message is for people. */
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | { readonly kind: 'failed'; readonly code: string; readonly sentence: CodedSentence }
 ) & {
   /** Whether the request showed a key of the installation, so that one of its servers answers with a report. */
   readonly isSigned: boolean

@@ -4,7 +4,7 @@ import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { EngineMessage } from './channels/types.ts'
 import type { FullReason } from './nodes/load.ts'
 import type { LinkProblem } from './nodes/nodeLinks.ts'
-import { coded, type CodedSentence, noticeText } from './notices.ts'
+import { coded, type CodedSentence, noticeText, sentencesOf } from './notices.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 import type { SourceReading } from './streams/source.ts'
@@ -140,15 +140,12 @@ const said = (text: string): CodedSentence => coded('text', { text })
 function enginesOf({ engines }: AttentionFacts): AttentionItem[] {
   return engines.flatMap(({ id, name, status, statusMessage: message }): AttentionItem[] => {
     const subject = { type: 'engine', id } as const
-    const own = message === null ? [said('unknown')] : sentencesOf(message)
+    const own = message === null ? [said('unknown')] : sentencesOf({ ...message, message: message.text })
     if (status === 'error') return [error({ kind: 'engine_error', subject }, coded('engine_fails', { name }), ...own)]
     if (message === null || status === 'waiting') return []
     return [warning({ kind: 'engine_notice', subject }, coded('engine', { name }), ...own)]
   })
 }
-
-const sentencesOf = ({ text, sentences }: EngineMessage): readonly CodedSentence[] =>
-  sentences.length === 0 ? [said(text)] : sentences
 
 const fullNodesOf = ({ fullNodes }: AttentionFacts): AttentionItem[] =>
   fullNodes.map(({ name, full }) =>

@@ -55,7 +55,7 @@ export interface Finding {
   readonly values: SentenceValues
   /** The sentence of the code with its values: the finding and, unless it is ok, the remedy. */
   readonly detail: string
-  /** What attention says, as data. */
+  /** What attention says, or `problem` of the values, as data. */
   readonly sentences?: readonly CodedSentence[]
 }
 

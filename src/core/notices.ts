@@ -105,9 +105,49 @@ export const NOTICES = {
   source_gone: 'The source is gone',
   source_not_in_ladder:
     'The source has no video, and the ABR ladder of this engine has no audio, so there is nothing to play',
-  source_silent: 'The source gives no media; it is dialled again at least every {seconds} s: {text}',
+  source_silent: 'The source gives no media; it is dialled again at least every {seconds} s:',
   source_given_up:
-    'Sluice does not dial the source any more, which has refused it {times} times; mend it, then start the channel again: {text}',
+    'Sluice does not dial the source any more, which has refused it {times} times; mend it, then start the channel again:',
+  /** Why a source gives no media. */
+  source_failed_here: 'Sluice failed; its log says more',
+  source_address_not_allowed:
+    'The host leads to an address that no source may have: of this server, or of a network that `media.allowedNetworks` lacks',
+  target_address_not_allowed:
+    'The host leads to an address that no target may have: of this server, or of a network that `media.allowedNetworks` lacks',
+  source_no_answer: 'The source did not answer in time',
+  source_no_answer_because: 'The source gave no answer:',
+  source_no_media: 'The source has sent no media for {seconds} s',
+  source_nothing_sent: 'The source has sent nothing for {seconds} s',
+  source_closed: 'The source has closed the connection',
+  source_ended: 'The source says that its stream has ended',
+  source_redirects: 'The source redirects to another address, which is not followed',
+  source_wants_login: 'The source wants a user and a password',
+  source_refuses_login: 'The source refuses the user or the password',
+  source_refuses_access: 'The source refuses access ({status})',
+  source_no_path: 'The source has nothing under this path (404)',
+  source_no_stream: 'The source has no such stream (404)',
+  source_no_codec: 'The source has the stream in no codec that Sluice takes (406)',
+  source_not_on_air: 'The stream is not on the air at the source (409)',
+  source_refuses_session: 'The source refuses the login ({status})',
+  source_status: 'The source answered with status {status}',
+  target_no_answer_because: 'The target gave no answer:',
+  target_refuses_session: 'The target refuses the login ({status})',
+  target_status: 'The target answered with status {status}',
+  target_no_endpoint: 'The target has no such endpoint (404)',
+  target_no_codec: 'The target takes none of our codecs (406)',
+  target_in_use: 'Another publisher has the stream at the target (409)',
+  its_words: 'It says: {text}',
+  source_answers: 'The source answers {text}',
+  source_says: 'The source says: {text}',
+  source_stopped_because: 'The source has ended: {text}',
+  source_no_media_because: 'The source gives no media: {text}',
+  source_no_tracks: 'The source has no video and no audio',
+  source_video_codec: 'The source sends video as {codec}; set it to H.264 or H.265',
+  source_ended_session: 'The source has ended the session',
+  peer_silent: 'The other side no longer answers',
+  peer_no_answer: 'The other side did not answer in time',
+  peer_refuses_port: 'The host refuses connections on this port',
+  peer_closed: 'The other side closed the connection',
 } as const satisfies Record<string, string>
 
 export type NoticeCode = keyof typeof NOTICES
@@ -134,6 +174,10 @@ export interface Said {
 }
 
 export const say = (...sentences: readonly CodedSentence[]): Said => ({ message: noticeText(sentences), sentences })
+
+/** What is said, sentence by sentence. */
+export const sentencesOf = ({ message, sentences = [] }: Said): readonly CodedSentence[] =>
+  sentences.length === 0 ? [coded('text', { text: message })] : sentences
 
 /** The sentences as one text. */
 export const noticeText = (sentences: readonly CodedSentence[]): string =>

@@ -1,3 +1,4 @@
+import type { Said } from '../core/notices.ts'
 import type { AskToMove } from '../core/nodes/drain.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { FrameSink } from './frame.ts'
@@ -56,10 +57,10 @@ export interface SenderMove {
   readonly url: string | null
 }
 
-/** How it ended that we published to another server, unless by `end`. `message` is a sentence for people, without secrets. */
+/** How it ended that we published to another server, unless by `end`. Without secrets. */
 export type SenderEnd =
   /** It does not take our key. `isInUse`: perhaps because another connection has it. */
-  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
-  | { readonly kind: 'lost'; readonly message: string }
+  | (Said & { readonly kind: 'refused'; readonly isInUse: boolean })
+  | (Said & { readonly kind: 'lost' })
   /** It cannot take this media, or this protocol as we speak it. */
-  | { readonly kind: 'unsuitable'; readonly message: string }
+  | (Said & { readonly kind: 'unsuitable' })

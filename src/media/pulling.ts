@@ -1,20 +1,16 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Result } from '../base/result.ts'
+import { coded, type Said, say } from '../core/notices.ts'
 import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 
 /** Why a source gives no media: another attempt may succeed, the login is refused, or none can succeed with what it sends. */
-export interface PullProblem {
+export interface PullProblem extends Said {
   readonly kind: 'lost' | 'refused' | 'unsuitable'
-  /** A sentence for people, without secrets. */
-  readonly message: string
 }
 
-export const REDIRECTED: PullProblem = {
-  kind: 'refused',
-  message: 'The source redirects to another address, which is not followed',
-}
+export const REDIRECTED: PullProblem = { kind: 'refused', ...say(coded('source_redirects')) }
 
 export interface PulledSourceOptions {
   readonly clock: Clock
@@ -63,15 +59,16 @@ export interface DialledSource {
   open(options: SourceOptions): Promise<PulledSource>
 }
 
-/** Dials a source, whose URL was checked. The error is a sentence for people, without secrets. */
-export type DialSource = (url: URL, signal: AbortSignal) => Promise<Result<DialledSource, string>>
+/** Dials a source, whose URL was checked. The error has no secrets. */
+export type DialSource = (url: URL, signal: AbortSignal) => Promise<Result<DialledSource, Said>>
 
 /** A source that sends nothing for this long is gone. */
 export const SILENT_SECONDS = 10
-export const NO_MEDIA = `The source has sent no media for ${SILENT_SECONDS} s`
-export const NO_ANSWER = 'The source did not answer in time'
+export const NO_MEDIA = say(coded('source_no_media', { seconds: SILENT_SECONDS }))
+export const CLOSED = say(coded('source_closed'))
+export const NO_ANSWER = say(coded('source_no_answer'))
 /** The reason for an operator when the fault is ours. */
-export const SLUICE_FAILED = 'Sluice failed; its log says more'
+export const SLUICE_FAILED = say(coded('source_failed_here'))
 
 /**
  * Tells when a source has fallen silent. It counts looks and not time, so that after a pause of this process it first sees what

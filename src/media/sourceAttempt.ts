@@ -1,5 +1,6 @@
 import type { Logger } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
+import type { Said } from '../core/notices.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { type FrameSink, takesAs } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
@@ -19,8 +20,8 @@ export interface SourceAttemptOptions {
   readonly log: Logger
   /** For the log. */
   readonly name: string
-  /** The error is a sentence for people, without secrets. */
-  readonly dial: (signal: AbortSignal) => Promise<Result<DialledSource, string>>
+  /** The error has no secrets. */
+  readonly dial: (signal: AbortSignal) => Promise<Result<DialledSource, Said>>
   /** Whether the media of a source at this address is taken, and by what. */
   readonly admit: (peer: string) => Promise<Result<SourceReceiver, PullProblem>>
   /** See `TsIngestOptions`. */
@@ -41,7 +42,7 @@ export class SourceAttempt {
     this.#options = options
     this.#run().catch((error: unknown) => {
       options.log.error({ err: error, source: options.name }, 'the media of a source could not be taken')
-      this.#failed({ kind: 'lost', message: SLUICE_FAILED })
+      this.#failed({ kind: 'lost', ...SLUICE_FAILED })
     })
   }
 
@@ -66,7 +67,7 @@ export class SourceAttempt {
     const { dial, admit } = this.#options
     const { signal } = this.#stopping
     const dialled = await dial(signal)
-    if (!dialled.ok) return this.#failed({ kind: 'lost', message: dialled.error })
+    if (!dialled.ok) return this.#failed({ kind: 'lost', ...dialled.error })
     const admitted = signal.aborted ? null : await admit(dialled.value.peer)
     if (signal.aborted || !admitted?.ok) dialled.value.close()
     if (admitted === null) return

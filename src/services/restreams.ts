@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import type { Said } from '../core/notices.ts'
 import { type AttemptEvent, type DialAttempt, TargetDriver } from '../core/restream/driver.ts'
 import {
   offTarget,
@@ -57,8 +58,7 @@ export interface TargetReport extends Pick<OpenTarget, 'index' | 'url' | 'label'
   readonly lastProblem: TargetProblem | null
 }
 
-export interface TargetProblem {
-  readonly message: string
+export interface TargetProblem extends Said {
   /** Epoch milliseconds. */
   readonly atMs: number
 }
@@ -281,7 +281,8 @@ class RunningTarget<F extends Restreamed> {
   #recorded(state: TargetState, news: TargetNews | null): void {
     const { clock, changed } = this.#options
     this.#count(state)
-    if (state.message !== null) this.#lastProblem = { message: state.message, atMs: clock.now() }
+    const { message, sentences } = state
+    if (message !== null) this.#lastProblem = { message, sentences, atMs: clock.now() }
     this.#watchCodecs(state)
     changed(this.#feed, this.report(), news)
   }

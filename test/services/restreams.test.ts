@@ -210,7 +210,7 @@ describe('the targets of a feed', () => {
       if (second === 10) expect(facts()).toEqual([[8000, null]])
     }
     expect(facts()).toEqual([[16_000, null]])
-    const gone = { message: 'gone', atMs: clock.now() }
+    const gone = { message: 'gone', sentences: [], atMs: clock.now() }
     attempts[0]?.report({ kind: 'lost', message: 'gone' })
     expect(facts()).toEqual([[null, gone]])
     pass(1000)

@@ -219,7 +219,7 @@ test('the message about a source that does not answer has no address, key or que
   const source = `rtmp://live.example.com:${gone.port}/studio/stream-key-1?token=query-key-1`
   await pull(source, [['127.0.0.2']])
   await until(() => messages('log').includes('gives no media'), 'a word on the source')
-  expect(messages('log')).toContain('The host refuses connections')
+  expect(messages('log')).toContain('the host refuses connections')
   for (const part of ['live.example.com', '127.0.0.2', 'studio', 'stream-key-1', 'query-key-1', 'pipe:0']) {
     expect(messages('log')).not.toContain(part)
   }

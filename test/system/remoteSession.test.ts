@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { coded } from '../../src/core/notices.ts'
 import { mediaAllows, openRemoteSession, type RemoteEndpoint } from '../../src/app/remoteSession.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemNames } from '../../src/net/resolve.ts'
@@ -55,7 +56,7 @@ async function open(text: string, { from, ...over }: Partial<RemoteEndpoint> & {
     authorization: `Bearer ${TOKEN}`,
     secret: TOKEN,
     name: 'source',
-    means: { 404: 'The source has no such stream (404)' },
+    means: { 404: coded('source_no_stream') },
     clock: systemClock,
     signal: new AbortController().signal,
     how: () => ({
@@ -176,16 +177,16 @@ describe('another answer is a problem in words, without the token', () => {
     (_: Seen, response: ServerResponse) =>
       void response.writeHead(status, { 'content-type': type }).end(text)
   test.each([
-    [said(401, `no ${TOKEN} here`), 'refused', 'The source refuses the login (401): no •••• here'],
+    [said(401, `no ${TOKEN} here`), 'refused', 'The source refuses the login (401). It says: no •••• here'],
     [said(403, ''), 'refused', 'The source refuses the login (403)'],
-    [said(404, 'x'), 'lost', 'The source has no such stream (404): x'],
+    [said(404, 'x'), 'lost', 'The source has no such stream (404). It says: x'],
     [said(503, '<html>'), 'lost', 'The source answered with status 503'],
-    [said(500, `${'e'.repeat(400)}\n`), 'lost', `The source answered with status 500: ${'e'.repeat(200)}`],
+    [said(500, `${'e'.repeat(400)}\n`), 'lost', `The source answered with status 500. It says: ${'e'.repeat(200)}`],
     [said(200, 'fine'), 'lost', 'The source did not answer with SDP'],
     [said(201, 'x'.repeat(70_000), 'application/sdp'), 'lost', 'The source did not answer with SDP'],
   ])('%#', async (answer, kind, message) => {
     const { url } = await server(answer)
-    expect((await open(`${url}/whep/show`)).answer).toEqual({ ok: false, error: { kind, message } })
+    expect((await open(`${url}/whep/show`)).answer).toMatchObject({ ok: false, error: { kind, message } })
   })
 
   test('a server that closes', async () => {

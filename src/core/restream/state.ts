@@ -1,3 +1,5 @@
+import type { CodedSentence, Said } from '../notices.ts'
+
 /**
  * The state machine of one target of a restream, as a pure function: an event, its time and a random number in, the next
  * state and its effects out.
@@ -31,6 +33,8 @@ export interface TargetState {
   readonly retryAtMs: number | null
   /** Why it is `waiting`, `refused` or `failed`; for people. */
   readonly message: string | null
+  /** The same as data; empty: it has no codes. */
+  readonly sentences: readonly CodedSentence[]
 }
 
 export type TargetEvent =
@@ -40,13 +44,13 @@ export type TargetEvent =
   | { readonly kind: 'stop' }
   | { readonly kind: 'accepted' }
   /** The target does not take the key. `isInUse`: perhaps because it has it already. */
-  | { readonly kind: 'refused'; readonly message: string; readonly isInUse?: boolean }
+  | (Said & { readonly kind: 'refused'; readonly isInUse?: boolean })
   /** There was no connection, or it ended. */
-  | { readonly kind: 'lost'; readonly message: string }
+  | (Said & { readonly kind: 'lost' })
   /** The target is about to stop: it goes on at `url`, or at the same address. */
   | { readonly kind: 'moved'; readonly url: string | null }
   /** No attempt with this media can succeed: its codec is none of the protocol's. */
-  | { readonly kind: 'unsuitable'; readonly message: string }
+  | (Said & { readonly kind: 'unsuitable' })
   /** The media has other codecs: a target that cannot take it perhaps can now. */
   | { readonly kind: 'otherCodecs' }
   /** Time passes: an attempt may be due. */
@@ -87,6 +91,11 @@ const STEADY_MS = 10_000
 /** The share of a pause that the random number decides. It makes a pause shorter, so that the longest stays the longest. */
 const JITTER = 0.25
 
+type Problem = Pick<TargetState, 'message' | 'sentences'>
+
+const NO_PROBLEM: Problem = { message: null, sentences: [] }
+const problemOf = ({ message, sentences = [] }: Said): Problem => ({ message, sentences })
+
 export const offTarget = (nowMs: number): TargetState => ({
   status: 'off',
   sinceMs: nowMs,
@@ -94,7 +103,7 @@ export const offTarget = (nowMs: number): TargetState => ({
   refusals: 0,
   isProved: false,
   retryAtMs: null,
-  message: null,
+  ...NO_PROBLEM,
 })
 
 /** The next state. An event that does not fit the present one changes nothing: those of connections come late. */
@@ -112,15 +121,15 @@ export function advanceTarget(state: TargetState, event: TargetEvent, moment: Ta
     case 'refused':
       return isConnected(state) ? refused(settled(state, nowMs), event, moment) : unchanged(state)
     case 'lost':
-      return isConnected(state) ? lost(settled(state, nowMs), event.message, moment) : unchanged(state)
+      return isConnected(state) ? lost(settled(state, nowMs), event, moment) : unchanged(state)
     case 'moved':
       return state.status === 'live' ? moved(state, event.url, moment) : unchanged(state)
     case 'otherCodecs':
       return state.status === 'failed'
-        ? { state: waiting(state, state.message, moment), effects: [record(null)] }
+        ? { state: waiting(state, state, moment), effects: [record(null)] }
         : unchanged(state)
     case 'unsuitable':
-      return isAtRest(state) ? unchanged(state) : rested(state, 'failed', event.message, nowMs)
+      return isAtRest(state) ? unchanged(state) : rested(state, 'failed', event, nowMs)
   }
 }
 
@@ -139,7 +148,7 @@ const connecting = (state: TargetState): TargetState => ({
   ...state,
   status: 'connecting',
   retryAtMs: null,
-  message: null,
+  ...NO_PROBLEM,
 })
 
 const dialled = (state: TargetState): TargetStep => ({
@@ -150,13 +159,13 @@ const dialled = (state: TargetState): TargetStep => ({
 /** It is dialled at once, but not again and again: one that was live for a moment only has failed. */
 function moved(state: TargetState, at: string | null, moment: TargetMoment): TargetStep {
   const { nowMs } = moment
-  if (nowMs - state.sinceMs < STEADY_MS) return lost(state, 'The target asks to connect again', moment)
+  if (nowMs - state.sinceMs < STEADY_MS) return lost(state, { message: 'The target asks to connect again' }, moment)
   const next = connecting({ ...settled(state, nowMs), sinceMs: nowMs })
   return { state: next, effects: [record('ended'), { do: 'hangUp' }, { do: 'dial', at }] }
 }
 
 function accepted(state: TargetState, nowMs: number): TargetStep {
-  return { state: { ...state, status: 'live', sinceMs: nowMs, message: null }, effects: [record('started')] }
+  return { state: { ...state, status: 'live', sinceMs: nowMs, ...NO_PROBLEM }, effects: [record('started')] }
 }
 
 function stopped(state: TargetState, nowMs: number): TargetStep {
@@ -172,30 +181,30 @@ const settled = (state: TargetState, nowMs: number): TargetState =>
     : state
 
 /** A service may hold the name of a connection that broke for a minute: that it is in use says nothing of a proved key. */
-function refused(state: TargetState, { message, isInUse }: Refused, moment: TargetMoment): TargetStep {
-  if (isInUse && state.isProved) return lost(state, message, moment)
+function refused(state: TargetState, why: Refused, moment: TargetMoment): TargetStep {
+  if (why.isInUse && state.isProved) return lost(state, why, moment)
   const refusals = state.refusals + 1
   const counted = { ...state, refusals }
-  return refusals < REFUSALS_MAX ? lost(counted, message, moment) : rested(counted, 'refused', message, moment.nowMs)
+  return refusals < REFUSALS_MAX ? lost(counted, why, moment) : rested(counted, 'refused', why, moment.nowMs)
 }
 
-function lost(state: TargetState, message: string, moment: TargetMoment): TargetStep {
-  const next = waiting(state, message, moment)
+function lost(state: TargetState, why: Said, moment: TargetMoment): TargetStep {
+  const next = waiting(state, problemOf(why), moment)
   // A target that stays away is news once, and not at each attempt.
   const news = state.status === 'live' || next.failures === 1 ? 'error' : null
   return { state: next, effects: [record(news), { do: 'hangUp' }] }
 }
 
 /** The longer the more often it has failed, also for a publisher that changes its codec all the time. */
-function waiting(state: TargetState, message: string | null, moment: TargetMoment): TargetState {
+function waiting(state: TargetState, { message, sentences }: Problem, moment: TargetMoment): TargetState {
   const { nowMs } = moment
   const failures = state.failures + 1
   const retryAtMs = nowMs + pauseMs(failures, moment)
-  return { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message }
+  return { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message, sentences }
 }
 
-function rested(state: TargetState, status: 'refused' | 'failed', message: string, nowMs: number): TargetStep {
-  const next: TargetState = { ...state, status, sinceMs: nowMs, retryAtMs: null, message }
+function rested(state: TargetState, status: 'refused' | 'failed', why: Said, nowMs: number): TargetStep {
+  const next: TargetState = { ...state, status, sinceMs: nowMs, retryAtMs: null, ...problemOf(why) }
   return { state: next, effects: [record('error'), { do: 'hangUp' }] }
 }
 

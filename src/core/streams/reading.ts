@@ -1,4 +1,5 @@
 import { PROTOCOLS_OF, type ViewProtocol } from '../access/protocols.ts'
+import type { CodedSentence, Said } from '../notices.ts'
 import { type TargetStatus, TARGET_STATUSES } from '../restream/state.ts'
 import { type Found, isFindingCode } from './findings.ts'
 import { STREAM_HEALTH, type StreamHealth } from './health.ts'
@@ -17,12 +18,14 @@ export interface TargetReading {
   readonly retryAtMs: number | null
   /** What is wrong, for people; null: nothing. */
   readonly problem: string | null
+  /** The same as data; empty or absent: it has no codes. */
+  readonly problemSentences?: readonly CodedSentence[]
   /** Bits per second, over the last seconds; null: not known, or it is not live. */
   readonly bitrateOut: number | null
   /** How long it has taken media since the feed began. */
   readonly liveSeconds: number
   /** The latest problem, also if it is over; `atMs`: epoch milliseconds. Null: there was none. */
-  readonly lastProblem: { readonly message: string; readonly atMs: number } | null
+  readonly lastProblem: (Said & { readonly atMs: number }) | null
 }
 
 /** What the node of a feed measures of it. Null: not known, or not part of the broadcast. */

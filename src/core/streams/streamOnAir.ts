@@ -1,4 +1,5 @@
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
+import type { CodedSentence } from '../notices.ts'
 import type { SourceFinding } from './findings.ts'
 import type { SourceHistory } from './history.ts'
 import type { FeedReading, TargetReading } from './reading.ts'
@@ -12,27 +13,37 @@ export interface TargetOnAir extends Pick<TargetReading, 'index' | 'label' | 'ur
   readonly since: string
   readonly retryOn?: string
   readonly problem?: string
+  /** The same as data, where it has codes. */
+  readonly problemSentences?: CodedSentence[]
   /** Bits per second. Absent: not known, or it is not live. */
   readonly bitrateOut?: number
   /** The latest problem, also if it is over. */
   readonly lastProblem?: string
+  readonly lastProblemSentences?: CodedSentence[]
   readonly lastProblemOn?: string
 }
 
 export const targetOnAir = (
-  { sinceMs, retryAtMs, problem, bitrateOut, lastProblem, ...target }: TargetReading,
+  { sinceMs, retryAtMs, problem, problemSentences, bitrateOut, lastProblem, ...target }: TargetReading,
   sourceId: string | null,
 ): TargetOnAir => ({
   ...(sourceId === null ? {} : { sourceId }),
   ...target,
   since: new Date(sinceMs).toISOString(),
   ...(retryAtMs === null ? {} : { retryOn: new Date(retryAtMs).toISOString() }),
-  ...(problem === null ? {} : { problem }),
+  ...(problem === null ? {} : { problem, ...asData('problemSentences', problemSentences) }),
   ...(bitrateOut === null ? {} : { bitrateOut }),
   ...(lastProblem === null
     ? {}
-    : { lastProblem: lastProblem.message, lastProblemOn: new Date(lastProblem.atMs).toISOString() }),
+    : {
+        lastProblem: lastProblem.message,
+        ...asData('lastProblemSentences', lastProblem.sentences),
+        lastProblemOn: new Date(lastProblem.atMs).toISOString(),
+      }),
 })
+
+const asData = <N extends string>(name: N, sentences: readonly CodedSentence[] = []): { [K in N]?: CodedSentence[] } =>
+  (sentences.length === 0 ? {} : { [name]: [...sentences] }) as { [K in N]?: CodedSentence[] }
 
 /** A stream on the air as the interface shows it. What is not known is absent. */
 export interface StreamOnAir

@@ -1,5 +1,7 @@
 import type { Random } from '../../base/random.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import {
+  CLOSED,
   NO_ANSWER,
   NO_MEDIA,
   type PulledSource,
@@ -83,7 +85,7 @@ export class RtmpPlayer implements PulledSource {
     this.#options = options
     this.#address = readPlayAddress(url)
     this.#handshake = new ClientHandshake(random)
-    this.#outgoing = new Outgoing(socket, () => this.#lose('The source does not read what it is sent'))
+    this.#outgoing = new Outgoing(socket, () => this.#lose({ message: 'The source does not read what it is sent' }))
     this.#ingest = new RtmpIngest(sink, { clock, audioNumbers, leftOut })
   }
 
@@ -95,8 +97,8 @@ export class RtmpPlayer implements PulledSource {
     const { socket } = this.#options
     socket.on('data', (data: Buffer) => this.#received(data))
     socket.on('error', () => undefined)
-    socket.on('close', () => this.#lose('The source closed the connection'))
-    if (socket.destroyed) this.#lose('The source closed the connection')
+    socket.on('close', () => this.#lose(CLOSED))
+    if (socket.destroyed) this.#lose(CLOSED)
     else socket.write(this.#handshake.opening)
     return Promise.resolve()
   }
@@ -122,7 +124,7 @@ export class RtmpPlayer implements PulledSource {
 
   #shakeHands(data: Buffer): Buffer | null {
     const step = this.#handshake.push(data)
-    if (!step.ok) this.#lose(step.error)
+    if (!step.ok) this.#lose({ message: step.error })
     if (!step.ok || step.value === null) return null
     this.#options.socket.write(step.value.reply)
     this.#state = 'connecting'
@@ -133,7 +135,7 @@ export class RtmpPlayer implements PulledSource {
 
   #read(data: Buffer): void {
     const messages = this.#reader.push(data)
-    if (!messages.ok) return this.#lose(`What the source sends is not RTMP: ${messages.error}`)
+    if (!messages.ok) return this.#lose({ message: `What the source sends is not RTMP: ${messages.error}` })
     for (const message of messages.value) if (!this.#isOver()) this.#take(message)
     if (!this.#isOver()) this.#outgoing.acknowledge(this.#bytesIn)
   }
@@ -185,7 +187,7 @@ export class RtmpPlayer implements PulledSource {
   }
 
   #command(message: Message): void {
-    if (++this.#commands > MAX_COMMANDS) return this.#lose('The source sends too many commands')
+    if (++this.#commands > MAX_COMMANDS) return this.#lose({ message: 'The source sends too many commands' })
     const command = readCommand(message)
     if (command.ok) this.#answered(command.value)
   }
@@ -221,16 +223,16 @@ export class RtmpPlayer implements PulledSource {
   #refused(info: AmfValue): void {
     const status = readStatus(info)
     if (status.isRedirect) return this.#over(REDIRECTED)
-    const message = `The source says: ${reasonOf(status, this.#address.stream)}`
-    this.#over({ kind: REFUSALS.has(status.code) ? 'refused' : 'lost', message })
+    const why = say(coded('source_says', { text: reasonOf(status, this.#address.stream) }))
+    this.#over({ kind: REFUSALS.has(status.code) ? 'refused' : 'lost', ...why })
   }
 
   #send(message: Message): void {
     this.#outgoing.send([message])
   }
 
-  #lose(message: string): void {
-    this.#over({ kind: 'lost', message })
+  #lose(why: Said): void {
+    this.#over({ kind: 'lost', ...why })
   }
 
   #over(problem: PullProblem): void {
@@ -240,7 +242,7 @@ export class RtmpPlayer implements PulledSource {
   }
 }
 
-const STREAM_ENDED = 'The source says that its stream has ended'
+const STREAM_ENDED = say(coded('source_ended'))
 
 interface PlayAddress {
   readonly app: string

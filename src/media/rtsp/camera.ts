@@ -1,3 +1,4 @@
+import { coded, type CodedSentence, say } from '../../core/notices.ts'
 import { type PullProblem, REDIRECTED } from '../pulling.ts'
 import type { RtspReply } from './replies.ts'
 import { readSdp } from './sdp.ts'
@@ -29,9 +30,8 @@ export class RtspTalk {
 
   #describe(text: string): PullProblem | 'again' | null {
     const { video, audio } = readSdp(text)
-    if (video === null && audio === null) return unsuitable('The source has no video and no audio')
-    if (video !== null && !VIDEO.includes(video))
-      return unsuitable(`The source sends video as ${video}; set it to H.264 or H.265`)
+    if (video === null && audio === null) return unsuitable(coded('source_no_tracks'))
+    if (video !== null && !VIDEO.includes(video)) return unsuitable(coded('source_video_codec', { codec: video }))
     if (audio === null || AUDIO.includes(audio) || this.encodesAudio) return null
     this.encodesAudio = true
     return 'again'
@@ -39,19 +39,19 @@ export class RtspTalk {
 
   /** Why the client left before there was media. @param said its last words */
   problem(said: string): PullProblem {
-    switch (this.#status) {
+    const status = this.#status
+    switch (status) {
       case 401:
-        return { kind: 'refused', message: this.#hasLogin ? 'The source refuses the user or the password' : NO_LOGIN }
+        return because('refused', coded(this.#hasLogin ? 'source_refuses_login' : 'source_wants_login'))
       case 403:
-        return { kind: 'refused', message: 'The source refuses access (403)' }
+        return because('refused', coded('source_refuses_access', { status }))
       case 404:
-        return { kind: 'lost', message: 'The source has nothing under this path (404)' }
+        return because('lost', coded('source_no_path'))
     }
-    const answered = `The source answers ${this.#status} ${this.#reason}`.trim()
-    return { kind: 'lost', message: this.#status >= 400 ? answered : `The source gives no media: ${said}` }
+    if (status < 400) return because('lost', coded('source_no_media_because', { text: said }))
+    return because('lost', coded('source_answers', { text: `${status} ${this.#reason}`.trim() }))
   }
 }
 
-const NO_LOGIN = 'The source wants a user and a password'
-
-const unsuitable = (message: string): PullProblem => ({ kind: 'unsuitable', message })
+const because = (kind: PullProblem['kind'], why: CodedSentence): PullProblem => ({ kind, ...say(why) })
+const unsuitable = (why: CodedSentence): PullProblem => because('unsuitable', why)

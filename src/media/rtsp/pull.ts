@@ -1,4 +1,5 @@
 import { withoutSource } from '../../base/withoutSource.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import { AAC, words } from '../ffmpeg/arguments.ts'
 import { concatScript } from '../ffmpeg/concatScript.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
@@ -6,6 +7,7 @@ import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { LinkTotals } from '../measure/linkMeter.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import {
+  CLOSED,
   type PulledSource,
   type PulledSourceOptions,
   type PullProblem,
@@ -91,13 +93,13 @@ export class RtspPull implements PulledSource {
     const script = concatScript(localUrl(url, port), INPUT_OPTIONS)
     const args = [...INPUT, ...TRACKS, ...(this.#talk.encodesAudio ? AAC : []), ...OUTPUT]
     const started = ffmpeg.run({ name, args, script, network: true, stdout: (chunk) => this.#take(chunk) })
-    if (!started.ok) return this.#lost(started.error.message)
+    if (!started.ok) return this.#lost(started.error)
     this.#process = started.value
     void this.#follow(started.value)
   }
 
   tick(): void {
-    if (this.#silence.look(this.#relay.received)) this.#lost(`The source has sent nothing for ${SILENT_SECONDS} s`)
+    if (this.#silence.look(this.#relay.received)) this.#lost(NOTHING_SENT)
   }
 
   end(): void {
@@ -118,7 +120,7 @@ export class RtspPull implements PulledSource {
     const process = this.#process
     this.#process = null
     void process?.stop(0)
-    this.start().catch((error: unknown) => this.#lost(String(error)))
+    this.start().catch((error: unknown) => this.#lost({ message: String(error) }))
   }
 
   async #follow(process: FfmpegProcess): Promise<void> {
@@ -126,18 +128,18 @@ export class RtspPull implements PulledSource {
     if (this.#process !== process) return
     const { url } = this.#options
     const said = withoutSource(exitReason(exit), url.href)
-    if (this.#hasMedia) this.#lost(`The source has ended: ${said}`)
+    if (this.#hasMedia) this.#lost(say(coded('source_stopped_because', { text: said })))
     else this.#fail(this.#talk.problem(said))
   }
 
   /** @param why null: the source has closed the connection, perhaps after an answer that says why */
   #disconnected(why: string | null): void {
-    if (why !== null || this.#hasMedia) this.#lost(why ?? 'The source has closed the connection')
+    if (why !== null || this.#hasMedia) this.#lost(why === null ? CLOSED : { message: why })
     else this.#fail(this.#talk.problem('it has closed the connection'))
   }
 
-  #lost(message: string): void {
-    this.#fail({ kind: 'lost', message })
+  #lost(why: Said): void {
+    this.#fail({ kind: 'lost', ...why })
   }
 
   #fail(problem: PullProblem): void {
@@ -146,6 +148,8 @@ export class RtspPull implements PulledSource {
     this.#options.ended(problem)
   }
 }
+
+const NOTHING_SENT = say(coded('source_nothing_sent', { seconds: SILENT_SECONDS }))
 
 /** The same path and login at a port of this machine. */
 function localUrl({ username, password, pathname, search }: URL, port: number): string {

@@ -4,6 +4,7 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { coded, type CodedSentence, say } from '../../core/notices.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { type CallAgreement, type CallFields, readAnswer, writeConclusion, writeInduction } from './callerHandshake.ts'
 import { type RunAddon, runsFrom, type SendRun } from './datagramRuns.ts'
@@ -138,12 +139,12 @@ export class SrtCall {
     if (this.#state !== 'connected') return this.#open(nowMs)
     this.#half?.tick(nowMs)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#control({ type: CONTROL.keepAlive })
-    if (nowMs - this.#heardAtMs > SILENCE_MS) this.#lose('The other side no longer answers')
+    if (nowMs - this.#heardAtMs > SILENCE_MS) this.#lose(coded('peer_silent'))
   }
 
   /** What was heard before the agreement does not count: an answer may come again and again. */
   #open(nowMs: number): void {
-    if (nowMs - this.#heardAtMs > OPENING_MS) return this.#lose('The other side did not answer in time')
+    if (nowMs - this.#heardAtMs > OPENING_MS) return this.#lose(coded('peer_no_answer'))
     if (nowMs - this.#sentAtMs < REPEAT_MS) return
     const ids = { sequence: this.#sequence, socketId: this.#socketId }
     if (this.#state === 'inducting') this.#handshake(writeInduction(ids))
@@ -168,7 +169,7 @@ export class SrtCall {
 
   #left(): void {
     this.#half?.leave?.()
-    this.#lose('The other side closed the connection')
+    this.#lose(coded('peer_closed'))
   }
 
   #answered(body: Buffer): void {
@@ -232,12 +233,12 @@ export class SrtCall {
   }
 
   #failed({ code, message }: NodeJS.ErrnoException): void {
-    if (code === 'ECONNREFUSED') this.#lose('The host refuses connections on this port')
+    if (code === 'ECONNREFUSED') this.#lose(coded('peer_refuses_port'))
     else this.#options.log.info({ problem: message }, 'the socket of an SRT call reports an error')
   }
 
-  #lose(message: string): void {
-    this.#over({ kind: 'lost', message })
+  #lose(why: CodedSentence): void {
+    this.#over({ kind: 'lost', ...say(why) })
   }
 
   #over(how: SenderEnd): void {

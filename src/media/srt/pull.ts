@@ -1,3 +1,4 @@
+import type { Said } from '../../core/notices.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import type { LinkTotals } from '../measure/linkMeter.ts'
 import { NO_MEDIA, type PulledSource, type PulledSourceOptions, SilenceWatch } from '../pulling.ts'
@@ -82,13 +83,13 @@ export class SrtPull implements PulledSource {
     if (refusal !== null) this.#fail({ kind: 'unsuitable', message: refusal })
   }
 
-  #lose(message: string): void {
-    this.#fail({ kind: 'lost', message })
+  #lose(why: Said): void {
+    this.#fail({ kind: 'lost', ...why })
   }
 
-  #fail({ kind, message }: SenderEnd): void {
+  #fail({ kind, message, sentences }: SenderEnd): void {
     if (this.#isOver) return
     this.end()
-    this.#options.ended({ kind, message })
+    this.#options.ended({ kind, message, ...(sentences && { sentences }) })
   }
 }

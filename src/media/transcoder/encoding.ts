@@ -221,7 +221,7 @@ export class Encoding {
 
   #sourceIsLost(why: CodedSentence): void {
     this.#notify({ kind: 'sourceLost' })
-    this.warn(why)
+    this.warn(say(why))
   }
 
   /** Reports why a publisher was cut: a reason that repeats once until there is media, and others once a second at most. */
@@ -229,7 +229,7 @@ export class Encoding {
     const atMs = this.#tools.clock.monotonic()
     if (why === this.#cut?.why || atMs - (this.#cut?.atMs ?? Number.NEGATIVE_INFINITY) < CUTS_EVERY_MS) return
     this.#cut = { why, atMs }
-    this.warn(coded('publisher_cut', { text: why }))
+    this.warn(say(coded('publisher_cut', { text: why })))
   }
 
   /** Reports that the processes can run. */
@@ -238,8 +238,8 @@ export class Encoding {
   }
 
   /** Says why there is no source. */
-  warn(why: CodedSentence): void {
-    this.#notify({ kind: 'log', level: 'warn', ...say(why) })
+  warn(why: Said): void {
+    this.#notify({ kind: 'log', level: 'warn', ...why })
   }
 
   log(level: TranscodeLog['level'], message: string, code?: TranscodeLog['code']): void {

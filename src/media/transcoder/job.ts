@@ -1,4 +1,3 @@
-import { say } from '../../core/notices.ts'
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { LoadSlate, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import type { FrameSource } from '../frame.ts'
@@ -76,7 +75,7 @@ export class RunningTranscode {
       {
         media,
         missing: (why) => later(() => encoding.warn(why)),
-        givenUp: (why) => later(() => encoding.broken(say(why), true)),
+        givenUp: (why) => later(() => encoding.broken(why, true)),
         leftOut: (what) => encoding.log('info', `Of the source: ${what}`),
       },
     )

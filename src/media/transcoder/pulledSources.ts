@@ -4,7 +4,7 @@ import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { TranscodeJob } from '../../core/channels/runs/transcoder.ts'
-import { coded, type CodedSentence } from '../../core/notices.ts'
+import { coded, type Said, say, sentencesOf } from '../../core/notices.ts'
 import { type AttemptEvent, TargetDriver } from '../../core/restream/driver.ts'
 import { REFUSALS_MAX, SOURCE_PAUSE_MAX_MS, type TargetState } from '../../core/restream/state.ts'
 import type { FrameSource } from '../frame.ts'
@@ -29,9 +29,9 @@ export interface SourceListener {
   /** Media comes, as of a publisher. */
   readonly media: (media: FrameSource) => void
   /** There is no media, for a reason that was not told since there was some. The source is dialled again. */
-  readonly missing: (why: CodedSentence) => void
+  readonly missing: (why: Said) => void
   /** The source is not dialled any more, and the engine has left it. */
-  readonly givenUp: (why: CodedSentence) => void
+  readonly givenUp: (why: Said) => void
   /** Something is left out or mended, each told once. */
   readonly leftOut: (what: string) => void
 }
@@ -69,7 +69,7 @@ class SharedSource {
   readonly #leftOut = new Set<string>()
   #media: FrameSource | null = null
   /** The reason that was told since there was media; null: none. */
-  #missing: CodedSentence | null = null
+  #missing: Said | null = null
 
   /** @param over it is not dialled any more */
   constructor(tools: PullTools, pulled: Pulled, over: () => void) {
@@ -103,7 +103,7 @@ class SharedSource {
     this.#end()
   }
 
-  #giveUp(why: CodedSentence): void {
+  #giveUp(why: Said): void {
     const listeners = [...this.#listeners]
     this.#listeners.clear()
     this.#end()
@@ -119,12 +119,13 @@ class SharedSource {
     for (const listener of this.#listeners) what(listener)
   }
 
-  #recorded({ status, message }: TargetState): void {
+  #recorded({ status, message, sentences }: TargetState): void {
+    const said = sentencesOf({ message: message ?? '', sentences })
     if (status === 'live') this.#missing = null
-    if (status === 'refused') this.#giveUp(noMore(message))
+    if (status === 'refused') this.#giveUp(say(coded('source_given_up', { times: REFUSALS_MAX }), ...said))
     if (status !== 'waiting') return
-    const why = noAnswer(message)
-    if (why.values['text'] === this.#missing?.values['text']) return
+    const why = say(coded('source_silent', { seconds: SOURCE_PAUSE_MAX_MS / 1000 }), ...said)
+    if (why.message === this.#missing?.message) return
     this.#missing = why
     this.#tell(({ missing }) => missing(why))
   }
@@ -173,8 +174,3 @@ class SharedSource {
     this.#tell(({ leftOut }) => leftOut(what))
   }
 }
-
-const noAnswer = (why: string | null): CodedSentence =>
-  coded('source_silent', { seconds: SOURCE_PAUSE_MAX_MS / 1000, text: why ?? '' })
-
-const noMore = (why: string | null): CodedSentence => coded('source_given_up', { times: REFUSALS_MAX, text: why ?? '' })

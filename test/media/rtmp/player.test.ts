@@ -163,7 +163,7 @@ describe('a source that gives no media', () => {
     ],
   ])('%s', async (_, answer, problem) => {
     const server = await source({ answer: (name, n) => (name === 'connect' ? answer(n) : undefined) })
-    expect(await endOf(await play(server.port, 'live/show'))).toEqual(problem)
+    expect(await endOf(await play(server.port, 'live/show'))).toMatchObject(problem)
     expect(server.commands).toHaveLength(1)
   })
 
@@ -193,7 +193,7 @@ describe('a source that gives no media', () => {
   ])('%s', async (_, said, problem) => {
     const server = await source({ answer: (name) => (name === 'play' ? [said] : undefined) })
     const playing = await play(server.port)
-    expect(await endOf(playing)).toEqual(problem)
+    expect(await endOf(playing)).toMatchObject(problem)
     await until(() => server.sockets.size === 0)
   })
 
@@ -202,7 +202,7 @@ describe('a source that gives no media', () => {
     silence(mute, SILENT_SECONDS)
     expect(mute.ends).toEqual([])
     silence(mute, 1)
-    expect(mute.ends).toEqual([{ kind: 'lost', message: 'The source did not answer in time' }])
+    expect(mute.ends).toMatchObject([{ kind: 'lost', message: 'The source did not answer in time' }])
     const server = await source()
     const paused = await play(server.port)
     await until(() => server.players === 1)
@@ -214,7 +214,9 @@ describe('a source that gives no media', () => {
     await until(() => paused.player.bytesIn > bytesIn)
     expect(paused.ends).toEqual([])
     silence(paused, 1)
-    expect(paused.ends).toEqual([{ kind: 'lost', message: `The source has sent no media for ${SILENT_SECONDS} s` }])
+    expect(paused.ends).toMatchObject([
+      { kind: 'lost', message: `The source has sent no media for ${SILENT_SECONDS} s` },
+    ])
   })
 
   test('is told apart from a server that goes away', async () => {
@@ -223,7 +225,7 @@ describe('a source that gives no media', () => {
     await until(() => server.players === 1)
     await server.stop()
     closing.length = 0
-    expect(await endOf(playing)).toEqual({ kind: 'lost', message: 'The source closed the connection' })
+    expect(await endOf(playing)).toMatchObject({ kind: 'lost', message: 'The source has closed the connection' })
     playing.player.end()
     expect(playing.ends).toHaveLength(1)
   })

@@ -48,6 +48,6 @@ test('a source that has sent nothing for ten looks is given up, and one that has
   look(SILENT_SECONDS)
   expect(ends).toEqual([])
   look(1)
-  expect(ends).toEqual([{ kind: 'lost', message: 'The source has sent nothing for 10 s' }])
+  expect(ends).toMatchObject([{ kind: 'lost', message: 'The source has sent nothing for 10 s' }])
   await once(source, 'close')
 })

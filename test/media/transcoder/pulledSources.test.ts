@@ -1,3 +1,4 @@
+import { noticeText } from '../../../src/core/notices.ts'
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -25,7 +26,7 @@ function begin() {
   const dials: string[] = []
   const dial: DialSource = async ({ host }) => {
     dials.push(host)
-    return refusal === null ? ok({ peer: host, close: () => undefined, open }) : err(refusal)
+    return refusal === null ? ok({ peer: host, close: () => undefined, open }) : err({ message: refusal })
   }
   const meter = {
     segment: () => undefined,
@@ -42,8 +43,8 @@ function begin() {
         heard.push('media')
         media.subscribe({ tracks: () => undefined, frame: () => undefined, end: () => heard.push('end') })
       },
-      missing: (why) => heard.push(`missing: ${why.values['text']}`),
-      givenUp: (why) => heard.push(`given up: ${why.values['text']}`),
+      missing: ({ sentences = [] }) => heard.push(`missing: ${noticeText(sentences.slice(1))}`),
+      givenUp: ({ sentences = [] }) => heard.push(`given up: ${noticeText(sentences.slice(1))}`),
       leftOut: (what) => heard.push(what),
     })
     return { heard, leave }

@@ -44,7 +44,9 @@ export const ExaminationRecord = Type.Object({
         description: 'What stands in the sentence.',
       }),
       detail: Type.String({ description: 'The sentence: what was found and, unless it is ok, what to do.' }),
-      sentences: Type.Optional(Type.Array(CodedSentence, { description: 'Of what needs attention, as data.' })),
+      sentences: Type.Optional(
+        Type.Array(CodedSentence, { description: 'What needs attention, or `problem` of `values`, as data.' }),
+      ),
     }),
   ),
 })

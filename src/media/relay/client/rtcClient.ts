@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/log.ts'
 import type { Random } from '../../../base/random.ts'
 import { repeat, type Repetition } from '../../../base/repeat.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
+import type { Said } from '../../../core/notices.ts'
 import { SLUICE_FAILED } from '../../pulling.ts'
 import { createIdentity, type Identity } from '../transport/dtls.ts'
 import { type Credentials, newCredentials } from '../transport/iceLite.ts'
@@ -39,7 +40,7 @@ export interface RtcClientOptions {
   /** Called every `TICK_MS`. */
   readonly pace: (nowMs: number) => void
   /** It is broken, and closed: a sentence for people. Once at most. */
-  readonly failed: (message: string) => void
+  readonly failed: (why: Said) => void
 }
 
 /** Milliseconds since 1970 that never go back. */

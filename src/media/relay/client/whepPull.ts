@@ -1,3 +1,4 @@
+import { coded, type Said, say } from '../../../core/notices.ts'
 import type { LinkTotals } from '../../measure/linkMeter.ts'
 import {
   NO_ANSWER,
@@ -58,7 +59,7 @@ export class WhepPull implements PulledSource {
       ...this.#options,
       now: this.#now,
       pace: (nowMs) => this.#publisher?.pace(nowMs),
-      failed: (message) => this.#lose(message),
+      failed: (why) => this.#lose(why),
     })
     this.#client = client
     if (this.#isOver) return client.close()
@@ -112,18 +113,18 @@ export class WhepPull implements PulledSource {
       closed: () =>
         this.#lose(
           transport.isConnected
-            ? 'The source has ended the session'
-            : 'The source did not prove that it made the answer, or the handshake failed',
+            ? say(coded('source_ended_session'))
+            : { message: 'The source did not prove that it made the answer, or the handshake failed' },
         ),
     }
   }
 
   #refuseAnswer(why: string): void {
-    this.#over({ kind: 'lost', message: `The answer of the source cannot be used: ${why}` })
+    this.#lose({ message: `The answer of the source cannot be used: ${why}` })
   }
 
-  #lose(message: string): void {
-    this.#over({ kind: 'lost', message })
+  #lose(why: Said): void {
+    this.#over({ kind: 'lost', ...why })
   }
 
   #over(problem: PullProblem): void {

@@ -107,7 +107,7 @@ export class WhipSender implements FrameSink {
     this.#feed.tracks(tracks)
     this.#open(tracks).catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'a target over WHIP failed')
-      this.#lose(SLUICE_FAILED)
+      this.#over({ kind: 'lost', ...SLUICE_FAILED })
     })
   }
 
@@ -116,7 +116,7 @@ export class WhipSender implements FrameSink {
       ...this.#options,
       now: this.#now,
       pace: (nowMs) => this.#pace(nowMs),
-      failed: (message) => this.#lose(message),
+      failed: (why) => this.#over({ kind: 'lost', ...why }),
     })
     this.#client = client
     if (this.#isOver) return client.close()

@@ -14,10 +14,11 @@ const capitalized = (check: string): string =>
 /** A finding in the language of the page. */
 export function findingWords({ check, code, values, detail, sentences }: Finding): { check: string; detail: string } {
   const name = own?.checks[check] ?? capitalized(check)
-  if (sentences) return { check: name, detail: noticeWords(detail, sentences) }
+  if (sentences && code === 'text') return { check: name, detail: noticeWords(detail, sentences) }
   const sentence = own?.sentences[code]
+  const said = sentences ? { ...values, problem: noticeWords(String(values['problem']), sentences) } : values
   return {
     check: name,
-    detail: sentence?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? '')) ?? detail,
+    detail: sentence?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(said[name] ?? '')) ?? detail,
   }
 }

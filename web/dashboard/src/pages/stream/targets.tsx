@@ -2,6 +2,7 @@ import type { StreamOnAir } from '../../live.ts'
 import { Card } from '../../parts/page.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
 import { bitrate, Since, Time } from '../../parts/values.tsx'
+import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.stream
@@ -25,12 +26,20 @@ export const TARGET_SHAPES = {
 export const targetName = ({ label, url }: { readonly label: string; readonly url: string }): string =>
   label || new URL(url).host
 
-type StateOnAir = Pick<TargetOnAir, 'since'> & { readonly status: Status; readonly problem?: string | null }
+type StateOnAir = Pick<TargetOnAir, 'since' | 'problemSentences'> & {
+  readonly status: Status
+  readonly problem?: string | null
+}
 
 /** The state of a target or of a pull, why, and since when. */
-export const TargetState = ({ target: { status, problem, since } }: { readonly target: StateOnAir }) => (
+export const TargetState = ({
+  target: { status, problem, problemSentences, since },
+}: {
+  readonly target: StateOnAir
+}) => (
   <>
-    {[text.targetStatus[status], problem].filter(Boolean).join(': ')} · <Time at={since} />
+    {[text.targetStatus[status], noticeWords(problem ?? '', problemSentences)].filter(Boolean).join(': ')} ·{' '}
+    <Time at={since} />
   </>
 )
 
@@ -40,7 +49,8 @@ export const TargetFacts = ({ target }: { readonly target: TargetOnAir }) => (
     <p class="num">{target.status === 'live' ? <Taking target={target} /> : <TargetState target={target} />}</p>
     {target.problem === undefined && target.lastProblem !== undefined && (
       <p class="note">
-        {text.lastProblem(target.lastProblem)} · <Time at={target.lastProblemOn ?? target.since} />
+        {text.lastProblem(noticeWords(target.lastProblem, target.lastProblemSentences))} ·{' '}
+        <Time at={target.lastProblemOn ?? target.since} />
       </p>
     )}
   </>
