@@ -53,6 +53,15 @@ describe('operations', () => {
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
+  it.each(['/ca.pem', '/v2/channels', '/hls/a1b2c3/show/index.m3u8'])(
+    'answers QUERY at %s as a fault of the client',
+    async (path) => {
+      const query = async (headers: Record<string, string>) =>
+        (await fetch(`${sluice.base}${path}`, { method: 'QUERY', headers })).status
+      expect([await query({}), await query({ 'content-type': 'application/json' })]).toEqual([400, 405])
+    },
+  )
+
   it('serves the OpenAPI document that is committed', async () => {
     const served = await (await bare('/api/openapi.json')).json()
     const committed = JSON.parse(readFileSync(new URL('../../api/tokens.openapi.json', import.meta.url), 'utf8'))

@@ -53,6 +53,7 @@ const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('bad_body', 'The body is not as long as Content-Length says'),
   FST_ERR_BAD_URL: failure('bad_request', 'The path is not a valid URL'),
   FST_ERR_MAX_PARAM_LENGTH: failure('uri_too_long'),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: failure('bad_request', 'A request with QUERY needs a Content-Type'),
 }
 
 /** Turns a thrown error into an answer. Internals go to the log, never to the client. */
