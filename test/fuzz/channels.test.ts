@@ -32,7 +32,7 @@ const READERS: Record<string, (body: unknown) => { ok: boolean }> = {
   'update channel': readUpdateChannel,
   'create ingest': (body) => readCreateIngest(body, settings),
   'update ingest': (body) =>
-    readUpdateIngest(body, { type: 'srt-push', region: 'local', url: null, audio: [] }, settings),
+    readUpdateIngest(body, { type: 'srt-push', region: 'local', url: null, shownUrl: undefined, audio: [] }, settings),
   'create engine': (body) => readCreateEngine(body, settings),
   'update engine': (body) => readUpdateEngine(body, settings),
   'create distribution': (body) => readCreateDistribution(body, settings),

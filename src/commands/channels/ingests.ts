@@ -83,7 +83,8 @@ export async function updateIngest(
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
       const { type, region, audio } = before
-      const source = { type, region, audio, url: isPush(type) ? null : openSecret(ctx, before) }
+      const { url: shownUrl } = ingestRecord(ctx, before)
+      const source = { type, region, audio, url: isPush(type) ? null : openSecret(ctx, before), shownUrl }
       const patch = checked(readUpdateIngest(body, source, ctx.channelSettings))
       if (!patch.ok) return patch
       const { url, ...rules } = patch.value

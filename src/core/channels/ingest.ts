@@ -52,11 +52,12 @@ export function readIngestBody(body: BodyReader<CreateIngest>, settings: Channel
 }
 
 /**
- * Parses an update of `before`, whose source is `url`: the fields that it changes. A new type may need a new source.
+ * Parses an update of `before`, whose source is `url` and whose record shows `shownUrl`: the fields that it changes. A new type may
+ * need a new source.
  */
 export function readUpdateIngest(
   body: unknown,
-  before: Pick<Ingest, 'type' | 'region' | 'audio'> & { url: string | null },
+  before: Pick<Ingest, 'type' | 'region' | 'audio'> & { url: string | null; shownUrl: string | undefined },
   settings: ChannelSettings,
 ): Result<IngestPatch, FieldErrors> {
   const problems = new Problems()
@@ -65,7 +66,7 @@ export function readUpdateIngest(
   const type = readType(reader)
   const given = reader.value('url')
   // As the record shows it: the source stays.
-  const sent = before.url !== null && given === withoutPassword(before.url) ? before.url : given
+  const sent = given === before.shownUrl ? (before.url ?? undefined) : given
   const after = type ?? before.type
   const currentUrl = after === before.type ? before.url : null
   if (type !== undefined || sent !== undefined) checkUrl(reader, after, sent ?? currentUrl, settings)

@@ -110,7 +110,7 @@ test('other sources have one, also after a change of the type', () => {
   })
   const audio: readonly IngestAudio[] = [ENGLISH, GERMAN]
   const updated = (body: unknown) =>
-    readUpdateIngest(body, { type: 'srt-push', region: 'local', url: null, audio }, settings)
+    readUpdateIngest(body, { type: 'srt-push', region: 'local', url: null, shownUrl: undefined, audio }, settings)
   expect(updated({ type: 'rtmp-push' })).toMatchObject({
     ok: false,
     error: { 'tracks.audio[0].pid': [expect.any(String)], 'tracks.audio[1].pid': [expect.any(String)] },
