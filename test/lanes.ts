@@ -60,6 +60,7 @@ export const LANES = {
   // Several nodes on one database, its failover, PgBouncer, and what `npm test` runs on SQLite alone.
   postgres: {
     files: [
+      'test/commands/releaseEngine.test.ts',
       'test/conformance/store.postgresFaults.test.ts',
       'test/system/{cascade,cascadeNodes}.test.ts',
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,edgeCut,failover,faults,handover,reconnect}.test.ts',

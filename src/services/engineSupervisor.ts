@@ -21,7 +21,7 @@ export interface EngineRecords {
   /** Hands an engine of this node, whose process has ended, to the node of its publisher. False: it stays here. */
   handOver(engine: Engine, node: string): Promise<boolean>
   /** Leaves a stopped engine of this node to any node. */
-  release(engineId: string): Promise<void>
+  release(state: StoredEngineState): Promise<void>
   /** Applies an event to an engine, if this node has it. Returns what to do now. */
   apply(engine: Engine, event: EngineEvent): Promise<readonly EngineEffect[]>
   /** Shows a line to the operator of the engine. */
@@ -136,7 +136,7 @@ export class EngineSupervisor {
     await this.#kill(state.engineId)
     if (engine) await this.#records.apply(engine, { kind: 'stop', cause: { type: 'shutdown', id: '' } })
     if (engine) await this.#records.apply(engine, { kind: 'ended' })
-    await this.#records.release(state.engineId)
+    await this.#records.release(state)
   }
 
   #keepLease(): void {
@@ -190,7 +190,7 @@ export class EngineSupervisor {
   async #shutDown(state: StoredEngineState, engine: Engine | undefined): Promise<void> {
     await this.#kill(state.engineId)
     if (engine) await this.#records.apply(engine, { kind: 'ended' })
-    await this.#records.release(state.engineId)
+    await this.#records.release(state)
   }
 
   /** At most one process of an engine runs at a time, so this node's ends first. */

@@ -87,16 +87,17 @@ export function handOverEngine(
   })
 }
 
-/** Leaves a stopped engine of this node to any node. */
+/** Leaves a stopped engine of this node to any node. One that a user starts meanwhile stays wanted, with its new run. */
 export async function releaseEngine(
   ctx: EngineContext & Pick<SessionContext, 'store'>,
   node: string,
-  engineId: string,
+  { engineId, accountId, channelId }: StoredEngineState,
 ): Promise<void> {
   await ctx.store.transaction(async (tx) => {
+    await tx.channels.lock(accountId, channelId)
     const state = await tx.engineStates.get(engineId)
     if (state?.node !== node) return
-    const exists = await tx.engines.get(state.accountId, engineId)
+    const exists = await tx.engines.get(accountId, engineId)
     if (exists) await tx.engineStates.put({ ...state, node: null })
     else await deleteState(ctx, tx, state)
   })

@@ -38,7 +38,7 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
   },
   adopt: (state) => adoptEngine(ctx, at, state),
   handOver: (engine, node) => handOverEngine(ctx, at, engine, node),
-  release: (engineId) => releaseEngine(ctx, at.node, engineId),
+  release: (state) => releaseEngine(ctx, at.node, state),
   apply: (engine, event) => applyEvent(ctx, at.node, engine, event),
   log: (engine, line) => writeLog(ctx, engine, line),
   ladderOf: (engine) => ladderOf(ctx, engine.accountId, engine.abrLadderId),
