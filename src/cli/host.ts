@@ -8,6 +8,7 @@ import type { CodedSentence } from '../core/notices.ts'
 import type { ConfigProblem } from '../config/problem.ts'
 import type { ProvisionChange, ProvisionProblem } from '../core/provisioning/types.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
+import type { Mismatch } from '../core/webhooks/types.ts'
 
 /** An opened Sluice, as commands see it. */
 export interface OpenedApp {
@@ -60,8 +61,6 @@ export interface ReceivedCallback {
   readonly headerPrefix: string
   readonly nowMs: number
 }
-
-type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
 
 /** How to apply the files of a provisioning folder. */
 export interface ProvisionFlags {

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { hmac, hmacKey } from '../base/crypto.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import type { Mismatch } from '../core/webhooks/types.ts'
 
 /** Names of the headers of a callback, so that Sluice can serve a receiver that was written for another service. */
 export interface HeaderProfile {
@@ -92,8 +93,6 @@ export function thumbnailHeaders(
 
 /** Headers as Node gives them to a server: lower-case names; a repeated one may be an array. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
-
-export type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
 
 export interface Verification {
   readonly body: Uint8Array

@@ -77,7 +77,7 @@ const SHARE_SSRCS = 2 ** 31
 export const newShareSsrc = (random: Random): number => SHARE_SSRCS + Math.floor(fraction(random) * SHARE_SSRCS)
 
 /** Where an engine listens. */
-interface EngineAddress {
+export interface EngineAddress {
   readonly address: string
   readonly port: number
 }

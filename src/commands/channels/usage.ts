@@ -15,6 +15,7 @@ import {
 } from '../../core/channels/analytics.ts'
 import { type ChannelFailure, noSuch, validationFailed } from '../../core/channels/errors.ts'
 import { readPageQuery } from '../../core/channels/listQuery.ts'
+import { UNKNOWN_COUNTRY } from '../../core/usage/report.ts'
 import { instant } from '../../core/validation/moments.ts'
 import { Problems } from '../../core/validation/problems.ts'
 import type { ServedQuery, ServedSum } from '../../store/store.ts'
@@ -85,9 +86,6 @@ function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup>
 
 const amountOf = ({ counted }: Subject, { bytesOut, bytesFromCaches, viewedMs }: ServedSum): UsageAmount =>
   counted === 'bytes' ? usageAmount(bytesOut, bytesFromCaches) : { amount: minutesOf(viewedMs) }
-
-/** The country code for an unknown country: ISO 3166 leaves it to users. */
-const UNKNOWN_COUNTRY = 'ZZ'
 
 /** Served bytes or minutes by the viewer's country, highest first. */
 export async function servedCountries(

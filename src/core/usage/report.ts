@@ -36,7 +36,7 @@ export const BLANK_ROW = { trackingId: '', country: '', streamName: '', slotMs: 
 
 type Rows = readonly UsageRow[]
 
-/** The country code of traffic whose country is unknown. ISO 3166 reserves it for such use. */
+/** The country code of traffic whose country is unknown. ISO 3166 leaves it to users. */
 export const UNKNOWN_COUNTRY = 'ZZ'
 
 /** What goes over links between nodes is in no sum. */

@@ -19,6 +19,9 @@ export interface Disabled {
   readonly reason: readonly CodedSentence[]
 }
 
+/** Why a request is not one of a webhook, for its receiver. */
+export type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
+
 /** The recent failures of a webhook. */
 export interface Health {
   readonly failuresInRow: number

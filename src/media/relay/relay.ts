@@ -20,7 +20,7 @@ import { tap } from './forward/tap.ts'
 import { Publisher } from './inbound/publisher.ts'
 import type { LinkMessage } from './link/linkOffer.ts'
 import { Links, type LinksOptions, type PeerFigures } from './link/links.ts'
-import { type NodeShare, NodeShares, type NodeSharesOptions, type ShareAddress } from './link/nodeShares.ts'
+import { type NodeShare, NodeShares, type NodeSharesOptions } from './link/nodeShares.ts'
 import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
@@ -227,7 +227,7 @@ export class Relay {
   }
 
   /** Shares a room with a relay at another node. Null: that cannot be. Else where this relay listens. */
-  shareWithNode(share: NodeShare): readonly ShareAddress[] | null {
+  shareWithNode(share: NodeShare): NodeShare['addresses'] {
     if (this.#nodeShares?.add(share, this.#options.now()) !== true) return null
     return this.#options.hosts().filter(({ transport }) => transport === 'udp')
   }

@@ -36,7 +36,6 @@ const ofAccount = statement((db, p: { accountId: string }) =>
     .orderBy('id'),
 )
 
-/** The reads of abrLadders. */
 export class AbrLadderReadVerbs extends Verbs {
   get(accountId: string, id: string): Promise<AbrLadder | undefined> {
     return ladders.get(this.executor, accountId, id)
@@ -47,7 +46,6 @@ export class AbrLadderReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of abrLadders in a transaction. */
 export class AbrLadderTxVerbs extends AbrLadderReadVerbs {
   lock(accountId: string, id: string): Promise<AbrLadder | undefined> {
     return ladders.lock(this.executor, accountId, id)

@@ -7,7 +7,6 @@ import { pruning } from './pruning.ts'
 
 const prune = pruning('access_log', 'at_ms', ['account_id', 'at_ms', 'id'])
 
-/** The reads of accessLog. */
 export class AccessLogReadVerbs extends Verbs {
   /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
   async page(query: AccessLogQuery): Promise<AccessLogRow[]> {
@@ -53,7 +52,6 @@ export class AccessLogReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of accessLog in a transaction. */
 export class AccessLogTxVerbs extends AccessLogReadVerbs {
   /** Idempotent: a writer may repeat a batch after an unclear result, and writes new totals into rows that exist. */
   async append(rows: readonly AccessLogRow[]): Promise<void> {

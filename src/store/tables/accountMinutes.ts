@@ -5,7 +5,6 @@ import { upsertion } from '../rowTable.ts'
 import type { MinuteQuery, StoredMinute } from '../store.ts'
 import { pruning } from './pruning.ts'
 
-/** The reads of minutes. */
 export class MinuteReadVerbs extends Verbs {
   async sum(query: MinuteQuery): Promise<AccountMinute[]> {
     const rows = await this.executor.all(sums, query)
@@ -23,7 +22,6 @@ const put = upsertion({
   key: ['account_id', 'minute_ms', 'node'],
 })
 
-/** The verbs of minutes in a transaction. */
 export class MinuteTxVerbs extends MinuteReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
   async put(minutes: readonly StoredMinute[]): Promise<void> {

@@ -44,7 +44,6 @@ const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]
     .where('id', '=', p.id),
 )
 
-/** The reads of accounts. */
 export class AccountReadVerbs extends Verbs {
   async get(id: string): Promise<Account | undefined> {
     const row = await this.executor.first(get, { id })
@@ -61,7 +60,6 @@ export class AccountReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of accounts in a transaction. */
 export class AccountTxVerbs extends AccountReadVerbs {
   async insert({ id, name, createdAtMs }: Account): Promise<void> {
     await insert(this.executor, [{ id, name, created_at_ms: createdAtMs, ...fromDefaults(NO_DEFAULTS) }])

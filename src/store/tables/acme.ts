@@ -51,7 +51,6 @@ const end = statement((db, p: { id: string } & AcmeRenewal) =>
     .where('id', '=', p.id),
 )
 
-/** The reads of acme. */
 export class AcmeReadVerbs extends Verbs {
   async value(id: string): Promise<Uint8Array | undefined> {
     return (await this.executor.first(value, { id }))?.value_sealed
@@ -62,7 +61,6 @@ export class AcmeReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of acme in a transaction. */
 export class AcmeTxVerbs extends Verbs {
   async put(id: string, sealed: Uint8Array, nowMs: number): Promise<void> {
     await this.executor.run(put, { id, sealed, nowMs })

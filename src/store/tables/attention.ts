@@ -17,7 +17,6 @@ const expiring = statement((db, p: ExpiringQuery) =>
     .limit(p.limit),
 )
 
-/** The reads of attention. */
 export class AttentionReadVerbs extends Verbs {
   /** Active tokens that expire in a time range, the next first. */
   async expiringTokens(query: ExpiringQuery): Promise<ExpiringToken[]> {

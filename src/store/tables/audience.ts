@@ -110,7 +110,6 @@ const slotsIn = (db: Kysely<DB>, { accountId, length, fromMs, untilMs, withParts
     .where('at_ms', '>=', fromMs)
     .where('at_ms', '<', untilMs)
 
-/** The reads of the audience. */
 export class AudienceReadVerbs extends Verbs {
   async nextHour(): Promise<number> {
     return (await this.executor.first(nextHour, {}))?.value ?? 0
@@ -181,7 +180,6 @@ const put = upsertion({
   key: ['account_id', 'span', 'stream_name', 'at_ms'],
 })
 
-/** The verbs of the audience in a transaction. */
 export class AudienceTxVerbs extends AudienceReadVerbs {
   async advance(fromMs: number, toMs: number): Promise<boolean> {
     return (await this.executor.run(advance, { fromMs, toMs })) === 1

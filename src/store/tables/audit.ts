@@ -30,7 +30,6 @@ const newestActions = statement((db, p: { accountId: string; limit: number }) =>
     .limit(p.limit),
 )
 
-/** The reads of audit. */
 export class AuditReadVerbs extends Verbs {
   async recent(accountId: string, limit: number): Promise<StoredAuditRow[]> {
     return (await this.executor.all(recent, { accountId, limit })).map(fromRow)
@@ -56,7 +55,6 @@ export class AuditReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of audit in a transaction. */
 export class AuditTxVerbs extends AuditReadVerbs {
   append(...rows: AuditRow[]): Promise<void> {
     return insert(this.executor, rows.map(toRow))

@@ -47,7 +47,6 @@ const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
   db.deleteFrom('bindings').where('token_id', '=', p.tokenId).where('ord', '>', p.count),
 )
 
-/** The reads of bindings. */
 export class BindingReadVerbs extends Verbs {
   async list(tokenId: number): Promise<BoundAddress[]> {
     const rows = await this.executor.all(list, { tokenId })
@@ -59,7 +58,6 @@ export class BindingReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of bindings in a transaction. */
 export class BindingTxVerbs extends BindingReadVerbs {
   /** Exact because it first locks the token's row: two transactions that bind to one token run one after the other. */
   async bind(input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {

@@ -35,7 +35,6 @@ const addToSessions = statement((db, p: ReturnType<typeof SENT.params>, dialect)
     ),
 }))
 
-/** The verbs of cacheLogs in a transaction. */
 export class CacheLogTxVerbs extends Verbs {
   /** One statement decides, so that of two writers of the same lines only one counts them. */
   async advance(log: { id: string; from: number; to: number }, atMs: number): Promise<boolean> {

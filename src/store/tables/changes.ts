@@ -78,7 +78,6 @@ const sinceTransaction = statement((db, p: { xid: string }) =>
 
 const MAX_XID = '18446744073709551615'
 
-/** The verbs of changes in a transaction. */
 export class ChangeTxVerbs extends Verbs {
   async append(change: DatedChange): Promise<void> {
     await this.executor.run(append, { ...change, streamName: change.streamName ?? null })

@@ -6,7 +6,6 @@ import { pruning } from './pruning.ts'
 
 const prune = pruning('channel_events', 'at_ms', ['id'])
 
-/** The reads of channelEvents. */
 export class ChannelEventReadVerbs extends Verbs {
   async page(query: ChannelEventQuery): Promise<ChannelEvent[]> {
     const { accountId, types, fromMs, untilMs, descending, after, limit } = query
@@ -23,7 +22,6 @@ export class ChannelEventReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of channelEvents in a transaction. */
 export class ChannelEventTxVerbs extends ChannelEventReadVerbs {
   async insert(events: readonly ChannelEvent[]): Promise<void> {
     await inSlices(events, (slice) =>

@@ -48,7 +48,6 @@ const count = statement((db, p: { accountId: string }) =>
 /** The start of an attempt, or the end of a skipped one, which never started. Constant once it is in the log. */
 const LOGGED_AT = sql<number>`coalesce(started_at_ms, ended_at_ms)`
 
-/** The reads of channelWebhooks. */
 export class ChannelWebhookReadVerbs extends Verbs {
   async get(accountId: string, id: string): Promise<ChannelWebhook | undefined> {
     const row = await this.executor.first(byId, { accountId, id })
@@ -101,7 +100,6 @@ export class ChannelWebhookReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of channelWebhooks in a transaction. */
 export class ChannelWebhookTxVerbs extends ChannelWebhookReadVerbs {
   async insert(webhook: Omit<ChannelWebhook, 'slot'>): Promise<void> {
     await this.executor.change((db) => db.insertInto('webhooks').values(toRow(webhook)))

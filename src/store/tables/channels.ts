@@ -45,7 +45,6 @@ const forgetExternalIds = statement((db, p: { id: string }) =>
   db.deleteFrom('channel_external_ids').where('channel_id', '=', p.id),
 )
 
-/** The reads of channels. */
 export class ChannelReadVerbs extends Verbs {
   get(accountId: string, id: string): Promise<Channel | undefined> {
     return channels.get(this.executor, accountId, id)
@@ -86,7 +85,6 @@ export class ChannelReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of channels in a transaction. */
 export class ChannelTxVerbs extends ChannelReadVerbs {
   lock(accountId: string, id: string): Promise<Channel | undefined> {
     return channels.lock(this.executor, accountId, id)

@@ -45,7 +45,6 @@ const touch = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('credentials').where('id', '=', p.id))
 
-/** The reads of credentials. */
 export class CredentialReadVerbs extends Verbs {
   async findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined> {
     const row = await this.executor.first(byKey, { key })
@@ -57,7 +56,6 @@ export class CredentialReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of credentials in a transaction. */
 export class CredentialTxVerbs extends CredentialReadVerbs {
   async insert(
     credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },

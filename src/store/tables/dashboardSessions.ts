@@ -66,7 +66,6 @@ const removeOf = statement((db, p: { userId: number; exceptId: number }) =>
 
 const prune = pruning('dashboard_sessions', 'seen_at_ms', ['id'])
 
-/** The reads of dashboardSessions. */
 export class DashboardSessionReadVerbs extends Verbs {
   async find(hash: Uint8Array): Promise<{ session: DashboardSession; user: User } | undefined> {
     const row = await this.executor.first(byHash, { hash })
@@ -83,7 +82,6 @@ export class DashboardSessionReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of dashboardSessions in a transaction. */
 export class DashboardSessionTxVerbs extends DashboardSessionReadVerbs {
   async insert(session: Omit<DashboardSession, 'id'> & { hash: Uint8Array }): Promise<DashboardSession> {
     const row = inserted(await this.executor.all(insert, session))

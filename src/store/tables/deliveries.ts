@@ -90,7 +90,6 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     .returning('id'),
 )
 
-/** The verbs of deliveries in a transaction. */
 export class DeliveryTxVerbs extends DeliveryNodeVerbs {
   async insert(rows: readonly NewDelivery[]): Promise<void> {
     await inSlices(rows, async (slice) => {

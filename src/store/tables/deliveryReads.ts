@@ -71,7 +71,6 @@ const someLost = statement((db, p: { startedBeforeMs: number }, engine) =>
     .limit(1),
 )
 
-/** The reads of deliveries. */
 export class DeliveryReadVerbs extends Verbs {
   async get(id: string): Promise<Delivery | undefined> {
     const row = await this.executor.first(byId, { id })

@@ -68,7 +68,6 @@ const forgetKeys = statement((db, p: { id: string }) =>
   db.deleteFrom('distribution_keys').where('distribution_id', '=', p.id),
 )
 
-/** The reads of distributions. */
 export class DistributionReadVerbs extends Verbs {
   get(accountId: string, id: string): Promise<Distribution | undefined> {
     return distributions.get(this.executor, accountId, id)
@@ -97,7 +96,6 @@ export class DistributionReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of distributions in a transaction. */
 export class DistributionTxVerbs extends DistributionReadVerbs {
   insert(...values: Distribution[]): Promise<void> {
     return distributions.insert(this.executor, values)
@@ -113,7 +111,6 @@ export class DistributionTxVerbs extends DistributionReadVerbs {
   }
 }
 
-/** The reads of distributionKeys. */
 export class DistributionKeyReadVerbs extends Verbs {
   async list(...distributionIds: string[]): Promise<DistributionKey[]> {
     const [distributionId] = distributionIds
@@ -123,7 +120,6 @@ export class DistributionKeyReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of distributionKeys in a transaction. */
 export class DistributionKeyTxVerbs extends DistributionKeyReadVerbs {
   insert(...values: DistributionKey[]): Promise<void> {
     return keys.insert(this.executor, values)

@@ -80,7 +80,6 @@ export async function forgetEngineStates(executor: Executor, channelId: string):
   await executor.run(forget, { channelId })
 }
 
-/** The reads of engineStates. */
 export class EngineStateReadVerbs extends Verbs {
   async busy(): Promise<StoredEngineState[]> {
     const rows = (await this.executor.all(busy, {})).map(fromRow)
@@ -93,7 +92,6 @@ export class EngineStateReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of engineStates in a transaction. */
 export class EngineStateTxVerbs extends EngineStateReadVerbs {
   async ofChannel(channelId: string): Promise<StoredEngineState[]> {
     return (await this.executor.all(ofChannel, { channelId })).map(fromRow)

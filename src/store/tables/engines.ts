@@ -91,7 +91,6 @@ const usingLadder = statement((db, p: { abrLadderId: string }) =>
     .limit(1),
 )
 
-/** The reads of engines. */
 export class EngineReadVerbs extends Verbs {
   get(accountId: string, id: string): Promise<Engine | undefined> {
     return engines.get(this.executor, accountId, id)
@@ -135,7 +134,6 @@ export class EngineReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of engines in a transaction. */
 export class EngineTxVerbs extends EngineReadVerbs {
   insert(...values: Engine[]): Promise<void> {
     return engines.insert(this.executor, values)

@@ -8,7 +8,6 @@ import { pruning } from './pruning.ts'
 /** Shares are stored as parts of a million. */
 const SHARE = 1_000_000
 
-/** The reads of the history of feeds. */
 export class FeedHealthReadVerbs extends Verbs {
   async points(query: FeedHealthQuery): Promise<FeedPoint[]> {
     const rows = await this.executor.all(points, query)
@@ -30,7 +29,6 @@ export class FeedHealthReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of the history of feeds in a transaction. */
 export class FeedHealthTxVerbs extends FeedHealthReadVerbs {
   async put(rows: readonly StoredPoint[]): Promise<void> {
     if (rows.length === 0) return

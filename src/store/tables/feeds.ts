@@ -210,7 +210,6 @@ const switched = statement((db, p: { node: string }) =>
     .where('record_switch', 'is not', null),
 )
 
-/** The reads of feeds. */
 export class FeedReadVerbs extends Verbs {
   async tokenIds(accountId: string, streamName?: string): Promise<number[]> {
     const rows =
@@ -287,7 +286,6 @@ export class FeedReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of feeds in a transaction. */
 export class FeedTxVerbs extends FeedReadVerbs {
   /** @throws Conflict when the source is on the air */
   async insert(feed: StoredFeed): Promise<void> {

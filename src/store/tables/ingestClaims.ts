@@ -42,7 +42,6 @@ const prune = statement((db, p: { beforeMs: number }) =>
   db.deleteFrom('ingest_claims').where('alive_until_ms', '<', p.beforeMs).where('since_ms', '<', p.beforeMs),
 )
 
-/** The reads of claims of ingests. */
 export class IngestClaimReadVerbs extends Verbs {
   async of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, IngestClaim>> {
     const found = new Map<string, IngestClaim>()
@@ -61,7 +60,6 @@ export class IngestClaimReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of claims of ingests in a transaction. */
 export class IngestClaimTxVerbs extends IngestClaimReadVerbs {
   async claim(of: NewClaim, times: ClaimTimes): Promise<boolean> {
     return (await this.executor.run(claim, { ...of, ...times })) > 0

@@ -37,7 +37,6 @@ const byKeyHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('ingests').select(columnsOf('ingests')).where('key_hash', '=', p.hash),
 )
 
-/** The reads of ingests. */
 export class IngestReadVerbs extends Verbs {
   get(accountId: string, id: string): Promise<StoredIngest | undefined> {
     return ingests.get(this.executor, accountId, id)
@@ -78,7 +77,6 @@ export class IngestReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of ingests in a transaction. */
 export class IngestTxVerbs extends IngestReadVerbs {
   insert(...values: StoredIngest[]): Promise<void> {
     return ingests.insert(this.executor, values)

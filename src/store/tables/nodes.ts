@@ -143,7 +143,6 @@ const doubtful = statement((db, p: { hostKey: string }, engine) =>
   ),
 )
 
-/** The reads of nodes. */
 export class NodeReadVerbs extends Verbs {
   async list(): Promise<Node[]> {
     return (await this.executor.all(list, {})).map(fromRow)
@@ -172,7 +171,6 @@ export class NodeReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of nodes in a transaction. */
 export class NodeTxVerbs extends NodeReadVerbs {
   async insert(node: NewNode, leaseMs: number): Promise<void> {
     await this.executor.run(insert, { ...node, leaseMs })

@@ -19,14 +19,12 @@ const take = statement((db, p: { limit: number }, engine) => {
   return db.deleteFrom('outbox').where('id', 'in', mine).returning(columnsOf('outbox'))
 })
 
-/** The reads of outbox. */
 export class OutboxReadVerbs extends Verbs {
   async pending(limit: number): Promise<(OutboxEvent & { id: number })[]> {
     return (await this.executor.all(pending, { limit })).map(fromRow)
   }
 }
 
-/** The verbs of outbox in a transaction. */
 export class OutboxTxVerbs extends OutboxReadVerbs {
   append(...events: OutboxEvent[]): Promise<void> {
     return insert(this.executor, events.map(toRow))

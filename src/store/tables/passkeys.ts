@@ -51,7 +51,6 @@ const spend = statement((db, p: { hash: Uint8Array; expiresAtMs: number }) =>
 
 const prune = pruning('passkey_challenges', 'expires_at_ms', ['hash'])
 
-/** The reads of passkeys. */
 export class PasskeyReadVerbs extends Verbs {
   async get(id: string): Promise<Passkey | undefined> {
     const row = await this.executor.first(byId, { id })
@@ -63,7 +62,6 @@ export class PasskeyReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of passkeys in a transaction. */
 export class PasskeyTxVerbs extends PasskeyReadVerbs {
   async insert(passkey: Passkey): Promise<void> {
     await this.executor.run(insert, { ...passkey, transports: JSON.stringify(passkey.transports) })

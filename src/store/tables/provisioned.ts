@@ -34,7 +34,6 @@ const remove = statement((db, p: Name) =>
     .where('name', '=', p.name),
 )
 
-/** The verbs of provisioned in a transaction. */
 export class ProvisionedTxVerbs extends Verbs {
   async list(accountId: string): Promise<Provisioned[]> {
     const rows = await this.executor.all(list, { accountId })

@@ -73,7 +73,6 @@ const release = statement((db, p: { id: number; node: string }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('pulls').where('id', '=', p.id))
 
-/** The reads of pulls. */
 export class PullReadVerbs extends Verbs {
   async get(accountId: string, id: number): Promise<StoredPull | undefined> {
     const row = await this.executor.first(byId, { accountId, id })
@@ -90,7 +89,6 @@ export class PullReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of pulls in a transaction. */
 export class PullTxVerbs extends PullReadVerbs {
   async insert({
     accountId,

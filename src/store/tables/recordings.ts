@@ -63,7 +63,6 @@ const expired = statement((db, p: { nowMs: number; limit: number }) =>
     .limit(p.limit),
 )
 
-/** The reads of recordings. */
 export class RecordingReadVerbs extends Verbs {
   async get(accountId: string, id: string): Promise<StoredRecording | undefined> {
     const row = await this.executor.first(byId, { accountId, id })
@@ -99,7 +98,6 @@ export class RecordingReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of recordings in a transaction. */
 export class RecordingTxVerbs extends RecordingReadVerbs {
   async insert(recording: StoredRecording): Promise<void> {
     await insert(this.executor, [toRow(recording)])

@@ -62,7 +62,6 @@ const prune = statement((db, p: { beforeMs: number }) =>
   db.deleteFrom('reload_requests').where('asked_at_ms', '<', p.beforeMs),
 )
 
-/** The reads of reloads. */
 export class ReloadReadVerbs extends Verbs {
   async waiting(nodeId: string, limit: number): Promise<NodeRequest[]> {
     const rows = await this.executor.all(waiting, { nodeId, limit })
@@ -79,7 +78,6 @@ export class ReloadReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of reloads in a transaction. */
 export class ReloadTxVerbs extends Verbs {
   async insert(request: NodeRequest, askedAtMs: number): Promise<void> {
     await this.executor.run(insert, { ...request, isCheck: request.isCheck ? 1 : 0, askedAtMs })

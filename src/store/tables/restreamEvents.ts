@@ -62,7 +62,6 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   ),
 )
 
-/** The reads of restreamEvents. */
 export class RestreamEventReadVerbs extends Verbs {
   async page({ accountId, streamName, before, limit }: RestreamEventQuery): Promise<RestreamEvent[]> {
     const rows = await this.executor.ask((db) => {
@@ -94,7 +93,6 @@ export class RestreamEventReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of restreamEvents in a transaction. */
 export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
   async unfinished(feedIds: readonly string[]): Promise<RestreamEvent[]> {
     const rows: RowOf<'restream_events'>[] = []

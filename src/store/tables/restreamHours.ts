@@ -10,7 +10,6 @@ const FIELDS = {
   streamName: () => sql`stream_name`,
 }
 
-/** The reads of restreamHours. */
 export class RestreamHourReadVerbs extends Verbs {
   async sum(query: RestreamHourQuery): Promise<RestreamSum[]> {
     const { accountId, fromMs, untilMs, groupBy, slot, streamNames, limit } = query
@@ -40,7 +39,6 @@ const put = upsertion({
   key: ['account_id', 'hour_ms', 'stream_name', 'feed_id'],
 })
 
-/** The verbs of restreamHours in a transaction. */
 export class RestreamHourTxVerbs extends RestreamHourReadVerbs {
   /** Each feed has one node, so no order is needed against deadlocks. */
   async put(hours: readonly RestreamHour[]): Promise<void> {

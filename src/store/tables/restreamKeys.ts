@@ -10,14 +10,12 @@ const clear = statement((db, p: { tokenId: number }) =>
 
 const insert = insertion('restream_keys', ['token_id', 'ord', 'key_sealed'])
 
-/** The reads of restreamKeys. */
 export class RestreamKeyReadVerbs extends Verbs {
   async list(tokenId: number): Promise<Uint8Array[]> {
     return (await this.executor.all(list, { tokenId })).map((row) => row.key_sealed)
   }
 }
 
-/** The verbs of restreamKeys in a transaction. */
 export class RestreamKeyTxVerbs extends RestreamKeyReadVerbs {
   async replace(tokenId: number, keys: readonly Uint8Array[]): Promise<void> {
     await this.executor.run(clear, { tokenId })

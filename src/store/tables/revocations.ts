@@ -20,7 +20,6 @@ const count = statement((db, p: { tokenId: number }) =>
 
 const clear = statement((db, p: { tokenId: number }) => db.deleteFrom('revocations').where('token_id', '=', p.tokenId))
 
-/** The reads of revocations. */
 export class RevocationReadVerbs extends Verbs {
   /** The revoked `jti`s, in the order of revocation. */
   async list(tokenId: number): Promise<string[]> {
@@ -28,7 +27,6 @@ export class RevocationReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of revocations in a transaction. */
 export class RevocationTxVerbs extends RevocationReadVerbs {
   async add(tokenId: number, jti: string, atMs: number): Promise<void> {
     await this.executor.run(add, { tokenId, jti, atMs })

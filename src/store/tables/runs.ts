@@ -56,7 +56,6 @@ const within = statement((db, p: { channelId: string; fromMs: number; untilMs: n
     .limit(p.limit),
 )
 
-/** The reads of runs. */
 export class RunReadVerbs extends Verbs {
   async page(query: RunQuery): Promise<Run[]> {
     const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
@@ -86,7 +85,6 @@ export class RunReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of runs in a transaction. */
 export class RunTxVerbs extends RunReadVerbs {
   async insert(run: Run): Promise<void> {
     await this.executor.change((db) => db.insertInto('runs').values(toRow(run)))

@@ -124,7 +124,6 @@ const unskip = statement((db, p: { id: string; afterMs: number }) =>
 
 const pruneSkipped = pruning('scheduler_skips', 'at_ms', ['scheduler_id', 'start_ms'])
 
-/** The reads of schedulers. */
 export class SchedulerReadVerbs extends Verbs {
   get(accountId: string, id: string): Promise<Scheduler | undefined> {
     return schedulers.get(this.executor, accountId, id)
@@ -164,7 +163,6 @@ export class SchedulerReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of schedulers in a transaction. */
 export class SchedulerTxVerbs extends SchedulerReadVerbs {
   insert(value: Scheduler): Promise<void> {
     return schedulers.insert(this.executor, [value])

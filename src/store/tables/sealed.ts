@@ -4,7 +4,6 @@ import { SEALED_COLUMNS, type SealedKind } from '../../core/sealed.ts'
 import { Verbs } from '../executor.ts'
 import type { SealedValue, Tx } from '../store.ts'
 
-/** The verbs of sealed in a transaction. */
 export class SealedTxVerbs extends Verbs {
   /** Each kind is in a table of its own, so the queries are written with the names of `SEALED_COLUMNS`. */
   async lockOthers(

@@ -46,7 +46,6 @@ const touch = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('secrets').where('id', '=', p.id))
 
-/** The reads of secrets. */
 export class SecretReadVerbs extends Verbs {
   async get(accountId: string, id: number): Promise<ApiSecret | undefined> {
     const row = await this.executor.first(byId, { accountId, id })
@@ -63,7 +62,6 @@ export class SecretReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of secrets in a transaction. */
 export class SecretTxVerbs extends SecretReadVerbs {
   async insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret> {
     const row = inserted(await this.executor.all(insert, secret))

@@ -3,7 +3,6 @@ import { inSlices, statement, Verbs } from '../executor.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
 import { pruning } from './pruning.ts'
 
-/** The reads of served. */
 export class ServedReadVerbs extends Verbs {
   async sum(query: ServedQuery): Promise<ServedSum[]> {
     const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, viewed, afterTrackingId, limit } =
@@ -35,7 +34,6 @@ export class ServedReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of served in a transaction. */
 export class ServedTxVerbs extends ServedReadVerbs {
   async add(rows: readonly ServedBytes[]): Promise<void> {
     // Sorted, so that two nodes that add to the same rows cannot deadlock.

@@ -136,7 +136,6 @@ const pruneSessions = pruning('sessions', 'ended_at_ms', ['id'])
 
 const pruneFeeds = pruning('feeds', 'ended_at_ms', ['id'])
 
-/** The reads of sessions. */
 export class SessionReadVerbs extends Verbs {
   async get(id: string): Promise<StoredSession | undefined> {
     const row = await this.executor.first(byId, { id })
@@ -180,7 +179,6 @@ export class SessionReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of sessions in a transaction. */
 export class SessionTxVerbs extends Verbs {
   async insert(live: Session, node: string, priority: number | null = null): Promise<void> {
     await this.executor.run(insert, {

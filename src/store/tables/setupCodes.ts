@@ -24,7 +24,6 @@ const use = statement((db, p: { hash: Uint8Array; atMs: number }) =>
 
 const prune = pruning('setup_codes', 'expires_at_ms', ['hash'])
 
-/** The reads of setupCodes. */
 export class SetupCodeReadVerbs extends Verbs {
   async find(hash: Uint8Array): Promise<SetupCode | undefined> {
     const row = await this.executor.first(byHash, { hash })
@@ -41,7 +40,6 @@ export class SetupCodeReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of setupCodes in a transaction. */
 export class SetupCodeTxVerbs extends SetupCodeReadVerbs {
   async insert(code: Omit<SetupCode, 'usedAtMs'> & { hash: Uint8Array }): Promise<void> {
     await this.executor.run(insert, { ...code, firstOnly: code.firstOnly ? 1 : 0 })

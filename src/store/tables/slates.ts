@@ -10,7 +10,6 @@ const remove = statement((db, p: { channelId: string }) =>
   db.deleteFrom('slates').where('channel_id', '=', p.channelId),
 )
 
-/** The reads of slates. */
 export class SlateReadVerbs extends Verbs {
   /** The file of a slate. Undefined: the channel has another slate, or none. */
   async media(id: string): Promise<Uint8Array | undefined> {

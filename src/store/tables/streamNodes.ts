@@ -6,7 +6,6 @@ import { inSlices, statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { ViewingQuery } from '../store.ts'
 
-/** The reads of streamNodes. */
 export class StreamNodeReadVerbs extends Verbs {
   async sum(query: ViewingQuery): Promise<ReadonlyMap<string, StreamViewing>> {
     const rows = await this.executor.all(sums, query)
@@ -26,7 +25,6 @@ const put = upsertion({
   key: ['account_id', 'stream_name', 'node_id'],
 })
 
-/** The verbs of streamNodes in a transaction. */
 export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
   async put(node: string, streams: readonly (StreamRef & StreamViewing)[]): Promise<void> {

@@ -56,7 +56,6 @@ const touch = statement((db, p: { id: number; atMs: number }) =>
     .where('last_used_at_ms', '<', p.atMs),
 )
 
-/** The reads of tokens. */
 export class TokenReadVerbs extends Verbs {
   async get(id: number): Promise<StoredToken | undefined> {
     const row = await this.executor.first(byId, { id })
@@ -90,7 +89,6 @@ export class TokenReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of tokens in a transaction. */
 export class TokenTxVerbs extends TokenReadVerbs {
   async insert(token: Omit<StoredToken, 'id' | 'version'>, id?: number): Promise<StoredToken> {
     const values = toTokenValues({ ...token, version: 1 })

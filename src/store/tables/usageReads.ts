@@ -54,7 +54,6 @@ function bothOf(names: readonly Sql[], part: (table: Sql, cacheBytes: Sql) => Sq
     union all select ${columns} from (${part(sql.table('node_usage'), sql`0`)}) as nodes) as both_of`
 }
 
-/** The reads of usage. */
 export class UsageReadVerbs extends Verbs {
   async sum(query: UsageQuery): Promise<UsageRow[]> {
     const { accountId, fromMs, untilMs, groupBy, slot, streamNames, trackingIds, mediaOnly = false, limit } = query
@@ -101,7 +100,6 @@ export class UsageReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of usage in a transaction. */
 export class UsageTxVerbs extends UsageReadVerbs {
   put(node: string, usage: readonly NodeUsage[]): Promise<void> {
     return putNodeUsage(this.executor, node, usage)

@@ -59,7 +59,6 @@ const setPassword = statement((db, p: { id: number; passwordHash: string }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('users').where('id', '=', p.id))
 
-/** The reads of users. */
 export class UserReadVerbs extends Verbs {
   async get(accountId: string, id: number): Promise<User | undefined> {
     const row = await this.executor.first(byId, { accountId, id })
@@ -80,7 +79,6 @@ export class UserReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of users in a transaction. */
 export class UserTxVerbs extends UserReadVerbs {
   async insert(user: Omit<User, 'id'>): Promise<User> {
     const row = inserted(await this.executor.all(insert, user))

@@ -40,7 +40,6 @@ const ofNode = statement((db, p: { node: string; limit: number }) =>
   db.selectFrom('viewer_seats').select('session_id').distinct().where('node_id', '=', p.node).limit(p.limit),
 )
 
-/** The reads of viewerSeats. */
 export class ViewerSeatReadVerbs extends Verbs {
   async count(holder: string): Promise<number> {
     return (await this.executor.first(count, { holder }))?.viewers ?? 0
@@ -51,7 +50,7 @@ export class ViewerSeatReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of viewerSeats in a transaction. All lock holders in the same order, so that they cannot deadlock. */
+/** All lock holders in the same order, so that they cannot deadlock. */
 export class ViewerSeatTxVerbs extends ViewerSeatReadVerbs {
   async take({ viewer, sessionId, node }: ViewerSeat, limits: readonly ViewerLimit[]): Promise<ViewerLimit | null> {
     const added: string[] = []

@@ -138,7 +138,6 @@ const firstServed = statement((db, p: { accountId: string; value: string }) =>
     .limit(sql.lit(1)),
 )
 
-/** The reads of viewerTraces. */
 export class ViewerTraceReadVerbs extends Verbs {
   async count(accountId: string, by: 'address' | 'trackingId', value: string): Promise<ViewerTraces> {
     const count = async (query: typeof countSessions) =>
@@ -157,7 +156,6 @@ export class ViewerTraceReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of viewerTraces in a transaction. */
 export class ViewerTraceTxVerbs extends ViewerTraceReadVerbs {
   /** Ended sessions only: a running one still writes. */
   async forgetSessions(

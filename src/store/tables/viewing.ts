@@ -70,7 +70,6 @@ const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
   where sessions.account_id = viewing.account_id and sessions.stream_name = viewing.stream_name
     and sessions.action = 'view' and ${when}`
 
-/** The reads of viewing. */
 export class ViewingReadVerbs extends Verbs {
   async idle(beforeMs: number, limit: number): Promise<StreamRef[]> {
     const rows = await this.executor.ask((db) =>
@@ -85,7 +84,6 @@ export class ViewingReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of viewing in a transaction. */
 export class ViewingTxVerbs extends ViewingReadVerbs {
   async attempt(stream: StreamRef, atMs: number, quietMs: number): Promise<boolean> {
     await this.executor.run(make, stream)

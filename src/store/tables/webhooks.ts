@@ -52,7 +52,6 @@ const setProbed = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('webhooks').where('id', '=', p.id))
 
-/** The reads of webhooks. */
 export class WebhookReadVerbs extends Verbs {
   async get(accountId: string, id: number): Promise<StoredWebhook | undefined> {
     const row = await this.executor.first(byId, { accountId, id })
@@ -78,7 +77,6 @@ export class WebhookReadVerbs extends Verbs {
   }
 }
 
-/** The verbs of webhooks in a transaction. */
 export class WebhookTxVerbs extends WebhookReadVerbs {
   async insert(webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
     const row = inserted(

@@ -1,4 +1,5 @@
 import { LateLooks } from '../../../base/lateLooks.ts'
+import type { EngineAddress } from '../../engine.ts'
 import { isTcp } from '../transport/tcp.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
@@ -8,12 +9,6 @@ import type { LinkMessage } from './linkOffer.ts'
 import type { Links } from './links.ts'
 import { derivedLinkSecrets, linkSession } from './linkTransport.ts'
 import { messageOf, secretsOfLink, textOf } from './nodeMessages.ts'
-
-/** Where a relay listens. */
-export interface ShareAddress {
-  readonly address: string
-  readonly port: number
-}
 
 /** A room that two nodes share, as both ends know it before the first packet. */
 export interface NodeShare {
@@ -29,7 +24,7 @@ export interface NodeShare {
   /** Of the control channel, in both directions. */
   readonly ssrc: number
   /** Where the other end listens. Null: it begins, and this end answers where it came from. */
-  readonly addresses: readonly ShareAddress[] | null
+  readonly addresses: readonly EngineAddress[] | null
 }
 
 /**

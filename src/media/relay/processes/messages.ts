@@ -1,4 +1,5 @@
 import type {
+  EngineAddress,
   LayersAnswer,
   MediaEngineEvent,
   Negotiated,
@@ -10,7 +11,7 @@ import type {
 import type { Frame, TrackInfo } from '../../frame.ts'
 import type { LinkMessage } from '../link/linkOffer.ts'
 import type { PeerFigures } from '../link/links.ts'
-import type { NodeShare, ShareAddress, ShareState } from '../link/nodeShares.ts'
+import type { NodeShare, ShareState } from '../link/nodeShares.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
 
@@ -61,7 +62,7 @@ export interface RelayCalls {
     readonly gives: null
   }
   /** Null: the share cannot be. Else where the process listens. */
-  shareWithNode: { readonly takes: NodeShare; readonly gives: readonly ShareAddress[] | null }
+  shareWithNode: { readonly takes: NodeShare; readonly gives: readonly EngineAddress[] | null }
   end: { readonly takes: { readonly sessionIds: readonly string[] }; readonly gives: null }
 }
 

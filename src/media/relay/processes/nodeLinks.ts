@@ -1,6 +1,14 @@
-import type { BorrowedRoom, EngineLinks, LentRoom, PartInRoom, RoomShare, ShareFigures } from '../../engine.ts'
+import type {
+  BorrowedRoom,
+  EngineAddress,
+  EngineLinks,
+  LentRoom,
+  PartInRoom,
+  RoomShare,
+  ShareFigures,
+} from '../../engine.ts'
 import type { PeerFigures } from '../link/links.ts'
-import type { ShareAddress, ShareState } from '../link/nodeShares.ts'
+import type { ShareState } from '../link/nodeShares.ts'
 import type { Placement } from './placement.ts'
 import type { LinkedProcess } from './shares.ts'
 
@@ -64,7 +72,7 @@ export class NodeLinks implements EngineLinks {
     return home === undefined ? null : this.#lend(share, { process: home, from: null, ended })
   }
 
-  borrow(share: RoomShare, addresses: readonly ShareAddress[], ended: () => void): BorrowedRoom {
+  borrow(share: RoomShare, addresses: readonly EngineAddress[], ended: () => void): BorrowedRoom {
     const { promise: open, resolve: opened } = Promise.withResolvers<boolean>()
     const process = this.#options.placement.processFor(share.room, 'source')
     const shared = this.#hold(share.room, { process, part: 'source', from: null, ended, opened })
@@ -145,8 +153,8 @@ export class NodeLinks implements EngineLinks {
   async #begin(
     shared: NodeRoom,
     share: RoomShare,
-    addresses: readonly ShareAddress[] | null,
-  ): Promise<readonly ShareAddress[] | null> {
+    addresses: readonly EngineAddress[] | null,
+  ): Promise<readonly EngineAddress[] | null> {
     const worker = this.#options.workerAt(shared.process)
     const own =
       (await worker?.call('shareWithNode', {
