@@ -93,13 +93,14 @@ function rankOf({ path, start, end, replacement }: Numbered): string {
   return createHash('sha256').update([values.seed, path, start, end, replacement].join()).digest('hex')
 }
 
-/** How long a test file takes; null: it fails without a mutant, so that it could not tell anything. */
+/** How long a test file takes; null: it fails or hangs without a mutant, so that it could not tell anything. */
 async function measure(test: string): Promise<number | null> {
   const known = baselineMs.get(test)
   if (known !== undefined) return known
   const answer = await workshop.run(null, [test], 120_000)
-  const ms = answer === 'timeout' || answer.failed !== null ? null : answer.ms
-  if (ms === null) console.log(`left out, because it fails as it is: ${test}`)
+  const failed = answer === 'timeout' ? 'it does not end' : answer.failed
+  const ms = answer === 'timeout' || failed !== null ? null : answer.ms
+  if (ms === null) console.log(`left out, because it fails as it is, with "${failed}": ${test}`)
   else if (ms > QUICK_MS) console.log(`left out, because it takes ${Math.round(ms)} ms: ${test}`)
   baselineMs.set(test, ms)
   return ms

@@ -106,7 +106,9 @@ describe.skipIf(!findBinaries())('with a server', () => {
       const tables = async (client: Client): Promise<string[]> => {
         const { rows } = await client.query<{ name: string }>(`select table_name as name from information_schema.tables
           where table_schema = current_schema() and table_type = 'BASE TABLE' and table_name not like 'kysely%'`)
-        return rows.map(({ name }) => name)
+        const names = rows.map(({ name }) => name)
+        expect(names).toContain('tokens')
+        return names
       }
 
       test('has the columns that statements name', async () => {

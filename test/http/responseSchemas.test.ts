@@ -37,15 +37,16 @@ it('every response schema of every route compiles, though a server compiles each
 })
 
 it('these are all routes in the documents of the two interfaces', async () => {
-  const compiled = new Set(asked.map(({ route }) => nameOf(route)))
+  const documented: string[] = []
   for (const document of ['/api/openapi.json', '/v2/openapi.json']) {
     const { paths } = (await sluice.call('GET', document)).json as { paths: Record<string, Record<string, Operation>> }
     for (const [path, operations] of Object.entries(paths))
       for (const [method, { responses }] of Object.entries(operations))
         for (const [status, { content }] of Object.entries(responses))
-          if (content?.['application/json'])
-            expect(compiled).toContain(`${method.toUpperCase()} ${path} ${status[0]}XX`)
+          if (content?.['application/json']) documented.push(`${method.toUpperCase()} ${path} ${status[0]}XX`)
   }
+  expect(documented.length).toBeGreaterThan(200)
+  expect(asked.map(({ route }) => nameOf(route))).toEqual(expect.arrayContaining(documented))
 })
 
 interface Operation {

@@ -40,7 +40,7 @@ function play(story: readonly Happening[], rtx: boolean, losses: boolean) {
 describe('what one viewer is sent', () => {
   it.each([true, false])('never has two packets under one number, whatever happens (RTX: %s)', (rtx) => {
     fc.assert(
-      fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
+      fc.property(fc.array(happening, { maxLength: 120, size: 'max' }), (story) => {
         const seen = new Map<number, string>()
         for (const { index, timestamp, payload } of play(story, rtx, true).on(MEDIA)) {
           const what = `${payload} at ${timestamp}`
@@ -54,7 +54,7 @@ describe('what one viewer is sent', () => {
 
   it('has numbers without a gap and times that grow, over all switches, when its sources lose nothing', () => {
     fc.assert(
-      fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
+      fc.property(fc.array(happening, { maxLength: 120, size: 'max' }), (story) => {
         const sent = play(story, true, false).on(MEDIA)
         expect(sent.map(({ index }) => index)).toEqual(sent.map((_, at) => 100 + at))
         const steps = sent.slice(1).map(({ timestamp }, at) => (timestamp - (sent[at]?.timestamp ?? 0)) | 0)
@@ -65,10 +65,12 @@ describe('what one viewer is sent', () => {
   })
 
   it('repairs with numbers of their own, one after another, that say what they repair', () => {
+    let repairs = 0
     fc.assert(
-      fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
+      fc.property(fc.array(happening, { maxLength: 120, size: 'max' }), (story) => {
         const sender = play(story, true, true)
         const byIndex = new Map(sender.on(MEDIA).map((one) => [one.index & 0xffff, one]))
+        repairs += sender.on(REPAIR).length
         for (const [at, { index, payload, timestamp }] of sender.on(REPAIR).entries()) {
           const original = byIndex.get(Buffer.from(payload, 'latin1').readUInt16BE(0))
           expect(index).toBe(100 + at)
@@ -80,6 +82,7 @@ describe('what one viewer is sent', () => {
       }),
       { numRuns: 300 },
     )
+    expect(repairs).toBeGreaterThan(0)
   })
 })
 
