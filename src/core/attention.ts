@@ -1,5 +1,5 @@
 import { rounded } from '../base/numbers.ts'
-import { isoTime } from '../base/time.ts'
+import { isoTime, DAY_MS, HOUR_MS } from '../base/time.ts'
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { EngineMessage } from './channels/types.ts'
 import type { FullReason } from './nodes/load.ts'
@@ -97,8 +97,8 @@ export interface AttentionFacts {
 }
 
 /** For so long a media process that ended is shown. */
-const ENDED_SHOWN_MS = 3_600_000
-export const EXPIRES_SOON_MS = 7 * 86_400_000
+const ENDED_SHOWN_MS = HOUR_MS
+export const EXPIRES_SOON_MS = 7 * DAY_MS
 /** Nearly full: less than this is free, or this share of a smaller disk. */
 const DISK_LOW_BYTES = 5_000_000_000
 const DISK_LOW_SHARE = 0.05

@@ -76,7 +76,7 @@ export const readAccessLogQuery = (query: Record<string, unknown>): Result<Acces
   readListQuery(query, READERS)
 
 /** The most time that a summary covers. */
-const SUMMARY_MAX_MS = 31 * 86_400_000
+const SUMMARY_MAX_MS = 31 * DAY_MS
 
 /** What `GET /api/access/summary` counts. */
 export interface AccessSummaryQuery {

@@ -211,3 +211,13 @@ export type Decision =
       readonly tokenId: number | null
       readonly trace: readonly TraceStep[]
     }
+
+/** A decision, and the request that it was made on. */
+export interface Evaluation {
+  readonly request: AccessRequest
+  readonly decision: Decision
+}
+
+/** The presented token, or the parent of a self-signed one; null: the client presented neither. */
+export const tokenOf = (credential: Credential): TokenSnapshot | null =>
+  credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : null

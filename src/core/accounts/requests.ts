@@ -20,8 +20,7 @@ import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { agreed } from '../tokens/update.ts'
 import { type BodyReader, readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../validation/closed.ts'
 
 export const UpdateAccountSecurity = Type.Object(countryUpdates(), {
   $id: 'UpdateAccountSecurity',

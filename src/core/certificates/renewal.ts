@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../base/time.ts'
+import { MINUTE_MS, DAY_MS } from '../../base/time.ts'
 
 /** When a certificate is valid. */
 export interface Validity {
@@ -25,11 +25,11 @@ export const renewAtMs = ({ beginsMs, expiresMs }: Validity, luck: number): numb
 export const renewalPauseMs = (failures: number, luck: number, askedMs: number): number =>
   Math.min(LONGEST_RETRY_MS, Math.max(askedMs, MINUTE_MS * 3 ** Math.min(failures - 1, 10))) * (1 + luck / 2)
 
-const SOON_MS = 14 * 86_400_000
+const SOON_MS = 14 * DAY_MS
 
 /** Whether a certificate should have been renewed by now: fewer than 14 days are left, and less than a fifth of its lifetime. */
 export const expiresSoon = ({ beginsMs, expiresMs }: Validity, nowMs: number): boolean =>
   expiresMs - nowMs < Math.min(SOON_MS, (expiresMs - beginsMs) / 5)
 
 /** Whole days until the end; negative after it. */
-export const daysLeft = ({ expiresMs }: Validity, nowMs: number): number => Math.floor((expiresMs - nowMs) / 86_400_000)
+export const daysLeft = ({ expiresMs }: Validity, nowMs: number): number => Math.floor((expiresMs - nowMs) / DAY_MS)

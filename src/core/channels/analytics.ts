@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { DAY_MS, MINUTE_MS, type TimeSpan } from '../../base/time.ts'
+import { DAY_MS, MINUTE_MS, type TimeSpan, isoTime } from '../../base/time.ts'
 import { Problems } from '../validation/problems.ts'
 import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
 import { type ValueReader, readers, readParameters } from './listQuery.ts'
@@ -165,7 +165,7 @@ export function toSeries(question: TimeSpan & Cut, amounts: Iterable<Amount>): S
     slot?.set(id, { amount: before.amount + amount, bytesFromCaches: before.bytesFromCaches + bytesFromCaches })
   }
   return [...slots].map(([ms, records]) => ({
-    timestamp: new Date(ms).toISOString(),
+    timestamp: isoTime(ms),
     records: [...records]
       .map(([id, sum]) => ({ id, ...usageAmount(sum.amount, sum.bytesFromCaches) }))
       .sort((a, b) => (a.id < b.id ? -1 : 1)),

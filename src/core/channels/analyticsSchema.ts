@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { closed, date, optional, pageQuery, word } from './fields.ts'
+import { date, optional, pageQuery, word } from './fields.ts'
 import { RESOLUTIONS, SLOTS_MAX } from './analytics.ts'
+import { closed } from '../validation/closed.ts'
 
 const span = {
   start: Type.String({ description: 'From this moment on, ISO 8601 with a zone, or a day.', examples: ['2026-01-01'] }),

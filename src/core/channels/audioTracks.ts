@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import type { BodyReader } from '../validation/bodyReader.ts'
-import { closed, nullable, optional, textField, wholeField } from './fields.ts'
+import { nullable, optional, textField, wholeField } from './fields.ts'
 import { INGEST_FACTS, INGEST_TYPES, type IngestAudio, type IngestType } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 /** Of one ingest. */
 const TRACKS_MAX = 12

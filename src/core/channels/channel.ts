@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { checkPlainText } from '../validation/text.ts'
@@ -66,7 +67,7 @@ export function toChannelRecord(channel: Channel): ChannelRecord {
   return {
     id: channel.id,
     name: channel.name,
-    createdAt: new Date(channel.createdAtMs).toISOString(),
+    createdAt: isoTime(channel.createdAtMs),
     status: channel.status,
     ...(first === undefined ? {} : { externalIds: [...channel.externalIds], externalId: first }),
     timeout: channel.timeoutSeconds,
@@ -79,7 +80,7 @@ export function toChannelRecord(channel: Channel): ChannelRecord {
 export function toSlateRecord({ bytes: size, durationMs, createdAtMs, ...facts }: SlateFacts): SlateRecord {
   const { id, mediaType, width, height, hasAudio } = facts
   const duration = durationMs === null ? {} : { duration: durationMs / 1000, hasAudio }
-  return { id, mediaType, size, width, height, ...duration, createdAt: new Date(createdAtMs).toISOString() }
+  return { id, mediaType, size, width, height, ...duration, createdAt: isoTime(createdAtMs) }
 }
 
 type ExternalIds = BodyReader<Pick<UpdateChannel, 'externalIds' | 'externalId'>>

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { CreateDistributionInChannel, DistributionRecord } from './distributionSchema.ts'
 import { CreateEngineOfIngest, EngineRecord } from './engineSchema.ts'
-import { closed, date, name, notBuilt, nullable, optional, pageQuery, textField, wholeField, word } from './fields.ts'
+import { date, name, notBuilt, nullable, optional, pageQuery, textField, wholeField, word } from './fields.ts'
 import { createIngestFields, IngestRecord } from './ingestSchema.ts'
 import { SLATE_MEDIA_TYPES } from './slate.ts'
 import { ACTIVE_STATUSES } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 export const EXTERNAL_IDS_MAX = 100
 export const EXTERNAL_ID_MAX = 128

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
 import { parseCountry } from '../access/country.ts'
 import type { FieldErrors } from '../errors.ts'
@@ -172,7 +173,7 @@ export function toDistributionRecord(distribution: Distribution, keys: readonly 
     outputs: { hesp: false, hls: distribution.hls, hlsMpegTs: false, llHls: distribution.llHls },
     ...(maxBitrate === null ? {} : { maxBitrate }),
     dvr: { enabled: false },
-    createdAt: new Date(distribution.createdAtMs).toISOString(),
-    updatedAt: new Date(distribution.updatedAtMs).toISOString(),
+    createdAt: isoTime(distribution.createdAtMs),
+    updatedAt: isoTime(distribution.updatedAtMs),
   }
 }

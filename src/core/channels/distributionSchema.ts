@@ -1,8 +1,9 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { closed, date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
 import { DEVICES } from './device.ts'
 import { CHILDREN_MAX, KEYS_MAX } from './types.ts'
 import { TRACKING_ID_MAX } from './viewerToken.ts'
+import { closed } from '../validation/closed.ts'
 
 export const HLS_LATENCY = { min: 6, max: 30, default: 10 } as const
 const LIST_MAX = 1000

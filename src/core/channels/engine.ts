@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { Problems } from '../validation/problems.ts'
@@ -97,8 +98,8 @@ export function toEngineRecord(engine: Engine): EngineRecord {
     restream: engine.restream.map(({ shownKey: key, ...target }) => ({ ...target, key })),
     status: engine.status,
     ...messageOf(engine),
-    createdAt: new Date(engine.createdAtMs).toISOString(),
-    updatedAt: new Date(engine.updatedAtMs).toISOString(),
+    createdAt: isoTime(engine.createdAtMs),
+    updatedAt: isoTime(engine.updatedAtMs),
   }
 }
 

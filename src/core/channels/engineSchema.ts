@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { CodedSentence } from '../notices.ts'
 import { RESTREAM_LIMITS } from '../restream/targets.ts'
-import { closed, date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
 import { ACTIVE_STATUSES } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 const id = (description: string) => textField(64, description)
 

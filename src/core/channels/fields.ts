@@ -4,8 +4,6 @@ export { notBuilt } from '../validation/notBuilt.ts'
 
 /** The building blocks of the channels API's schemas. */
 
-export const closed = { additionalProperties: false } as const
-
 const NAME_MAX = 128
 
 export const name = (description = 'A name for people.') =>

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { Problems } from '../validation/problems.ts'
@@ -137,7 +138,7 @@ export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, se
     ...(push && secret !== null ? { streamKey: secret } : {}),
     tracks: { audio: ingest.audio.map(audioTrackRecord) },
     captions: [],
-    createdAt: new Date(ingest.createdAtMs).toISOString(),
+    createdAt: isoTime(ingest.createdAtMs),
   }
 }
 

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { AudioTrackRecord, tracksField } from './audioTracks.ts'
-import { closed, date, name, notBuilt, optional, textField, word } from './fields.ts'
+import { date, name, notBuilt, optional, textField, word } from './fields.ts'
 import { URL_MAX } from '../validation/outboundUrl.ts'
 import { INGEST_TYPES, PULL_SCHEMES } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 /** Ingest types of hosted services, and why they are refused here. */
 export const UNSERVED_TYPES = {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { checkLabel } from '../validation/text.ts'
@@ -122,7 +123,7 @@ export function toLadderRecord(ladder: AbrLadder): LadderRecord {
     })),
     ...(ladder.audioKbps === null ? {} : { audio: { bitrate: ladder.audioKbps } }),
     audioOnly: ladder.audioOnly,
-    createdAt: new Date(ladder.createdAtMs).toISOString(),
-    updatedAt: new Date(ladder.updatedAtMs).toISOString(),
+    createdAt: isoTime(ladder.createdAtMs),
+    updatedAt: isoTime(ladder.updatedAtMs),
   }
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { closed, date, name, notBuilt, nullable, optional, textField, wholeField } from './fields.ts'
+import { date, name, notBuilt, nullable, optional, textField, wholeField } from './fields.ts'
+import { closed } from '../validation/closed.ts'
 
 const frameRate = () =>
   nullable(

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { PartFact, RenditionFacts, SegmentFact } from './facts.ts'
 import { initName, partName, segmentName } from './numbers.ts'
 
@@ -87,7 +88,7 @@ function beginningOf(segment: SegmentFact, before: SegmentFact | undefined, uriO
   return [
     ...(discontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
     ...(discontinuity || init !== before?.init ? [`#EXT-X-MAP:URI="${uriOf(initName(init))}"`] : []),
-    `#EXT-X-PROGRAM-DATE-TIME:${new Date(Math.round(startMs)).toISOString()}`,
+    `#EXT-X-PROGRAM-DATE-TIME:${isoTime(Math.round(startMs))}`,
   ]
 }
 

@@ -7,14 +7,13 @@ import { TOKEN_LIMITS, type TokenKind } from '../tokens/types.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { isNotBuilt } from '../validation/notBuilt.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { closed } from '../validation/closed.ts'
 
 /** What files carry from one installation to another beside the settings of the API's create. */
 
 const BOUND_MAX = 100_000
 
 const moment = () => Type.Optional(Type.String({ format: 'date-time', minLength: 20, maxLength: 40 }))
-const closed = { additionalProperties: false } as const
-
 const carriedByAll = {
   isActive: Type.Optional(Type.Boolean()),
   expiresOn: moment(),

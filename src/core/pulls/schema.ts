@@ -3,8 +3,7 @@ import { flag, orNull } from '../tokens/schemaParts.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { URL_MAX } from '../validation/outboundUrl.ts'
 import { PULL_LIMITS, PULL_STATUSES, PULL_TIMES } from './types.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../validation/closed.ts'
 
 const tokenId = () =>
   Type.Integer({ minimum: 1, description: 'The publish token in whose name the source is published.' })

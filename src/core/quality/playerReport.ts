@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/time.ts'
 import { isObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 
@@ -75,7 +76,7 @@ const BEFORE_MS = 60_000
 /** A shorter pause is no stall. */
 const STALL_MIN_MS = 100
 const FRAMES_PER_SECOND_MAX = 240
-const BEHIND_MAX_MS = 3_600_000
+const BEHIND_MAX_MS = HOUR_MS
 
 /** The report within what can be true of a session of this age: no player can have played or stalled for longer. */
 export function clampReport(report: PlayerReport, ageMs: number): PlayerReport {

@@ -1,5 +1,5 @@
 import type { Result } from '../../base/result.ts'
-import { DAY_MS } from '../../base/time.ts'
+import { DAY_MS, isoTime } from '../../base/time.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
@@ -62,13 +62,13 @@ export function toRecordingRecord(recording: Recording) {
     streamId: streamIdOf(recording),
     tokenId: recording.tokenId,
     feedId: recording.feedId,
-    startedOn: new Date(recording.startedAtMs).toISOString(),
-    ...(endedAtMs === null ? {} : { endedOn: new Date(endedAtMs).toISOString() }),
+    startedOn: isoTime(recording.startedAtMs),
+    ...(endedAtMs === null ? {} : { endedOn: isoTime(endedAtMs) }),
     ...(bytes === null ? {} : { bytes }),
     ...(durationMs === null ? {} : { durationMs }),
     tracks: tracks.map((track) => ({ ...track })),
     ...(problem === null ? {} : { problem }),
-    ...(expiresAtMs === null ? {} : { expiresOn: new Date(expiresAtMs).toISOString() }),
+    ...(expiresAtMs === null ? {} : { expiresOn: isoTime(expiresAtMs) }),
     ...(recording.state === 'completed' ? filesOf(recording) : {}),
   }
 }

@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
+import { closed } from '../validation/closed.ts'
 
 /** From a minute to a week: anyone with a link can play the recording. */
 export const RECORDING_LINK_SECONDS = { min: 60, max: 604_800, default: 3600 } as const
 
 const { min, max, default: usual } = RECORDING_LINK_SECONDS
-const closed = { additionalProperties: false } as const
-
 export const SignRecording = Type.Object(
   {
     expiresInSeconds: Type.Optional(

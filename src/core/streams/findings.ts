@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { PROTOCOL_FACTS, type Protocol } from '../access/protocols.ts'
 import type { SourceReading } from './source.ts'
 
@@ -237,7 +238,7 @@ export function findingOf({ code, value, sinceMs }: Found, { protocol, source }:
     .replace('{profile}', source.videoProfile ?? protocol)
   return {
     code,
-    since: new Date(sinceMs).toISOString(),
+    since: isoTime(sinceMs),
     value,
     threshold,
     shown,

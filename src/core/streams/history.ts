@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { HOUR_MS } from '../../base/time.ts'
+import { HOUR_MS, DAY_MS, isoTime } from '../../base/time.ts'
 import { parseInstant } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readListQuery, type ParameterReader } from '../pages/listQuery.ts'
@@ -9,7 +9,7 @@ import type { FeedReading } from './reading.ts'
 /** A feed has a point in each slot. */
 export const HISTORY_SLOT_MS = 10_000
 /** How long points are kept, and the most that one query covers. */
-export const HISTORY_MS = 86_400_000
+export const HISTORY_MS = DAY_MS
 /** Of one source in an answer. Of a longer time than an hour, a point is of several slots. */
 const POINTS_MAX = HOUR_MS / HISTORY_SLOT_MS
 
@@ -123,5 +123,5 @@ export function historiesOf(points: readonly FeedPoint[]): SourceHistory[] {
 function shownPoint(point: FeedPoint): HealthPoint {
   const names = Object.keys(HISTORY_FIGURES) as (keyof typeof HISTORY_FIGURES)[]
   const known = names.filter((name) => point[name] !== null).map((name) => [name, point[name]])
-  return { at: new Date(point.atMs).toISOString(), ...Object.fromEntries(known) }
+  return { at: isoTime(point.atMs), ...Object.fromEntries(known) }
 }

@@ -1,4 +1,4 @@
-import { isoTime } from '../../base/time.ts'
+import { isoTime, HOUR_MS } from '../../base/time.ts'
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
 import { CLUSTER } from '../clusters.ts'
 import type { FeedPoint } from './history.ts'
@@ -7,7 +7,7 @@ import { type TargetChange, targetRuns, type TargetRuns } from '../restream/even
 import { streamIdOf } from './streamId.ts'
 
 /** How long a stream that has ended is shown. */
-export const MONITORED_MS = 3_600_000
+export const MONITORED_MS = HOUR_MS
 /** Of the packet loss of a feed. */
 const LOSS_MS = 300_000
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
 import type { CodedSentence } from '../notices.ts'
 import type { SourceFinding } from './findings.ts'
@@ -29,8 +30,8 @@ export const targetOnAir = (
 ): TargetOnAir => ({
   ...(sourceId === null ? {} : { sourceId }),
   ...target,
-  since: new Date(sinceMs).toISOString(),
-  ...(retryAtMs === null ? {} : { retryOn: new Date(retryAtMs).toISOString() }),
+  since: isoTime(sinceMs),
+  ...(retryAtMs === null ? {} : { retryOn: isoTime(retryAtMs) }),
   ...(problem === null ? {} : { problem, ...asData('problemSentences', problemSentences) }),
   ...(bitrateOut === null ? {} : { bitrateOut }),
   ...(lastProblem === null
@@ -38,7 +39,7 @@ export const targetOnAir = (
     : {
         lastProblem: lastProblem.message,
         ...asData('lastProblemSentences', lastProblem.sentences),
-        lastProblemOn: new Date(lastProblem.atMs).toISOString(),
+        lastProblemOn: isoTime(lastProblem.atMs),
       }),
 })
 

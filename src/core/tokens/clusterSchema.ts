@@ -2,10 +2,9 @@ import { Type } from 'typebox'
 import { clusterName } from '../clusters.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { flag, orNull } from './schemaParts.ts'
+import { closed } from '../validation/closed.ts'
 
 /** The fields of tokens that name regions of nodes, which hosted services call clusters. */
-
-const closed = { additionalProperties: false } as const
 
 const CLUSTERS_MAX = 100
 

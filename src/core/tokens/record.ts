@@ -3,7 +3,7 @@ import { cascadeRecord, CLUSTER, regionOf } from '../clusters.ts'
 import { hasSecretUrl } from '../restream/targets.ts'
 import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
 import { COMMON_FLAGS, pickFlags, PUBLISH_FLAGS } from './flags.ts'
-import type { PublishTokenRecord, SubscribeTokenRecord } from './schema.ts'
+import type { PublishTokenRecord, SubscribeTokenRecord } from './recordSchema.ts'
 import type { Token } from './types.ts'
 
 /**

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { clusterName } from '../clusters.ts'
 import { TOKEN_LIMITS as LIMITS, TOKEN_STATES } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 /** Schemas of requests other than token bodies: list queries, revocation, disabling. */
-
-const closed = { additionalProperties: false } as const
 
 const listFields = () => ({
   sortBy: Type.Optional(

@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { RESTREAM_LIMITS } from '../restream/targets.ts'
 import { flag, orNull } from './schemaParts.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../validation/closed.ts'
 
 const targetUrl = () =>
   Type.String({

@@ -1,31 +1,44 @@
-import { Type, type Static, type TProperties, type TSchema } from 'typebox'
+import { Type } from 'typebox'
 import { refTo } from '../validation/bodyReader.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
-import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX, HLS_CODECS } from '../hls/feedRungs.ts'
-import { geoCascade, noOriginCluster, originCluster, shownCascade, shownCluster } from './clusterSchema.ts'
+import { FEED_RENDITIONS_MAX, HLS_CODECS } from '../hls/feedRungs.ts'
+import { geoCascade, noOriginCluster, originCluster } from './clusterSchema.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
-import { RESTREAM_TEXT, restreamBody, restreamRecord } from './restreamSchema.ts'
-import { flag, orNull } from './schemaParts.ts'
+import { RESTREAM_TEXT, restreamBody } from './restreamSchema.ts'
+import {
+  ListedPublishTokenRecord,
+  ListedSubscribeTokenRecord,
+  PublishTokenRecord,
+  StreamEntrySchema,
+  SubscribeTokenRecord,
+} from './recordSchema.ts'
+import {
+  ADDRESSES_TEXT,
+  ALLOWED_TEXT,
+  BIND_TEXT,
+  CODECS_TEXT,
+  DAYS_TEXT,
+  DENIED_TEXT,
+  flag,
+  int32,
+  ORIGINS_TEXT,
+  orNull,
+  rendition,
+  RENDITIONS_TEXT,
+  streamName,
+  VIEWERS_TEXT,
+} from './schemaParts.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 /**
- * The bodies and records of the token API, in one place: the HTTP routes publish them (OpenAPI 3.1), and
+ * The bodies of the token API; `recordSchema.ts` has its records. The HTTP routes publish them (OpenAPI 3.1), and
  * `bodyReader.ts` checks bodies against them. Rules that a schema cannot express (does the pattern compile?) are in
  * `canonical.ts`.
  *
  * Register `TOKEN_SCHEMAS` with the server; the schemas refer to each other by `$id`.
  */
 
-const closed = { additionalProperties: false } as const
-
-const int32 = () => Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
-const streamName = () =>
-  Type.String({
-    minLength: 1,
-    maxLength: LIMITS.streamNameMax,
-    description: 'An exact name, or an RE2 pattern that must match the whole name.',
-    examples: ['studio-1', 'camera-[0-9]+'],
-  })
 const label = () =>
   Type.String({
     minLength: 1,
@@ -51,22 +64,6 @@ const countries = () =>
   })
 const maxViewers = () => Type.Integer({ minimum: 0, maximum: LIMITS.viewersMax })
 const bindCount = () => Type.Integer({ minimum: 0, maximum: LIMITS.bindMax })
-
-const ORIGINS_TEXT =
-  'Origins that may use the token: host, `*.host` (any subdomain, not the bare host), optionally with scheme and port. Empty: any.'
-const ADDRESSES_TEXT = 'IPv4 addresses and CIDR blocks that may use the token. Empty: any.'
-const BIND_TEXT =
-  'The number of addresses that the token is bound to: the first ones that use it. Others are refused. 0: off.'
-const VIEWERS_TEXT =
-  'The most concurrent viewers, over all nodes: with a subscribe token, or of each stream of a publish token. Further ones get `429`. 0: no limit.'
-const ALLOWED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `deniedCountries`. Empty: any.'
-const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empty: none.'
-
-/** An element of `streams` in records. */
-export const StreamEntrySchema = Type.Object(
-  { streamName: streamName(), isRegex: Type.Boolean({ description: 'true: streamName is a pattern.' }) },
-  { $id: 'StreamEntry', ...closed, description: 'A stream name or pattern that a token covers.' },
-)
 
 /** An element of `streams` in requests. */
 export const StreamEntryInput = Type.Object(
@@ -102,23 +99,6 @@ const createCommon = () => ({
   ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
 
-/** Field of requests and records. */
-const rendition = () =>
-  Type.Object(
-    {
-      height: Type.Integer({
-        minimum: FEED_HEIGHT.min,
-        maximum: FEED_HEIGHT.max,
-        description: 'Pixels of the shorter side, even: 480 for 480p. The other side follows from the source.',
-      }),
-      bitrate: Type.Integer({
-        minimum: FEED_BITRATE.min,
-        maximum: FEED_BITRATE.max,
-        description: 'The most bits of video per second.',
-      }),
-    },
-    closed,
-  )
 const renditions = () =>
   Type.Array(rendition(), {
     maxItems: FEED_RENDITIONS_MAX,
@@ -130,13 +110,6 @@ const renditions = () =>
     ],
   })
 
-const RENDITIONS_TEXT =
-  'Smaller renditions of the published video, for HLS. Heights are distinct. Those that are not smaller than the source are left out.'
-
-const CODECS_TEXT =
-  'The codecs of what the publisher sends, in HLS. `h264`: H.264 and AAC, which every player has. `source`: HEVC, AV1, VP9 and ' +
-  'Opus stay as they are, for players that have them.'
-
 /** With its type, by which the reader of bodies tells it from null. */
 const hlsCodecs = () => Type.Enum([...HLS_CODECS], { type: 'string' })
 
@@ -145,10 +118,6 @@ const PRIORITY_TEXT =
   'Default null, the lowest. `priority` in the address of a publisher wins.'
 
 const recordingDays = () => Type.Integer({ minimum: 0, maximum: LIMITS.recordingDaysMax })
-const DAYS_TEXT =
-  'How many days recordings of its broadcasts are kept after they are complete. 0: until they are deleted. It holds for ' +
-  'recordings that get complete from now on.'
-
 const publishFields = () => ({
   ...mapFlags(PUBLISH_FLAGS, (_name, { about }) => flag(about)),
   priority: Type.Optional(orNull(int32(), PRIORITY_TEXT)),
@@ -277,107 +246,7 @@ export const UpdateSubscribeToken = Type.Object(
   },
 )
 
-const dateTime = (description: string) =>
-  Type.String({ format: 'date-time', description, examples: ['2026-01-31T09:30:00.000Z'] })
-const countryList = () => Type.Array(Type.String())
-
-/** Features that are not built, in records: clients read them without checking that they exist. */
-const OFF = 'Not built; always this value.'
-const always = <const V extends string | boolean | null>(value: V) => Type.Unsafe<V>({ const: value, description: OFF })
-const recordHead = <T extends Record<string, TSchema>, C extends TSchema>(effective: T, originCluster: C) => ({
-  id: Type.Integer(),
-  label: Type.String(),
-  name: Type.String({ description: 'The same as `label`.' }),
-  token: Type.String({
-    pattern: '^[0-9a-f]{64}$',
-    format: 'password',
-    description: 'The value that is presented: 64 lowercase hexadecimal characters.',
-  }),
-  addedOn: dateTime('When the token was created (UTC).'),
-  expiresOn: Type.Optional(dateTime('When the token expires (UTC). Absent: never.')),
-  lastUsedOn: Type.Optional(
-    dateTime('When the token last admitted a client (UTC), written with a delay of a few seconds. Absent: never.'),
-  ),
-  isActive: Type.Boolean(),
-  streams: Type.Array(refTo(StreamEntrySchema)),
-  allowedOrigins: Type.Array(Type.String(), { description: ORIGINS_TEXT }),
-  allowedIpAddresses: Type.Array(Type.String(), { description: ADDRESSES_TEXT }),
-  bindIpsOnUsage: Type.Optional(Type.Integer({ minimum: 1, description: `${BIND_TEXT} Absent: off.` })),
-  maxViewers: Type.Optional(Type.Integer({ minimum: 1, description: `${VIEWERS_TEXT} Absent: no limit.` })),
-  allowedCountries: Type.Array(Type.String(), { description: ALLOWED_TEXT }),
-  deniedCountries: Type.Array(Type.String(), { description: DENIED_TEXT }),
-  originCluster,
-  effectiveSettings: Type.Object(
-    {
-      originCluster: Type.String({ description: 'A region, or `auto`.' }),
-      allowedCountries: countryList(),
-      deniedCountries: countryList(),
-      ...effective,
-    },
-    { ...closed, description: 'What holds after defaults are filled in.' },
-  ),
-})
-
-export const PublishTokenRecord = Type.Object(
-  {
-    ...recordHead({ geoCascade: shownCascade(), enableUTCInsertion: Type.Boolean() }, shownCluster()),
-    ...mapFlags(PUBLISH_FLAGS, () => Type.Boolean()),
-    srtPassphrase: Type.Optional(
-      Type.String({
-        format: 'password',
-        description:
-          'With which publishers over SRT encrypt. It changes with the value. Absent: `displaySrtPassphrase` is false.',
-      }),
-    ),
-    clip: always(false),
-    lowLatencyRtmp: always(true),
-    integrationId: always('None'),
-    drm: always(false),
-    geoCascade: shownCascade(),
-    restream: restreamRecord(),
-    encoderProfileId: always(null),
-    priority: Type.Optional(int32()),
-    recordingDays: Type.Optional(
-      Type.Integer({ minimum: 0, description: `${DAYS_TEXT} Absent: as the account says.` }),
-    ),
-    hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),
-    hlsCodecs: Type.Optional(Type.Enum(['source'], { type: 'string', description: `${CODECS_TEXT} Absent: h264.` })),
-    ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),
-  },
-  { $id: 'PublishTokenRecord', ...closed, description: 'A publish token. Optional fields that are unset are absent.' },
-)
-
-export const SubscribeTokenRecord = Type.Object(
-  {
-    ...recordHead({}, always('')),
-    tracking: Type.Optional(Type.Object({ trackingId: Type.String() }, closed)),
-    ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),
-  },
-  {
-    $id: 'SubscribeTokenRecord',
-    ...closed,
-    description: 'A subscribe token. Optional fields that are unset are absent.',
-  },
-)
-
-/** A record in a list, which may leave the value out. */
-const listed = (record: { readonly properties: TProperties; readonly $id?: string }, kind: string) =>
-  Type.Object(
-    { ...record.properties, token: Type.Optional(record.properties['token'] ?? Type.String()) },
-    {
-      $id: `Listed${record.$id ?? ''}`,
-      ...closed,
-      description: `A ${kind} token. \`token\` is absent with \`includeValue=false\`; optional fields that are unset are absent.`,
-    },
-  )
-
-export const ListedPublishTokenRecord = listed(PublishTokenRecord, 'publish')
-export const ListedSubscribeTokenRecord = listed(SubscribeTokenRecord, 'subscribe')
-
-export type PublishTokenRecord = Static<typeof PublishTokenRecord>
-export type SubscribeTokenRecord = Static<typeof SubscribeTokenRecord>
-
-/** Every schema of this file that has an `$id`, to be registered under it. */
+/** Every schema of tokens that has an `$id`, to be registered under it. */
 export const TOKEN_SCHEMAS = [
   StreamEntrySchema,
   StreamEntryInput,

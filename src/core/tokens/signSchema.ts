@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { CUSTOM_VIEWER_DATA_MAX } from '../access/claims.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../validation/closed.ts'
 
 const list = (maxLength: number, maxItems: number, description: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength }), { maxItems, description }))

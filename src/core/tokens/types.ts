@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time.ts'
 import { RULE_LIMITS } from '../access/claims.ts'
 import type { StreamEntry } from '../access/streamName.ts'
 import type { TokenSnapshot } from '../access/types.ts'
@@ -75,7 +76,7 @@ export const TOKEN_STATES = ['live', 'ready', 'expiring', 'off', 'expired'] as c
 export type TokenState = (typeof TOKEN_STATES)[number]
 
 /** A token that expires within this time is in the state `expiring`. */
-export const EXPIRING_MS = 7 * 86_400_000
+export const EXPIRING_MS = 7 * DAY_MS
 
 /** Bounds of the token API. A value outside gets a 400 that names the bound. */
 export const TOKEN_LIMITS = {

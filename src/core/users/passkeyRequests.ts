@@ -3,8 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../validation/problems.ts'
 import { parseBody } from '../validation/parseBody.ts'
 import { PASSWORD_MAX } from './rules.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../validation/closed.ts'
 
 const response = (of: string) => Type.Unknown({ description: `What \`${of}\` gave, as \`toJSON()\` writes it.` })
 

@@ -4,10 +4,9 @@ import type { FieldErrors } from '../validation/problems.ts'
 import { parseBody } from '../validation/parseBody.ts'
 import { emailOf, emailProblem, PASSWORD_MAX, passwordProblem } from './rules.ts'
 import { ROLES } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 /** The bodies of requests about users. Errors name every wrong field, and never contain a value. */
-
-const closed = { additionalProperties: false } as const
 
 const email = () => Type.String({ minLength: 1, maxLength: 254, examples: ['ann@example.com'] })
 const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_MAX, format: 'password' })

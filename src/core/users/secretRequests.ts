@@ -2,8 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../validation/problems.ts'
 import { parseBody } from '../validation/parseBody.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../validation/closed.ts'
 
 const name = () => Type.String({ minLength: 1, maxLength: 128, description: 'For people.' })
 

@@ -6,12 +6,11 @@ import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { checkPlainText } from '../validation/text.ts'
 import { TEST_TYPES, type TestType } from './examples.ts'
+import { closed } from '../validation/closed.ts'
 
 /** Requests about webhooks other than create and update. */
 
 const ITEMS_DEFAULT = 10
-const closed = { additionalProperties: false } as const
-
 export const WebhookListQuery = Type.Object(
   {
     startingId: Type.Optional(

@@ -4,13 +4,12 @@ import { notBuilt } from '../validation/notBuilt.ts'
 import { WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
 import { URL_MAX } from '../validation/outboundUrl.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
+import { closed } from '../validation/closed.ts'
 
 /**
  * The bodies and the record of the webhook API, in one place: the routes publish them and `rules.ts` checks bodies
  * against them.
  */
-
-const closed = { additionalProperties: false } as const
 
 /** `null` means the default on create, and no change on update. */
 const nullable = <T extends TSchema>(schema: T, description: string) =>

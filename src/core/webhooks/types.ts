@@ -1,4 +1,4 @@
-import { CLOCK_SKEW_MS } from '../../base/time.ts'
+import { CLOCK_SKEW_MS, HOUR_MS } from '../../base/time.ts'
 import type { CodedSentence } from '../notices.ts'
 import type { HookKind } from './events.ts'
 
@@ -49,7 +49,7 @@ export const WEBHOOK_LIMITS = {
   filterMax: 128,
   /** Failures in a row after which a webhook is paused. */
   failuresInRow: 100,
-  pauseMs: 3_600_000,
+  pauseMs: HOUR_MS,
 } as const
 
 /**

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { Allowance } from '../../base/allowance.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
@@ -13,19 +14,17 @@ import { RtmpPublication } from './publication.ts'
 import { reconnectingUrl, remoteUrl } from './reconnect.ts'
 import * as replies from './replies.ts'
 import type { Admitted } from '../publication.ts'
+import { PublisherProblems } from '../publisherProblems.ts'
 import type { PublishAnswer, PublishEnd } from '../publishing.ts'
 import type { PublishRequest, RtmpLimits } from './types.ts'
 
 /** The longest message before the publisher is admitted. */
 const MAX_COMMAND_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
-/** The most commands in a minute. */
+/** Commands in a minute. */
 const MAX_COMMANDS = 64
-const COMMANDS_WINDOW_MS = 60_000
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2000
-/** The most sentences about one publisher in the log. */
-const PROBLEMS_MAX = 16
 /** Not `BadName`: clients read that as "the name is in use". */
 const DENIED = 'NetStream.Publish.Denied'
 
@@ -65,21 +64,18 @@ export class RtmpConnection {
   readonly #handshake: RtmpHandshake
   readonly #reader: ChunkReader
   readonly #outgoing: Outgoing
+  readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
+  readonly #problems: PublisherProblems
   #handshaking = true
   #state: State = 'talking'
   #deadline: number
   #inbox: Message[] = []
-  #commands = 0
-  #commandsUntil: number
   #app: RtmpTarget | null = null
   /** See `reconnectingUrl`. */
   #tcUrl: string | null = null
   #publication: RtmpPublication | null = null
   #reason: PublishEnd = 'left'
   #why: string | undefined
-  /** What was left out, and the latest of it. */
-  readonly #problems = new Set<string>()
-  #problem: string | null = null
   #bytesIn = 0
 
   constructor(options: ConnectionOptions) {
@@ -92,7 +88,7 @@ export class RtmpConnection {
     })
     this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
     this.#deadline = clock.monotonic() + limits.handshakeMs
-    this.#commandsUntil = clock.monotonic() + COMMANDS_WINDOW_MS
+    this.#problems = new PublisherProblems(options.log, socket.remoteAddress)
     socket.on('data', (data: Buffer) => this.#received(data))
     socket.on('error', () => this.#endWith('lost'))
     this.closed = new Promise((resolve) => {
@@ -115,7 +111,6 @@ export class RtmpConnection {
   tick(now: number, missedMs: number): void {
     this.#deadline += missedMs
     this.#publication?.reportBytes(this.#bytesIn)
-    this.#allowCommands(now)
     if (this.#state === 'deciding' || now < this.#deadline) return
     if (this.#state === 'lingering' || this.#state === 'over') this.#options.socket.destroy()
     else if (this.#handshaking) this.#refuseForeign('No RTMP handshake came in time')
@@ -127,7 +122,8 @@ export class RtmpConnection {
     const isPublishing = this.#state === 'publishing'
     this.#endWith(isPublishing ? 'lost' : 'invalid')
     const why = isPublishing ? 'No audio or video came for too long' : 'Nothing was published in time'
-    this.#reject('NetConnection.Call.Failed', this.#problem === null ? why : `${why}: ${this.#problem}`)
+    const { latest } = this.#problems
+    this.#reject('NetConnection.Call.Failed', latest === null ? why : `${why}: ${latest}`)
   }
 
   /** Destroys the socket at once. */
@@ -149,12 +145,6 @@ export class RtmpConnection {
   #askToMove(move: Move): void {
     if (this.#state === 'publishing' && this.#tcUrl !== null)
       this.#send(replies.reconnect(remoteUrl(this.#tcUrl, move)))
-  }
-
-  #allowCommands(now: number): void {
-    if (now < this.#commandsUntil) return
-    this.#commands = 0
-    this.#commandsUntil = now + COMMANDS_WINDOW_MS
   }
 
   /** The first reason counts. */
@@ -248,7 +238,7 @@ export class RtmpConnection {
 
   #aggregate(message: Message): string | null {
     const { parts, isWhole } = splitAggregate(message)
-    if (!isWhole) this.#leftOut('An aggregate message is malformed: its parts do not add up')
+    if (!isWhole) this.#problems.note('An aggregate message is malformed: its parts do not add up')
     for (const part of parts) {
       const problem = part.type === MESSAGE.audio || part.type === MESSAGE.video ? this.#media(part) : null
       if (problem !== null) return problem
@@ -264,22 +254,13 @@ export class RtmpConnection {
   }
 
   #commandReceived(message: Message): string | null {
-    if (++this.#commands > MAX_COMMANDS) return 'Too many commands'
+    if (!this.#commands.take(this.#options.clock.monotonic())) return 'Too many commands'
     const command = readCommand(message)
     if (command.ok) return this.#obey(command.value)
     const problem = `A command cannot be read: ${command.error}`
     if (this.#state !== 'publishing') return problem
-    this.#leftOut(problem)
+    this.#problems.note(problem)
     return null
-  }
-
-  /** Something of a broadcast is left out or mended, and the rest goes on. Once in the log for each sentence. */
-  #leftOut(description: string): void {
-    this.#problem = description
-    if (this.#problems.has(description) || this.#problems.size === PROBLEMS_MAX) return
-    this.#problems.add(description)
-    const { log, socket } = this.#options
-    log.warn({ peer: socket.remoteAddress, description }, 'a publisher sends what cannot be taken; the rest goes on')
   }
 
   #obey(command: RtmpCommand): string | null {
@@ -343,7 +324,11 @@ export class RtmpConnection {
   #admit(answer: Admitted): void {
     const { clock } = this.#options
     const { audioNumbers } = answer
-    this.#publication = new RtmpPublication(answer, { clock, audioNumbers, leftOut: (what) => this.#leftOut(what) })
+    this.#publication = new RtmpPublication(answer, {
+      clock,
+      audioNumbers,
+      leftOut: (what) => this.#problems.note(what),
+    })
     if (this.#state !== 'deciding') return this.#reportEnd()
     this.#state = 'publishing'
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes

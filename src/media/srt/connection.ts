@@ -1,3 +1,4 @@
+import { PublisherProblems } from '../publisherProblems.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
@@ -14,8 +15,6 @@ const SILENCE_MS = 5000
 const KEEP_ALIVE_MS = 1000
 /** How long a refused caller gets the same answer again. */
 const LINGER_MS = 3000
-/** The most sentences about one publisher in the log. */
-const PROBLEMS_MAX = 16
 
 const CODES: Readonly<Record<SrtRefusal, RejectCode>> = {
   address: REJECT.badRequest,
@@ -59,7 +58,7 @@ type State = 'deciding' | 'publishing' | 'refused' | 'over'
 export class SrtConnection {
   readonly #options: SrtConnectionOptions
   readonly #beganAtMs: number
-  readonly #problems = new Set<string>()
+  readonly #problems: PublisherProblems
   #state: State = 'deciding'
   /** The answer to the handshake, once it is known. */
   #answer: Buffer | null = null
@@ -77,6 +76,7 @@ export class SrtConnection {
   constructor(options: SrtConnectionOptions) {
     const nowMs = options.clock.monotonic()
     this.#options = options
+    this.#problems = new PublisherProblems(options.log, options.peer)
     this.#beganAtMs = nowMs
     this.#heardAtMs = nowMs
     this.#mediaAtMs = nowMs
@@ -160,7 +160,12 @@ export class SrtConnection {
     const latencyMs = Math.min(limits.maxLatencyMs, Math.max(limits.latencyMs, request.latencyMs))
     const { maxFrameBytes } = limits
     const { sink, audioNumbers } = admitted
-    const ingest = new TsIngest(sink, { clock, maxFrameBytes, audioNumbers, leftOut: (what) => this.#leftOut(what) })
+    const ingest = new TsIngest(sink, {
+      clock,
+      maxFrameBytes,
+      audioNumbers,
+      leftOut: (what) => this.#problems.note(what),
+    })
     this.#ingest = ingest
     this.#receiving = new SrtReceiving({
       sequence,
@@ -170,7 +175,7 @@ export class SrtConnection {
       control: (fields) => this.#send(fields),
       deliver: (body) => this.#deliver(body),
       gap: () => ingest.gap(),
-      leftOut: (what) => this.#leftOut(what),
+      leftOut: (what) => this.#problems.note(what),
     })
     this.#state = 'publishing'
     this.#heardAtMs = clock.monotonic()
@@ -214,14 +219,6 @@ export class SrtConnection {
     this.#mediaAtMs = this.#heardAtMs
     const refusal = this.#ingest?.take(body) ?? null
     if (refusal !== null) this.#reject(refusal, 'invalid')
-  }
-
-  /** Once in the log for each sentence. */
-  #leftOut(description: string): void {
-    if (this.#problems.has(description) || this.#problems.size === PROBLEMS_MAX) return
-    this.#problems.add(description)
-    const { log, peer } = this.#options
-    log.warn({ peer, description }, 'a publisher sends what cannot be taken; the rest goes on')
   }
 
   #send(fields: Omit<ControlFields, 'socketId' | 'timeUs'>): void {

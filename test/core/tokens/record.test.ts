@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
 import { NO_DEFAULTS } from '../../../src/core/tokens/accountDefaults.ts'
 import { ownFields, toListedRecord, toTokenRecord, withDefaults } from '../../../src/core/tokens/rules.ts'
-import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
+import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/recordSchema.ts'
 import { aToken } from './samples.ts'
 
 const VALUE = '0f'.repeat(32)

@@ -1,6 +1,8 @@
+import { isoTime } from '../../../base/time.ts'
 import { type Static, Type } from 'typebox'
-import { closed, date, optional, word } from '../fields.ts'
+import { date, optional, word } from '../fields.ts'
 import { CAUSES, type Cause } from './engine.ts'
+import { closed } from '../../validation/closed.ts'
 
 const by = (what: string) =>
   Type.String({ description: `Which credential, person or scheduler ${what}; empty where there is none.` })
@@ -52,8 +54,8 @@ export function toRunRecord({ id, engineId, config, start, stop, keptBy, started
   return {
     id,
     engineId,
-    start: new Date(startedAtMs).toISOString(),
-    ...(endedAtMs === null ? {} : { end: new Date(endedAtMs).toISOString() }),
+    start: isoTime(startedAtMs),
+    ...(endedAtMs === null ? {} : { end: isoTime(endedAtMs) }),
     config,
     startType: start.type,
     startId: start.id,

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { closed, date, name, nullable, optional, word } from '../fields.ts'
+import { date, name, nullable, optional, word } from '../fields.ts'
+import { closed } from '../../validation/closed.ts'
 
 /** All states of hosted services. `starting` and `stopping` take no time here. */
 export const SCHEDULER_STATUSES = ['idle', 'starting', 'active', 'stopping', 'terminated'] as const

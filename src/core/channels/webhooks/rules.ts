@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import type { Result } from '../../../base/result.ts'
 import type { FieldErrors } from '../../errors.ts'
 import { readName } from '../name.ts'
@@ -96,7 +97,7 @@ export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = t
     ...(description === null ? {} : { description }),
     active,
     ...(pause === null ? {} : { disabled: toPauseRecord(pause) }),
-    createdAt: new Date(webhook.createdAtMs).toISOString(),
-    updatedAt: new Date(webhook.updatedAtMs).toISOString(),
+    createdAt: isoTime(webhook.createdAtMs),
+    updatedAt: isoTime(webhook.updatedAtMs),
   }
 }

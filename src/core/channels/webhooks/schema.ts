@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { CodedSentence } from '../../notices.ts'
-import { closed, date, name, nullable, optional, word } from '../fields.ts'
+import { date, name, nullable, optional, word } from '../fields.ts'
 import { ALL_EVENTS, CHANNEL_EVENTS } from './events.ts'
+import { closed } from '../../validation/closed.ts'
 
 const EVENT_WORDS = [ALL_EVENTS, ...CHANNEL_EVENTS]
 

@@ -19,6 +19,7 @@ import type { Context } from '../../../commands/context.ts'
 import { failure, invalid, type Failure } from '../../../core/errors.ts'
 import { readStreamQuery } from '../../../core/sessions/sessionQuery.ts'
 import * as requests from '../../../core/tokens/requestSchema.ts'
+import * as records from '../../../core/tokens/recordSchema.ts'
 import * as schema from '../../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
@@ -37,15 +38,15 @@ const SCHEMAS = {
     name: 'PublishToken',
     create: schema.CreatePublishToken,
     update: schema.UpdatePublishToken,
-    record: schema.PublishTokenRecord,
-    listed: schema.ListedPublishTokenRecord,
+    record: records.PublishTokenRecord,
+    listed: records.ListedPublishTokenRecord,
   },
   subscribe: {
     name: 'SubscribeToken',
     create: schema.CreateSubscribeToken,
     update: schema.UpdateSubscribeToken,
-    record: schema.SubscribeTokenRecord,
-    listed: schema.ListedSubscribeTokenRecord,
+    record: records.SubscribeTokenRecord,
+    listed: records.ListedSubscribeTokenRecord,
   },
 } as const
 
