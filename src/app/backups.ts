@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { exists } from '../base/files.ts'
 import { replaceKeyFile } from '../base/keyfile.ts'
+import { writeSecretFile } from '../base/secretFile.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
@@ -24,7 +25,7 @@ import { type BackupSource, makeBackup, sentenceOf, sqliteSource } from '../stor
 import { AUTHORITY_FILE, KEY_FILES, type Manifest } from '../store/backup/manifest.ts'
 import { restoreSqlite, schemaProblem } from '../store/backup/restore.ts'
 import { targetProblem } from '../store/backup/sqlite.ts'
-import { readAuthority, writeAuthority } from '../tls/selfSigned.ts'
+import { readAuthority } from '../tls/selfSigned.ts'
 import { hasKeyFiles, readKeyring } from './keyring.ts'
 
 /** Backups of the configured database, for the command line. */
@@ -178,7 +179,7 @@ function keyProblem(
 /** A key and an authority that are there stay. */
 function writeSecrets(config: Config, keys: readonly Uint8Array[], authority: string | null): void {
   writeKeys(config, keys)
-  if (authority !== null) writeAuthority(authorityFile(config), authority, systemRandom)
+  if (authority !== null) writeSecretFile(authorityFile(config), authority, systemRandom)
 }
 
 /** Called only for a directory without keys: a key that is there is never replaced. */

@@ -1,4 +1,4 @@
-import { tokenOf } from '../commands/sessions/entry.ts'
+import { tokenOf } from '../core/access/types.ts'
 import { streamIdOf } from '../core/streams/streamId.ts'
 import type { App } from './app.ts'
 import type { ViewerEncoding } from './viewerEncoding.ts'

@@ -1,4 +1,4 @@
-import type { Result } from '../base/result.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import type { Config } from '../config/schema.ts'
 
 /** What a part has opened for another configuration. Exactly one of the two is called. */
@@ -26,7 +26,7 @@ export async function prepareAll(parts: readonly Prepare[], next: Config): Promi
   }
   const each = (call: (one: Prepared) => void) => (): void => prepared.forEach(call)
   const all = { take: each(({ take }) => take()), drop: each(({ drop }) => drop()) }
-  if (problems.length === 0) return { ok: true, value: all }
+  if (problems.length === 0) return ok(all)
   all.drop()
-  return { ok: false, error: problems }
+  return err(problems)
 }

@@ -1,7 +1,7 @@
+import { tokenOf } from '../core/access/types.ts'
 import type { App } from './app.ts'
 import type { Encoders } from './encoders.ts'
 import { repeat } from '../base/repeat.ts'
-import { tokenOf } from '../commands/sessions/entry.ts'
 import { PROTOCOL_FACTS } from '../core/access/protocols.ts'
 import { streamIdOf } from '../core/streams/streamId.ts'
 import { ENDLESS_ROOM, type EncodingRoom } from '../media/convert/encodingRoom.ts'

@@ -1,7 +1,7 @@
 import type { App } from './app.ts'
 import { dialledUrl, type MediaDialling } from './mediaDialling.ts'
 import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
-import { ok } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { coded } from '../core/notices.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import type { WhipSender, WhipSenderOptions } from '../media/relay/client/whipSender.ts'
@@ -45,7 +45,7 @@ export async function connectWhip(
           const opened = await openRemoteSession(endpoint, socket, offer)
           if (opened.ok) return ok(opened.value)
           const { kind, message } = opened.error
-          return { ok: false, error: kind === 'refused' ? { kind, message, isInUse: false } : { kind, message } }
+          return err(kind === 'refused' ? { kind, message, isInUse: false } : { kind, message })
         },
       }),
   }

@@ -5,7 +5,7 @@ interface Address {
   readonly text: string
 }
 
-/** The same for a list that may be replaced: it is compiled once for each list. */
+/** Returns a test for one of the addresses or networks that `read` lists, which must be valid. Each list is compiled once. */
 export function liveAddressList(read: () => readonly string[]): (address: Address) => boolean {
   let [compiled, test] = [read(), addressList(read())]
   return (address) => {
@@ -15,7 +15,7 @@ export function liveAddressList(read: () => readonly string[]): (address: Addres
   }
 }
 
-/** Returns a test for one of these addresses or networks, such as `10.0.0.0/8`. The entries must be valid. */
+/** @param entries such as `10.0.0.0/8` */
 function addressList(entries: readonly string[]): (address: Address) => boolean {
   if (entries.length === 0) return () => false
   const list = new BlockList()

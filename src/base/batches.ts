@@ -25,8 +25,8 @@ export class Batches<T> {
    * stopped it (an unavailable store, for example) would stop and delay each of them in turn.
    */
   add(item: T, work: (batch: readonly T[]) => Promise<void>): Promise<void> {
-    const known = this.#waiting.get(item)
-    if (known) return known.done
+    const already = this.#waiting.get(item)
+    if (already) return already.done
     const waiting = Promise.withResolvers<void>()
     this.#waiting.set(item, { ...waiting, done: waiting.promise })
     if (!this.#working) void this.#work(work)

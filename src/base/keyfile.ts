@@ -1,21 +1,9 @@
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import type { Random } from './random.ts'
 import { fileProblem, hasCode } from './errorCode.ts'
 import { err, ok, type Result } from './result.ts'
 import { SEALING_KEY_BYTES } from './sealer.ts'
+import { replaceSecretFile, writeSecretFile } from './secretFile.ts'
 
 /** 32 bytes as base64 and a line feed. Operators can paste the same text into `secrets.sealingKey`. */
 const FILE_BYTES = 45
@@ -43,16 +31,8 @@ export function readKeyFile(path: string): Result<Buffer | null, string> {
 }
 
 /** Writes a key to `path` in one step, durably, in place of a key that was there. */
-export function replaceKeyFile(path: string, key: Uint8Array, random: Random): void {
-  const draft = `${path}.${random.bytes(8).toString('hex')}`
-  try {
-    writeDurably(draft, keyText(key))
-    renameSync(draft, path)
-  } finally {
-    rmSync(draft, { force: true })
-  }
-  syncDirectory(dirname(path))
-}
+export const replaceKeyFile = (path: string, key: Uint8Array, random: Random): void =>
+  replaceSecretFile(path, keyText(key), random)
 
 /** The text of a key file. */
 export const keyText = (key: Uint8Array): string => `${Buffer.from(key).toString('base64')}\n`
@@ -98,50 +78,8 @@ function decode(path: string, text: string): Result<Buffer, string> {
   return whole ? ok(key) : err(`the key file ${path} does not hold the base64 of ${SEALING_KEY_BYTES} bytes`)
 }
 
-/**
- * Writes the key to a file of its own, then links that file to its final name. A link appears complete and never
- * replaces a file. So a reader never sees half a key, and the second process takes the key of the first.
- */
+/** Of two processes that make a key, the second takes that of the first. */
 function createKey(path: string, random: Random): Result<Buffer, string> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = `${path}.${random.bytes(8).toString('hex')}`
-  try {
-    writeDurably(draft, keyText(random.bytes(SEALING_KEY_BYTES)))
-    linkUnlessExists(draft, path)
-  } finally {
-    rmSync(draft, { force: true })
-  }
-  syncDirectory(dirname(path))
+  writeSecretFile(path, keyText(random.bytes(SEALING_KEY_BYTES)), random)
   return readKey(path) ?? err(`the key file ${path} disappeared while it was made`)
-}
-
-/** Writes a new file that only its owner can read. @throws EEXIST */
-export function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600)
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** Gives a complete file its name, unless there is such a file. */
-export function linkUnlessExists(from: string, to: string): void {
-  try {
-    linkSync(from, to)
-  } catch (cause) {
-    if (!hasCode(cause, 'EEXIST')) throw cause
-  }
-}
-
-/** Without this, a power cut can lose the name of a file whose content is safe. Windows cannot open a directory. */
-function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return
-  const directory = openSync(path, 'r')
-  try {
-    fsyncSync(directory)
-  } finally {
-    closeSync(directory)
-  }
 }

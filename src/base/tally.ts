@@ -6,8 +6,8 @@ export class Tally {
   readonly #counts = new Map<string, number>()
 
   add(kind: string, count = 1): void {
-    const known = this.#counts.has(kind) || this.#counts.size < KINDS_MAX ? kind : 'other'
-    this.#counts.set(known, (this.#counts.get(known) ?? 0) + count)
+    const counted = this.#counts.has(kind) || this.#counts.size < KINDS_MAX ? kind : 'other'
+    this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + count)
   }
 
   /** Begins again at zero. */

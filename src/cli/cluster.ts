@@ -1,3 +1,4 @@
+import { isoTime } from '../base/time.ts'
 import { setTimeout } from 'node:timers/promises'
 import { isRunning } from '../base/processes.ts'
 import { err, ok, type Result } from '../base/result.ts'
@@ -44,7 +45,7 @@ const COLUMNS: Columns<ClusterNode> = {
   publishers: ['text', ({ publishers }) => publishers],
   viewers: ['text', ({ viewers }) => viewers],
   lease: ['text', ({ leaseAgeMs }) => `${(leaseAgeMs / 1000).toFixed(1)}s`],
-  since: ['since', ({ startedAtMs }) => new Date(startedAtMs).toISOString()],
+  since: ['since', ({ startedAtMs }) => isoTime(startedAtMs)],
   url: ['text', ({ url }) => url],
 }
 
@@ -62,7 +63,7 @@ function linksText(links: readonly NodeLink[]): string {
 const recordOf = ({ startedAtMs, leaseAgeMs, hostKey: host, ...node }: ClusterNode) => ({
   ...node,
   host,
-  startedOn: new Date(startedAtMs).toISOString(),
+  startedOn: isoTime(startedAtMs),
   leaseAgeSeconds: leaseAgeMs / 1000,
 })
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../base/time.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { createToken } from '../commands/tokens/createToken.ts'
 import { deleteToken } from '../commands/tokens/deleteToken.ts'
@@ -192,7 +193,7 @@ const revoke = command({
     const { jti, 'issued-before': before } = call.flags
     if (jti === undefined && before === undefined) return err(usage('--jti or --issued-before is required'))
     return withAccount(call, async ({ ctx, actor }) => {
-      const issuedBefore = before === 'now' ? new Date(ctx.clock.now()).toISOString() : before
+      const issuedBefore = before === 'now' ? isoTime(ctx.clock.now()) : before
       const body = { ...(jti === undefined ? {} : { jti }), ...(issuedBefore === undefined ? {} : { issuedBefore }) }
       const done = await revokeSelfSigned(ctx, actor, call.args.id, body)
       return done.ok ? ok({ json: true, text: '', hint: 'Revoked.' }) : done

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../base/time.ts'
+import { DAY_MS, HOUR_MS } from '../base/time.ts'
 import { HISTORY_MS } from '../core/streams/history.ts'
 import type { Tx } from '../store/store.ts'
 import type { CommandContext } from './context.ts'
@@ -6,12 +6,12 @@ import type { CommandContext } from './context.ts'
 const BATCH = 1000
 const BATCHES_MAX = 1000
 /** Readers that are further behind than this clear their caches. */
-const CHANGES_KEPT_MS = 3_600_000
+const CHANGES_KEPT_MS = HOUR_MS
 /** The longest range of a series is a day. */
 const MINUTES_KEPT_MS = 2 * DAY_MS
 
 /** An attempt to view has no second event for ten seconds. Its row may be deleted at any time after. */
-const ATTEMPTS_KEPT_MS = 3_600_000
+const ATTEMPTS_KEPT_MS = HOUR_MS
 
 /** A cache that still writes a log reports it every few seconds; one that was away may go on for this long. */
 const CACHE_LOGS_KEPT_MS = 30 * DAY_MS

@@ -76,7 +76,7 @@ const FORGOTTEN_MS = 120_000
 const LOST = 'the server stopped before the answer was recorded; the receiver may have it'
 
 /** The result of an attempt that is not stored yet, with its log line if it has ended. */
-type AttemptResult = (Ended & { readonly line: Fields }) | Unsent
+type UnwrittenResult = (Ended & { readonly line: Fields }) | Unsent
 
 /** Sends the events of the outbox, each at most once to each webhook, on any number of nodes. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -96,7 +96,7 @@ class DeliveryRunner implements Runner {
   readonly #claiming = new Bell()
   readonly #recording = new Bell()
   readonly #sending = new Set<Promise<void>>()
-  readonly #results: AttemptResult[] = []
+  readonly #results: UnwrittenResult[] = []
   #slots: DeliverySlots
   #loops: Promise<unknown> = Promise.resolve()
   #sweeping: Repetition | null = null
@@ -280,7 +280,7 @@ class DeliveryRunner implements Runner {
     return true
   }
 
-  #report(result: AttemptResult): void {
+  #report(result: UnwrittenResult): void {
     const { ended, attempts, log, nodeId: node } = this.#options
     if ('unsent' in result) {
       log.warn({ node, deliveryId: result.unsent }, 'a delivery could not be sent in time, and is pending again')

@@ -12,7 +12,7 @@ export interface RetentionOptions {
   bindingFlushMs: number
 }
 
-/** The periodic jobs of the token service. They call commands and contain no rules. */
+/** The periodic jobs of every process, also of a command. They call commands and contain no rules. */
 export function serviceJobs(ctx: Context, options: RetentionOptions): PeriodicJob[] {
   return [
     { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.reconcile() },

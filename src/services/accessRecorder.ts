@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/time.ts'
 import { workApart } from '../base/apart.ts'
 import type { Clock } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
@@ -44,7 +45,7 @@ const LOOKS_MAX = 20
 const STEPS_MAX = 16
 const DETAIL_MAX = 255
 /** Older rows are deleted when the disk is almost full. */
-const OLD_MS = 86_400_000
+const OLD_MS = DAY_MS
 const OLD_AT_ONCE = 1000
 
 /**

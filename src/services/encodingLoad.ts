@@ -12,8 +12,7 @@ import { coded, type CodedSentence, noticeText } from '../core/notices.ts'
 
 type Ladder = Pick<AbrLadder, 'video'>
 
-/** Of video to encode, in pixels. 0: not known yet. */
-/** The size that is assumed until it is known. */
+/** The size that is assumed while that of the video is 0, which is: not known yet. */
 const EXPECTED: PixelSize = { width: 1280, height: 720 }
 
 export interface EncodingLoadOptions {

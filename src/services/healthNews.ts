@@ -26,7 +26,7 @@ export interface HealthChange extends SeenHealth {
 /** A state of the whole broadcast, or a finding. */
 type Fault = 'stalled' | 'uneven' | FindingCode
 
-interface Held {
+interface WatchedFault {
   readonly fault: Fault
   /** Null: a state. */
   readonly found: Found | null
@@ -42,7 +42,7 @@ interface Held {
  */
 export class HealthNews {
   readonly #allowance = new Allowance({ burst: NEWS_BURST, perSecond: 1000 / NEWS_PAUSE_MS })
-  #held: readonly Held[] = []
+  #faults: readonly WatchedFault[] = []
   /** By the last event, and at the last look. */
   #told = signOf({ health: 'steady', findings: [] })
   #last = this.#told
@@ -52,8 +52,8 @@ export class HealthNews {
 
   /** What is to be told now; null: nothing. Until `tell` it is so at each look. @param nowMs monotonic */
   look(seen: SeenHealth, nowMs: number): HealthChange | null {
-    this.#held = heldAt(this.#held, seen, nowMs)
-    const now = toldOf(this.#held)
+    this.#faults = faultsAt(this.#faults, seen, nowMs)
+    const now = toldOf(this.#faults)
     const sign = signOf(now)
     if (!areSame(sign, this.#last)) this.#changes += 1
     this.#last = sign
@@ -72,9 +72,9 @@ export class HealthNews {
   }
 }
 
-function heldAt(before: readonly Held[], seen: SeenHealth, nowMs: number): Held[] {
+function faultsAt(before: readonly WatchedFault[], seen: SeenHealth, nowMs: number): WatchedFault[] {
   const isStalled = seen.health === 'stalled'
-  const faults: readonly Pick<Held, 'fault' | 'found'>[] = [
+  const faults: readonly Pick<WatchedFault, 'fault' | 'found'>[] = [
     ...(isStalled ? [{ fault: 'stalled' as const, found: null }] : []),
     // A broadcast that stalls is no steadier for it.
     ...(seen.health === 'uneven' || (isStalled && before.some(({ fault }) => fault === 'uneven'))
@@ -82,23 +82,22 @@ function heldAt(before: readonly Held[], seen: SeenHealth, nowMs: number): Held[
       : []),
     ...seen.findings.map((found) => ({ fault: found.code, found })),
   ]
-  const there = faults.map(({ fault, found }): Held => {
-    const held = before.find((one) => one.fault === fault)
-    const fromMs = held?.fromMs ?? nowMs
-    return { fault, found, fromMs, seenAtMs: nowMs, isTold: held?.isTold === true || nowMs - fromMs >= HOLD_MS }
+  const there = faults.map(({ fault, found }): WatchedFault => {
+    const earlier = before.find((one) => one.fault === fault)
+    const fromMs = earlier?.fromMs ?? nowMs
+    return { fault, found, fromMs, seenAtMs: nowMs, isTold: earlier?.isTold === true || nowMs - fromMs >= HOLD_MS }
   })
   const away = before.filter(
-    ({ fault, isTold, seenAtMs }) =>
-      isTold && nowMs - seenAtMs < HOLD_MS && !there.some((held) => held.fault === fault),
+    ({ fault, isTold, seenAtMs }) => isTold && nowMs - seenAtMs < HOLD_MS && !there.some((one) => one.fault === fault),
   )
   return [...there, ...away]
 }
 
-function toldOf(all: readonly Held[]): SeenHealth {
-  const held = new Map(all.filter(({ isTold }) => isTold).map(({ fault, found }) => [fault, found]))
-  const findings = FINDING_CODES.flatMap((code) => held.get(code) ?? [])
+function toldOf(all: readonly WatchedFault[]): SeenHealth {
+  const told = new Map(all.filter(({ isTold }) => isTold).map(({ fault, found }) => [fault, found]))
+  const findings = FINDING_CODES.flatMap((code) => told.get(code) ?? [])
   const fine = findings.length > 0 ? 'impaired' : 'steady'
-  return { health: held.has('stalled') ? 'stalled' : held.has('uneven') ? 'uneven' : fine, findings }
+  return { health: told.has('stalled') ? 'stalled' : told.has('uneven') ? 'uneven' : fine, findings }
 }
 
 /** What makes a difference to an event: another value of a finding makes none. */

@@ -3,8 +3,9 @@ import type { Clock } from '../base/clock.ts'
 import type { SharedStream } from '../core/nodes/nodeLinks.ts'
 import type { EngineLinks, ShareFigures } from '../media/engine.ts'
 
-/** The requests of which it knows that they were used: more than nodes send within their time. And rooms that are lent at a time. */
+/** Used requests that are remembered: more than nodes send while one is valid. */
 const NONCES_MAX = 10_000
+/** Rooms that are lent at a time. */
 const LENT_MAX = 5000
 
 /** Of a share that has carried nothing yet. */

@@ -3,7 +3,7 @@ import type { PlaybackRules } from '../core/channels/playback.ts'
 
 /** A change by another process is seen after this long at most. */
 const FRESH_MS = 1000
-const KEPT_MAX = 10_000
+const CACHED_MAX = 10_000
 
 interface CachedPlayback {
   readonly rules: Promise<PlaybackRules | null>
@@ -29,16 +29,16 @@ export class Playbacks {
 
   /** The answer of `find`, if it is in memory. */
   peek(id: string): PlaybackRules | null | undefined {
-    const kept = this.#cached.get(id)
-    return kept && this.#options.clock.monotonic() - kept.atMs < FRESH_MS ? kept.settled : undefined
+    const cached = this.#cached.get(id)
+    return cached && this.#options.clock.monotonic() - cached.atMs < FRESH_MS ? cached.settled : undefined
   }
 
   /** Null: there is no such distribution. */
   find(id: string): Promise<PlaybackRules | null> {
     const nowMs = this.#options.clock.monotonic()
-    const kept = this.#cached.get(id)
-    if (kept && nowMs - kept.atMs < FRESH_MS) return kept.rules
-    if (this.#cached.size >= KEPT_MAX) this.#cached.clear()
+    const cached = this.#cached.get(id)
+    if (cached && nowMs - cached.atMs < FRESH_MS) return cached.rules
+    if (this.#cached.size >= CACHED_MAX) this.#cached.clear()
     const rules = this.#options.load(id)
     const entry: CachedPlayback = { rules, atMs: nowMs }
     this.#cached.set(id, entry)

@@ -22,7 +22,6 @@ interface Reported {
   writtenAtMs: number
 }
 
-/** Now, and how old the session is; of one that is over, at its end. */
 /**
  * What the players of this node's viewers report: in memory by session, and written in batches. A session that never reports has
  * no entry while it is open.

@@ -38,8 +38,8 @@ export class ServedStream {
     }
     // A process that stops serving has no id to write a new total under.
     const fresh = node === '' ? [] : remote.filter(({ feedId }) => !this.#remote.has(feedId))
-    const known = [...this.#remote.values(), ...fresh.map(({ feedId }) => ({ feedId, node, bytesOut: 0 }))]
-    const totals = known.map((total) => ({ ...total, bytesOut: total.bytesOut + moved }))
+    const before = [...this.#remote.values(), ...fresh.map(({ feedId }) => ({ feedId, node, bytesOut: 0 }))]
+    const totals = before.map((total) => ({ ...total, bytesOut: total.bytesOut + moved }))
     const isOn = ({ feedId }: FeedBytes): boolean => remote.some((feed) => feed.feedId === feedId)
     this.#remote = new Map(totals.filter(isOn).map((total) => [total.feedId, total]))
     return moved > 0 ? totals : []

@@ -1,3 +1,4 @@
+import { isoTime } from '../base/time.ts'
 import { open, stat } from 'node:fs/promises'
 import { fileProblem } from '../base/errorCode.ts'
 import type { Clock } from '../base/clock.ts'
@@ -77,7 +78,7 @@ export function unlessExpired(
   nowMs: number,
 ): Result<Certificate, string> {
   const hasExpired = found.ok && found.value.expiresMs <= nowMs && current.expiresMs > nowMs
-  return hasExpired ? err(`the new certificate has expired on ${new Date(found.value.expiresMs).toISOString()}`) : found
+  return hasExpired ? err(`the new certificate has expired on ${isoTime(found.value.expiresMs)}`) : found
 }
 
 async function stateOf(path: string): Promise<string> {

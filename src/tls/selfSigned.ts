@@ -1,14 +1,13 @@
-import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { hostname, networkInterfaces } from 'node:os'
-import { dirname } from 'node:path'
 import { fileProblem, hasCode } from '../base/errorCode.ts'
 import type { Clock } from '../base/clock.ts'
-import { linkUnlessExists, writeDurably } from '../base/keyfile.ts'
+import { writeSecretFile } from '../base/secretFile.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { DAY_MS } from '../base/time.ts'
+import { DAY_MS, HOUR_MS } from '../base/time.ts'
 import { renewAtMs, type Validity } from '../core/certificates/renewal.ts'
 import { type Certificate, type PemPair, readCertificate } from './certificate.ts'
 import type { ServedCertificate } from './served.ts'
@@ -26,7 +25,7 @@ const AUTHORITY_DAYS = 3653
 const LEAF_DAYS = 90
 const TEMPORARY_DAYS = 1
 /** Clocks of phones are not exact. */
-const BACKDATED_MS = 3_600_000
+const BACKDATED_MS = HOUR_MS
 const LOOK_MS = 60_000
 
 const validityOf = (nowMs: number, days: number): Validity => ({
@@ -44,7 +43,7 @@ export async function openAuthority(path: string, { clock, random }: Means): Pro
     if (found !== null) return found
     const name = `Sluice ${hostname()} ${random.bytes(3).toString('hex')}`
     const { cert, key } = await (await issuing()).issueAuthority(name, validityOf(clock.now(), AUTHORITY_DAYS), random)
-    writeAuthority(path, cert + key, random)
+    writeSecretFile(path, cert + key, random)
     return readAuthority(path) ?? err(`${path} disappeared while it was made`)
   } catch (error) {
     return err(`${path} ${fileProblem(error)}`)
@@ -76,18 +75,6 @@ function textOf(path: string): string | null {
 function blocksOf(text: string, label: string): string {
   const blocks = text.match(new RegExp(`-----BEGIN ${label}-----[^-]*-----END ${label}-----`, 'g')) ?? []
   return blocks.map((block) => `${block}\n`).join('')
-}
-
-/** Writes an authority to `path`, which only its owner can read. One that is there stays. */
-export function writeAuthority(path: string, text: string, random: Random): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = `${path}.${random.bytes(8).toString('hex')}`
-  try {
-    writeDurably(draft, text)
-    linkUnlessExists(draft, path)
-  } finally {
-    rmSync(draft, { force: true })
-  }
 }
 
 /** A new certificate for these names. */

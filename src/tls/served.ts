@@ -1,3 +1,4 @@
+import { isoTime } from '../base/time.ts'
 import type { Logger } from '../base/log.ts'
 import type { Certificate } from './certificate.ts'
 
@@ -44,8 +45,8 @@ export class ServedCertificate {
   }
 
   #say({ serial, names, expiresMs }: Certificate, what: string): void {
-    this.#log.info({ serial, names: names.slice(0, 20), expiresAt: new Date(expiresMs).toISOString() }, what)
+    this.#log.info({ serial, names: names.slice(0, 20), expiresAt: isoTime(expiresMs) }, what)
   }
 }
 
-const iso = ({ expiresMs }: Certificate): string => new Date(expiresMs).toISOString()
+const iso = ({ expiresMs }: Certificate): string => isoTime(expiresMs)

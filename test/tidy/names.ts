@@ -1,7 +1,7 @@
 import { isNode, type Module, nameOf, type SyntaxNode } from './source.ts'
 
 /** The names that a module declares and exports. Re-exports of other modules do not count. */
-export function exportedNames(module: Module): string[] {
+function exportedNames(module: Module): string[] {
   return module.nodes
     .filter((node) => node.type === 'ExportNamedDeclaration')
     .flatMap((node) => declaredIn(node['declaration']))

@@ -1,9 +1,9 @@
 import { importsOf } from './imports.ts'
 import { finding, isNode, lineAt, type Module, nameOf, type Source, type SyntaxNode } from './source.ts'
 
-export const MAX_FILE_LINES = 400
-export const MAX_FUNCTION_LINES = 70
-export const MAX_LINE_LENGTH = 150
+const MAX_FILE_LINES = 400
+const MAX_FUNCTION_LINES = 70
+const MAX_LINE_LENGTH = 150
 
 /** Globals that bring a clock, randomness, timers or input and output into a pure folder. */
 const IMPURE = new Set([

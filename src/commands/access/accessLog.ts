@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { isTimeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
@@ -84,8 +85,8 @@ export async function summarizeAccessLog(
   const { fromMs, untilMs } = read.value
   const codes = counts.flatMap(({ code, count }) => (code === null ? [] : [{ code, count }]))
   return ok({
-    from: new Date(fromMs).toISOString(),
-    until: new Date(untilMs).toISOString(),
+    from: isoTime(fromMs),
+    until: isoTime(untilMs),
     allowed: counts.find(({ code }) => code === null)?.count ?? 0,
     refused: codes.reduce((sum, { count }) => sum + count, 0),
     codes: codes.toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),
@@ -96,7 +97,7 @@ export async function summarizeAccessLog(
 function toEntry(row: AccessLogRow) {
   return {
     id: row.id,
-    at: new Date(row.atMs).toISOString(),
+    at: isoTime(row.atMs),
     source: row.source,
     action: row.action,
     protocol: row.protocol,
@@ -110,6 +111,6 @@ function toEntry(row: AccessLogRow) {
     ...(row.code === null ? {} : { code: row.code }),
     message: row.message,
     count: row.count,
-    lastAt: new Date(row.lastAtMs).toISOString(),
+    lastAt: isoTime(row.lastAtMs),
   }
 }

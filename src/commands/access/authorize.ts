@@ -13,7 +13,15 @@ import {
   type TracedLimit,
   type TurnedAway,
 } from '../../core/access/refusals.ts'
-import type { AccessRequest, Action, Credential, Decision, TraceStep } from '../../core/access/types.ts'
+import {
+  type AccessRequest,
+  type Action,
+  type Credential,
+  type Decision,
+  type Evaluation,
+  tokenOf,
+  type TraceStep,
+} from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
 import type { AccessLogRow } from '../../store/store.ts'
@@ -38,12 +46,6 @@ export interface AccessAttempt {
   origin: string | null
   /** Overrides the look-up, for dry runs; undefined: look it up. */
   country?: string | undefined
-}
-
-/** A decision, and the request that it was made on. */
-export interface Evaluation {
-  request: AccessRequest
-  decision: Decision
 }
 
 /** A decision that was carried out. */
@@ -319,8 +321,8 @@ function record(
   const outcome = outcomeOf(decision, turnedAway)
   if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
-  const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
-  const accountId = request.accountId ?? holder?.accountId
+  const token = tokenOf(credential)
+  const accountId = request.accountId ?? token?.accountId
   // An unknown token names no account, so there is no log to write to.
   if (accountId === undefined) return
   const noted: Noted = {
@@ -337,7 +339,7 @@ function record(
     ...outcome,
     trace: turnedAway?.step === undefined ? decision.trace : [...decision.trace, turnedAway.step],
   }
-  ctx.recorder.note(noted, holder !== undefined || source === 'check')
+  ctx.recorder.note(noted, token !== null || source === 'check')
 }
 
 function outcomeOf(

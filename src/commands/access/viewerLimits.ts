@@ -1,12 +1,7 @@
 import { streamLimit, tokenLimits, type ViewerLimit, viewersStep } from '../../core/access/viewerLimits.ts'
 import type { ReachedLimit } from '../../core/access/refusals.ts'
-import type { AccessRequest, Decision, TraceStep } from '../../core/access/types.ts'
+import type { Evaluation, TraceStep } from '../../core/access/types.ts'
 import type { AccessContext } from '../context.ts'
-
-interface Evaluation {
-  readonly request: AccessRequest
-  readonly decision: Decision
-}
 
 /** The limits of concurrent viewers that hold for an admission; none for publishers and previews. @throws StoreUnavailable */
 export async function viewerLimits(

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/time.ts'
 import { firstIdOf } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import {
@@ -15,7 +16,7 @@ import { withNewest } from '../sessions/newest.ts'
 /** Sessions in memory at once. */
 const PAGE = 2_000
 /** A clock that stepped back gave ids that are later than their times. */
-const STEP_MS = 3_600_000
+const STEP_MS = HOUR_MS
 
 interface RecordContext extends Pick<SessionContext, 'clock' | 'sessions' | 'playerReports'> {
   readonly store: { readonly read: { readonly audience: Pick<AudienceReads, 'range'> } }

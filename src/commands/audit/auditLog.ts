@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type ActorIdentity, formatActor } from '../../core/actor.ts'
 import { csvRow } from '../../core/audit/csv.ts'
@@ -59,7 +60,7 @@ function toEntry(row: StoredAuditRow, names: ReadonlyMap<string, string>, { sees
   const name = names.get(formatActor(row.actor))
   return {
     id: row.id,
-    at: new Date(row.atMs).toISOString(),
+    at: isoTime(row.atMs),
     actor: { ...shownActor(row.actor), ...(name === undefined ? {} : { name }) },
     ...(row.address === null ? {} : { address: row.address }),
     ...(row.requestId === null ? {} : { requestId: row.requestId }),
@@ -127,7 +128,7 @@ function toCsv(row: StoredAuditRow, names: ReadonlyMap<string, string>, { seesCh
   const actor = formatActor(row.actor)
   const { address, requestId, action, subject } = row
   const [before, after] = seesChanges ? [row.before, row.after] : [null, null]
-  const at = new Date(row.atMs).toISOString()
+  const at = isoTime(row.atMs)
   const cells = [String(row.id), at, actor, names.get(actor), address, requestId, action, subject, before, after]
   return csvRow(cells.map((text) => text ?? ''))
 }

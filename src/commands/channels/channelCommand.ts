@@ -94,15 +94,15 @@ export async function withChannel<T>(
 export async function withPart<P extends { id: string; channelId: string }, T>(
   tx: Tx,
   actor: Actor,
-  part: { what: string; id: string; get: (accountId: string, id: string) => Promise<P | undefined> },
+  part: { what: PartType; id: string; of: { get(accountId: string, id: string): Promise<P | undefined> } },
   work: (part: P, channel: Channel) => ChannelResult<T>,
 ): ChannelResult<T> {
   const none = err(noSuch(part.what, part.id))
-  const found = isId(part.id) ? await part.get(actor.accountId, part.id) : undefined
+  const found = isId(part.id) ? await part.of.get(actor.accountId, part.id) : undefined
   if (!found) return none
   return withChannel(tx, actor.accountId, found.channelId, async (channel) => {
     // Read it again: it may have changed between the first read and the lock.
-    const current = await part.get(actor.accountId, part.id)
+    const current = await part.of.get(actor.accountId, part.id)
     return current ? work(current, channel) : none
   })
 }

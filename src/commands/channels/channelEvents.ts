@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { ok } from '../../base/result.ts'
 import { readers, readPageQuery } from '../../core/channels/listQuery.ts'
 import { moment } from '../../core/validation/moments.ts'
@@ -59,5 +60,5 @@ export async function listChannelEvents(
 
 function toEntry({ id, accountId, atMs, type, data }: ChannelEvent): EventEntry {
   const body = channelEventBody({ name: type, accountId, ...(JSON.parse(data) as StoredChannelEvent) })
-  return { id: eventIdOf(id), timestamp: new Date(atMs).toISOString(), type, requestData: JSON.parse(body) as unknown }
+  return { id: eventIdOf(id), timestamp: isoTime(atMs), type, requestData: JSON.parse(body) as unknown }
 }

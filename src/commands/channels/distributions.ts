@@ -196,11 +196,7 @@ export const createdDistribution = ({ distribution, keys }: Made, channel: Chann
   after: { ...auditView(distribution), keys: keys.map(toKeyRecord) },
 })
 
-export const distributionPart = (tx: Tx, id: string) => ({
-  what: 'distribution',
-  id,
-  get: (accountId: string, distributionId: string) => tx.distributions.get(accountId, distributionId),
-})
+export const distributionPart = (tx: Tx, id: string) => ({ what: 'distribution', id, of: tx.distributions }) as const
 
 const objectOf = (distribution: Distribution, channel: Channel) => partObject('distribution', distribution, channel)
 

@@ -61,7 +61,7 @@ export async function createEngineOfIngest(
   const read = checked(readCreateEngineOfIngest(body, ctx.channelSettings))
   if (!read.ok) return read
   const made = await ctx.store.transaction((tx) => {
-    const ingest = { what: 'ingest', id: ingestId, get: (account: string, id: string) => tx.ingests.get(account, id) }
+    const ingest = { what: 'ingest', id: ingestId, of: tx.ingests } as const
     return withPart(tx, actor, ingest, (_ingest, channel) =>
       insertEngine(tx, actor, channel, newEngine(ctx, channel, { ...read.value, ingestId }, engineId)),
     )
@@ -255,11 +255,7 @@ const worksAlike = (a: Engine, b: Engine): boolean =>
 const stillRuns = ({ id, status }: Engine): ChannelFailure =>
   refusal('engine_running', `The engine is ${status}; stop it first: POST /v2/engines/${id}/stop`)
 
-const enginePart = (tx: Tx, id: string) => ({
-  what: 'engine',
-  id,
-  get: (accountId: string, engineId: string) => tx.engines.get(accountId, engineId),
-})
+const enginePart = (tx: Tx, id: string) => ({ what: 'engine', id, of: tx.engines }) as const
 
 function answered(
   ctx: ChannelContext,

@@ -247,11 +247,7 @@ function openSecret({ sealer }: Pick<CommandContext, 'sealer'>, { secretSealed }
   return opened.value.toString('utf8')
 }
 
-const ingestPart = (tx: Tx, id: string) => ({
-  what: 'ingest',
-  id,
-  get: (accountId: string, ingestId: string) => tx.ingests.get(accountId, ingestId),
-})
+const ingestPart = (tx: Tx, id: string) => ({ what: 'ingest', id, of: tx.ingests }) as const
 
 const usersOf = async (tx: Tx, { id, channelId }: StoredIngest): Promise<Engine[]> =>
   (await tx.engines.ofChannel(channelId)).filter(({ ingestId }) => ingestId === id)

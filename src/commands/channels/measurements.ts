@@ -163,7 +163,7 @@ const encoderOf = ({ speed, lagMs, droppedFrames, cores, isOverloaded, leftOut }
 type Here = Result<true, ChannelFailure>
 
 /**
- * Refuses if the source may be at another node: the node of one of its engines or, if none runs, any node that an
+ * Refuses if the source may be at another node: the node of one of its engines or, if none runs, any node that a
  * publisher pushes to.
  */
 async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { viewerKey } from '../../base/viewerKey.ts'
 import { err, ok } from '../../base/result.ts'
 import type { SignedViewerToken } from '../../core/channels/distributionSchema.ts'
@@ -33,7 +34,7 @@ export async function signViewerToken(
       if (token === null) return err(refusal('key_cannot_sign', PUBLIC_KEY))
       const after = { keyId, claims }
       await audit(tx, actor, nowMs, { action: 'distribution.token.sign', subject: distributionId, after })
-      return ok({ token, keyId, expiresAt: new Date(expiresAtMs).toISOString() })
+      return ok({ token, keyId, expiresAt: isoTime(expiresAtMs) })
     }),
   )
 }

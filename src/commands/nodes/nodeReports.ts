@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../base/result.ts'
+import { err, type Result } from '../../base/result.ts'
 import { type Failure, failure, invalid } from '../../core/errors.ts'
 import { NODE_REPORTS, type NodeReport } from '../../core/nodes/nodeReports.ts'
 import { parametersOf, wordOf } from '../../core/pages/parameters.ts'
@@ -9,14 +9,13 @@ import { noNode } from './drain.ts'
 /** The reports of this node, as JSON without secrets. */
 export type NodeReports = Readonly<Record<NodeReport, () => Promise<Result<unknown, Failure>>>>
 
-/** A report in the store. One of a version that knows no reports has no `report`: it answers as to a reload. */
-type Answer = { readonly report?: string } & Result<unknown, Failure>
+/** A report in the store. */
+type Answer = Result<unknown, Failure>
 
 /** Proxies give up after a minute. The checks of a node go on, and are its `findings` then. */
 const WAIT_MS = 50_000
 const NO_ANSWER =
   'The node did not answer within 50 seconds. If it runs its checks, they go on: look again later. Else its log says why.'
-const TOO_OLD = 'The node runs a version that says nothing of itself to others. Look there.'
 const UNKNOWN = 'The node runs a version that does not have this report.'
 
 /**
@@ -53,12 +52,9 @@ export class NodeReporting {
   async #ask(report: NodeReport, nodeId: string): Promise<Result<unknown, Failure>> {
     const { clock } = this.#ctx
     const options = { waitMs: WAIT_MS, pause: (ms: number) => clock.sleep(ms) }
-    // A version that knows no reports takes it for the check of a reload, which changes nothing.
     const json = await askOverStore(this.#ctx, { nodeId, report, isCheck: true }, options)
     if (json === null) return err(failure('unavailable', NO_ANSWER))
-    const answer = JSON.parse(json) as Answer
-    if (answer.report !== report) return err(failure('unavailable', TOO_OLD))
-    return answer.ok ? ok(answer.value) : err(answer.error)
+    return JSON.parse(json) as Answer
   }
 
   /** Begins what other nodes ask of this one. Does not wait for it, because checks take up to a minute. */
@@ -73,7 +69,7 @@ export class NodeReporting {
   async #answer(report: string): Promise<void> {
     const { store, log } = this.#ctx
     try {
-      const answer = JSON.stringify({ report, ...(await this.#made(report)) } satisfies Answer)
+      const answer = JSON.stringify((await this.#made(report)) satisfies Answer)
       await store.transaction((tx) => tx.reloads.answerReports({ nodeId: this.#nodeId(), report, answer }))
     } catch (error) {
       log.warn({ err: error, report }, 'a report for another node could not be written')

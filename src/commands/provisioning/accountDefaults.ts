@@ -1,9 +1,9 @@
-import { err, ok, type Result } from '../../base/result.ts'
+import { ok, type Result } from '../../base/result.ts'
 import { toAccountSettings } from '../../core/accounts/requests.ts'
 import { difference } from '../../core/provisioning/difference.ts'
 import { NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import { changeDefaults } from '../accounts/defaults.ts'
-import { type ItemProblems, patchOf, problemsOf, type ProvisionedKind, type Provisioning } from './kind.ts'
+import { type ItemProblems, patchOf, type ProvisionedKind, type Provisioning, withProblems } from './kind.ts'
 
 /** What the account says for its tokens and recordings. It is always there: to make or delete it is to change it. */
 export const provisionedDefaults: ProvisionedKind = {
@@ -19,8 +19,7 @@ export const provisionedDefaults: ProvisionedKind = {
   delete: (within) => change(within, toAccountSettings(NO_DEFAULTS)),
 }
 
-async function change({ ctx, actor, touched }: Provisioning, body: object): Promise<Result<true, ItemProblems>> {
+async function change({ ctx, actor, touched }: Provisioning, body: object): Promise<Result<unknown, ItemProblems>> {
   touched.accounts.add(actor.accountId)
-  const done = await changeDefaults(ctx, actor, 'settings', body)
-  return done.ok ? ok(true) : err(problemsOf(done.error))
+  return withProblems(await changeDefaults(ctx, actor, 'settings', body))
 }

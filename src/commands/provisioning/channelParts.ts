@@ -4,7 +4,7 @@ import type { ChannelResult } from '../channels/channelCommand.ts'
 import { deleteDistribution } from '../channels/distributions.ts'
 import { deleteEngine } from '../channels/engines.ts'
 import { deleteIngest } from '../channels/ingests.ts'
-import { channelProblems, isGone, type ItemProblems, type PartChange, type Provisioning } from './kind.ts'
+import { problemsOf, isGone, type ItemProblems, type PartChange, type Provisioning } from './kind.ts'
 
 /** In the order in which they can be deleted: an ingest has engines. */
 const PART_KINDS = ['distribution', 'engine', 'ingest'] as const
@@ -71,7 +71,7 @@ async function leaveOrDelete(
   for (const part of parts) {
     const done = await deletePart(within, part)
     if (!done.ok && !isGone(done.error)) {
-      const problems = channelProblems(done.error)
+      const problems = problemsOf(done.error)
       return err(problems.map(({ message }) => ({ path: '', message: `${part.path}: ${message}` })))
     }
     await within.tx.provisioned.delete(within.actor.accountId, rowOf(part, channelId))

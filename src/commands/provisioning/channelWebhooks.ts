@@ -9,7 +9,7 @@ import {
   updateChannelWebhook,
 } from '../channels/webhooks/webhooks.ts'
 import { openWebhookSecret } from '../webhooks/webhooks.ts'
-import { chosenId, created, deleted, patchOf, type ProvisionedKind, withProblems } from './kind.ts'
+import { chosenId, created, deleted, patchOf, type ProvisionedKind, secretChange, withProblems } from './kind.ts'
 import { secretProblem } from './webhooks.ts'
 
 export const provisionedChannelWebhooks: ProvisionedKind = {
@@ -18,7 +18,7 @@ export const provisionedChannelWebhooks: ProvisionedKind = {
     if (stored === undefined) return null
     const changed = difference(without(body, ['id']), toChannelWebhookRecord(stored, ctx.clock.now()))
     const isOther = secret !== null && secret !== openWebhookSecret(ctx, stored)
-    return isOther ? [...changed, { setting: 'secret', from: '(hidden)', to: '(hidden)' }] : changed
+    return isOther ? [...changed, secretChange('secret')] : changed
   },
   async create({ ctx, actor }, { body, secret }) {
     const wrong = secretProblem(secret)

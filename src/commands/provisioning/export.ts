@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { toAccountSettings } from '../../core/accounts/requests.ts'
 import { toLadderRecord } from '../../core/channels/ladder.ts'
 import { CreateLadder } from '../../core/channels/ladderSchema.ts'
@@ -105,7 +106,7 @@ async function tokenThing(ctx: Context, token: StoredToken): Promise<Thing> {
     value: record.token,
     isActive: record.isActive,
     ...(record.expiresOn === undefined ? {} : { expiresOn: record.expiresOn }),
-    ...(revokedBeforeMs === null ? {} : { revokedBefore: new Date(revokedBeforeMs).toISOString() }),
+    ...(revokedBeforeMs === null ? {} : { revokedBefore: isoTime(revokedBeforeMs) }),
     ...(jtis.length === 0 ? {} : { revokedJtis: jtis.toSorted() }),
     ...(bound.length === 0 ? {} : { boundAddresses: bound.map(({ address }) => address) }),
   }

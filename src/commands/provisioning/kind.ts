@@ -58,9 +58,13 @@ export interface ProvisionedKind {
   forgetParts?(within: Provisioning, id: string): Promise<void>
 }
 
-export function problemsOf({ data }: Failure): ItemProblems {
-  const { errors } = data as { errors?: FieldErrors }
-  return errors === undefined ? [{ path: '', message: Object.values(data).join('; ') }] : problemsByPath(errors)
+/** The refusal of a command of either interface. */
+type Refusal = Failure | ChannelFailure
+
+export function problemsOf(refusal: Refusal): ItemProblems {
+  if (!('data' in refusal)) return refusal.details?.length ? refusal.details : [{ path: '', message: refusal.message }]
+  const { errors } = refusal.data as { errors?: FieldErrors }
+  return errors === undefined ? [{ path: '', message: Object.values(refusal.data).join('; ') }] : problemsByPath(errors)
 }
 
 export const problemsByPath = (errors: FieldErrors): ItemProblems =>
@@ -86,19 +90,19 @@ export function chosenTokenId(id: unknown): Result<number | undefined, ItemProbl
 export const patchOf = (changed: readonly ChangedSetting[]): Record<string, unknown> =>
   Object.fromEntries(changed.map(({ setting, to }) => [setting, to]))
 
-export const isGone = ({ code }: { readonly code: string }): boolean => code === 'not_found'
+/** That a secret is another one, without showing it. */
+export const secretChange = (setting: string): ChangedSetting => ({ setting, from: '(hidden)', to: '(hidden)' })
 
-export const channelProblems = ({ message, details }: ChannelFailure): ItemProblems =>
-  details === undefined || details.length === 0 ? [{ path: '', message }] : details
+export const isGone = ({ code }: Refusal): boolean => code === 'not_found'
 
-/** What a command of the channel API gave; its refusal as the problems of an item. */
-export const withProblems = <T>(done: Result<T, ChannelFailure>): Result<T, ItemProblems> =>
-  done.ok ? done : err(channelProblems(done.error))
+/** What a command gave; its refusal as the problems of an item. */
+export const withProblems = <T>(done: Result<T, Refusal>): Result<T, ItemProblems> =>
+  done.ok ? done : err(problemsOf(done.error))
 
 /** The same of a creation: the id. */
-export const created = (made: Result<{ readonly id: string }, ChannelFailure>): Result<string, ItemProblems> =>
-  made.ok ? ok(made.value.id) : withProblems(made)
+export const created = (made: Result<{ readonly id: string | number }, Refusal>): Result<string, ItemProblems> =>
+  made.ok ? ok(String(made.value.id)) : withProblems(made)
 
 /** The same of a deletion, which succeeds if there is nothing. */
-export const deleted = (done: Result<unknown, ChannelFailure>): Result<unknown, ItemProblems> =>
+export const deleted = (done: Result<unknown, Refusal>): Result<unknown, ItemProblems> =>
   !done.ok && isGone(done.error) ? ok(true) : withProblems(done)

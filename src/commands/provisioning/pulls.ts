@@ -5,7 +5,15 @@ import { toPullRecord } from '../../core/pulls/rules.ts'
 import type { StoredPull } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { createPull, deletePull, openPullUrl, updatePull } from '../pulls/pulls.ts'
-import { isGone, type ItemProblems, patchOf, problemsOf, type ProvisionedKind, type Provisioning } from './kind.ts'
+import {
+  created,
+  deleted,
+  type ItemProblems,
+  patchOf,
+  type ProvisionedKind,
+  type Provisioning,
+  withProblems,
+} from './kind.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -22,18 +30,17 @@ export const provisionedPulls: ProvisionedKind = {
     const settings = await withTokenId(within, body)
     if (!settings.ok) return settings
     const made = await createPull(within.ctx, within.actor, settings.value)
-    return made.ok ? ok(String(made.value.id)) : err(problemsOf(made.error))
+    return created(made)
   },
   async update(within, id, _item, changed) {
     const settings = await withTokenId(within, patchOf(changed))
     if (!settings.ok) return settings
     const done = await updatePull(within.ctx, within.actor, Number(id), settings.value)
-    return done.ok ? done : err(problemsOf(done.error))
+    return withProblems(done)
   },
   /** Its token may have been deleted by hand, and the pull with it. */
   async delete({ ctx, actor }, id) {
-    const done = await deletePull(ctx, actor, Number(id))
-    return done.ok || isGone(done.error) ? ok(true) : err(problemsOf(done.error))
+    return deleted(await deletePull(ctx, actor, Number(id)))
   },
 }
 

@@ -9,7 +9,15 @@ import { revokeSelfSigned } from '../tokens/revokeSelfSigned.ts'
 import { openTargetKeys } from '../tokens/targetKeys.ts'
 import { shownToken } from '../tokens/tokenValue.ts'
 import { updateToken } from '../tokens/updateToken.ts'
-import { chosenTokenId, isGone, type ItemProblems, problemsByPath, problemsOf, type ProvisionedKind } from './kind.ts'
+import {
+  chosenTokenId,
+  deleted,
+  type ItemProblems,
+  problemsByPath,
+  type ProvisionedKind,
+  secretChange,
+  withProblems,
+} from './kind.ts'
 
 interface Entry {
   readonly streamName: string
@@ -29,7 +37,7 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     const record = shownToken(ctx, stored, keys)
     const settings = without(body, [...TOKEN_CREATION, ...WITHOUT_EFFECT])
     const changed = difference(settings, { ...LEFT_OUT, ...record })
-    return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
+    return secret === null || secret === record.token ? changed : [...changed, secretChange('value')]
   },
   async create({ ctx, actor, tx }, { body, secret }) {
     const wrong = valueProblem(secret)
@@ -41,13 +49,13 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     const { revocations, boundAddresses, ...state } = read.value.carried
     const chosen = { ...state, id: tokenId.value, value: secret }
     const made = await createToken(ctx, actor, kind, read.value.body, chosen)
-    if (!made.ok) return err(problemsOf(made.error))
+    if (!made.ok) return withProblems(made)
     const { id } = made.value
     const binding = { tokenId: id, version: 1, limit: boundAddresses.length, atMs: ctx.clock.now() }
     for (const address of boundAddresses) await tx.bindings.bind({ ...binding, address })
     for (const revocation of revocations) {
       const revoked = await revokeSelfSigned(ctx, actor, id, revocation)
-      if (!revoked.ok) return err(problemsOf(revoked.error))
+      if (!revoked.ok) return withProblems(revoked)
     }
     return ok(String(id))
   },
@@ -56,20 +64,16 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     const wrong = valueProblem(secret)
     if (wrong !== null) return err(wrong)
     const body = Object.assign({}, ...changed.map(updateOf)) as object
-    const done = await updateToken(ctx, actor, { kind, id: Number(id) }, body, secret ?? undefined)
-    return done.ok ? done : err(problemsOf(done.error))
+    return withProblems(await updateToken(ctx, actor, { kind, id: Number(id) }, body, secret ?? undefined))
   },
   async delete({ ctx, actor, touched }, id) {
     touched.tokens.add(Number(id))
-    const done = await deleteToken(ctx, actor, kind, Number(id))
-    return done.ok || isGone(done.error) ? ok(true) : err(problemsOf(done.error))
+    return deleted(await deleteToken(ctx, actor, kind, Number(id)))
   },
 })
 
 /** Records do not say it, and files may. */
 const LEFT_OUT = { hlsCodecs: 'h264' } as const
-
-const SECRET_CHANGED: ChangedSetting = { setting: 'value', from: '(hidden)', to: '(hidden)' }
 
 const valueProblem = (secret: ProvisionItem['secret']): ItemProblems | null =>
   secret === null || VALUE.test(secret) ? null : [{ path: 'value', message: WRONG_VALUE }]

@@ -1,8 +1,8 @@
-import { err, ok } from '../../base/result.ts'
+import { err } from '../../base/result.ts'
 import { difference } from '../../core/provisioning/difference.ts'
 import { toWebhookRecord } from '../../core/webhooks/rules.ts'
 import { createWebhook, deleteWebhook, openWebhookSecret, updateWebhook } from '../webhooks/webhooks.ts'
-import { isGone, type ItemProblems, problemsOf, type ProvisionedKind } from './kind.ts'
+import { created, deleted, type ItemProblems, type ProvisionedKind, secretChange, withProblems } from './kind.ts'
 
 /** 32 bytes in base64: 43 characters and one to fill up. */
 const SECRET = /^[A-Za-z0-9+/]{43}=$/
@@ -15,13 +15,12 @@ export const provisionedWebhooks: ProvisionedKind = {
     const present = openWebhookSecret(ctx, stored)
     const changed = difference(body, toWebhookRecord(stored, present, ctx.clock.now()))
     const isOther = secret !== null && secret !== present
-    return isOther ? [...changed, { setting: 'secret', from: '(hidden)', to: '(hidden)' }] : changed
+    return isOther ? [...changed, secretChange('secret')] : changed
   },
   async create({ ctx, actor }, { body, secret }) {
     const wrong = secretProblem(secret)
     if (wrong !== null) return err(wrong)
-    const made = await createWebhook(ctx, actor, body, secret ?? undefined)
-    return made.ok ? ok(String(made.value.id)) : err(problemsOf(made.error))
+    return created(await createWebhook(ctx, actor, body, secret ?? undefined))
   },
   async update({ ctx, actor }, id, { secret }, changed) {
     const wrong = secretProblem(secret)
@@ -30,12 +29,10 @@ export const provisionedWebhooks: ProvisionedKind = {
       setting === 'secret' ? { refreshSecret: true } : { [setting]: to },
     )
     const body = Object.assign({}, ...settings) as object
-    const done = await updateWebhook(ctx, actor, Number(id), body, secret ?? undefined)
-    return done.ok ? done : err(problemsOf(done.error))
+    return withProblems(await updateWebhook(ctx, actor, Number(id), body, secret ?? undefined))
   },
   async delete({ ctx, actor }, id) {
-    const done = await deleteWebhook(ctx, actor, Number(id))
-    return done.ok || isGone(done.error) ? ok(true) : err(problemsOf(done.error))
+    return deleted(await deleteWebhook(ctx, actor, Number(id)))
   },
 }
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type FieldErrors, type Failure, invalid } from '../../core/errors.ts'
 import { type Actor, audit, type CommandContext } from '../context.ts'
@@ -30,7 +31,7 @@ export async function signRecording(
   if (maker === null) return err(failure('unauthorized', 'Unauthorized: no link can be made with this any more.'))
   const nowMs = ctx.clock.now()
   const expiresAtMs = (Math.floor(nowMs / 1000) + seconds.value) * 1000
-  const after = { expiresOn: new Date(expiresAtMs).toISOString() }
+  const after = { expiresOn: isoTime(expiresAtMs) }
   await ctx.store.transaction((tx) => audit(tx, actor, nowMs, { action: 'recording.sign', subject: id, after }))
   return ok({ expiresAtMs, maker })
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { StoredChannelEvent } from '../../core/channels/webhooks/events.ts'
 import type { TargetStatus } from '../../core/restream/state.ts'
 import type { ChannelEvent } from '../../store/store.ts'
@@ -103,5 +104,5 @@ function newsOf({ data, atMs }: ChannelEvent, engineId: string): EngineTargetEve
   if (object.id !== engineId || target === undefined) return []
   const { id, label, url, status } = target
   const problem = code === 'restream_error' && message !== undefined ? { problem: message } : {}
-  return [{ id, label, url, status, ...problem, at: new Date(atMs).toISOString() }]
+  return [{ id, label, url, status, ...problem, at: isoTime(atMs) }]
 }

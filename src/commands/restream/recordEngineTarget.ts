@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { TargetNews } from '../../core/restream/state.ts'
 import type { TargetReport } from '../../services/restreams.ts'
 import { partObject } from '../channels/channelCommand.ts'
@@ -56,7 +57,7 @@ async function isOnRecord(
   { url, state }: TargetReport,
 ): Promise<boolean> {
   const latest = await engineTargetEvents({ store }, accountId, engineId, LOOKED_BACK)
-  const at = new Date(state.sinceMs).toISOString()
+  const at = isoTime(state.sinceMs)
   return latest.some((event) => event.url === url && event.status === state.status && event.at === at)
 }
 

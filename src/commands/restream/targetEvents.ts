@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
@@ -54,5 +55,5 @@ const toEntry = ({ id, feedId, index, label, url, status, problem, atMs }: Restr
   url,
   status,
   ...(problem === null ? {} : { problem }),
-  at: new Date(atMs).toISOString(),
+  at: isoTime(atMs),
 })

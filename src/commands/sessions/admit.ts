@@ -1,23 +1,16 @@
 import { NODE_REDIRECT, publicAnswer, REFUSALS, SESSION_LIMITS, type TurnedAway } from '../../core/access/refusals.ts'
-import type { Decision, TokenSnapshot } from '../../core/access/types.ts'
+import { type Decision, type TokenSnapshot, type Evaluation, tokenOf } from '../../core/access/types.ts'
 import type { ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { ActiveSession, Session } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { awaitSource } from '../pulls/demand.ts'
-import {
-  authorize,
-  type AccessAttempt,
-  type Evaluation,
-  preview,
-  recordTurnedAway,
-  recordUndecided,
-} from '../access/authorize.ts'
+import { authorize, type AccessAttempt, preview, recordTurnedAway, recordUndecided } from '../access/authorize.ts'
 import { reachedBy, reachedLimit, viewerLimits } from '../access/viewerLimits.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession } from './close.ts'
-import { activeSessionOf, type SessionRequest, tokenOf } from './entry.ts'
+import { activeSessionOf, type SessionRequest } from './entry.ts'
 import {
   type AdmissionRefusal,
   feedFor,

@@ -1,6 +1,7 @@
 import { TICKET_SHARED } from '../../core/access/refusals.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { SessionContext } from '../context.ts'
+import { noteKick } from './close.ts'
 
 /** Ends that were meant for the viewer, whatever its token allows. */
 const FINAL: ReadonlySet<SessionEndReason> = new Set(['kicked', 'stopped', TICKET_SHARED.code])
@@ -16,8 +17,7 @@ export async function endWithTicket(
   if (!FINAL.has(reason)) return
   const atMs = ctx.clock.now()
   await ctx.store.transaction(async (tx) => {
-    if (await tx.sessions.kick({ accountId, id }, reason))
-      await tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
+    if (await tx.sessions.kick({ accountId, id }, reason)) await noteKick(tx, accountId, atMs)
   })
 }
 

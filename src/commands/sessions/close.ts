@@ -165,6 +165,10 @@ export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<vo
     await tx.changes.append({ kind: 'feed', accountId, id: 0, ...(areMany ? {} : { streamName }), atMs })
 }
 
+/** Lets all nodes look for sessions that they have to end. */
+export const noteKick = (tx: Tx, accountId: string, atMs: number): Promise<void> =>
+  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
+
 /** The data of a feed in its events. */
 export const feedData = (feed: Omit<StoredFeed, 'node' | 'recordSwitch'>) => ({
   feedId: feed.feedId,

@@ -1,13 +1,12 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
-import type { TokenSnapshot } from '../../core/access/types.ts'
+import { type TokenSnapshot, type Evaluation, tokenOf } from '../../core/access/types.ts'
 import { familiesOf } from '../../core/audience/families.ts'
 import type { AskToMove } from '../../core/nodes/drain.ts'
 import type { SessionSlot } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { ActiveSession, Cut, PublisherStanding, Session } from '../../media/sessionRegistry.ts'
-import type { Evaluation } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 import type { FeedChoice } from './feedFor.ts'
 
@@ -107,8 +106,3 @@ const standingOf = (
   askToMove,
   hide: null,
 })
-
-/** The presented token, or the parent of a self-signed one. */
-export function tokenOf(credential: Evaluation['request']['credential']): TokenSnapshot | null {
-  return credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : null
-}

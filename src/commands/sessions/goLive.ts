@@ -1,5 +1,5 @@
 import { uuid } from '../../base/ids.ts'
-import type { TokenSnapshot } from '../../core/access/types.ts'
+import { type TokenSnapshot, tokenOf } from '../../core/access/types.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
@@ -9,9 +9,8 @@ import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endForbidden } from '../regions/endForbidden.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
-import { sessionDate, endedAtMs, endSession, feedData, emitEnds } from './close.ts'
+import { sessionDate, endedAtMs, endSession, feedData, emitEnds, noteKick } from './close.ts'
 import { dropAnonymous } from './dropAnonymous.ts'
-import { tokenOf } from './entry.ts'
 import { holdEnd, isSameSource } from './heldEnd.ts'
 
 /**
@@ -221,9 +220,6 @@ async function kick(tx: Tx, { accountId, sessionId: id }: StoredFeed, atMs: numb
   await tx.sessions.kick({ accountId, id }, 'replaced')
   await noteKick(tx, accountId, atMs)
 }
-
-const noteKick = (tx: Tx, accountId: string, atMs: number): Promise<void> =>
-  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
 
 /** @param previousFeedId the feed that this one takes over from */
 async function emitStart(tx: Tx, feed: StoredFeed, previousFeedId: string | null): Promise<void> {

@@ -10,7 +10,7 @@ const AT_ONCE = 100
 /**
  * Viewers at this node who came before their token or stream had a limit take seats of it, also beyond it: no limit ends a
  * session.
- * @param streams those that the token has on the air, by `streamKey`
+ * @param streams those that the token has on the air, by `streamIdOf`
  * @param isRepeated the store failed meanwhile, so that those who seem to have a seat may have none
  * @throws StoreUnavailable
  */

@@ -6,11 +6,11 @@ import {
   type SessionLimitCode,
   type TurnedAway,
 } from '../../core/access/refusals.ts'
-import type { Credential } from '../../core/access/types.ts'
-import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
+import { type Credential, type Evaluation, tokenOf } from '../../core/access/types.ts'
+import type { AccessAttempt } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 import { nodeWithRoom, regionsOfStream } from '../regions/nodeWithRoom.ts'
-import { type SessionRequest, tokenOf } from './entry.ts'
+import type { SessionRequest } from './entry.ts'
 
 /** Limits of a node. The others are of the client, at whichever node. */
 const OF_NODE: ReadonlySet<SessionLimitCode> = new Set(['too_many_sessions', 'node_full'])

@@ -52,7 +52,7 @@ export class RequestAccess {
     const entry = this.#ctx.sessions.get(sessionId)
     if (entry === undefined) return NOT_ITS_TOKEN
     if (isFirst(entry, from)) return null
-    const token = await tokenOf(this.#ctx, entry)
+    const token = await currentToken(this.#ctx, entry)
     if (token === undefined) return NOT_ITS_TOKEN
     const status = this.#statusOf(token, entry, from)
     if (status.kind === 'admitted') return null
@@ -78,7 +78,7 @@ export class RequestAccess {
       request: { credential },
     } = await authorize(this.#ctx, attemptFrom(request, from), {
       prove: async () => {
-        const token = await tokenOf(this.#ctx, entry)
+        const token = await currentToken(this.#ctx, entry)
         return token ? withToken(request.credential, token.snapshot) : GONE
       },
     })
@@ -114,7 +114,7 @@ const isFirst = ({ request, session }: ActiveSession, { address, origin }: Reque
   session.tokenId === null || (request.address.text === address.text && request.origin === origin)
 
 /** The current token of a session; undefined if it was deleted or has a new value. */
-async function tokenOf(
+async function currentToken(
   { cache }: SessionContext,
   { session, tokenHash }: ActiveSession,
 ): Promise<CachedToken | undefined> {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { Fields } from '../../base/log.ts'
 import type { ClosingSession } from '../../media/sessionRegistry.ts'
 
@@ -22,7 +23,7 @@ export function sessionLine(node: string, { entry, reason, atMs }: ClosingSessio
     addressFamily: request.address.family,
     country: session.country,
     origin: session.origin,
-    startedAt: new Date(session.startedAtMs).toISOString(),
+    startedAt: isoTime(session.startedAtMs),
     durationMs: atMs - session.startedAtMs,
     bytesIn: bytes.bytesIn,
     bytesOut: bytes.bytesOut,

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
@@ -9,6 +10,7 @@ import type { StoredSession, Tx } from '../../store/store.ts'
 import { type Actor, type SessionContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { updateToken } from '../tokens/updateToken.ts'
+import { noteKick } from './close.ts'
 import { withNewest } from './newest.ts'
 import { endKicked } from './revoke.ts'
 
@@ -61,7 +63,7 @@ export async function kickSession(ctx: SessionContext, actor: Actor, id: string)
   await ctx.store.transaction(async (tx) => {
     const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
     if (!kicked) return
-    await notifyNodes(ctx, tx, accountId)
+    await noteKick(tx, accountId, ctx.clock.now())
     await audit(tx, actor, ctx.clock.now(), { action: 'session.end', subject: id, before: toEntry(kicked) })
   })
   const here = await endKicked(ctx, atMs)
@@ -133,7 +135,7 @@ async function stopAll(ctx: SessionContext, actor: Actor, stopping: Stopping): P
     const count = await ctx.store.transaction(async (tx) => {
       const kicked = await tx.sessions.kickAll(stopping.scope, stopping.reason ?? 'stopped', KICKED_AT_ONCE)
       if (kicked === 0) return 0
-      await notifyNodes(ctx, tx, actor.accountId)
+      await noteKick(tx, actor.accountId, ctx.clock.now())
       if (batch === 0) await noteStop(ctx, tx, actor, stopping, Math.max(sessions, kicked))
       return kicked
     })
@@ -157,9 +159,6 @@ function noteStop(
   return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
 }
 
-const notifyNodes = (ctx: SessionContext, tx: Tx, accountId: string): Promise<void> =>
-  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })
-
 /** Omits unknown fields. */
 function toEntry(row: StoredSession) {
   return {
@@ -178,7 +177,7 @@ function toEntry(row: StoredSession) {
     address: row.address,
     ...(row.origin === null ? {} : { origin: row.origin }),
     ...(row.country === null ? {} : { country: row.country }),
-    startedOn: new Date(row.startedAtMs).toISOString(),
+    startedOn: isoTime(row.startedAtMs),
     bytesIn: row.bytesIn,
     bytesOut: row.bytesOut + row.bytesFromCaches,
     ...(row.bytesFromCaches === 0 ? {} : { bytesFromCaches: row.bytesFromCaches }),

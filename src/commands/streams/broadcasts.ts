@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
@@ -52,8 +53,8 @@ const toEntry = (row: Broadcast) => ({
   ...(row.protocol === null ? {} : { protocol: row.protocol }),
   tokenId: row.tokenId,
   ...(row.tokenLabel === null ? {} : { tokenLabel: row.tokenLabel }),
-  startedOn: new Date(row.startedAtMs).toISOString(),
-  endedOn: new Date(row.endedAtMs).toISOString(),
+  startedOn: isoTime(row.startedAtMs),
+  endedOn: isoTime(row.endedAtMs),
   mostViewers: row.mostViewers,
   ...(row.bytesIn === null ? {} : { bytesIn: row.bytesIn }),
   bytesOut: row.bytesOut,

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { MINUTE_MS } from '../../base/time.ts'
+import { MINUTE_MS, isoTime } from '../../base/time.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { columnOf, minutesOf, readMinutesQuery, type SeriesMetric } from '../../core/streams/seriesQuery.ts'
 import type { SessionContext } from '../context.ts'
@@ -27,5 +27,5 @@ export async function accountSeries(
   const span = minutesOf(range, ctx.clock.now())
   const rows = await ctx.store.read.minutes.sum({ accountId, ...span })
   const series = Object.fromEntries(metrics.map((metric) => [metric, columnOf(rows, metric, span)]))
-  return ok({ range, slotSeconds: MINUTE_MS / 1000, from: new Date(span.fromMs).toISOString(), series })
+  return ok({ range, slotSeconds: MINUTE_MS / 1000, from: isoTime(span.fromMs), series })
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
@@ -46,7 +47,7 @@ export async function listStreamsOnAir(
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit, ...filter } = read.value
   const page = await paginate(mac, {
-    scope: { list: 'live streams', filters: { accountId, ...filter } },
+    scope: { list: 'streams on air', filters: { accountId, ...filter } },
     limit,
     cursor,
     keyOf: ({ feeds: [feed] }: OnAir) => [feed.streamName],
@@ -113,7 +114,7 @@ function toFeedHealth(ctx: SessionContext, feed: OnAirFeed): FeedHealth {
     ...(sourceId === null ? {} : { sourceId }),
     protocol,
     node,
-    startedOn: new Date(startedAtMs).toISOString(),
+    startedOn: isoTime(startedAtMs),
     health: reading?.health ?? ('steady' as const),
     ...(bitrateIn === null ? {} : { bitrateIn }),
     ...(frameRate === null ? {} : { frameRate }),
@@ -150,7 +151,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
   return {
     streamName: main.streamName,
     streamId: streamIdOf(main),
-    startedOn: new Date(feeds[0].startedAtMs).toISOString(),
+    startedOn: isoTime(feeds[0].startedAtMs),
     sources: feeds.length,
     feedId: main.feedId,
     sessionId: main.sessionId,

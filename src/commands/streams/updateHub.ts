@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { isPaused } from '../../core/webhooks/route.ts'
 import type { SessionContext } from '../context.ts'
@@ -140,7 +141,7 @@ export class UpdateHub {
       const nowMs = this.#ctx.clock.now()
       const paused = (await read.webhooks.forAccount(accountId)).filter((webhook) => isPaused(webhook, nowMs))
       const facts: SlowFacts = {
-        paused: new Map(paused.map(({ id, disabled }) => [String(id), new Date(disabled?.untilMs ?? 0).toISOString()])),
+        paused: new Map(paused.map(({ id, disabled }) => [String(id), isoTime(disabled?.untilMs ?? 0)])),
         engines: new Map(engines.filter((one) => one.accountId === accountId).map((one) => [one.id, one])),
       }
       updates.slowFactsAre(facts)

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import type { Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
@@ -25,8 +26,8 @@ export async function listBoundIps(
   return ok(
     bound.map((b) => ({
       address: b.address,
-      firstUsedOn: new Date(b.firstUsedAtMs).toISOString(),
-      lastUsedOn: new Date(b.lastUsedAtMs).toISOString(),
+      firstUsedOn: isoTime(b.firstUsedAtMs),
+      lastUsedOn: isoTime(b.lastUsedAtMs),
     })),
   )
 }

@@ -90,7 +90,7 @@ function sign(
   if (!token.ok) return token
   const expiresAtMs = (Math.floor(issuedAtMs / 1000) + expiresInSeconds) * 1000
   const endMs = Math.min(expiresAtMs, parent.expiresAtMs ?? expiresAtMs)
-  return ok({ token: token.value, tokenId: parent.id, streamName, jti, expiresOn: new Date(endMs).toISOString() })
+  return ok({ token: token.value, tokenId: parent.id, streamName, jti, expiresOn: isoTime(endMs) })
 }
 
 /** How the library is asked for it, without what is not asked for. */

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
@@ -86,10 +87,7 @@ const NOT_STARTED = {
 }
 
 const paused = (untilMs: number): Failure =>
-  failure(
-    'conflict',
-    `This webhook is paused until ${new Date(untilMs).toISOString()}: update it with reEnable first, then test it`,
-  )
+  failure('conflict', `This webhook is paused until ${isoTime(untilMs)}: update it with reEnable first, then test it`)
 
 const noTestType = (type: string): Failure =>
   notFound('webhookType', `No webhook type: ${type.slice(0, 32)}; there are ${TEST_TYPES.join(', ')}`)

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
 import { handleOf } from './socketHandle.ts'
-import { ConnectionGroup, HeldConnection, type WaitingRequest } from './heldConnection.ts'
+import { ConnectionGroup, HttpConnection, type WaitingRequest } from './httpConnection.ts'
 import { unsentBytes } from './unsent.ts'
 import type { ViewerAnswer } from './viewerRequest.ts'
 
@@ -36,11 +36,11 @@ export class HttpConnections {
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>
   readonly #all = new ConnectionGroup()
   readonly #byAddress = new Map<string, ConnectionGroup>()
-  readonly #held = new Map<Duplex, HeldConnection>()
+  readonly #connections = new Map<Duplex, HttpConnection>()
   #waiting = 0
   /** Monotonic milliseconds; null: they stay open after answers. */
   #endedAtMs: number | null = null
-  readonly handshakes = new PendingHandshakes<HeldConnection>()
+  readonly handshakes = new PendingHandshakes<HttpConnection>()
 
   constructor(
     limits: ConnectionLimits,
@@ -53,7 +53,7 @@ export class HttpConnections {
   }
 
   get size(): number {
-    return this.#held.size
+    return this.#connections.size
   }
 
   /** True once each answer has to close its connection, because the server stops. */
@@ -71,7 +71,7 @@ export class HttpConnections {
    */
   async settled(oftenMs: number): Promise<void> {
     const endedAtMs = this.#endedAtMs ?? this.#clock.monotonic()
-    const asksOften = ({ restedAtMs }: HeldConnection): boolean => restedAtMs > endedAtMs - oftenMs
+    const asksOften = ({ restedAtMs }: HttpConnection): boolean => restedAtMs > endedAtMs - oftenMs
     for (;;) {
       const latest = this.#all.latestIdle
       if (latest === null || !asksOften(latest) || this.#clock.monotonic() >= endedAtMs + oftenMs) return
@@ -86,20 +86,20 @@ export class HttpConnections {
   /** A connection counts before its handshake. */
   attachTls(server: TlsServer): void {
     server.on('connection', (socket: Socket) => {
-      const held = this.#accept(socket)
-      if (held) this.handshakes.begin(held)
+      const connection = this.#accept(socket)
+      if (connection) this.handshakes.begin(connection)
     })
     server.on('secureConnection', (socket) => {
-      const held = this.handshakes.end(socket)
-      if (held) this.#encrypt(held, socket)
+      const connection = this.handshakes.end(socket)
+      if (connection) this.#encrypt(connection, socket)
       else socket.destroy()
     })
   }
 
   /** Marks a connection as busy with a request. */
   begin(socket: Socket, answer: ServerResponse | ViewerAnswer): void {
-    const held = this.#held.get(socket)
-    if (held !== undefined) this.#start(held, answer)
+    const connection = this.#connections.get(socket)
+    if (connection !== undefined) this.#start(connection, answer)
   }
 
   /**
@@ -107,23 +107,24 @@ export class HttpConnections {
    * room for a thousand of them.
    */
   enter(request: IncomingMessage, response: ServerResponse, serve: RequestListener): void {
-    const held = this.#held.get(request.socket)
-    if (held === undefined) return
-    if (held.answer !== null || held.waiting !== null) return this.#wait(held, { request, response, serve })
-    this.#start(held, response)
+    const connection = this.#connections.get(request.socket)
+    if (connection === undefined) return
+    if (connection.answer !== null || connection.waiting !== null)
+      return this.#wait(connection, { request, response, serve })
+    this.#start(connection, response)
     serve(request, response)
   }
 
   /** True: an answer is under way, and the connection closes after it. */
   endsWithAnswer(socket: Duplex): boolean {
-    const held = this.#held.get(socket)
-    if (held === undefined || held.answer === null) return false
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || connection.answer === null) return false
     // An incomplete request gets no answer, so there is none to wait for.
-    const { answer, waiting } = held
+    const { answer, waiting } = connection
     if (waiting?.at(-1)?.request.complete === false) waiting.pop()
-    held.endsWithAnswer =
+    connection.endsWithAnswer =
       waiting !== null || (answer instanceof ServerResponse && (answer.req.complete || answer.headersSent))
-    return held.endsWithAnswer
+    return connection.endsWithAnswer
   }
 
   /**
@@ -131,52 +132,52 @@ export class HttpConnections {
    * @param maxBytes of answers that wait for all clients together
    */
   look(maxBytes: number): void {
-    const waiting: { readonly held: HeldConnection; readonly bytes: number }[] = []
-    for (const held of this.#held.values()) {
-      const { socket, answer, progress } = held
+    const waiting: { readonly connection: HttpConnection; readonly bytes: number }[] = []
+    for (const connection of this.#connections.values()) {
+      const { socket, answer, progress } = connection
       if (answer === null) continue
-      if (progress.isStuck(socket, answer)) this.#drop(held, 'stalled')
-      else waiting.push({ held, bytes: unsentBytes(socket, answer) })
+      if (progress.isStuck(socket, answer)) this.#drop(connection, 'stalled')
+      else waiting.push({ connection, bytes: unsentBytes(socket, answer) })
     }
     let all = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
     if (all <= maxBytes) return
-    for (const { held, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
+    for (const { connection, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
       if (all <= maxBytes) return
       all -= bytes
-      this.#drop(held, 'unsent')
+      this.#drop(connection, 'unsent')
     }
   }
 
-  #start(held: HeldConnection, answer: ServerResponse | ViewerAnswer): void {
-    held.answer = answer
-    held.amongAll.leave()
-    held.amongPeers.leave()
-    answer.on('close', () => this.#end(held))
+  #start(connection: HttpConnection, answer: ServerResponse | ViewerAnswer): void {
+    connection.answer = answer
+    connection.amongAll.leave()
+    connection.amongPeers.leave()
+    answer.on('close', () => this.#end(connection))
   }
 
-  #wait(held: HeldConnection, request: WaitingRequest): void {
-    const waiting = (held.waiting ??= [])
+  #wait(connection: HttpConnection, request: WaitingRequest): void {
+    const waiting = (connection.waiting ??= [])
     waiting.push(request)
     this.#waiting += 1
-    handleOf(held.socket)?.readStop()
-    if (waiting.length > WAITING_MAX || this.#waiting > ALL_WAITING_MAX) this.#drop(held, 'flooded')
+    handleOf(connection.socket)?.readStop()
+    if (waiting.length > WAITING_MAX || this.#waiting > ALL_WAITING_MAX) this.#drop(connection, 'flooded')
   }
 
   /** In a turn of its own, so that the requests of other connections come between. */
-  #next(held: HeldConnection): void {
-    const { waiting, socket } = held
+  #next(connection: HttpConnection): void {
+    const { waiting, socket } = connection
     const next = waiting?.shift()
     if (next === undefined) return
     this.#waiting -= 1
     if (waiting?.length === 0) {
-      held.waiting = null
+      connection.waiting = null
       handleOf(socket)?.readStart()
     }
-    this.#start(held, next.response)
+    this.#start(connection, next.response)
     next.serve(next.request, next.response)
   }
 
-  #accept(socket: Socket): HeldConnection | null {
+  #accept(socket: Socket): HttpConnection | null {
     const address = parseAddress(socket.remoteAddress ?? '')
     const key = address === null || this.#isProxy(address) ? null : addressKey(address)
     const peers = key === null ? null : (this.#byAddress.get(key) ?? new ConnectionGroup())
@@ -186,17 +187,17 @@ export class HttpConnections {
       socket.destroy()
       return null
     }
-    const held = new HeldConnection(socket, peers, key ?? '')
-    this.#add(held)
-    return held
+    const connection = new HttpConnection(socket, peers, key ?? '')
+    this.#add(connection)
+    return connection
   }
 
   /** Requests come on the encrypted socket. */
-  #encrypt(held: HeldConnection, socket: Socket): void {
-    this.#held.delete(held.socket)
-    held.socket = socket
-    this.#held.set(socket, held)
-    socket.on('close', () => this.#remove(held))
+  #encrypt(connection: HttpConnection, socket: Socket): void {
+    this.#connections.delete(connection.socket)
+    connection.socket = socket
+    this.#connections.set(socket, connection)
+    socket.on('close', () => this.#remove(connection))
   }
 
   #makeRoom(group: ConnectionGroup | null, max: number): boolean {
@@ -207,42 +208,42 @@ export class HttpConnections {
     return true
   }
 
-  #drop(held: HeldConnection, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent'): void {
+  #drop(connection: HttpConnection, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent'): void {
     this.counts[why] += 1
-    this.#remove(held)
-    held.socket.destroy()
+    this.#remove(connection)
+    connection.socket.destroy()
   }
 
-  #add(held: HeldConnection): void {
-    const { socket, peers, addressKey: key } = held
-    this.#held.set(socket, held)
+  #add(connection: HttpConnection): void {
+    const { socket, peers, addressKey: key } = connection
+    this.#connections.set(socket, connection)
     if (peers !== null) this.#byAddress.set(key, peers)
     for (const group of [this.#all, peers]) if (group !== null) group.size += 1
-    this.#rest(held)
-    socket.on('close', () => this.#remove(held))
+    this.#rest(connection)
+    socket.on('close', () => this.#remove(connection))
   }
 
-  #remove(held: HeldConnection): void {
-    if (!this.#held.delete(held.socket)) return
-    for (const group of [this.#all, held.peers]) if (group !== null) group.size -= 1
-    held.amongAll.leave()
-    held.amongPeers.leave()
-    this.#waiting -= held.waiting?.length ?? 0
-    held.waiting = null
-    if (held.peers?.size === 0) this.#byAddress.delete(held.addressKey)
+  #remove(connection: HttpConnection): void {
+    if (!this.#connections.delete(connection.socket)) return
+    for (const group of [this.#all, connection.peers]) if (group !== null) group.size -= 1
+    connection.amongAll.leave()
+    connection.amongPeers.leave()
+    this.#waiting -= connection.waiting?.length ?? 0
+    connection.waiting = null
+    if (connection.peers?.size === 0) this.#byAddress.delete(connection.addressKey)
   }
 
-  #end(held: HeldConnection): void {
-    if (!this.#held.has(held.socket)) return
-    held.answer = null
-    if (held.waiting !== null) return void setImmediate(() => this.#next(held))
-    if (held.endsWithAnswer) held.socket.end()
-    this.#rest(held)
+  #end(connection: HttpConnection): void {
+    if (!this.#connections.has(connection.socket)) return
+    connection.answer = null
+    if (connection.waiting !== null) return void setImmediate(() => this.#next(connection))
+    if (connection.endsWithAnswer) connection.socket.end()
+    this.#rest(connection)
   }
 
-  #rest(held: HeldConnection): void {
-    held.restedAtMs = this.#clock.monotonic()
-    this.#all.enter(held.amongAll)
-    held.peers?.enter(held.amongPeers)
+  #rest(connection: HttpConnection): void {
+    connection.restedAtMs = this.#clock.monotonic()
+    this.#all.enter(connection.amongAll)
+    connection.peers?.enter(connection.amongPeers)
   }
 }

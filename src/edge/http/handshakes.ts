@@ -28,33 +28,33 @@ const LIMITS: HandshakeLimits = { handshakeMs: 10_000, max: 1024 }
 export class PendingHandshakes<T extends Beginning> {
   readonly #limits: HandshakeLimits
   readonly counts = { done: 0, failed: 0, timedOut: 0, gaveWay: 0 }
-  readonly #pending = new Map<string, { readonly held: T; readonly timer: NodeJS.Timeout }>()
-  /** The keys of these. */
-  readonly #crowd = new ByAddress<string>()
+  readonly #pending = new Map<string, { readonly connection: T; readonly timer: NodeJS.Timeout }>()
+  /** The same, as their keys. */
+  readonly #byAddress = new ByAddress<string>()
 
   constructor(limits = LIMITS) {
     this.#limits = limits
   }
 
-  begin(held: T): void {
-    const { socket } = held
+  begin(connection: T): void {
+    const { socket } = connection
     const key = keyOf(socket)
-    const [oldest] = this.#tooMany(held.addressKey)
+    const [oldest] = this.#tooMany(connection.addressKey)
     if (oldest !== undefined) this.#giveWay(oldest)
-    this.#limitTime(key, held)
-    this.#crowd.add(key, held.addressKey)
+    this.#limitTime(key, connection)
+    this.#byAddress.add(key, connection.addressKey)
     socket.once('close', () => {
-      if (this.#take(key, held)) this.counts.failed += 1
+      if (this.#take(key, connection)) this.counts.failed += 1
     })
   }
 
   /** The connection below an encrypted socket whose handshake has just ended. */
   end(encrypted: Socket): T | null {
     const key = keyOf(encrypted)
-    const held = this.#pending.get(key)?.held
-    if (!held || !this.#take(key, held)) return null
+    const connection = this.#pending.get(key)?.connection
+    if (!connection || !this.#take(key, connection)) return null
     this.counts.done += 1
-    return held
+    return connection
   }
 
   /** Ends all of them. */
@@ -64,38 +64,38 @@ export class PendingHandshakes<T extends Beginning> {
 
   #giveWay(key: string): void {
     const pending = this.#pending.get(key)
-    if (pending) this.#drop(key, pending.held, 'gaveWay')
+    if (pending) this.#drop(key, pending.connection, 'gaveWay')
   }
 
   /** Those of which one gives way to one more of this address; empty: there is room. */
   #tooMany(addressKey: string): Iterable<string> {
     const { max } = this.#limits
-    const peers = this.#crowd.of(addressKey)
+    const peers = this.#byAddress.of(addressKey)
     if (addressKey !== '' && peers.size >= max / 2) return peers
-    return this.#crowd.size >= max ? this.#crowd : []
+    return this.#byAddress.size >= max ? this.#byAddress : []
   }
 
   /** A timer that comes late is one of a process that was paused: then the time begins again. */
-  #limitTime(key: string, held: T): void {
+  #limitTime(key: string, connection: T): void {
     const { handshakeMs } = this.#limits
     const looks = new LateLooks(handshakeMs, performance.now())
     const timer = setTimeout(() => {
-      if (looks.look(performance.now()) > 0) this.#limitTime(key, held)
-      else this.#drop(key, held, 'timedOut')
+      if (looks.look(performance.now()) > 0) this.#limitTime(key, connection)
+      else this.#drop(key, connection, 'timedOut')
     }, handshakeMs).unref()
-    this.#pending.set(key, { held, timer })
+    this.#pending.set(key, { connection, timer })
   }
 
-  #drop(key: string, held: T, why: 'timedOut' | 'gaveWay'): void {
-    if (this.#take(key, held)) this.counts[why] += 1
-    held.socket.destroy()
+  #drop(key: string, connection: T, why: 'timedOut' | 'gaveWay'): void {
+    if (this.#take(key, connection)) this.counts[why] += 1
+    connection.socket.destroy()
   }
 
-  #take(key: string, held: T): boolean {
+  #take(key: string, connection: T): boolean {
     const pending = this.#pending.get(key)
-    if (pending?.held !== held) return false
+    if (pending?.connection !== connection) return false
     clearTimeout(pending.timer)
-    this.#crowd.delete(key)
+    this.#byAddress.delete(key)
     return this.#pending.delete(key)
   }
 }

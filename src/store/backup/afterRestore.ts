@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 /** What a restored database has to forget, as counts for the operator. */
 export interface Reset {
   readonly sessions: number
@@ -55,7 +56,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     'delete from changes',
     `update meta set value = 0 where key = 'changes_floor'`,
     `insert into audit (account_id, at_ms, actor, action, subject)
-      select id, ${nowMs}, 'cli', 'backup.restore', '${new Date(backupMs).toISOString()}' from accounts`,
+      select id, ${nowMs}, 'cli', 'backup.restore', '${isoTime(backupMs)}' from accounts`,
   ]
 }
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/time.ts'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hasCode } from '../../base/errorCode.ts'
@@ -60,7 +61,7 @@ const aboutOf = (
   { version, nowMs }: BackupRequest,
   { engine }: BackupSource,
   facts: Omit<Manifest, 'version' | 'engine' | 'createdAt' | 'files'>,
-): Omit<Manifest, 'files'> => ({ version, engine, createdAt: new Date(nowMs).toISOString(), ...facts })
+): Omit<Manifest, 'files'> => ({ version, engine, createdAt: isoTime(nowMs), ...facts })
 
 /** A SQLite database as the source of a backup. */
 export async function sqliteSource(database: string): Promise<BackupSource> {

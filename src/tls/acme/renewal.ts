@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, isoTime } from '../../base/time.ts'
 import { daysLeft, renewAtMs, renewalPauseMs } from '../../core/certificates/renewal.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
@@ -25,8 +26,8 @@ const ORDER_MS = 180_000
 /** Longer than an order, so that only a node that died leaves one. */
 const LEASE_MS = ORDER_MS + 30_000
 /** After a success too: a wrong clock may find each new certificate too old. */
-const PAUSE_MS = 3_600_000
-const CHALLENGE_KEPT_MS = 86_400_000
+const PAUSE_MS = HOUR_MS
+const CHALLENGE_KEPT_MS = DAY_MS
 
 /**
  * Keeps the certificate of these domains current on this node: takes what another node has got, and gets one under a lease
@@ -147,7 +148,7 @@ export class AcmeCertificate {
     const dueAtMs = Math.round(clock.now() + renewalPauseMs(failures, this.#luck, askedPauseMs(error)))
     const problem = explainFailure(error, directoryUrl)
     await store.transaction((tx) => tx.acme.fail(this.#id, { failures, dueAtMs, problem }))
-    const retryAt = new Date(dueAtMs).toISOString()
+    const retryAt = isoTime(dueAtMs)
     log.warn({ failures, retryAt, daysLeft: daysLeft(current, clock.now()) }, problem)
   }
 

@@ -131,7 +131,7 @@ async function onEngine(
 ): ChannelResult<true> {
   if (!isId(id)) return err(noSuch('engine', id))
   const done = await ctx.store.transaction((tx) => {
-    const part = { what: 'engine', id, get: (account: string, engineId: string) => tx.engines.get(account, engineId) }
+    const part = { what: 'engine', id, of: tx.engines } as const
     return withPart(tx, actor, part, async (engine, channel) => {
       const worked = await work(tx, engine, await withEngines(tx, channel))
       if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })

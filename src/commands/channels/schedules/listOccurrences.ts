@@ -1,5 +1,5 @@
 import { err, ok } from '../../../base/result.ts'
-import type { TimeSpan } from '../../../base/time.ts'
+import { type TimeSpan, isoTime } from '../../../base/time.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
 import { readOccurrencesQuery } from '../../../core/channels/schedules/occurrencesQuery.ts'
 import { type Occurrence, occurrencesFrom, type SchedulePlan } from '../../../core/channels/schedules/plan.ts'
@@ -52,8 +52,8 @@ function toEntry(
   reason: string | undefined,
 ): OccurrenceEntry {
   return {
-    start: new Date(startMs).toISOString(),
-    ...(endMs === null ? {} : { end: new Date(endMs).toISOString() }),
+    start: isoTime(startMs),
+    ...(endMs === null ? {} : { end: isoTime(endMs) }),
     ...(occurrence?.startMs === startMs ? { active: true } : {}),
     ...(reason === undefined ? {} : { skipped: reason }),
   }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { err, ok } from '../../../base/result.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
 import { readPageQuery } from '../../../core/channels/listQuery.ts'
@@ -33,7 +34,7 @@ export async function listWebhookLogs(
     ...(untilMs === undefined ? {} : { untilMs }),
   }
   const page = await channelPage(ctx, {
-    scope: { list: 'live_webhook_logs', filters: { webhookId, startDate: fromMs, endDate: untilMs } },
+    scope: { list: 'channel_webhook_logs', filters: { webhookId, startDate: fromMs, endDate: untilMs } },
     limit,
     cursor,
     keyOf: (row: LoggedAttempt) => [row.loggedAtMs, row.id],
@@ -46,7 +47,7 @@ export async function listWebhookLogs(
 const toEntry = (row: LoggedAttempt): LogEntry => ({
   id: `lg_${row.id}`,
   eventId: eventIdOf(row.eventId),
-  timestamp: new Date(row.loggedAtMs).toISOString(),
+  timestamp: isoTime(row.loggedAtMs),
   type: row.event,
   state: row.state as LogEntry['state'],
   statusCode: row.statusCode ?? 0,

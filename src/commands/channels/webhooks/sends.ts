@@ -8,7 +8,7 @@ import type { Delivery, ChannelWebhook, Tx } from '../../../store/store.ts'
 import { type Actor, type WebhookContext, audit } from '../../context.ts'
 import { type ChannelResult, checked, isId } from '../channelCommand.ts'
 
-/** Manual sends: once, and also while the webhook is paused or inactive. */
+// Manual sends: once, and also while the webhook is paused or inactive.
 
 /** Sends an event of the log again: the same body and event id, with a new signature. */
 export async function redeliverChannelEvent(

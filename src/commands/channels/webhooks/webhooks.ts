@@ -152,7 +152,7 @@ export async function listChannelWebhooks(
   const read = readPlainQuery(query)
   if (!read.ok) return read
   const page = await channelPage(ctx, {
-    scope: { list: 'live_webhooks', filters: { accountId } },
+    scope: { list: 'channel_webhooks', filters: { accountId } },
     ...read.value,
     keyOf: (row: ChannelWebhook) => [row.createdAtMs, row.id],
     read: (position, limit) => ctx.store.read.channelWebhooks.page({ accountId, limit, ...newestAfter(position) }),

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { type Static, Type } from 'typebox'
 import type { Result } from '../../../base/result.ts'
 import type { Failure } from '../../../core/errors.ts'
@@ -24,7 +25,7 @@ export const examinationRecord = (
   { atMs, ok, checks }: DatedExamination,
 ): Static<typeof ExaminationRecord> => ({
   node,
-  at: new Date(atMs).toISOString(),
+  at: isoTime(atMs),
   ok,
   checks: checks.map(({ sentences, ...check }) => ({ ...check, ...(sentences ? { sentences: [...sentences] } : {}) })),
 })

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
@@ -60,8 +61,8 @@ const toRecord = ({ url, startedAtMs, seenAtMs, facts, ...node }: ListedNode) =>
   ...(facts === null ? {} : { version: facts.version, cores: facts.cores }),
   ...(facts === null || facts.region === '' ? {} : { region: facts.region }),
   ...(facts === null ? {} : loadOf(facts)),
-  startedOn: new Date(startedAtMs).toISOString(),
-  lastSeenOn: new Date(seenAtMs).toISOString(),
+  startedOn: isoTime(startedAtMs),
+  lastSeenOn: isoTime(seenAtMs),
 })
 
 const loadOf = ({ cpuPercent, mediaPercent, egressBitrate, full, links }: NonNullable<ListedNode['facts']>) => ({

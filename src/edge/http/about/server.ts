@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ok } from '../../../base/result.ts'
@@ -41,7 +42,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
         ok({
           version,
           node: ctx.sessions.node,
-          time: new Date(ctx.clock.now()).toISOString(),
+          time: isoTime(ctx.clock.now()),
           addresses: publicAddresses({ ...facts(), ...where }),
           ports: {
             http: httpPort,

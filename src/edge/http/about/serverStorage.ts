@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { type Static, Type } from 'typebox'
 import type { Context } from '../../../commands/context.ts'
 import { count, reportedNode } from '../fieldSchemas.ts'
@@ -36,7 +37,7 @@ export const storageRecord = (
   { atMs, tables, volumes, parts }: StorageSurvey,
 ): Static<typeof ServerStorage> => ({
   node,
-  at: new Date(atMs).toISOString(),
+  at: isoTime(atMs),
   volumes: volumes.map(({ directories, ...space }) => ({ directories: [...directories], ...space })),
   parts: [...parts],
   tables: tables.map(({ bytes, ...table }) => ({ ...table, ...(bytes === null ? {} : { bytes }) })),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DAY_MS } from '../../../base/time.ts'
+import { DAY_MS, isoTime } from '../../../base/time.ts'
 import { daysLeft, expiresSoon } from '../../../core/certificates/renewal.ts'
 import { reportedNode } from '../fieldSchemas.ts'
 import type { HttpsOptions } from '../https.ts'
@@ -38,12 +38,12 @@ const countriesAt = ({ path, builtMs }: CountryFile, nowMs: number) => ({
   path,
   ...(builtMs === null
     ? {}
-    : { builtOn: new Date(builtMs).toISOString(), ageDays: Math.max(0, Math.floor((nowMs - builtMs) / DAY_MS)) }),
+    : { builtOn: isoTime(builtMs), ageDays: Math.max(0, Math.floor((nowMs - builtMs) / DAY_MS)) }),
 })
 
 const certificateAt = ({ certificate: { current, problem } }: Pick<HttpsOptions, 'certificate'>, nowMs: number) => ({
   names: [...current.names],
-  expiresOn: new Date(current.expiresMs).toISOString(),
+  expiresOn: isoTime(current.expiresMs),
   daysLeft: daysLeft(current, nowMs),
   isLate: expiresSoon(current, nowMs),
   ...(problem === null ? {} : { problem }),

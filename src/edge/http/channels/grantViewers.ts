@@ -2,8 +2,8 @@ import { Lru } from '../../../base/lru.ts'
 import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { TicketViewer } from '../hls/admissions.ts'
 
-/** Viewers that are known at a time, and tickets that stay refused. A viewer that is forgotten begins with a new budget. */
-const KNOWN_MAX = 20_000
+/** Viewers in memory, and tickets that stay refused. A viewer that is forgotten begins with a new budget. */
+const VIEWERS_MAX = 20_000
 
 /** A viewer of a distribution: a series of requests with one ticket. */
 export class GrantViewer implements TicketViewer {
@@ -14,20 +14,20 @@ export class GrantViewer implements TicketViewer {
 
 /** What this node knows of the viewers of distributions, by the id in their tickets. */
 export class GrantViewers {
-  readonly #known = new Lru<string, GrantViewer>(KNOWN_MAX)
-  readonly #ended = new Lru<string, true>(KNOWN_MAX)
+  readonly #viewers = new Lru<string, GrantViewer>(VIEWERS_MAX)
+  readonly #ended = new Lru<string, true>(VIEWERS_MAX)
 
   of(viewerId: string): GrantViewer {
-    const known = this.#known.get(viewerId)
-    if (known !== undefined) return known
+    const before = this.#viewers.get(viewerId)
+    if (before !== undefined) return before
     const viewer = new GrantViewer()
-    this.#known.set(viewerId, viewer)
+    this.#viewers.set(viewerId, viewer)
     return viewer
   }
 
   /** Refuses the ticket from now on. */
   end(viewerId: string): void {
-    this.#known.delete(viewerId)
+    this.#viewers.delete(viewerId)
     this.#ended.set(viewerId, true)
   }
 

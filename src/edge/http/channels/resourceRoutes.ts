@@ -29,15 +29,15 @@ interface Verb<R> {
   readonly command: (request: R) => ChannelResult<unknown>
 }
 
-/** Where resources of one kind are listed and created. The order of the routes is that of the OpenAPI document. */
+/** Where resources of one kind are listed and created. */
 export interface CollectionRoutes {
   readonly tag: string
   readonly path: string
   readonly record: TSchema
   /** `query`: what the list takes; absent: what every list takes. */
-  readonly list?: Verb<ReadRequest> & { readonly query?: TSchema }
+  readonly list: Verb<ReadRequest> & { readonly query?: TSchema }
   /** `answer`: the whole body of the answer; absent: the record. */
-  readonly create?: Verb<ChangeRequest> & { readonly body: TSchema; readonly answer?: TSchema }
+  readonly create: Verb<ChangeRequest> & { readonly body: TSchema; readonly answer?: TSchema }
 }
 
 /** Where one resource is read, edited and deleted. */
@@ -67,21 +67,19 @@ const toChange =
 
 export function collectionRoutes(app: FastifyInstance, api: ChannelsApi, routes: CollectionRoutes): void {
   const { tag, path, record, list, create } = routes
+  const { query: querystring = Type.Object(pageQuery) } = list
+  const { body, answer = one(record) } = create
   const changeOf = toChange(api)
-  if (list) {
-    const { query: querystring = Type.Object(pageQuery), operationId, summary } = list
-    app.get<Route>(
-      path,
-      describe(tag, summary, { operationId, querystring, answer: page(record) }),
-      async (request, reply) => sendWhole(reply, await list.command(toRead(request))),
-    )
-  }
-  if (create) {
-    const { body, answer = one(record), operationId, summary } = create
-    app.post<Route>(path, describe(tag, summary, { operationId, body, answer }), async (request, reply) =>
-      sendData(reply, await create.command(changeOf(request))),
-    )
-  }
+  app.get<Route>(
+    path,
+    describe(tag, list.summary, { operationId: list.operationId, querystring, answer: page(record) }),
+    async (request, reply) => sendWhole(reply, await list.command(toRead(request))),
+  )
+  app.post<Route>(
+    path,
+    describe(tag, create.summary, { operationId: create.operationId, body, answer }),
+    async (request, reply) => sendData(reply, await create.command(changeOf(request))),
+  )
 }
 
 export function itemRoutes(app: FastifyInstance, api: ChannelsApi, routes: ItemRoutes): void {

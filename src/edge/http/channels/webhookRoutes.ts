@@ -33,6 +33,11 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
     tag: TAG,
     path: '/webhooks',
     record: schema.ChannelWebhookRecord,
+    list: {
+      operationId: 'listChannelWebhooks',
+      summary: 'List webhooks, newest first',
+      command: ({ reader, query }) => listChannelWebhooks(ctx, reader, query),
+    },
     create: {
       operationId: 'createChannelWebhook',
       summary: 'Create a webhook',
@@ -62,7 +67,7 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
     },
   })
   sends(app, api)
-  lists(app, api)
+  reads(app, api)
 }
 
 /** Manual actions: test a webhook, send an event again, rotate the secret. */
@@ -97,18 +102,7 @@ function sends(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   )
 }
 
-function lists(app: FastifyInstance, api: ChannelsApi): void {
-  const { ctx } = api
-  collectionRoutes(app, api, {
-    tag: TAG,
-    path: '/webhooks',
-    record: schema.ChannelWebhookRecord,
-    list: {
-      operationId: 'listChannelWebhooks',
-      summary: 'List webhooks, newest first',
-      command: ({ reader, query }) => listChannelWebhooks(ctx, reader, query),
-    },
-  })
+function reads(app: FastifyInstance, { ctx }: ChannelsApi): void {
   app.get<ById>(
     `${PATH}/secret`,
     describe(TAG, 'Read the signing secret of a webhook; not with a credential of scope read', {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
@@ -70,8 +71,8 @@ const toRecord = ({ id, name, key, scope, createdAtMs, usedAtMs }: FreshCredenti
   name,
   key,
   scope,
-  createdOn: new Date(createdAtMs).toISOString(),
-  ...(usedAtMs === null ? {} : { lastUsedOn: new Date(usedAtMs).toISOString() }),
+  createdOn: isoTime(createdAtMs),
+  ...(usedAtMs === null ? {} : { lastUsedOn: isoTime(usedAtMs) }),
 })
 
 const toFresh = ({ credential, value }: FreshCredential): Static<typeof FreshRecord> => ({

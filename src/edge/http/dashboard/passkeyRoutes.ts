@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ok, type Result } from '../../../base/result.ts'
@@ -174,6 +175,6 @@ const toRecord = ({ id, name, rpId, createdAtMs, usedAtMs }: Shown) => ({
   id,
   name,
   host: rpId,
-  createdOn: new Date(createdAtMs).toISOString(),
-  ...(usedAtMs === null ? {} : { lastUsedOn: new Date(usedAtMs).toISOString() }),
+  createdOn: isoTime(createdAtMs),
+  ...(usedAtMs === null ? {} : { lastUsedOn: isoTime(usedAtMs) }),
 })

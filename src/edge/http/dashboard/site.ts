@@ -1,7 +1,7 @@
+import { requestedAt } from '../about/server.ts'
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import type { Site } from '../../../commands/users/webAuthn.ts'
-import { parseAddress } from '../../../core/access/address.ts'
 import type { DashboardApi } from './parts.ts'
 
 /**
@@ -10,13 +10,7 @@ import type { DashboardApi } from './parts.ts'
  * the scheme need not be known.
  */
 export function siteOf({ ctx }: DashboardApi, request: FastifyRequest): Site | null {
-  const { socket, headers } = request
-  const peer = parseAddress(socket.remoteAddress ?? '')
-  const forwarded = peer !== null && ctx.isProxy(peer) ? headers['x-forwarded-host'] : undefined
-  const host =
-    String(forwarded ?? headers.host ?? '')
-      .split(',', 1)[0]
-      ?.trim() ?? ''
+  const { host } = requestedAt(ctx, request)
   const rpId = /^([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase() ?? ''
   if (rpId === '' || isIP(rpId) !== 0) return null
   return { rpId, origins: [`https://${host.toLowerCase()}`, `http://${host.toLowerCase()}`] }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { ok, type Result } from '../../../base/result.ts'
@@ -73,7 +74,7 @@ const toRecord = ({ id, email, role, createdAtMs }: Shown): Static<typeof UserRe
   id,
   email,
   role,
-  createdOn: new Date(createdAtMs).toISOString(),
+  createdOn: isoTime(createdAtMs),
 })
 
 const recordOf = (result: Result<Shown, Failure>): Result<Static<typeof UserRecord>, Failure> =>

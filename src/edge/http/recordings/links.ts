@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { constantTimeEqual } from '../../../base/crypto.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
@@ -84,5 +85,5 @@ function readMaker(text: string): LinkMaker | null {
 
 const ended = (atMs: number): HttpRefusal => ({
   status: 410,
-  text: `Gone: this link ended at ${new Date(atMs).toISOString()}`,
+  text: `Gone: this link ended at ${isoTime(atMs)}`,
 })

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../base/time.ts'
 import { createReadStream } from 'node:fs'
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -192,7 +193,7 @@ async function sign(
   if (!signed.ok) return sendFailure(reply, signed.error)
   const url =
     nodeBase({ ...facts(), ...requestedAt(ctx, request) }) + links.make({ ...actor, recordingId }, signed.value)
-  return sendResult(reply, ok({ url, expiresOn: new Date(signed.value.expiresAtMs).toISOString() }))
+  return sendResult(reply, ok({ url, expiresOn: isoTime(signed.value.expiresAtMs) }))
 }
 
 async function sendThumbnail(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {

@@ -160,7 +160,6 @@ export const channelDe: Partly<Translation<typeof channelEn>> = {
     length: 'Länge',
     end: 'Beendet durch',
     running: 'Läuft',
-    lastDays: 'Letzte 7 Tage',
     lanes: (engines) => `Eine Zeile je Engine, von oben: ${engines}`,
     notAtAll: 'gar nicht',
     dayRan: (day, length, failures) =>

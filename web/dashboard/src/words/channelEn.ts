@@ -153,7 +153,6 @@ export const channelEn = {
     length: 'Length',
     end: 'Ended by',
     running: 'Running',
-    lastDays: 'Last 7 days',
     lanes: (engines: string) => `One line for each engine, from above: ${engines}`,
     notAtAll: 'not at all',
     dayRan: (day: string, length: string, failures: number) =>

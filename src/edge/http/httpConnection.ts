@@ -11,7 +11,7 @@ export interface WaitingRequest {
 }
 
 /** A connection and its current request. */
-export class HeldConnection {
+export class HttpConnection {
   /** With TLS, the one below until the handshake has ended. */
   socket: Socket
   /** Connections from the same address; null: this one comes from a trusted proxy. */
@@ -37,12 +37,12 @@ export class HeldConnection {
 
 /** A link in a ring of idle connections. Alone, it is its own neighbour. */
 class RingLink {
-  readonly held: HeldConnection | null
+  readonly connection: HttpConnection | null
   #before: RingLink = this
   #after: RingLink = this
 
-  constructor(held: HeldConnection | null) {
-    this.held = held
+  constructor(connection: HttpConnection | null) {
+    this.connection = connection
   }
 
   get before(): RingLink {
@@ -79,12 +79,12 @@ export class ConnectionGroup {
   readonly #idle = new RingLink(null)
   size = 0
 
-  get longestIdle(): HeldConnection | null {
-    return this.#idle.after.held
+  get longestIdle(): HttpConnection | null {
+    return this.#idle.after.connection
   }
 
-  get latestIdle(): HeldConnection | null {
-    return this.#idle.before.held
+  get latestIdle(): HttpConnection | null {
+    return this.#idle.before.connection
   }
 
   enter(link: RingLink): void {
