@@ -192,7 +192,7 @@ function start(program: string, job: FfmpegJob, { log, clock, offline }: FfmpegO
     job.onProgress?.(progress)
   })
   if (job.stdout) child.stdout?.on('data', job.stdout)
-  for (const [index, take] of (job.outputs ?? []).entries()) child.stdio[FIRST_OUTPUT + index]?.on('data', take)
+  for (const [index, take] of (job.outputs ?? []).entries()) pipesOf(child)[FIRST_OUTPUT + index]?.on('data', take)
   const exited = exitOf(child, tail)
   void exited.then(({ code, signal }) => log.debug({ name: job.name, code, signal }, 'ffmpeg ended'))
   const end = (): void => void (guardOf(child) ?? child.stdin)?.end()
@@ -241,14 +241,17 @@ function spawnGuarded(program: string, job: FfmpegJob, offline: readonly string[
   })
 }
 
-const guardOf = (child: ChildProcess): Writable | null => (child.stdio[4] ?? null) as Writable | null
+/** A process that could not be started because this one has no descriptor left has no pipes. */
+const pipesOf = ({ stdio }: { readonly stdio?: ChildProcess['stdio'] }): Partial<ChildProcess['stdio']> => stdio ?? []
+
+const guardOf = (child: ChildProcess): Writable | null => (pipesOf(child)[4] ?? null) as Writable | null
 
 /** Reads progress from a pipe of its own. That pipe closes when ffmpeg ends, which also releases the guard. */
 function read(child: ChildProcess, descriptor: number, onProgress: (progress: Progress) => void): void {
-  const stream = child.stdio[descriptor] as Readable | null | undefined
+  const stream = pipesOf(child)[descriptor] as Readable | null | undefined
   stream?.setEncoding('utf8').on('data', progressReader(onProgress))
   stream?.on('close', () => guardOf(child)?.end('\n'))
-  for (const pipe of child.stdio) pipe?.on('error', () => undefined)
+  for (const pipe of pipesOf(child)) pipe?.on('error', () => undefined)
 }
 
 function exitOf(child: ChildProcess, tail: Tail): Promise<FfmpegExit> {

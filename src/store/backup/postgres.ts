@@ -186,10 +186,10 @@ const firstError = (text: string, code: number | null): string =>
 
 const TAIL_MAX = 16_384
 
-/** The last characters of a stream. */
-function tail(stream: Readable): () => string {
+/** The last characters of a stream. A program that could not be started for want of a descriptor has none. */
+function tail(stream: Readable | undefined): () => string {
   let text = ''
-  stream.setEncoding('utf8').on('data', (chunk: string) => {
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
     text = (text + chunk).slice(-TAIL_MAX)
   })
   return () => text

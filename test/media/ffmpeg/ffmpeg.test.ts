@@ -179,6 +179,15 @@ test.each(['stdin', 'pull'])('kill -9 of the server leaves no ffmpeg behind: %s'
   await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 30_000 })
 })
 
+test.skipIf(process.platform === 'win32')('a server without a free descriptor goes on, and hears why', async () => {
+  const limited = ['-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath, host, 'full']
+  const server = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const said = await Promise.race([once(server.stdout, 'data'), once(server, 'exit')])
+  expect(String(said[0])).toContain('EMFILE')
+  expect(server.exitCode).toBeNull()
+  server.kill()
+})
+
 /** A port of 127.0.0.1, and how often a program connected to it. It answers nothing. */
 async function listener() {
   const seen = { connections: 0 }

@@ -1,3 +1,4 @@
+import { openSync } from 'node:fs'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
@@ -6,8 +7,9 @@ import { offline } from '../../support/offline.ts'
 
 /**
  * A process that starts ffmpeg as its child in the requested mode, prints the child's process group, and waits to be
- * killed.
+ * killed. With `full` it has no descriptor left by then, and prints how the child ended.
  */
+if (process.argv[2] === 'full') useUpDescriptors()
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 1, offline })
 const endless = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']
 const fromUs = ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']
@@ -23,7 +25,17 @@ function report(): void {
   process.stdout.write(`${child.value.pid}\n`)
 }
 
-if (child.ok) {
+function useUpDescriptors(): void {
+  try {
+    for (;;) openSync('/dev/null', 'r')
+  } catch {
+    // That was the last one.
+  }
+}
+
+if (child.ok && process.argv[2] === 'full') {
+  void child.value.exited.then((exit) => process.stdout.write(JSON.stringify(exit)))
+} else if (child.ok) {
   child.value.write(systemRandom.bytes(10))
   if (process.argv[2] === 'stdin') report()
 }
