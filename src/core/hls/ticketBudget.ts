@@ -37,7 +37,8 @@ export class TicketBudget {
   }
 
   /**
-   * Counts a request for a playlist. False: this is more than one player needs.
+   * Counts a request for a playlist, as a share of those that one player needs. The step grows when a stream ends, whose last
+   * playlist has no parts: what came before counts by the step of then. False: this is more than one player needs.
    *
    * @param stepSeconds the time after which the playlist has something new: the part target, or the target duration
    */
@@ -45,8 +46,8 @@ export class TicketBudget {
     this.#turn(nowMs)
     const elapsed = (nowMs - this.#sinceMs) / WINDOW_MS
     const before = (this.#usesBefore.get(rendition) ?? 0) * (1 - elapsed)
-    const most = (RELOADS_PER_PART * WINDOW_MS) / (stepSeconds * 1000)
-    return this.#count(rendition, 1) + before <= Math.max(most, USES_MAX)
+    const most = Math.max((RELOADS_PER_PART * WINDOW_MS) / (stepSeconds * 1000), USES_MAX)
+    return this.#count(rendition, 1 / most) + before <= 1
   }
 
   /**

@@ -63,6 +63,17 @@ test('a player without parts may reload twice in each target duration', () => {
   expect(reloads).not.toContain(false)
 })
 
+test('a player with parts may reload the last playlist, which has none', () => {
+  for (const seconds of [9, 19, 60]) {
+    const budget = new TicketBudget()
+    const reloads = Array.from({ length: (seconds * 1000) / PART_MS }, (_, n) =>
+      budget.reload('v0', PART_MS / 1000, n * PART_MS),
+    )
+    const last = [1, 2, 3].map((n) => budget.reload('v0', 2, seconds * 1000 + n))
+    expect([...reloads, ...last]).not.toContain(false)
+  }
+})
+
 test('who requests everything at once is no player: the counts have a bound', () => {
   const budget = new TicketBudget()
   const uses = Array.from({ length: 2000 }, (_, n) => budget.use('v0', `s${n}.m4s`, 1, 0))
