@@ -3,13 +3,14 @@ import { bitrateText, bytesText, durationText } from './figures.ts'
 import { toggleFlag } from './flag.ts'
 import type { Terminal } from './host.ts'
 import { fields, printable, table } from './print.ts'
-import { cut } from './width.ts'
+import { cut, widthOf } from './width.ts'
 
 /**
- * What the values of a column are. `key` is an id that people copy, so it is never cut. `bytes`, `bitrate` (bits a second)
- * and `since` (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08.
+ * What the values of a column are. `key` is an id that people copy, so it is never cut. `bytes`, `bitrate` (bits a second),
+ * `since` and `until` (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08. A `sentence` is below its row
+ * where the terminal has no room for all of it.
  */
-export type ColumnKind = 'key' | 'text' | 'bytes' | 'bitrate' | 'since'
+export type ColumnKind = 'key' | 'text' | 'bytes' | 'bitrate' | 'since' | 'until' | 'sentence'
 
 type Cell = string | number | null | undefined
 
@@ -64,8 +65,40 @@ export function listingText(list: Listing, terminal: Terminal | null, nowMs: num
   if (isRecord) return fields(Object.fromEntries(headings.map((heading, column) => [heading, cells[0]?.[column]])))
   if (terminal === null) return table(headings, cells)
   const { columns } = terminal
-  const lines = table(headings, cells, (widths) => fit(widths, kinds, columns)).split('\n')
-  return lines.map((line) => cut(line, columns)).join('\n')
+  const lines = table(headings, cells).split('\n')
+  if (lines.every((line) => widthOf(line) <= columns)) return lines.join('\n')
+  return narrow(headings, cells, kinds, columns)
+    .map((line) => cut(line, columns))
+    .join('\n')
+}
+
+/** The lines of a table that is wider than the terminal: sentences are below their rows, and other texts are cut. */
+function narrow(
+  headings: readonly string[],
+  cells: readonly (readonly string[])[],
+  kinds: readonly ColumnKind[],
+  columns: number,
+): string[] {
+  const isRow = (_: unknown, column: number): boolean => kinds[column] !== 'sentence'
+  const fitted = (widths: readonly number[]) => fit(widths, kinds.filter(isRow), columns)
+  const rows = cells.map((row) => row.filter(isRow))
+  const [heading = '', ...lines] = table(headings.filter(isRow), rows, fitted).split('\n')
+  const sentencesOf = (at: number): readonly string[] =>
+    (cells[at] ?? []).filter((cell, column) => cell !== '' && kinds[column] === 'sentence')
+  return [heading, ...lines.flatMap((line, at) => [line, ...sentencesOf(at).flatMap((text) => wrapped(text, columns))])]
+}
+
+const INDENT = '    '
+
+/** Lines of words, each indented. */
+function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const word of printable(text).split(' ')) {
+    const joined = `${lines.at(-1) ?? INDENT.slice(1)} ${word}`
+    if (lines.length === 0 || widthOf(joined) > columns) lines.push(`${INDENT}${word}`)
+    else lines[lines.length - 1] = joined
+  }
+  return lines
 }
 
 const plain = (cell: Cell): string => String(cell ?? '')
@@ -74,6 +107,7 @@ function forPeople(cell: Cell, kind: ColumnKind | undefined, nowMs: number): str
   if (kind === 'bytes' && typeof cell === 'number') return bytesText(cell)
   if (kind === 'bitrate' && typeof cell === 'number') return bitrateText(cell)
   if (kind === 'since' && typeof cell === 'string') return durationText(nowMs - Date.parse(cell))
+  if (kind === 'until' && typeof cell === 'string') return durationText(Date.parse(cell) - nowMs)
   return plain(cell)
 }
 

@@ -21,7 +21,8 @@ const COLUMNS: Columns<PullRecord> = {
   url: ['text', ({ url }) => url],
   when: ['text', ({ when }) => when],
   status: ['text', ({ status }) => status],
-  problem: ['text', ({ problem }) => problem],
+  'next try': ['until', ({ retryAt }) => retryAt],
+  problem: ['sentence', ({ problem }) => problem],
 }
 
 const list = command({

@@ -177,7 +177,8 @@ const STATES: Columns<TargetOnAir> = {
   out: ['bitrate', ({ bitrateOut }) => bitrateOut],
   'live seconds': ['text', ({ liveSeconds }) => liveSeconds],
   source: ['text', ({ sourceId }) => sourceId],
-  problem: ['text', ({ problem, lastProblem }) => problem ?? lastProblem],
+  'next try': ['until', ({ retryOn }) => retryOn],
+  problem: ['sentence', ({ problem, lastProblem }) => problem ?? lastProblem],
 }
 
 const ENGINE_STATES: Columns<EngineTargetNow> = {
@@ -186,7 +187,7 @@ const ENGINE_STATES: Columns<EngineTargetNow> = {
   state: ['text', ({ status }) => status],
   since: ['since', ({ since }) => since],
   node: ['text', ({ node }) => node],
-  problem: ['text', ({ problem }) => problem],
+  problem: ['sentence', ({ problem }) => problem],
 }
 
 const STREAM_OR_ENGINE = required('NAME', 'The name of the stream, or the id of an engine.')
@@ -216,7 +217,7 @@ const EVENTS: Columns<TargetEventEntry> = {
   n: ['key', ({ index }) => index + 1],
   target: ['text', nameOf],
   state: ['text', ({ status }) => status],
-  problem: ['text', ({ problem }) => problem],
+  problem: ['sentence', ({ problem }) => problem],
 }
 
 const ENGINE_EVENTS: Columns<EngineTargetEvent> = {
@@ -224,7 +225,7 @@ const ENGINE_EVENTS: Columns<EngineTargetEvent> = {
   id: ['key', ({ id }) => id],
   target: ['text', nameOf],
   state: ['text', ({ status }) => status],
-  problem: ['text', ({ problem }) => problem],
+  problem: ['sentence', ({ problem }) => problem],
 }
 
 const events = command({

@@ -84,6 +84,32 @@ describe('a list', () => {
     }
   })
 
+  it('has a sentence in its row where there is room, and otherwise all of it below', async () => {
+    const columns: Columns<Row> = {
+      id: ['key', ({ id }) => id],
+      'next try': ['until', ({ since }) => since],
+      problem: ['sentence', ({ name }) => name],
+    }
+    const name = 'The source refuses the user or the password'
+    const rows = [
+      { ...ROWS[0]!, name, since: '2026-01-31T12:00:09.000Z' },
+      { ...ROWS[1]!, name: '' },
+    ]
+    const answer = (all: readonly Row[]) => ({ json: all, text: listing(columns, all) })
+    expect(await printed(rows, { answer, columns: 80 })).toBe(
+      ['id  next try  problem', `a1  0:00:09   ${name}`, 'b2  0:00:00', ''].join('\n'),
+    )
+    expect(await printed(rows, { answer, columns: 30 })).toBe(
+      ['id  next try', 'a1  0:00:09', '    The source refuses the', '    user or the password', 'b2  0:00:00', ''].join(
+        '\n',
+      ),
+    )
+    for (const width of [1, 5, 12]) {
+      const lines = (await printed(rows, { answer, columns: width })).split('\n')
+      expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(width)
+    }
+  })
+
   it('never cuts an id in favour of another column', async () => {
     const [, line] = (await printed([{ ...ROWS[0]!, id: '1Cv2nDq8PzUeZ5oYyZ3kQw' }], { columns: 30 })).split('\n')
     expect(line).toBe('1Cv2nDq8PzUeZ5oYyZ3kQw  Studi…')

@@ -44,7 +44,12 @@ describe('pulls', () => {
     [{ url: 'ftp://a.example.com/x' }, { url: [NO_URL] }],
     [{ url: 'wheps://a.example.com' }, { url: ['must name an endpoint: wheps://host/path'] }],
     [{ url: 'srt://a.example.com' }, { url: ['must have a port: srt://host:9000'] }],
-    [{ url: 'rtsp://10.0.0.1/x' }, { url: ['must lead to a public address; 10.0.0.1 is not one'] }],
+    [
+      { url: 'rtsp://10.0.0.1/x' },
+      {
+        url: ['must lead to a public address; 10.0.0.1 is not one (the setting `media.allowedNetworks` allows others)'],
+      },
+    ],
     [{ url: SHOWN }, { url: ['is not the one that the record shows: send the whole of it'] }],
     [{ when: 'sometimes' }, { when: [expect.stringContaining('onDemand')] }],
     [{ mode: 'x' }, { mode: [expect.stringContaining('unknown')] }],

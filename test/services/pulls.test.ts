@@ -68,6 +68,16 @@ test('what was wrong with a source that is left is told', () => {
   expect(changes).toEqual(['connecting', 'waiting: No answer', 'off: No answer'])
 })
 
+test('why the attempt before failed is told until the source is live', () => {
+  const { clock, attempts, changes, pulls, pull } = begin()
+  pulls.follow([pull({ when: 'always' })])
+  attempts[0]?.report({ kind: 'lost', message: 'No answer' })
+  clock.advance(1000)
+  pulls.tick()
+  attempts[1]?.report({ kind: 'accepted' })
+  expect(changes).toEqual(['connecting', 'waiting: No answer', 'connecting: No answer', 'live'])
+})
+
 test('one that was refused three times stays so, until it is changed or its token is; then a viewer has it dialled', () => {
   const { clock, attempts, changes, pulls, pull, wanted } = begin()
   pulls.follow([wanted()])

@@ -315,7 +315,9 @@ describe.concurrent('a source that does not play', () => {
     const { id: tokenId } = await makeToken(closed, 'publish')
     const made = await closed.call('POST', '/api/pulls', { tokenId, streamName: 's', url: 'rtsp://127.0.0.1:8554/x' })
     expect(made.status).toBe(400)
-    expect(made.json.data.errors.url).toEqual(['must lead to a public address; 127.0.0.1 is not one'])
+    expect(made.json.data.errors.url).toEqual([
+      'must lead to a public address; 127.0.0.1 is not one (the setting `media.allowedNetworks` allows others)',
+    ])
     await closed.close()
   })
 

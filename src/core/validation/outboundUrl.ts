@@ -27,6 +27,9 @@ export function hasOddCharacters(text: string): boolean {
 export const refuseLogin = ({ username, password }: URL): string | null =>
   username === '' && password === '' ? null : 'must not contain a user name or a password'
 
+/** The setting that allows private addresses. */
+type Setting = 'media.allowedNetworks' | 'webhooks.allowPrivateTargets'
+
 /** The host to resolve or check: without the brackets of IPv6 and without the dot of an absolute name. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
@@ -36,21 +39,23 @@ export function hostOf(url: URL): string {
 export const isAddress = (host: string): boolean => parseV4(host) !== null || host.includes(':')
 
 /** Why a host may not be dialled on behalf of an untrusted user, as a predicate after the field name; null: it may. */
-export function refuseHost(url: URL, allowPrivate: boolean): string | null {
+export function refuseHost(url: URL, allowPrivate: boolean, setting: Setting): string | null {
   const host = hostOf(url)
   if (host === '' || host.endsWith('.') || host.startsWith('.') || host.includes('..')) return 'must name a valid host'
   if (allowPrivate) return null
-  if (isAddress(host)) return isPublicAddress(host) ? null : `must lead to a public address; ${host} is not one`
-  return isPrivateName(host) ? `must lead to a public host; the name ${host} is a private one` : null
+  const others = `(the setting \`${setting}\` allows others)`
+  if (isAddress(host))
+    return isPublicAddress(host) ? null : `must lead to a public address; ${host} is not one ${others}`
+  return isPrivateName(host) ? `must lead to a public host; the name ${host} is a private one ${others}` : null
 }
 
-/** As `refuseHost`. The parser does not normalize hosts of unknown schemes, so unusual ones are refused here. */
+/** As `refuseHost`, of media. The parser does not normalize hosts of unknown schemes, so unusual ones are refused here. */
 export function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
   // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, but no user writes a host like that.
   if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'
   if (!isAddress(host) && /(^|\.)(0x[0-9a-f]*|\d+)$/i.test(host)) return 'must name a valid host'
-  return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate)
+  return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate, 'media.allowedNetworks')
 }
 
 /** A name of one label (`backend`, `metadata`) can only be local. */

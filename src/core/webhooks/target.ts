@@ -10,7 +10,7 @@ export function checkTarget(text: string, allowPrivate: boolean): Result<URL, st
   if (unreadable !== null) return err(unreadable)
   const url = URL.parse(text)
   if (!url) return err('must be an absolute URL, such as https://hooks.example.com/sluice')
-  const reason = refuseScheme(url, allowPrivate) ?? refuseHost(url, allowPrivate)
+  const reason = refuseScheme(url, allowPrivate) ?? refuseHost(url, allowPrivate, 'webhooks.allowPrivateTargets')
   return reason === null ? ok(url) : err(reason)
 }
 

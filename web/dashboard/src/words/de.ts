@@ -467,10 +467,11 @@ export const de: Sentences = {
       connecting: 'Verbindet',
       live: 'Live',
       waiting: 'Neuer Versuch folgt',
-      refused: 'Schlüssel abgelehnt',
+      refused: 'Abgelehnt',
       failed: 'Nicht möglich',
       idle: 'Wartet auf Zuschauer',
     },
+    nextTry: (seconds) => `nächster Versuch in ${seconds} s`,
     lastProblem: (problem) => `Letztes Problem: ${problem}`,
     spares: {
       title: 'Sender',

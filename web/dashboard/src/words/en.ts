@@ -457,10 +457,11 @@ export const en = {
       connecting: 'Connecting',
       live: 'Live',
       waiting: 'Trying again',
-      refused: 'Key refused',
+      refused: 'Refused',
       failed: 'Not possible',
       idle: 'Waits for a viewer',
     },
+    nextTry: (seconds: number) => `next try in ${seconds} s`,
     lastProblem: (problem: string) => `Last problem: ${problem}`,
     spares: {
       title: 'Publishers',

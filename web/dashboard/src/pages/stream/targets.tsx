@@ -26,20 +26,23 @@ export const TARGET_SHAPES = {
 export const targetName = ({ label, url }: { readonly label: string; readonly url: string }): string =>
   label || new URL(url).host
 
-type StateOnAir = Pick<TargetOnAir, 'since' | 'problemSentences'> & {
+type StateOnAir = Pick<TargetOnAir, 'since' | 'retryOn' | 'problemSentences'> & {
   readonly status: Status
   readonly problem?: string | null
 }
 
-/** The state of a target or of a pull, why, and since when. */
+const secondsUntil = (at: string): number => Math.max(0, Math.ceil((Date.parse(at) - Date.now()) / 1000))
+
+/** The state of a target or of a pull, why, since when, and when it is dialled again. */
 export const TargetState = ({
-  target: { status, problem, problemSentences, since },
+  target: { status, problem, problemSentences, since, retryOn },
 }: {
   readonly target: StateOnAir
 }) => (
   <>
     {[text.targetStatus[status], noticeWords(problem ?? '', problemSentences)].filter(Boolean).join(': ')} ·{' '}
     <Time at={since} />
+    {retryOn !== undefined && ` · ${text.nextTry(secondsUntil(retryOn))}`}
   </>
 )
 

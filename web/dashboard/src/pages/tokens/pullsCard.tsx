@@ -83,7 +83,7 @@ const PullRow = ({ pull, ...actions }: PullRowProps) => (
       {pull.when === 'onDemand' && ` · ${text.isOnDemand}`}
     </p>
     <p class="num">
-      <TargetState target={pull} />
+      <TargetState target={{ ...pull, ...(pull.retryAt !== undefined && { retryOn: pull.retryAt }) }} />
     </p>
   </SwitchedRow>
 )
