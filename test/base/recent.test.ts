@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Recent } from '../../src/base/recent.ts'
 
 test('recent samples are the last ones, within the time window and the maximum number', () => {
-  const steps = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 60 })
+  const steps = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 60, size: 'max' })
   const bounds = fc.record({ keptMs: fc.integer({ min: 1, max: 200 }), most: fc.integer({ min: 1, max: 20 }) })
   fc.assert(
     fc.property(steps, bounds, fc.nat(500), fc.nat(500), (pauses, { keptMs, most }, fromMs, untilMs) => {

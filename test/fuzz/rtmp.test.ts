@@ -208,7 +208,7 @@ describe('any bytes', () => {
       laterMs: fc.nat(20_000),
     })
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
+      fc.property(fc.array(part, { maxLength: 30, size: 'max' }), (parts) => {
         let nowMs = 0
         let layers: readonly (string | undefined)[] = []
         const sink = {

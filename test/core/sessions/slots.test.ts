@@ -117,7 +117,7 @@ describe('a slot', () => {
     const step = fc.record({ kind: fc.constantFrom('take', 'take', 'connected', 'release'), request, at: fc.nat(40) })
     const limits = { ...LIMITS, max: 10, tokenShare: 0.4, maxViewersPerAddress: 4, maxConnectingPerAddress: 2 }
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
         const slots = new SessionSlots(limits)
         let held: Held[] = []
         for (const { kind, request: one, at } of steps) {

@@ -93,7 +93,7 @@ test('whatever publishers do at whichever nodes, a claim passes rarely, and in t
     waitMs: fc.integer({ min: 1, max: 400 }),
   })
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
       const cluster = new Cluster()
       let newest = ''
       for (const { node, act, waitMs } of steps) {

@@ -139,7 +139,7 @@ describe('an engine', () => {
       fc.constant({ kind: 'waits', message: 'it does not answer' }),
     ) as fc.Arbitrary<EngineEvent>
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 60 }), (events) => {
+      fc.property(fc.array(event, { maxLength: 60, size: 'max' }), (events) => {
         let [state, open, nowMs] = [INITIAL_STATE, false, 0]
         for (const one of events) {
           const step = advanceEngine(state, one, (nowMs += 10_000))
