@@ -23,7 +23,7 @@ const issuing = (): Promise<typeof import('./issue.ts')> => import('./issue.ts')
 const AUTHORITY_DAYS = 3653
 /** Phones refuse certificates of more than 825 days, and a stolen one is soon worth nothing. */
 const LEAF_DAYS = 90
-const TEMPORARY_DAYS = 1
+const TEMPORARY_DAYS = 1 / 24
 /** Clocks of phones are not exact. */
 const BACKDATED_MS = HOUR_MS
 const LOOK_MS = 60_000
@@ -90,7 +90,7 @@ export async function selfSigned(
   return certificate.value
 }
 
-/** A certificate that no client trusts, for the time until there is a real one. It is for a day, so that alerts see it expire. */
+/** A certificate that no client trusts, for the time until there is a real one. It is for an hour, so that alerts see it expire. */
 export async function temporaryCertificate(names: readonly string[], means: Means): Promise<Certificate> {
   const { issueAuthority } = await issuing()
   const authority = await issueAuthority(

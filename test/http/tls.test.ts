@@ -93,6 +93,7 @@ describe('a server with certificate files', () => {
     await until(async () => (await attention()).includes('do not belong together'))
     expect(await serialAt(port)).toBe(before)
     expect(await metric('sluice_certificate_expires_seconds')).toBeGreaterThan(4 * 86_400)
+    expect(await metric('sluice_certificate_lifetime_seconds')).toBeGreaterThan(5 * 86_400)
     writePair(dir, other)
     await until(async () => (await serialAt(port)) === serialOf(other))
     expect(await attention()).not.toContain('do not belong together')

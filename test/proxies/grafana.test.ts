@@ -112,7 +112,7 @@ test('every metric of the dashboard and of the alerts is one of the server', asy
   const there = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
   const used = [...`${queries().join('\n')} ${packaging('prometheus/sluice.rules.yaml')}`.matchAll(/\bsluice_\w+/g)]
   const names = new Set(used.map(([name]) => name.replace(/_bucket$/, '')))
-  // It is there with TLS alone.
-  names.delete('sluice_certificate_expires_seconds')
+  // They are there with TLS alone.
+  for (const name of ['sluice_certificate_expires_seconds', 'sluice_certificate_lifetime_seconds']) names.delete(name)
   expect([...names].filter((name) => !there.includes(name))).toEqual([])
 })

@@ -85,6 +85,11 @@ function registerTls(
   samples.gauge('sluice_certificate_expires_seconds', expires, [], () =>
     Math.round((certificate.current.expiresMs - clock.now()) / 1000),
   )
+  const lifetime = 'The whole time for which the served certificate is valid.'
+  samples.gauge('sluice_certificate_lifetime_seconds', lifetime, [], () => {
+    const { beginsMs, expiresMs } = certificate.current
+    return Math.round((expiresMs - beginsMs) / 1000)
+  })
   const help = 'TLS handshakes of HTTP connections, by how they ended.'
   samples.counter('sluice_tls_handshakes_total', help, ['result'], () => [
     [['done'], counts.done],
