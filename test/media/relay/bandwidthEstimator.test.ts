@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BandwidthEstimator } from '../../../src/media/relay/outbound/bandwidthEstimator.ts'
 import { LossWindow } from '../../../src/media/relay/outbound/lossWindow.ts'
+import { seeded } from '../../support/lossyUdp.ts'
 
 const LAYERS = [100_000, 300_000, 900_000]
 const STEP_MS = 100
@@ -16,13 +17,15 @@ interface Link {
   reports?: boolean
   /** By how much the estimate grows, after the first congestion, each second. */
   growth?: number
+  /** How much longer an answer takes because a machine on the way is busy, milliseconds. */
+  lateMs?: () => number
 }
 
 /**
  * A viewer whose receiver estimates as browsers do: first after five seconds, then 6% more each second but no more than one and a
  * half times what comes; under delay less than what comes. It changes its layer as the relay does, half a second late.
  */
-function watch({ carries, excess, seconds, reports = false, growth = 0.06 }: Link) {
+function watch({ carries, excess, seconds, reports = false, growth = 0.06, lateMs = () => 0 }: Link) {
   const capacity = new BandwidthEstimator()
   const answers: { leftAtMs: number; backAtMs: number }[] = []
   let [queuedMs, hasCongested] = [0, false]
@@ -39,7 +42,7 @@ function watch({ carries, excess, seconds, reports = false, growth = 0.06 }: Lin
     const isTooMuch = sent + padding > limit
     hasCongested ||= isTooMuch
     queuedMs = excess === 'waits' ? Math.max(0, queuedMs + ((sent + padding) / limit - 1) * STEP_MS) : 0
-    if (reports && nowMs % 1000 === 0) answers.push({ leftAtMs: nowMs, backAtMs: nowMs + 20 + queuedMs })
+    if (reports && nowMs % 1000 === 0) answers.push({ leftAtMs: nowMs, backAtMs: nowMs + 20 + queuedMs + lateMs() })
     for (; (answers[0]?.backAtMs ?? nowMs) < nowMs; answers.shift()) {
       const { leftAtMs, backAtMs } = answers[0] ?? { leftAtMs: 0, backAtMs: 0 }
       capacity.onRtt(backAtMs - leftAtMs, leftAtMs, nowMs)
@@ -94,6 +97,22 @@ describe('a viewer', () => {
     const link = { carries, excess: 'waits', seconds: 60, growth: 0.001 } as const
     expect(watch({ ...link, reports: true }).layer).toBe(2)
     expect(watch(link).layer).toBeLessThan(2)
+  })
+
+  it('on a busy machine stayed on the smallest layer, since each late report was taken for the queue of a probe', () => {
+    const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)
+    const stays = Array.from({ length: 100 }, (_, seed) => {
+      const random = seeded(1000 + 7919 * seed)
+      const lateMs = (): number => (random() < 0.3 ? 300 * random() + 100 : 0)
+      return watch({ carries, excess: 'waits', seconds: 115, growth: 0.001, reports: true, lateMs }).layer
+    }).filter((layer) => layer === 0)
+    expect(stays).toEqual([])
+  })
+
+  it('that loses its layer for a moment waited for a minute, since probes for a larger one had failed', () => {
+    const carries = (ms: number): number => (ms > 400_000 && ms < 405_000 ? 150_000 : 420_000)
+    const { story } = watch({ carries, excess: 'waits', seconds: 440 })
+    expect(story.filter(({ atMs }) => atMs > 400_000).map(({ layer }) => layer)).toEqual([0, 1])
   })
 
   it('on a link that stays small is not believed to have a larger one because its estimate stands still', () => {
@@ -152,6 +171,56 @@ describe('a viewer', () => {
       capacity.probe(load, nowMs)
       expect(capacity.bitrate).toBeGreaterThan(900_000)
     }
+  })
+})
+
+/** A probe for the next layer sends 405 in all, 305 of them padding. */
+const LOAD = { sent: 100, next: 300 }
+
+describe('a probe', () => {
+  it('failed with one longer round trip on a busy machine, where they are long without a probe too', () => {
+    const estimator = new BandwidthEstimator()
+    estimator.onRtt(50, -9000, -8950)
+    estimator.onRtt(400, -8000, -7600)
+    estimator.onRemb(150, LOAD, 0)
+    expect(estimator.probe(LOAD, 0)).toBe(305)
+    estimator.onRtt(400, 100, 500)
+    expect(estimator.probe(LOAD, 600)).toBe(305)
+    estimator.onRtt(120, 1100, 1220)
+    expect([estimator.probe(LOAD, 3000), estimator.bitrate]).toEqual([0, 405])
+  })
+
+  it('fails with two longer round trips in a row also on a busy machine, and where the last one was longer', () => {
+    const noisy = () => {
+      const estimator = new BandwidthEstimator()
+      estimator.onRtt(50, -9000, -8950)
+      estimator.onRtt(400, -8000, -7600)
+      estimator.onRemb(150, LOAD, 0)
+      expect(estimator.probe(LOAD, 0)).toBe(305)
+      estimator.onRtt(400, 100, 500)
+      return estimator
+    }
+    const [twice, last] = [noisy(), noisy()]
+    twice.onRtt(400, 200, 600)
+    expect(twice.probe(LOAD, 700)).toBe(0)
+    last.onRemb(160, LOAD, 1000)
+    expect([last.probe(LOAD, 3000), last.bitrate]).toEqual([0, 160])
+  })
+
+  it('for a layer that was lost comes soon, though those for a larger one have failed', () => {
+    const estimator = new BandwidthEstimator()
+    const [above, below] = [
+      { sent: 300, next: 900 },
+      { sent: 100, next: 300 },
+    ]
+    estimator.onRemb(400, above, 0)
+    let atMs = 0
+    for (; atMs < 100_000; atMs += 100) estimator.probe(above, atMs)
+    estimator.onRemb(90, above, atMs)
+    let begunAtMs = 0
+    for (let ms = 100; ms <= 10_000 && begunAtMs === 0; ms += 100)
+      if (estimator.probe(below, atMs + ms) > 0) begunAtMs = ms
+    expect(begunAtMs).toBe(4000)
   })
 })
 

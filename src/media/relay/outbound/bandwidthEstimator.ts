@@ -25,6 +25,10 @@ const PROBE_HOPELESS_MS = 1500
 const PROBE_LIFTS = 1.02
 /** A round trip that is this much longer than before shows that the probe fills a queue; less is noise of busy machines. */
 export const QUEUED_MS = 100
+/** Without a probe, that is noise as well. For so long after it, one such round trip of a probe shows nothing. */
+const NOISY_MS = 60_000
+/** A queue that a probe has filled is empty again after this time. */
+const EMPTIES_MS = 1000
 /** On a link that is too small for the probe, the queue is longer than that after this time. */
 const QUEUE_TAKES_MS = 1000
 /** What a link with a queue carries, of what is sent. */
@@ -32,6 +36,8 @@ export const KEPT_OF_QUEUE = 0.7
 /** Between probes: twice as long after each that fails. */
 const FIRST_WAIT_MS = 4000
 const LONGEST_WAIT_MS = 64_000
+/** The bitrate of a layer varies. Below this share of another one's it is that of a smaller layer. */
+const SMALLER = 0.7
 /** Congestion this soon after a successful probe means that the probe was wrong. */
 const PROOF_MS = 15_000
 /** Some links drop excess packets instead of queueing them, so that the round trip does not rise. */
@@ -50,6 +56,8 @@ interface Probe {
   readonly rttMs: number | null
   /** A sender report from late in the probe had no longer round trip. */
   isClear: boolean
+  /** The round trip of the latest one was longer. A second in a row is no noise: the queue stays as long as the probe fills it. */
+  isLong: boolean
 }
 
 /**
@@ -69,8 +77,12 @@ export class BandwidthEstimator {
   #waitMs = FIRST_WAIT_MS
   #probeAtMs = 0
   #probe: Probe | null = null
+  /** The bitrate of the layer that the last probe was for, and when it was running last. */
+  #probedNext = 0
+  #probedAtMs = Number.NEGATIVE_INFINITY
   #loss = 0
   #rttMs: number | null = null
+  #noisyAtMs = Number.NEGATIVE_INFINITY
 
   /** Bits per second; null while nothing is known. */
   get bitrate(): number | null {
@@ -112,10 +124,14 @@ export class BandwidthEstimator {
   onRtt(roundTripMs: number, leftAtMs: number, nowMs: number): void {
     const probe = this.#probe
     if (probe === null || leftAtMs < probe.startedAtMs) {
+      if (roundTripMs > (this.#rttMs ?? Number.POSITIVE_INFINITY) + QUEUED_MS && this.#isQuiet(leftAtMs))
+        this.#noisyAtMs = nowMs
       this.#rttMs = leastTime(this.#rttMs, roundTripMs)
     } else if (probe.rttMs !== null) {
-      if (roundTripMs > probe.rttMs + QUEUED_MS) this.#failed(nowMs)
-      else if (leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true
+      const isLong = roundTripMs > probe.rttMs + QUEUED_MS
+      if (isLong && (probe.isLong || nowMs - this.#noisyAtMs > NOISY_MS)) this.#failed(nowMs)
+      probe.isLong = isLong
+      if (!isLong && leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true
     }
   }
 
@@ -136,11 +152,24 @@ export class BandwidthEstimator {
     if (estimate === null) return 0
     this.#trust(sent, nowMs)
     const wanted = next === null ? 0 : next * PROBE_MARGIN
-    if (wanted <= estimate) this.#probe = null
+    if (next === null || wanted <= estimate) this.#probe = null
     else if (this.#probe !== null) this.#judge(this.#probe, wanted, nowMs)
-    else if (nowMs >= this.#probeAtMs && this.#isSettled(nowMs))
-      this.#probe = { startedAtMs: nowMs, remb: this.#remb, loss: this.#loss, rttMs: this.#rttMs, isClear: false }
-    return this.#probe === null ? 0 : Math.max(0, wanted - sent)
+    else if (this.#isSettled(nowMs)) this.#beginProbe(next, nowMs)
+    if (this.#probe === null) return 0
+    this.#probedAtMs = nowMs
+    return Math.max(0, wanted - sent)
+  }
+
+  /** If its time has come. A layer that was lost since the last probe did fit: those that failed were for a larger one. */
+  #beginProbe(next: number, nowMs: number): void {
+    if (this.#congestedAtMs >= this.#probedAtMs && next < this.#probedNext * SMALLER) {
+      this.#waitMs = FIRST_WAIT_MS
+      this.#probeAtMs = this.#congestedAtMs + FIRST_WAIT_MS
+    }
+    if (nowMs < this.#probeAtMs) return
+    this.#probedNext = next
+    const before = { remb: this.#remb, loss: this.#loss, rttMs: this.#rttMs }
+    this.#probe = { startedAtMs: nowMs, ...before, isClear: false, isLong: false }
   }
 
   /** A bitrate that is sent without congestion fits. */
@@ -150,12 +179,12 @@ export class BandwidthEstimator {
   }
 
   /** Without a REMB, or with one that is larger anyway, only loss could fail the probe, and it has not. */
-  #judge({ startedAtMs, remb, rttMs, isClear }: Probe, wanted: number, nowMs: number): void {
+  #judge({ startedAtMs, remb, rttMs, isClear, isLong }: Probe, wanted: number, nowMs: number): void {
     const elapsedMs = nowMs - startedAtMs
     const lift = remb === null || remb >= wanted ? PROBE_LIFTS : (this.#remb ?? 0) / Math.max(1, remb)
     const isHopeful = lift > 1 || rttMs !== null
     if (elapsedMs < PROBE_HOPELESS_MS || (elapsedMs < PROBE_MS && isHopeful)) return
-    if (lift < PROBE_LIFTS && !isClear) {
+    if ((lift < PROBE_LIFTS || isLong) && !isClear) {
       this.#failed(nowMs)
       return
     }
@@ -183,6 +212,11 @@ export class BandwidthEstimator {
     }
     if (Number.isFinite(sinceProofMs)) this.#waitMs = FIRST_WAIT_MS
     this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#waitMs)
+  }
+
+  /** Nothing of ours fills a queue then. */
+  #isQuiet(atMs: number): boolean {
+    return this.#isSettled(atMs) && atMs > this.#probedAtMs + EMPTIES_MS
   }
 
   #isSettled(nowMs: number): boolean {
