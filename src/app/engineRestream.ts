@@ -73,7 +73,7 @@ export function startEngineRestreams(
   const ticking = repeat({ ...ctx, name: 'look after restreams of engines', everyMs: TICK_MS }, async () => {
     outputs.tick()
     restreams.tick()
-    for (const { media } of running.values()) media.checkProgress()
+    await Promise.all([...running.values()].map(({ media }) => media.checkProgress()))
   })
   onEngines((engines) => {
     for (const engine of engines) {

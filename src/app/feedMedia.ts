@@ -55,8 +55,8 @@ export class FeedMedia {
   }
 
   /** Call it about every second. */
-  checkProgress(): void {
-    for (const media of this.#fits.values()) media.checkProgress()
+  async checkProgress(): Promise<void> {
+    await Promise.all([...this.#fits.values()].map((media) => media.checkProgress()))
   }
 
   #overWebRtc(sink: FrameSink, failed: ConversionFailed): () => void {

@@ -59,7 +59,7 @@ export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
     onOtherCodecs: (feedId, changed) => media.get(feedId)?.onOtherCodecs(changed) ?? (() => undefined),
     end: (feedId) => void media.delete(feedId),
     tick() {
-      for (const one of media.values()) one.checkProgress()
+      for (const one of media.values()) void one.checkProgress()
     },
   }
 }

@@ -103,6 +103,44 @@ export async function isReadyToRun(pid: number): Promise<boolean> {
   return states.some((state) => READY_STATES.includes(state ?? ''))
 }
 
+/** What `Starvation` asks the system. */
+export interface ProcessLooks {
+  readonly cpuMsOf: typeof processorTimeOf
+  readonly isReady: typeof isReadyToRun
+}
+
+/**
+ * Tells a silent process that gets no processor from one that hangs, which is not ready to run, and from one that runs in circles,
+ * which uses the processor without ever saying something.
+ */
+export class Starvation {
+  readonly #mostCpuMs: number
+  readonly #looks: ProcessLooks
+  /** The silence that is looked at, and the processor time that the process had used at the first look. */
+  #silence: { readonly sinceMs: number; readonly cpuMs: number | null; countsSinceMs: number } | null = null
+
+  /** @param mostCpuMs a process that is all right uses less processor time before it says something, milliseconds */
+  constructor(mostCpuMs: number, looks: ProcessLooks = { cpuMsOf: processorTimeOf, isReady: isReadyToRun }) {
+    this.#mostCpuMs = mostCpuMs
+    this.#looks = looks
+  }
+
+  /**
+   * Since when the silence of a process counts: since it began, or since the process last waited for nothing but a processor. Call it
+   * about once a second while it is silent. Where the system does not say, since it began.
+   */
+  async countsSince(pid: number, silentSinceMs: number, nowMs: number): Promise<number> {
+    const [cpuMs, isReady] = await Promise.all([this.#looks.cpuMsOf(pid), this.#looks.isReady(pid)])
+    if (this.#silence?.sinceMs !== silentSinceMs)
+      this.#silence = { sinceMs: silentSinceMs, cpuMs, countsSinceMs: silentSinceMs }
+    const silence = this.#silence
+    if (cpuMs === null || silence.cpuMs === null || cpuMs - silence.cpuMs >= this.#mostCpuMs)
+      silence.countsSinceMs = silentSinceMs
+    else if (isReady) silence.countsSinceMs = nowMs
+    return silence.countsSinceMs
+  }
+}
+
 /** State, ppid … utime, stime of a process or a thread; empty if it is gone. */
 async function statOf(folder: string): Promise<string[]> {
   const stat = await readFile(`${folder}/stat`, 'utf8').catch(() => '')

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { cpus } from 'node:os'
 import { expect, test } from 'vitest'
-import { isReadyToRun, ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
+import { isReadyToRun, ProcessorLoad, processorTimeOf, Starvation } from '../../src/base/processors.ts'
 import { until } from '../support/until.ts'
 
 test('idle processors are the average of the last ten seconds, from the second sample on', () => {
@@ -67,3 +67,20 @@ test.runIf(process.platform === 'linux')(
     expect(await isReadyToRun(pid)).toBe(false)
   },
 )
+
+test('the silence of a process does not count while it waits for a processor, unless it runs in circles', async () => {
+  let state: { cpuMs: number | null; isReady: boolean } = { cpuMs: 70, isReady: false }
+  const starvation = new Starvation(1000, { cpuMsOf: async () => state.cpuMs, isReady: async () => state.isReady })
+  const since = (nowMs: number, next: Partial<typeof state> = {}, silentSinceMs = 0) => {
+    state = { ...state, ...next }
+    return starvation.countsSince(7, silentSinceMs, nowMs)
+  }
+  expect(await since(2000)).toBe(0)
+  expect(await since(3000, { isReady: true })).toBe(3000)
+  expect(await since(4000, { isReady: false })).toBe(3000)
+  expect(await since(5000, { isReady: true, cpuMs: 1069 })).toBe(5000)
+  expect(await since(6000, { cpuMs: 1070 })).toBe(0)
+  // It has said something meanwhile.
+  expect(await since(9000, {}, 8500)).toBe(9000)
+  expect(await since(9500, { cpuMs: null }, 8500)).toBe(8500)
+})

@@ -1,4 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { type ProcessLooks, Starvation } from '../../base/processors.ts'
 import { type EncodingRoom, EncodingSeat, NO_ROOM_TO_ENCODE } from '../convert/encodingRoom.ts'
 import { InStep } from '../convert/inStep.ts'
 import { HLS_OFFSET_MS, hlsArguments } from '../ffmpeg/arguments.ts'
@@ -10,6 +12,7 @@ import { FlvFrames } from './flvFrames.ts'
 export interface FeedConverterOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
+  readonly log: Logger
   /** For the log: `hls abc123/lobby`. */
   readonly name: string
   /** Whether a track passes as it is. Others become H.264 and AAC. */
@@ -18,8 +21,13 @@ export interface FeedConverterOptions {
   readonly encodingRoom: EncodingRoom
   /** Its `end` is called when the last converted frame was read. */
   readonly out: FrameSink
-  /** A process that takes frames without output for this long is killed, milliseconds. */
+  /**
+   * A process that takes frames without output for this long is killed, milliseconds: unless it waits for a processor, and has used
+   * less of it than this.
+   */
   readonly stallMs: number
+  /** What is known of a process. Absent: what the system says. */
+  readonly looks?: ProcessLooks
   /** A process ended by itself, could not be started, or has no room. `ranMs`: how long it ran. */
   readonly failed: (problem: string, ranMs: number) => void
 }
@@ -58,6 +66,7 @@ export class FeedConverter implements FrameSink {
   #latestMs = 0
   /** Since when the process has taken frames without output; null: it keeps up. */
   #silentSinceMs: number | null = null
+  readonly #starvation: Starvation
   #writtenAtMs = 0
   #stopped = false
   /** Settles when the process of a source that ended is gone. */
@@ -67,6 +76,7 @@ export class FeedConverter implements FrameSink {
     this.#options = options
     this.#step = new InStep(options.clock, (frame) => options.out.frame(frame))
     this.#seat = new EncodingSeat(options.encodingRoom)
+    this.#starvation = new Starvation(options.stallMs, options.looks)
   }
 
   /** A failed conversion can go on with the next frame; otherwise the feed has to begin again at a keyframe. */
@@ -112,10 +122,16 @@ export class FeedConverter implements FrameSink {
   }
 
   /** Kills a process that hangs. Call it about every second. True: it did. */
-  checkProgress(): boolean {
-    if (this.#silentSinceMs === null || this.#writtenAtMs - this.#silentSinceMs < this.#options.stallMs) return false
+  async checkProgress(): Promise<boolean> {
+    const [process, sinceMs] = [this.#process, this.#silentSinceMs]
+    if (process === null || sinceMs === null) return false
+    const { pid } = process
+    const nowMs = this.#options.clock.monotonic()
+    const countsSinceMs = pid === null ? sinceMs : await this.#starvation.countsSince(pid, sinceMs, nowMs)
+    const isStill = this.#process === process && this.#silentSinceMs === sinceMs
+    if (!isStill || this.#writtenAtMs - countsSinceMs < this.#options.stallMs) return false
     this.#silentSinceMs = null
-    void this.#process?.stop(0)
+    void process.stop(0)
     return true
   }
 
@@ -160,7 +176,7 @@ export class FeedConverter implements FrameSink {
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
-    const { ffmpeg, name, failed, clock } = this.#options
+    const { ffmpeg, name, failed, clock, log } = this.#options
     this.#endProcess()
     if (!this.#takeSeat(tracks)) return failed(NO_ROOM_TO_ENCODE, 0)
     const frames = this.#reader(tracks)
@@ -168,11 +184,16 @@ export class FeedConverter implements FrameSink {
     const read = (chunk: Buffer): void => {
       if (passages === this.#passages) this.#read(frames, chunk)
     }
+    // A fault of ours in what takes its output ends this process and no other.
+    const broke = (error: unknown): void => {
+      log.error({ name, err: error }, 'converted media could not be taken, so its ffmpeg is killed')
+      if (started.ok) void started.value.stop(0)
+    }
     const started = ffmpeg.run({
       name,
       args: hlsArguments(tracks),
       stdin: true,
-      stdout: (chunk) => void earlier.then(() => read(chunk)),
+      stdout: (chunk) => void earlier.then(() => read(chunk)).catch(broke),
     })
     this.#process = started.ok ? started.value : null
     if (!started.ok) {

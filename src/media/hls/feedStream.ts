@@ -135,10 +135,10 @@ export class FeedStream {
   }
 
   /** Kills a process that hangs; it is started again. Call it about every second. */
-  checkProgress(): void {
+  async checkProgress(): Promise<void> {
     const { log, name } = this.#options
-    if (this.#converter.checkProgress()) log.warn({ name }, 'the HLS packager hangs and is killed')
     this.#ladder.check()
+    if (await this.#converter.checkProgress()) log.warn({ name }, 'the HLS packager hangs and is killed')
   }
 
   async stop(): Promise<void> {

@@ -140,7 +140,7 @@ export class Hls {
     const { clock, limits } = this.#options
     const nowMs = clock.monotonic()
     this.#looks.look(nowMs)
-    for (const { stream } of this.#packaged) stream.checkProgress()
+    await Promise.all([...this.#packaged].map(({ stream }) => stream.checkProgress()))
     const idle = [...this.#packaged].filter(
       ({ stream }) => !stream.hls.isAwaited && this.#looks.lastedMs(stream.lastRequestMs, nowMs) > limits.idleMs,
     )

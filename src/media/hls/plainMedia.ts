@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
 import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../frame.ts'
@@ -10,6 +11,7 @@ export interface PlainMediaOptions {
   readonly source: FrameSource
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
+  readonly log: Logger
   /** Whether a track passes as it is. Others become H.264 and AAC. */
   readonly passes: (track: TrackInfo) => boolean
   /** For video that does not pass. */
@@ -60,12 +62,12 @@ export class PlainMedia {
   }
 
   /** Kills a process that hangs. Call it about every second. */
-  checkProgress(): void {
-    this.#run?.converter.checkProgress()
+  async checkProgress(): Promise<void> {
+    await this.#run?.converter.checkProgress()
   }
 
   #newRun(): Run {
-    const hub = new Hub()
+    const hub = new Hub(this.#options)
     const failed = (problem: string, ranMs: number): void => {
       if (converter.continues && ranMs > HEALTHY_MS) converter.restart()
       else this.#fail(run, problem)

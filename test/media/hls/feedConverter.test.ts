@@ -8,6 +8,7 @@ import { type Frame, rtpAudioTrack } from '../../../src/media/frame.ts'
 import { FeedConverter } from '../../../src/media/hls/feedConverter.ts'
 import type { Message } from '../../../src/media/rtmp/messages.ts'
 import { AAC_CONFIG, AVC_CONFIG, aacConfig, aggregateOf, audioFrame } from '../rtmp/media.ts'
+import { strictLog } from '../../support/log.ts'
 
 const STEP_MS = 40
 
@@ -21,6 +22,7 @@ function converting() {
   const converter = new FeedConverter({
     ffmpeg,
     clock: new ManualClock(),
+    log: strictLog,
     name: 'show',
     passes: ({ codec }) => CODECS[codec].inHls === 'always',
     out: {
@@ -65,6 +67,7 @@ test('video that has to be encoded takes its room until it is over, and without 
   const converter = new FeedConverter({
     ffmpeg: { run } as unknown as Ffmpeg,
     clock: new ManualClock(),
+    log: strictLog,
     name: 'show',
     passes: ({ codec }) => CODECS[codec].inHls === 'always',
     encodingRoom: { isFor: () => isFree, reserve: () => ((seats += 1), () => void (seats -= 1)) },
@@ -110,4 +113,38 @@ test('what is still converted when other media passes as it is comes too late, a
   frame('audio', 40)
   await output(audioFrame(HLS_OFFSET_MS + 20))
   expect(passed).toEqual(['aac', 'audio 0', 'aac', 'audio 40'])
+})
+
+test('an ffmpeg that got no processor was taken for one that hangs, and one that runs in circles is killed', async () => {
+  const clock = new ManualClock()
+  const state = { cpuMs: 0, isReady: true }
+  let kills = 0
+  const exited = new Promise(() => undefined)
+  const process = { pid: 7, write: () => true, end: () => undefined, stop: async () => void kills++, exited }
+  const converter = new FeedConverter({
+    ffmpeg: { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg,
+    clock,
+    log: strictLog,
+    name: 'show',
+    passes: () => false,
+    encodingRoom: ENDLESS_ROOM,
+    out: { tracks: () => undefined, frame: () => undefined, end: () => undefined },
+    stallMs: 10_000,
+    looks: { cpuMsOf: async () => state.cpuMs, isReady: async () => state.isReady },
+    failed: () => undefined,
+  })
+  converter.tracks([rtpAudioTrack('opus', 48_000)])
+  const frames = async (seconds: number, cpuMs: number): Promise<void> => {
+    for (let left = seconds; left > 0; left -= 1) {
+      const timeUs = clock.now() * 1000
+      converter.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: new Uint8Array(9) })
+      clock.advance(1000)
+      state.cpuMs += cpuMs
+      await converter.checkProgress()
+    }
+  }
+  await frames(60, 100)
+  expect(kills).toBe(0)
+  await frames(5, 1000)
+  expect(kills).toBe(1)
 })

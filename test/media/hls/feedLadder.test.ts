@@ -79,7 +79,7 @@ const PATIENT = { timeout: 120_000, interval: 50 }
 
 function watch(recorded: Recorded, options: Partial<FeedStreamOptions> = {}) {
   const { player, stream, warnings } = playedFeed(recorded, { ffmpeg, clock, renditions: LADDER, ...options })
-  const looking = setInterval(() => stream.checkProgress(), 50)
+  const looking = setInterval(() => void stream.checkProgress(), 50)
   looking.unref()
   clock.crawlWhile(() => isBehind(stream))
   open.push({ player, stream })

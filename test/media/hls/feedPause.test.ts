@@ -15,6 +15,7 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
   const clock = new ManualClock()
   let kills = 0
   const process = {
+    pid: null,
     write: () => true,
     end: () => undefined,
     stop: async () => void kills++,
@@ -37,20 +38,20 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
     encodingRoom: ENDLESS_ROOM,
     stallMs: STALL_MS,
   })
-  const frames = (ms: number): void => {
+  const frames = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 500) {
       const timeUs = clock.now() * 1000
       source.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(100) })
       clock.advance(500)
-      stream.checkProgress()
+      await stream.checkProgress()
     }
   }
   source.tracks([{ kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) }])
-  frames(5000)
+  await frames(5000)
   clock.advance(STALL_MS)
-  stream.checkProgress()
-  frames(STALL_MS - 1000)
+  await stream.checkProgress()
+  await frames(STALL_MS - 1000)
   expect(kills).toBe(0)
-  frames(3000)
+  await frames(3000)
   expect(kills).toBe(1)
 })

@@ -248,9 +248,9 @@ test('when ffmpeg hangs it is killed, and the stream continues', async () => {
   const { stream, warnings } = package_(vp8)
   await stream.hls.ready(READY_MS)
   expect(signal('SIGSTOP')).toBe(1)
-  await vi.waitFor(() => {
+  await vi.waitFor(async () => {
     // The next process may begin as slowly as it likes.
-    if (warnings.length === 0) stream.checkProgress()
+    if (warnings.length === 0) await stream.checkProgress()
     expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
   }, PATIENT)
 })

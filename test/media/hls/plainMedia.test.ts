@@ -49,6 +49,7 @@ async function begin(wanted: Omit<Wanted, 'seconds'>, binary = ffmpeg) {
     source,
     ffmpeg: binary,
     clock: systemClock,
+    log: silentLog,
     passes,
     encodingRoom: ENDLESS_ROOM,
     name: 'test',

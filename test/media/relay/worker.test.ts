@@ -36,10 +36,13 @@ function worker() {
   const child = new ScriptedChild()
   const [received, deaths, notes]: [FromRelay[], ProcessDeath[], unknown[]] = [[], [], []]
   const log = { warn: (fields: object, note: string) => notes.push([fields, note]) }
-  const cpu = { ms: 0 }
+  const cpu = { ms: 0, isReady: false }
   const made = new Worker({
     settings: SETTINGS,
-    cpuMsOf: async (pid) => (pid === child.pid ? cpu.ms : null),
+    looks: {
+      cpuMsOf: async (pid) => (pid === child.pid ? cpu.ms : null),
+      isReady: async (pid) => pid === child.pid && cpu.isReady,
+    },
     log: log as never,
     received: (message) => received.push(message),
     now: () => performance.now() + pausedMs,
@@ -147,6 +150,39 @@ test('a process that is silent for 8 s hangs and is killed once, and any message
   await turn()
   expect(deaths).toEqual([dead('SIGKILL nothing came from it for 8 s', true)])
 })
+
+test('a process that got no processor for long was taken for one that hangs', async () => {
+  const { child, cpu, ready } = worker()
+  ready()
+  cpu.isReady = true
+  await pass(60)
+  expect(child.signals).toEqual([])
+  child.say(BEAT)
+  // What it used before it spoke is of no interest.
+  cpu.ms += 10_000
+  await pass(60)
+  expect(child.signals).toEqual([])
+  cpu.isReady = false
+  await pass(7)
+  expect(child.signals).toEqual([])
+  await pass(2)
+  expect(child.signals).toEqual(['SIGKILL'])
+})
+
+test.each([1000, 100])(
+  'a process that runs in circles is killed, though it is ready to run: %d ms of each second',
+  async (ms) => {
+    const { child, cpu, ready } = worker()
+    ready()
+    cpu.isReady = true
+    for (let seconds = Math.max(8, 3 + 2000 / ms); seconds > 0; seconds -= 1) {
+      expect(child.signals).toEqual([])
+      cpu.ms += ms
+      await pass(1)
+    }
+    expect(child.signals).toEqual(['SIGKILL'])
+  },
+)
 
 test('a pause of this process is no fault of the other: nothing is judged before the channel was read', async () => {
   const { child, ready, end, calls } = worker()

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { childEnvironment } from '../../../base/childEnvironment.ts'
 import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Logger } from '../../../base/log.ts'
-import { processorTimeOf } from '../../../base/processors.ts'
+import { type ProcessLooks, processorTimeOf, Starvation } from '../../../base/processors.ts'
 import { programBeside } from '../../../base/programBeside.ts'
 import { BEAT_MS, type FromRelay, type RelayCalls, type RelaySettings, type ToRelay } from './messages.ts'
 
@@ -26,8 +26,8 @@ export interface WorkerOptions {
   readonly hungMs?: number
   /** Starts the program. Absent: forks the program beside this module. */
   readonly start?: () => ChildProcess
-  /** Processor time that the process has used, milliseconds; null: not known. Absent: what the system says. */
-  readonly cpuMsOf?: (pid: number) => Promise<number | null>
+  /** What is known of the process. Absent: what the system says. */
+  readonly looks?: ProcessLooks
 }
 
 const PROGRAM = programBeside('process', import.meta.url)
@@ -37,8 +37,12 @@ const START_MS = 15_000
 const START_CPU_MS = 60_000
 /** How long a process may take to answer. */
 const ANSWER_MS = 5000
-/** Eight beats. A process that is short of processor time still gets through its loop more often than that. */
+/** Eight beats. */
 const HUNG_MS = 8000
+/** A process that has used this much since it said something runs in circles: it gets through its loop in far less. */
+const HUNG_CPU_MS = 2000
+/** So long it may be silent before it is looked at. */
+const SILENCE_MS = 2 * BEAT_MS
 const TAIL_CHARACTERS = 2000
 /**
  * By default the young generation of the heap grows to 96 MB; 12 MB serve as well and cost no more CPU per packet. The old
@@ -61,7 +65,7 @@ interface Waiting {
 /**
  * One relay process, from its start to its end. It is *starting* until it says that it is ready. On a busy machine that
  * takes its time, so it may as long as it uses the processor, and for `START_MS` without. Then it sends beats. If nothing
- * comes from it for `HUNG_MS`, it hangs, and is killed.
+ * comes from it for `HUNG_MS` in which it did not just wait for a processor, it hangs, and is killed.
  */
 export class Worker {
   readonly #options: WorkerOptions
@@ -74,6 +78,9 @@ export class Worker {
   /** Where links to it go, once it is ready; null: nowhere. */
   linkPort: number | null = null
   #heardAtMs: number
+  /** See `Starvation.countsSince`. */
+  #countsSinceMs = Number.NEGATIVE_INFINITY
+  readonly #starvation: Starvation
   /** How long it may be silent. */
   #silentMs = START_MS
   #isStarting = true
@@ -87,6 +94,7 @@ export class Worker {
     this.#options = options
     this.#child = (options.start ?? forkProgram)()
     this.#heardAtMs = options.now()
+    this.#starvation = new Starvation(HUNG_CPU_MS, options.looks)
     this.#looks = new LateLooks(BEAT_MS, this.#heardAtMs)
     // `setImmediate` comes after the channel was read: what waited there while we were busy counts.
     this.#looking = setInterval(() => setImmediate(() => this.#look()), BEAT_MS)
@@ -166,22 +174,31 @@ export class Worker {
     if (this.#isDead) return
     const nowMs = this.#options.now()
     this.#looks.look(nowMs)
+    const silentMs = this.#looks.lastedMs(this.#heardAtMs, nowMs)
     if (this.#isStarting) void this.#lookAtStart()
+    else if (silentMs >= SILENCE_MS) void this.#lookAtSilence()
     for (const [id, { sinceMs }] of this.#waiting)
       if (this.#looks.lastedMs(sinceMs, nowMs) >= ANSWER_MS) this.#answered(id, undefined)
-    const silentMs = this.#looks.lastedMs(this.#heardAtMs, nowMs)
-    if (silentMs < this.#silentMs || this.#isHung) return
+    const hungMs = this.#looks.lastedMs(Math.max(this.#heardAtMs, this.#countsSinceMs), nowMs)
+    if (hungMs < this.#silentMs || this.#isHung) return
     this.#isHung = true
     this.#refuse(`nothing came from it for ${Math.round(silentMs / 1000)} s`)
   }
 
   /** A process that uses the processor lives, although it says nothing yet. */
   async #lookAtStart(): Promise<void> {
-    const { cpuMsOf = processorTimeOf, now } = this.#options
+    const { looks, now } = this.#options
+    const cpuMsOf = looks?.cpuMsOf ?? processorTimeOf
     const cpuMs = this.pid === undefined ? null : await cpuMsOf(this.pid)
     if (cpuMs === null || cpuMs <= this.#cpuMs || cpuMs > START_CPU_MS) return
     this.#cpuMs = cpuMs
     if (this.#isStarting) this.#heardAtMs = now()
+  }
+
+  async #lookAtSilence(): Promise<void> {
+    const { pid } = this
+    if (pid === undefined) return
+    this.#countsSinceMs = await this.#starvation.countsSince(pid, this.#heardAtMs, this.#options.now())
   }
 
   #refuse(problem: string): void {
