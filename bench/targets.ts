@@ -163,7 +163,7 @@ async function openRtmp(port: number): Promise<RtmpSender> {
   await once(socket, 'connect')
   const { began, events } = beginning()
   const url = `rtmp://127.0.0.1:${port}/app`
-  const parts = { socket, clock: systemClock, random: systemRandom, app: 'app', url, key: 'bench' }
+  const parts = { socket, clock: systemClock, log: silentLog, random: systemRandom, app: 'app', url, key: 'bench' }
   const target = new RtmpSender({ ...parts, ...events })
   await began
   return target

@@ -53,7 +53,7 @@ export interface Channels {
 /** Runs the engines of channels until it is stopped; the next server restarts those that should run. */
 export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }: ChannelTools): Promise<Channels> {
   const { ctx, bus, config, channelStreams: streams } = app
-  const sources = new PushSources()
+  const sources = new PushSources(ctx.log)
   const pushed = new PushedKeys(ctx)
   const hostKey = hostKeyOf(config.data.dir)
   const measured = new Measured(ctx, processKey(hostKey, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))

@@ -45,7 +45,7 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
   })
   return {
     ctx,
-    makeHub: (utcTime) => (utcTime === 'none' ? new Hub() : new TimedHub(utcTime, ctx.clock)),
+    makeHub: (utcTime) => (utcTime === 'none' ? new Hub(ctx) : new TimedHub(utcTime, ctx.clock, ctx)),
     makeMeter: () => new SourceMeter(),
     streamKeys: admitStreamKeys({
       ctx,

@@ -1,4 +1,6 @@
 import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { eachWalled } from '../base/walls.ts'
 import { withUserData } from './codecs/h264.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
 import { areSameTracks, isOfMain, mainLayerOf, withoutLayer, withoutLayers } from './layers.ts'
@@ -13,6 +15,12 @@ export interface HubLimits {
 /** Ten seconds of 60 video frames and 50 audio packets each (1100), rounded up; 16 Mbit/s for ten seconds. */
 const LIMITS: HubLimits = { maxFrames: 1200, maxBytes: 20_000_000 }
 
+export interface HubOptions {
+  /** Gets faults of ours in subscribers. Absent: such a fault ends the process, as each that is not handled. */
+  readonly log?: Pick<Logger, 'error'>
+  readonly limits?: HubLimits
+}
+
 interface Subscriber {
   readonly sink: FrameSink
   /** True until the next keyframe: the subscriber gets tracks, but no frames. */
@@ -24,7 +32,7 @@ interface Subscriber {
  * take the other layers get them as they come.
  */
 export class Hub implements FrameSink, FrameSource {
-  readonly #limits: HubLimits
+  readonly #options: HubOptions
   readonly #subscribers = new Set<Subscriber>()
   #tracks: readonly TrackInfo[] | null = null
   /** Of them, what subscribers get that take one layer. */
@@ -36,8 +44,8 @@ export class Hub implements FrameSink, FrameSource {
   #groupBytes = 0
   #ended = false
 
-  constructor(limits: HubLimits = LIMITS) {
-    this.#limits = limits
+  constructor(options: HubOptions = {}) {
+    this.#options = options
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
@@ -52,7 +60,7 @@ export class Hub implements FrameSink, FrameSource {
     for (const subscriber of this.#snapshot()) {
       if (isMainNew) subscriber.isWaiting = this.#hasVideo
       const isToldNew = isMainNew || subscriber.sink.takesLayers === true
-      if (isToldNew && this.#subscribers.has(subscriber)) subscriber.sink.tracks(this.#tracksFor(subscriber.sink))
+      if (isToldNew) this.#tell(subscriber, (sink) => sink.tracks(this.#tracksFor(sink)))
     }
   }
 
@@ -65,8 +73,7 @@ export class Hub implements FrameSink, FrameSource {
     for (const subscriber of this.#snapshot()) {
       if (begins) subscriber.isWaiting = false
       const due = subscriber.sink.takesLayers === true ? frame : alone
-      if (subscriber.isWaiting || due === null) continue
-      if (this.#subscribers.has(subscriber)) subscriber.sink.frame(due)
+      if (!subscriber.isWaiting && due !== null) this.#tell(subscriber, (sink) => sink.frame(due))
     }
   }
 
@@ -76,7 +83,7 @@ export class Hub implements FrameSink, FrameSource {
     this.#forgetGroup()
     const subscribers = this.#snapshot()
     this.#subscribers.clear()
-    for (const { sink } of subscribers) sink.end()
+    eachWalled(subscribers, ({ sink }) => sink.end(), this.#failed)
   }
 
   subscribe(sink: FrameSink): () => void {
@@ -93,6 +100,27 @@ export class Hub implements FrameSink, FrameSource {
     return () => this.#subscribers.delete(subscriber)
   }
 
+  /** A fault of ours in one subscriber ends it alone: the others and the publisher go on. */
+  #tell(subscriber: Subscriber, tell: (sink: FrameSink) => void): void {
+    if (!this.#subscribers.has(subscriber)) return
+    try {
+      tell(subscriber.sink)
+    } catch (error) {
+      this.#subscribers.delete(subscriber)
+      this.#failed(error)
+      eachWalled([subscriber], ({ sink }) => sink.end(), this.#failed)
+    }
+  }
+
+  readonly #failed = (error: unknown): void => {
+    const { log } = this.#options
+    if (log !== undefined)
+      return log.error({ err: error }, 'what gets the media of a feed has failed, and gets no more of it')
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+
   #tracksFor({ takesLayers }: FrameSink): readonly TrackInfo[] {
     return takesLayers === true ? (this.#tracks ?? []) : this.#main
   }
@@ -107,7 +135,7 @@ export class Hub implements FrameSink, FrameSource {
     else if (this.#group.length === 0) return
     this.#group.push(frame)
     this.#groupBytes += frame.data.length
-    const { maxFrames, maxBytes } = this.#limits
+    const { maxFrames, maxBytes } = this.#options.limits ?? LIMITS
     if (this.#group.length > maxFrames || this.#groupBytes > maxBytes) this.#forgetGroup()
   }
 
@@ -126,8 +154,8 @@ export class TimedHub extends Hub {
   readonly #clock: Pick<Clock, 'now'>
   #isH264 = false
 
-  constructor(which: 'all' | 'keyframes', clock: Pick<Clock, 'now'>) {
-    super()
+  constructor(which: 'all' | 'keyframes', clock: Pick<Clock, 'now'>, options: HubOptions = {}) {
+    super(options)
     this.#which = which
     this.#clock = clock
   }

@@ -29,7 +29,10 @@ export class Publication {
     if (this.#isOver) return
     this.reportBytes(totalBytes)
     this.#isOver = true
-    this.#admitted.sink.end()
-    this.#admitted.ended(reason, why)
+    try {
+      this.#admitted.sink.end()
+    } finally {
+      this.#admitted.ended(reason, why)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
 import { coded, type Said, say } from '../core/notices.ts'
 import type { FrameSink } from './frame.ts'
@@ -14,6 +15,7 @@ export const REDIRECTED: PullProblem = { kind: 'refused', ...say(coded('source_r
 
 export interface PulledSourceOptions {
   readonly clock: Clock
+  readonly log: Pick<Logger, 'error'>
   /** The connection to the source. Nothing was read from it, or written to it. */
   readonly socket: Socket
   /** With its secrets. */

@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { walled } from '../base/walls.ts'
 import type { Frame, TrackInfo } from './frame.ts'
 import { leave } from './leaving.ts'
 import { MediaQueue, type WaitingMedia } from './mediaQueue.ts'
 import type { SenderEnd } from './publishing.ts'
+import { SLUICE_FAILED } from './pulling.ts'
 
 /** How long a target may take for an answer, or for several that follow each other. */
 const ANSWER_MS = 10_000
@@ -14,6 +17,7 @@ export interface TcpSenderOptions {
   /** Connected, and encrypted where the URL asks for that. */
   readonly socket: Socket
   readonly clock: Clock
+  readonly log: Pick<Logger, 'error'>
   /** Subscribe it to the feed now. Called once at most. */
   readonly ready: () => void
   /** The target takes the tracks of the feed. Called once at most, after `ready`. */
@@ -39,14 +43,23 @@ export abstract class TcpSender<M extends WaitingMedia> {
   #dropped = 0
   #isOver = false
 
-  constructor({ socket, clock, ended }: TcpSenderOptions) {
+  constructor({ socket, clock, log, ended }: TcpSenderOptions) {
     this.socket = socket
     this.clock = clock
     this.#ended = ended
-    socket.on('data', (data: Buffer) => {
+    const received = (data: Buffer): void => {
       if (!this.isOver) this.received(data)
-    })
-    socket.on('drain', () => this.unblocked())
+    }
+    // A fault of ours ends this connection and no other.
+    const failed = (error: unknown): void => {
+      log.error({ err: error }, 'a connection to a target failed')
+      this.over({ kind: 'lost', ...SLUICE_FAILED })
+    }
+    socket.on('data', walled(received, failed))
+    socket.on(
+      'drain',
+      walled(() => this.unblocked(), failed),
+    )
     socket.on('error', () => undefined)
     socket.on('close', () => this.lose('The target closed the connection'))
     this.awaitAnswer()

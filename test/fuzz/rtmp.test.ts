@@ -32,6 +32,7 @@ import {
   message,
   videoFrame,
 } from '../media/rtmp/media.ts'
+import { strictLog } from '../support/log.ts'
 import { cases } from '../support/randomCases.ts'
 import { errorTo, statusOf } from '../support/rtmpSource.ts'
 
@@ -288,6 +289,7 @@ describe('any bytes', () => {
           socket: socket as unknown as Socket,
           random: systemRandom,
           clock: systemClock,
+          log: strictLog,
           maxFrameBytes: 100_000,
           url: new URL('rtmp://host/app/stream'),
           sink: { tracks: () => undefined, frame: (frame) => void frames.push(frame), end: () => undefined },

@@ -80,7 +80,7 @@ describe('a subscriber', () => {
       { maxFrames: 3, maxBytes: 1000 },
       { maxFrames: 100, maxBytes: 35 },
     ]) {
-      const hub = new Hub(limits)
+      const hub = new Hub({ limits })
       hub.tracks([video()])
       feed(hub, key(), delta(), delta(), delta())
       const late = listen(hub)
@@ -165,7 +165,7 @@ test('every subscriber begins with tracks and a keyframe, and misses nothing aft
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), fc.integer({ min: 1, max: 12 }), (steps, maxFrames) => {
-      const hub = new Hub({ maxFrames, maxBytes: 1e6 })
+      const hub = new Hub({ limits: { maxFrames, maxBytes: 1e6 } })
       const sent: (Frame | readonly TrackInfo[])[] = []
       const present: { listener: Listener; stop: () => void }[] = []
       const listeners: Listener[] = []

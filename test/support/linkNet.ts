@@ -158,7 +158,10 @@ export function linkNet(seed: number, layers: readonly ModelLayer[], over: Parti
   }
   const nodeOf = (send: (datagram: Uint8Array) => void) => {
     const rooms = new Rooms()
-    const common = { native: null, send }
+    const fault = (error: unknown): never => {
+      throw error
+    }
+    const common = { native: null, send, fault }
     const links = new Links(
       { ...common, process: 0, port: 0, random: systemRandom, post: () => undefined },
       rooms,

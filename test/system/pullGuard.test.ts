@@ -70,7 +70,7 @@ async function pull(url: string, answers: string[][], more: Partial<Dialling> = 
     ...tools,
     ffmpeg,
     dial: dialsSources(ffmpeg, { resolve, allows, ...more }),
-    sources: new PushSources(),
+    sources: new PushSources(silentLog),
     meter: new Measured(tools, ''),
     load: freeLoad(),
     streams: new ChannelStreams(tools.clock),

@@ -57,7 +57,7 @@ beforeEach(async () => {
   logs = []
   clock = new FastClock()
   measured = new Measured({ clock }, '')
-  sources = new PushSources()
+  sources = new PushSources(silentLog)
   const ffmpeg = watched(
     createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline }),
   )

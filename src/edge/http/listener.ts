@@ -1,4 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { walled } from '../../base/walls.ts'
 import type { HttpConnections } from './connections.ts'
 import { type FastPath, KEEP_ALIVE_MS } from './fastPath.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
@@ -21,6 +22,8 @@ interface Listening {
   readonly isEnding: () => boolean
   readonly handler: RequestListener
   readonly protocolErrors: ProtocolErrorOptions
+  /** Ends a request after a fault of ours that the framework did not see. */
+  readonly failed: (error: unknown, request: Pick<IncomingMessage, 'socket'>) => void
 }
 
 /**
@@ -28,7 +31,7 @@ interface Listening {
  */
 export function listenerOf(
   { requestTimeoutMs, https }: ListenerOptions,
-  { connections, isTaken, isEnding, handler, protocolErrors }: Listening,
+  { connections, isTaken, isEnding, handler, protocolErrors, failed }: Listening,
 ): Server {
   const settings = {
     requestTimeout: requestTimeoutMs,
@@ -39,13 +42,13 @@ export function listenerOf(
     // `refuseHead` checks it, so that the answer has our format.
     requireHostHeader: false,
   }
-  const serve: RequestListener = (request, response) => {
+  const serve: RequestListener = walled((request: IncomingMessage, response: ServerResponse) => {
     if (https) addHsts(response, https)
     if (isEnding()) response.shouldKeepAlive = false
     if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)
-  }
+  }, failed)
   const listener: RequestListener = (request, response) => connections.enter(request, response, serve)
   const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
   refuseUnserved(server, connections, protocolErrors)

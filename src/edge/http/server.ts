@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { KeyObject } from 'node:crypto'
 import fastify, { type FastifyInstance } from 'fastify'
 import { repeat } from '../../base/repeat.ts'
@@ -120,14 +121,13 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   const fastPaths: FastPath[] = [checkFastPath(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...fastPathOptions })]
   const isTaken: FastPath = (request, response) => {
     watched?.requested(request, response)
-    if (closing) return false
-    for (const fastPath of fastPaths) if (fastPath(request, response)) return true
-    return false
+    return !closing && fastPaths.some((fastPath) => fastPath(request, response))
   }
   const isEnding = (): boolean => connections.areEnding || ctx.sessions.drain?.isEnding === true
+  const listening = { connections, isTaken, isEnding, protocolErrors, failed: endsRequest(ctx) }
   const app = fastify({
     logger: false,
-    serverFactory: (handler) => listenerOf(options, { connections, isTaken, isEnding, handler, protocolErrors }),
+    serverFactory: (handler) => listenerOf(options, { ...listening, handler }),
     clientErrorHandler: parserErrorHandler(protocolErrors),
     bodyLimit: options.bodyLimitBytes,
     forceCloseConnections: 'idle',
@@ -165,18 +165,32 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.hls && shared) {
     const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }, shared)
     fastPaths.push(paths.ofNode)
-    watched = watch(app, options, { clock: ctx.clock, connections, path: unless(isEnding, paths.ofAddon) })
+    watched = watch(app, options, { clock: ctx.clock, connections, path: unlessEnding(listening, paths.ofAddon) })
   }
   closeStalled(app, ctx, connections, watched)
   await app.ready()
   return app
 }
 
+/** A fault of ours that the framework does not see ends the request, and is logged. */
+const endsRequest =
+  ({ log }: Pick<Context, 'log'>) =>
+  (error: unknown, { socket }: Pick<IncomingMessage, 'socket'>): void => {
+    log.error({ err: error }, 'an HTTP request failed')
+    socket.destroy()
+  }
+
 /** Connections of the addon stay open after an answer, so it answers nothing while they have to close. */
-const unless =
-  (isEnding: () => boolean, path: WatchedPath): WatchedPath =>
-  (request, answer) =>
-    isEnding() ? null : path(request, answer)
+const unlessEnding =
+  ({ isEnding, failed }: { isEnding: () => boolean; failed: ReturnType<typeof endsRequest> }, path: WatchedPath) =>
+  (...[request, answer]: Parameters<WatchedPath>): ReturnType<WatchedPath> => {
+    try {
+      return isEnding() ? null : path(request, answer)
+    } catch (error) {
+      failed(error, request)
+      return null
+    }
+  }
 
 /** Clients that read nothing keep their answers in memory. */
 function closeStalled(

@@ -153,7 +153,7 @@ const OTHER_CODEC = 'a publisher sends video that becomes H.264 for viewers over
 
 class Converter implements FrameSink {
   readonly takesLayers = true
-  readonly media = new Hub()
+  readonly media: Hub
   readonly #options: ConverterOptions
   readonly #audio: Conversion
   readonly #videoFrames: Conversion
@@ -178,6 +178,7 @@ class Converter implements FrameSink {
 
   constructor(options: ConverterOptions) {
     this.#options = options
+    this.media = new Hub(options)
     const { name, clock } = options
     this.#step = new InStep(clock, (frame) => this.media.frame(frame))
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })

@@ -6,6 +6,7 @@ import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { walled } from '../../base/walls.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import { localInputs } from './localInputs.ts'
 import { type Progress, progressReader } from './progress.ts'
@@ -191,8 +192,14 @@ function start(program: string, job: FfmpegJob, { log, clock, offline }: FfmpegO
     state.progress = progress
     job.onProgress?.(progress)
   })
-  if (job.stdout) child.stdout?.on('data', job.stdout)
-  for (const [index, take] of (job.outputs ?? []).entries()) pipesOf(child)[FIRST_OUTPUT + index]?.on('data', take)
+  // A fault of ours in what takes its output ends this process and no other: its owner sees it end.
+  const failed = (error: unknown): void => {
+    log.error({ name: job.name, err: error }, 'the output of an ffmpeg could not be taken, so it is killed')
+    kill(child)
+  }
+  if (job.stdout) child.stdout?.on('data', walled(job.stdout, failed))
+  for (const [index, take] of (job.outputs ?? []).entries())
+    pipesOf(child)[FIRST_OUTPUT + index]?.on('data', walled(take, failed))
   const exited = exitOf(child, tail)
   void exited.then(({ code, signal }) => log.debug({ name: job.name, code, signal }, 'ffmpeg ended'))
   const end = (): void => void (guardOf(child) ?? child.stdin)?.end()

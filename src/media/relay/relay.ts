@@ -1,4 +1,5 @@
 import { LateLooks } from '../../base/lateLooks.ts'
+import { eachWalled } from '../../base/walls.ts'
 import type {
   EndReason,
   LayersAnswer,
@@ -25,15 +26,14 @@ import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
 import { Viewer } from './outbound/viewer.ts'
-import { FULL, NO_PRECONDITION, NO_SESSION, NO_VIEWER } from './refusals.ts'
-import { eachSession, RelaySession, type RelaySessionOptions } from './relaySession.ts'
+import { FULL, NO_SESSION, NO_VIEWER } from './refusals.ts'
+import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
 import { Rooms } from './rooms.ts'
 import { Lateness, type Waits } from './transport/lateness.ts'
 import type { Endpoint } from './transport/socket.ts'
 import { WebRtcServer, type WebRtcServerOptions } from './transport/webRtcServer.ts'
 import type { TransportEvents } from './transport/transportEvents.ts'
 import { buildAnswer } from './wire/sdp/answer.ts'
-import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 
 export interface RelayOptions extends WebRtcServerOptions {
   /** Bits per second that each publisher may send. */
@@ -42,12 +42,12 @@ export interface RelayOptions extends WebRtcServerOptions {
   /** A publisher that is silent for this long is gone. */
   readonly publisherSilentMs: number
   readonly emit: (event: MediaEngineEvent) => void
-  /** A session met a fault of ours, which ended it and no other. If this throws, so does the call that met it. */
+  /** A fault of ours, which has ended one session, feed or link and no other. If this throws, so does the call that met it. */
   readonly fault: (error: unknown) => void
   /** Frames of a feed are needed from now on, or no longer. */
   want(sessionId: string, isWanted: boolean): void
   /** How rooms are shared with other processes and nodes; null or absent: they are not. */
-  readonly links?: (Omit<LinksOptions, 'random'> & { readonly tell?: NodeSharesOptions['tell'] }) | null
+  readonly links?: (Omit<LinksOptions, 'random' | 'fault'> & { readonly tell?: NodeSharesOptions['tell'] }) | null
 }
 
 export type FeedRequest = Omit<Parameters<MediaEngine['feed']>[0], 'source'>
@@ -82,12 +82,12 @@ export class Relay {
     this.#server = new WebRtcServer(options)
     this.#createFanout = fanoutsOf(options.native?.addon ?? null)
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
-    const { links = null, random, native = null, now } = options
-    this.#links = links && new Links({ ...links, random }, this.#rooms, this.#createFanout)
+    const { links = null, random, native = null, now, fault } = options
+    this.#links = links && new Links({ ...links, random, fault }, this.#rooms, this.#createFanout)
     const send = (datagram: Uint8Array, to: Endpoint): void => options.send(datagram, to)
     const tell = links?.tell ?? (() => undefined)
     const heard = (peer: number, message: LinkMessage): void => this.heard(peer, message)
-    this.#nodeShares = this.#links && new NodeShares({ native, send, now, tell, heard }, this.#links)
+    this.#nodeShares = this.#links && new NodeShares({ native, send, now, tell, heard, fault }, this.#links)
   }
 
   publish(request: PublishOffer): Negotiated {
@@ -150,19 +150,12 @@ export class Relay {
     this.#sessions.get(sessionId)?.answered(this.#options.now())
   }
 
-  /** Handles trickled candidates, which an ICE-lite agent does not need, and ICE restarts (RFC 9725 section 4.3). */
+  /** See `RelaySession.patch`. */
   patch(sessionId: string, text: string, mayRestart: boolean): Patched {
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return NO_SESSION
-    const fragment = parseFragment(text)
-    if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
-    const { iceUfrag, icePwd } = fragment.value
-    if (!mayRestart && iceUfrag !== session.etag) return { ok: false, status: 428, problem: NO_PRECONDITION }
-    if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
-      return { ok: true, answer: null, etag: session.etag }
-    session.etag = iceUfrag
-    const restarted = this.#server.restart(session.transport, { ufrag: iceUfrag, pwd: icePwd }, this.#options.now())
-    return { ok: true, answer: buildFragment({ ...restarted, ...session.bundleLine }), etag: iceUfrag }
+    const { now } = this.#options
+    return session.patch(text, mayRestart, (remote) => this.#server.restart(session.transport, remote, now()))
   }
 
   /** See `MediaEngine.layers`. */
@@ -264,11 +257,14 @@ export class Relay {
         this.#server.receive(datagram, from, nowMs)
     } catch (error) {
       const transport = this.#server.at(from)
-      this.#failed(
-        error,
-        [...this.#sessions.values()].find((session) => session.transport === transport),
-      )
+      this.failed(error, [...this.#sessions.values()].find((session) => session.transport === transport)?.id)
     }
+  }
+
+  /** A fault of ours in the work for a session or a feed ends it alone; without an id it is only told. */
+  readonly failed = (error: unknown, sessionId?: string): void => {
+    this.#options.fault(error)
+    if (sessionId !== undefined) this.end(sessionId, 'lost')
   }
 
   /** How long datagrams waited since the last call. */
@@ -284,8 +280,10 @@ export class Relay {
   /** Does the periodic work. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
-    eachSession(this.#sessions, (session) => this.#pace(session, nowMs), this.#failed)
-    this.#feeds.pace(nowMs)
+    const each = (work: (session: RelaySession) => void): void =>
+      eachWalled(this.#sessions.values(), work, (error, { id }) => this.failed(error, id))
+    each((session) => this.#pace(session, nowMs))
+    this.#feeds.pace(nowMs, this.failed)
     this.#links?.pace(nowMs)
     this.#nodeShares?.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
@@ -298,18 +296,13 @@ export class Relay {
       const reason = session.timedOut(nowMs, this.#looks)
       if (reason !== null) this.#endSession(session.id, reason)
     }
-    eachSession(this.#sessions, look, this.#failed)
+    each(look)
     this.#reconcileFeeds()
     this.#links?.reconcile(nowMs)
     for (const id of this.#rooms.withoutSource(nowMs, this.#looks)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
     for (const session of this.#sessions.values()) this.#reportBytes(session)
-  }
-
-  readonly #failed = (error: unknown, session: RelaySession | undefined): void => {
-    this.#options.fault(error)
-    if (session !== undefined) this.#endSession(session.id, 'lost')
   }
 
   #pace(session: RelaySession, nowMs: number): void {

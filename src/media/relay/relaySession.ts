@@ -1,9 +1,13 @@
 import type { LateLooks } from '../../base/lateLooks.ts'
-import type { EndReason, MediaEngineEvent } from '../engine.ts'
+import type { EndReason, MediaEngineEvent, Patched } from '../engine.ts'
 import type { Publisher } from './inbound/publisher.ts'
 import type { Viewer } from './outbound/viewer.ts'
+import { NO_PRECONDITION } from './refusals.ts'
+import type { Credentials } from './transport/iceLite.ts'
+import type { WebRtcServer } from './transport/webRtcServer.ts'
 import type { WebRtcTransport } from './transport/webRtcTransport.ts'
 import type { AnsweredMedia } from './wire/sdp/answer.ts'
+import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import type { SdpOffer } from './wire/sdp/offer.ts'
 
 /** A transport that is not connected this long after the peer was answered never will be. */
@@ -66,6 +70,26 @@ export class RelaySession {
     this.#answeredAtMs ??= nowMs
   }
 
+  /**
+   * Handles trickled candidates, which an ICE-lite agent does not need, and ICE restarts (RFC 9725 section 4.3).
+   * @param restart restarts ICE with these credentials of the peer
+   */
+  patch(
+    text: string,
+    mayRestart: boolean,
+    restart: (remote: Credentials) => ReturnType<WebRtcServer['restart']>,
+  ): Patched {
+    const fragment = parseFragment(text)
+    if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
+    const { iceUfrag, icePwd } = fragment.value
+    if (!mayRestart && iceUfrag !== this.etag) return { ok: false, status: 428, problem: NO_PRECONDITION }
+    if (iceUfrag === null || icePwd === null || iceUfrag === this.etag)
+      return { ok: true, answer: null, etag: this.etag }
+    this.etag = iceUfrag
+    const restarted = restart({ ufrag: iceUfrag, pwd: icePwd })
+    return { ok: true, answer: buildFragment({ ...restarted, ...this.bundleLine }), etag: iceUfrag }
+  }
+
   /** Call it every few hundredths of a second. */
   pace(nowMs: number): void {
     this.publisher?.pace(nowMs)
@@ -113,23 +137,5 @@ export class RelaySession {
     const totals = { kind: 'bytes', sessionId: this.id, bytesIn, bytesOut } as const
     if (this.publisher === null) return { ...totals, silentMs: 0 }
     return { ...totals, silentMs: nowMs - mediaAtMs, frames: this.publisher.frames, source: this.publisher.reading() }
-  }
-}
-
-/**
- * Does the same for each session. What one of them leads to harms no other, since a process has hundreds.
- * @param failed gets what was thrown, and may delete the session
- */
-export function eachSession(
-  sessions: ReadonlyMap<string, RelaySession>,
-  work: (session: RelaySession) => void,
-  failed: (error: unknown, session: RelaySession) => void,
-): void {
-  for (const session of sessions.values()) {
-    try {
-      work(session)
-    } catch (error) {
-      failed(error, session)
-    }
   }
 }

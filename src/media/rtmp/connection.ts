@@ -3,6 +3,7 @@ import { Allowance } from '../../base/allowance.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
+import { walled } from '../../base/walls.ts'
 import type { Move } from '../../core/nodes/drain.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
@@ -89,14 +90,22 @@ export class RtmpConnection {
     this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
     this.#deadline = clock.monotonic() + limits.handshakeMs
     this.#problems = new PublisherProblems(options.log, socket.remoteAddress)
-    socket.on('data', (data: Buffer) => this.#received(data))
+    const received = (data: Buffer): void => this.#received(data)
+    socket.on('data', walled(received, this.failed))
     socket.on('error', () => this.#endWith('lost'))
     this.closed = new Promise((resolve) => {
       socket.on('close', () => {
-        this.#over()
+        walled(() => this.#over(), this.failed)()
         resolve()
       })
     })
+  }
+
+  /** A fault of ours ends this connection and no other. */
+  readonly failed = (error: unknown): void => {
+    const { log, socket } = this.#options
+    log.error({ peer: socket.remoteAddress, err: error }, 'an RTMP connection failed')
+    void this.end('lost')
   }
 
   /** True before `publish`, and after a refusal while the client may still read the reason. */
@@ -301,7 +310,7 @@ export class RtmpConnection {
     if (this.#publication !== null) return 'This connection publishes already'
     this.#state = 'deciding'
     this.#options.socket.pause()
-    void this.#decide(this.#app, target)
+    this.#decide(this.#app, target).catch(this.failed)
     return null
   }
 

@@ -8,6 +8,7 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat } from '../../base/repeat.ts'
+import { eachWalled } from '../../base/walls.ts'
 import { addressKeyOf } from '../../core/access/address.ts'
 import { RtmpConnection } from './connection.ts'
 import type { PublishAnswer } from '../publishing.ts'
@@ -72,7 +73,11 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
     const nowMs = clock.monotonic()
     const missedMs = looks.look(nowMs)
-    for (const connection of connections) connection.tick(nowMs, missedMs)
+    eachWalled(
+      connections,
+      (connection) => connection.tick(nowMs, missedMs),
+      (error, connection) => connection.failed(error),
+    )
   })
   return {
     port: portOf(plain),

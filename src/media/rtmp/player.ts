@@ -1,5 +1,6 @@
 import type { Random } from '../../base/random.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
+import { walled } from '../../base/walls.ts'
 import {
   CLOSED,
   NO_ANSWER,
@@ -9,6 +10,7 @@ import {
   type PullProblem,
   REDIRECTED,
   SilenceWatch,
+  SLUICE_FAILED,
 } from '../pulling.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
@@ -95,7 +97,8 @@ export class RtmpPlayer implements PulledSource {
 
   start(): Promise<void> {
     const { socket } = this.#options
-    socket.on('data', (data: Buffer) => this.#received(data))
+    const received = (data: Buffer): void => this.#received(data)
+    socket.on('data', walled(received, this.#failed))
     socket.on('error', () => undefined)
     socket.on('close', () => this.#lose(CLOSED))
     if (socket.destroyed) this.#lose(CLOSED)
@@ -113,6 +116,12 @@ export class RtmpPlayer implements PulledSource {
   end(): void {
     this.#state = 'over'
     this.#options.socket.destroy()
+  }
+
+  /** A fault of ours ends this connection and no other. */
+  readonly #failed = (error: unknown): void => {
+    this.#options.log.error({ err: error }, 'a connection to a source of RTMP failed')
+    this.#lose(SLUICE_FAILED)
   }
 
   #received(data: Buffer): void {

@@ -53,7 +53,7 @@ export class RtspPull implements PulledSource {
 
   constructor(options: RtspPullOptions) {
     this.#options = options
-    const { clock, maxFrameBytes, leftOut, sink, socket, url } = options
+    const { clock, log, maxFrameBytes, leftOut, sink, socket, url } = options
     this.#talk = new RtspTalk(url.username !== '')
     this.#ingest = new TsIngest(
       {
@@ -68,6 +68,7 @@ export class RtspPull implements PulledSource {
     )
     this.#relay = new RtspRelay({
       source: socket,
+      log,
       judge: (reply) => {
         const found = this.#talk.judge(reply)
         if (found === 'again') this.#restart()

@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { coded, type CodedSentence, say } from '../../core/notices.ts'
+import { walled } from '../../base/walls.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { type CallAgreement, type CallFields, readAnswer, writeConclusion, writeInduction } from './callerHandshake.ts'
 import { type RunAddon, runsFrom, type SendRun } from './datagramRuns.ts'
@@ -57,7 +58,7 @@ export interface SrtCallOptions {
   readonly runs?: RunAddon | null
   readonly clock: Clock
   readonly random: Random
-  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Empty: none. */
   readonly streamId: string
   /** Null: without encryption. */
@@ -114,13 +115,19 @@ export class SrtCall {
     this.#heardAtMs = this.#beganAtMs
     this.#socketId = random.bytes(4).readUInt32BE(0) & 0x3fff_ffff || 1
     this.#sequence = random.bytes(4).readUInt32BE(0) & 0x7fff_ffff
-    socket.on('message', (datagram: Buffer) => this.#received(datagram))
-    socket.on('error', (error: NodeJS.ErrnoException) => this.#failed(error))
+    const received = (datagram: Buffer): void => this.#received(datagram)
+    socket.on('message', walled(received, this.#failed))
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#reported(error))
     const looks = new LateLooks(tickMs, this.#beganAtMs)
-    this.#ticking = repeat({ clock, log, name: 'look after an SRT call', everyMs: tickMs }, async () => {
-      const nowMs = clock.monotonic()
-      this.#tick(nowMs, looks.look(nowMs))
-    })
+    const tick = walled((nowMs: number) => this.#tick(nowMs, looks.look(nowMs)), this.#failed)
+    const name = 'look after an SRT call'
+    this.#ticking = repeat({ clock, log, name, everyMs: tickMs }, async () => tick(clock.monotonic()))
+  }
+
+  /** A fault of ours ends this call and no other. */
+  readonly #failed = (error: unknown): void => {
+    this.#options.log.error({ err: error }, 'an SRT call failed')
+    this.#lose(coded('source_failed_here'))
   }
 
   /** Of datagrams, without the heads of UDP. */
@@ -177,7 +184,7 @@ export class SrtCall {
     if (answer === null) return
     if (answer.kind === 'refused') return this.#over(endOfRefusal(answer.code))
     if (answer.kind === 'agreed') return this.#agreed(answer)
-    if (this.#state === 'inducting') void this.#conclude(answer.cookie)
+    if (this.#state === 'inducting') this.#conclude(answer.cookie).catch(this.#failed)
   }
 
   async #conclude(cookie: number): Promise<void> {
@@ -232,7 +239,8 @@ export class SrtCall {
     this.#sendRun(run, datagramBytes)
   }
 
-  #failed({ code, message }: NodeJS.ErrnoException): void {
+  /** By the socket. */
+  #reported({ code, message }: NodeJS.ErrnoException): void {
     if (code === 'ECONNREFUSED') this.#lose(coded('peer_refuses_port'))
     else this.#options.log.info({ problem: message }, 'the socket of an SRT call reports an error')
   }

@@ -145,6 +145,13 @@ export class SrtConnection {
     this.#publication?.end(reason, this.#bytesIn, why)
   }
 
+  /** A fault of ours ends this connection and no other. */
+  readonly failed = (error: unknown): void => {
+    const { peer, log } = this.#options
+    log.error({ peer, err: error }, 'an SRT connection failed')
+    this.end('lost')
+  }
+
   #left(): void {
     this.#receiving?.finish()
     this.end('left')

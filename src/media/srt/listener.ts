@@ -6,6 +6,7 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { eachWalled, walled } from '../../base/walls.ts'
 import { addressKeyOf } from '../../core/access/address.ts'
 import { SrtConnection } from './connection.ts'
 import { Cookies } from './cookies.ts'
@@ -63,7 +64,9 @@ export async function startSrt(options: SrtOptions): Promise<SrtListener> {
   await once(socket, 'listening')
   socket.on('error', (error) => log.warn({ err: error }, 'the SRT socket reports an error'))
   const callers = new Callers(options, socket)
-  socket.on('message', (datagram, from) => callers.take(datagram, from))
+  const take = (datagram: Buffer, from: RemoteInfo): void => callers.take(datagram, from)
+  const failed = (error: unknown): void => log.error({ err: error }, 'an SRT packet could not be taken')
+  socket.on('message', walled(take, failed))
   let stopped: Promise<void> | null = null
   return {
     port: socket.address().port,
@@ -118,7 +121,8 @@ class Callers {
     if (packet === null) return
     if (packet.kind === 'control' && packet.type === CONTROL.handshake) return this.#handshake(packet.body, from)
     const caller = this.#bySocketId.get(packet.socketId)
-    if (caller?.endpoint === endpointOf(from)) caller.connection.take(packet, datagram.length)
+    if (caller?.endpoint !== endpointOf(from)) return
+    this.#each([caller], (connection) => connection.take(packet, datagram.length))
   }
 
   /** Waits for the decisions that are under way: each admission needs an end. */
@@ -142,8 +146,16 @@ class Callers {
   }
 
   #tick(nowMs: number, missedMs: number): void {
-    for (const { connection } of this.#bySocketId.values()) connection.tick(nowMs, missedMs)
+    this.#each(this.#bySocketId.values(), (connection) => connection.tick(nowMs, missedMs))
     for (const [id, caller] of this.#bySocketId) if (caller.connection.isOver) this.#forget(id, caller)
+  }
+
+  #each(callers: Iterable<Caller>, work: (connection: SrtConnection) => void): void {
+    eachWalled(
+      callers,
+      ({ connection }) => work(connection),
+      (error, { connection }) => connection.failed(error),
+    )
   }
 
   #forget(socketId: number, { key }: Caller): void {
@@ -174,7 +186,8 @@ class Callers {
     if (full !== null) return this.#refuse(handshake, from, { code: REJECT.overload, text: full })
     const connection = this.#connect(handshake, from, request.value)
     this.#count(addressKey, 1)
-    const decision = connection.decide(this.#options.publish).finally(() => {
+    const decided = connection.decide(this.#options.publish).catch(connection.failed)
+    const decision = decided.finally(() => {
       this.#count(addressKey, -1)
       this.#decisions.delete(decision)
     })

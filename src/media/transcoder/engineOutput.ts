@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
 import type { TranscodeJob } from '../../core/channels/runs/transcoder.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import type { LadderSink } from '../encoder/encodedLadder.ts'
@@ -13,6 +14,11 @@ const STEP_US = 20_000
 /** Whose output it is. */
 export type OutputOf = Pick<TranscodeJob, 'engineId' | 'channelId' | 'accountId'>
 
+interface OutputOptions {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly log: Logger
+}
+
 type Listener = (output: EngineOutput, what: 'started' | 'ended') => void
 
 /**
@@ -25,7 +31,7 @@ export class EngineOutput {
   readonly of: OutputOf
   /** What it gives, while it has started. */
   readonly media: FrameSource
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #options: OutputOptions
   readonly #listener: Listener
   #hub: Hub | null = null
   /** When the process ended, monotonic; null: there is one. */
@@ -36,9 +42,9 @@ export class EngineOutput {
   #latestAtMs: number | null = null
   #isClosed = false
 
-  constructor(of: OutputOf, clock: Pick<Clock, 'monotonic'>, listener: Listener) {
+  constructor(of: OutputOf, options: OutputOptions, listener: Listener) {
     this.of = of
-    this.#clock = clock
+    this.#options = options
     this.#listener = listener
     this.media = { subscribe: (sink) => this.#subscribe(sink) }
   }
@@ -63,12 +69,12 @@ export class EngineOutput {
 
   /** The process is gone. */
   pause(): void {
-    this.#silentSinceMs = this.#clock.monotonic()
+    this.#silentSinceMs = this.#options.clock.monotonic()
   }
 
   /** Call it every second. */
   tick(): void {
-    if (this.#silentSinceMs !== null && this.#clock.monotonic() - this.#silentSinceMs >= WAITS_MS) this.#end()
+    if (this.#silentSinceMs !== null && this.#options.clock.monotonic() - this.#silentSinceMs >= WAITS_MS) this.#end()
   }
 
   /** The engine stops. What its process still makes is not for others. */
@@ -101,13 +107,13 @@ export class EngineOutput {
   #tracks(tracks: readonly TrackInfo[]): void {
     if (this.#isClosed) return
     const isFirst = this.#hub === null
-    this.#hub ??= new Hub()
+    this.#hub ??= new Hub(this.#options)
     this.#hub.tracks(tracks)
     if (isFirst) this.#listener(this, 'started')
   }
 
   #frame(frame: Frame): void {
-    const nowMs = this.#clock.monotonic()
+    const nowMs = this.#options.clock.monotonic()
     this.#offsetUs ??= this.#nextUs(nowMs) - frame.decodeTimeUs
     const decodeTimeUs = Math.max(0, frame.decodeTimeUs + this.#offsetUs)
     const timeUs = Math.max(0, frame.timeUs + this.#offsetUs)
@@ -131,12 +137,12 @@ export class EngineOutput {
 
 /** The outputs of the engines of this node. */
 export class EngineOutputs {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #options: OutputOptions
   readonly #outputs = new Map<string, EngineOutput>()
   #listener: Listener = () => undefined
 
-  constructor({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }) {
-    this.#clock = clock
+  constructor(options: OutputOptions) {
+    this.#options = options
   }
 
   /** Hears of each output that has started, starts or ends. There is one listener. */
@@ -148,7 +154,8 @@ export class EngineOutputs {
   /** That of an engine that is launched, perhaps again. */
   open({ engineId, channelId, accountId }: OutputOf): EngineOutput {
     const of = { engineId, channelId, accountId }
-    const open = this.#outputs.get(engineId) ?? new EngineOutput(of, this.#clock, (...told) => this.#listener(...told))
+    const open =
+      this.#outputs.get(engineId) ?? new EngineOutput(of, this.#options, (...told) => this.#listener(...told))
     this.#outputs.set(engineId, open)
     return open
   }

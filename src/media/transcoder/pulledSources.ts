@@ -146,7 +146,7 @@ class SharedSource {
   }
 
   #receive(peer: string): SourceReceiver {
-    const hub = new Hub()
+    const hub = new Hub(this.#tools)
     let metered: ReturnType<MeterReading['connected']> | null = null
     return {
       sink: {

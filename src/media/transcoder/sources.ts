@@ -1,3 +1,4 @@
+import type { Logger } from '../../base/log.ts'
 import type { FrameSink, FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
@@ -17,13 +18,18 @@ export interface PushListener {
 
 /** The media that publishers push to this node, by ingest. */
 export class PushSources {
+  readonly #log: Logger
   readonly #connected = new Map<string, { hub: Hub; cut: Cut }>()
   readonly #listeners = new Map<string, Set<PushListener>>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
 
   /** Takes the media of a publisher. Cuts an earlier one that pushes to the same ingest. */
   publish(ingestId: string, cut: Cut): FrameSink {
     void this.cut(ingestId, REPLACED)
-    const hub = new Hub()
+    const hub = new Hub({ log: this.#log })
     const entry = { hub, cut }
     this.#connected.set(ingestId, entry)
     this.#listeners.get(ingestId)?.forEach(({ media }) => media(hub))

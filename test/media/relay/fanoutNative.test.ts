@@ -49,6 +49,7 @@ async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6
     firstIndex: 0,
     transport: { sendRtp, native: transport },
     sent: () => undefined,
+    failed: (error) => expect.fail(String(error)),
   }
   const wanted: FanoutTarget = {
     ...target,

@@ -26,6 +26,9 @@ function sharedRoom() {
         port: 5000 + own,
         native: null,
         random: systemRandom,
+        fault: (error) => {
+          throw error
+        },
         send: (datagram, { port }) => {
           if (own === 0 && !isRtcp(Buffer.from(datagram))) state.sentByHome += 1
           if (!state.loses()) all[port - 5000]?.receive(Buffer.from(datagram), state.nowMs, false)

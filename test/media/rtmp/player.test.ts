@@ -7,6 +7,7 @@ import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
 import { controlMessage, EVENT, MESSAGE, userControl } from '../../../src/media/rtmp/messages.ts'
 import { RtmpPlayer } from '../../../src/media/rtmp/player.ts'
+import { strictLog } from '../../support/log.ts'
 import { errorTo, RtmpSource, type SourceOptions, statusOf } from '../../support/rtmpSource.ts'
 import { until } from '../../support/until.ts'
 import { encoded } from '../ffmpeg/frames.ts'
@@ -47,6 +48,7 @@ async function play(port: number, path = 'live/show?key=s3cret-key'): Promise<Pl
   const player = new RtmpPlayer({
     socket,
     clock: systemClock,
+    log: strictLog,
     random: systemRandom,
     url: new URL(`rtmp://127.0.0.1:${port}/${path}`),
     maxFrameBytes: 1_000_000,

@@ -5,7 +5,7 @@ import type { Logger } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
 import type { PublishRequest, RtmpLimits } from '../../../src/media/rtmp/types.ts'
-import { silentLog } from '../../support/log.ts'
+import { strictLog } from '../../support/log.ts'
 import { Publication } from '../../support/publication.ts'
 
 export const LIMITS: RtmpLimits = {
@@ -26,7 +26,7 @@ export interface Place extends RtmpListener {
 export async function listenFor(
   limits: Partial<RtmpLimits> = {},
   refuse: (request: PublishRequest) => string | null = () => null,
-  log: Logger = silentLog,
+  log: Logger = strictLog,
   clock: Clock = systemClock,
 ): Promise<Place> {
   const publications: RtmpPublication[] = []

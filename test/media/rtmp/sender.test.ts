@@ -10,7 +10,7 @@ import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
 import { commandMessage, EVENT, userControl, writeMessage } from '../../../src/media/rtmp/messages.ts'
 import type { SenderEnd, SenderMove } from '../../../src/media/publishing.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
-import { silentLog } from '../../support/log.ts'
+import { silentLog, strictLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { Publication } from '../../support/publication.ts'
@@ -52,6 +52,7 @@ async function send(port: number, clock = systemClock, key = KEY): Promise<Sendi
   const sender: RtmpSender = new RtmpSender({
     socket,
     clock,
+    log: strictLog,
     random: systemRandom,
     app: 'app',
     url: `rtmp://127.0.0.1:${port}/app`,

@@ -12,6 +12,7 @@ import type { SenderEnd, SenderMove } from '../../../src/media/publishing.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
 import { WithSilence } from '../../../src/media/rtmp/silence.ts'
 import { clip } from '../../support/clips.ts'
+import { strictLog } from '../../support/log.ts'
 import { ownPort } from '../../support/ownPort.ts'
 import { until } from '../../support/until.ts'
 
@@ -76,6 +77,7 @@ async function throughFfmpeg({ tracks, frames }: Clip, ...output: string[]): Pro
   const sender = new RtmpSender({
     socket: await connected(port),
     clock: systemClock,
+    log: strictLog,
     random: systemRandom,
     app: 'app',
     url: `rtmp://127.0.0.1:${port}/app`,

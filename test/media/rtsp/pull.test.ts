@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
 import { RtspPull } from '../../../src/media/rtsp/pull.ts'
+import { strictLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 
 /** A pull from a server of which the test says what it sends. */
@@ -19,6 +20,7 @@ async function pulling() {
   const pull = new RtspPull({
     socket,
     clock: systemClock,
+    log: strictLog,
     ffmpeg: { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg,
     name: 'a pull',
     url: new URL('rtsp://127.0.0.1/x'),

@@ -6,6 +6,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import type { SenderEnd } from '../../../src/media/publishing.ts'
 import { RtspSender } from '../../../src/media/rtsp/sender.ts'
+import { strictLog } from '../../support/log.ts'
 
 /** Sends a hub to a port. */
 export async function send(port: number, { login = '', clock = systemClock, path = '/live/show' } = {}) {
@@ -17,6 +18,7 @@ export async function send(port: number, { login = '', clock = systemClock, path
   const sender: RtspSender = new RtspSender({
     socket,
     clock,
+    log: strictLog,
     random: systemRandom,
     url: new URL(`rtsp://${login}127.0.0.1:${port}${path}`),
     ready: () => void hub.subscribe(sender),

@@ -3,7 +3,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import type { Logger } from '../../../src/base/log.ts'
 import { type SrtListener, startSrt } from '../../../src/media/srt/listener.ts'
 import type { SrtAnswer, SrtLimits, SrtRequest } from '../../../src/media/srt/types.ts'
-import { silentLog } from '../../support/log.ts'
+import { strictLog } from '../../support/log.ts'
 import { Publication } from '../../support/publication.ts'
 
 const LIMITS: SrtLimits = {
@@ -33,7 +33,7 @@ interface Terms {
 
 /** A listener that admits every publisher that `refuse` does not refuse. */
 export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
-  const { limits, passphrase = '', opensNothing = false, refuse, until, log = silentLog } = terms
+  const { limits, passphrase = '', opensNothing = false, refuse, until, log = strictLog } = terms
   const publications: Publication<SrtRequest>[] = []
   const listener = await startSrt({
     host: '127.0.0.1',

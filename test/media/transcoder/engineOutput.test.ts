@@ -3,6 +3,7 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import type { LadderSink } from '../../../src/media/encoder/encodedLadder.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { EngineOutputs } from '../../../src/media/transcoder/engineOutput.ts'
+import { silentLog } from '../../support/log.ts'
 
 const OF = { engineId: 'en_1', channelId: 'ch_1', accountId: 'a1b2c3' }
 const RUNGS = [400_000, 900_000].map((bitrate, index) => ({
@@ -26,7 +27,7 @@ const at = (ms: number, key = false): Frame => ({
 /** An engine whose output is listened to. */
 function running() {
   const clock = new ManualClock()
-  const outputs = new EngineOutputs({ clock })
+  const outputs = new EngineOutputs({ clock, log: silentLog })
   const told: string[] = []
   const times: (number | 'end')[] = []
   const passed: number[][] = [[], []]

@@ -18,6 +18,8 @@ export interface FanoutTarget {
   readonly isFirst?: boolean
   /** Called for each packet that was sent. */
   sent(packet: MediaPacket): void
+  /** Called when one could not be sent, by a fault of ours. The other targets get it. */
+  failed(error: unknown): void
 }
 
 /** Sends each packet of one track to all its viewers. This is the hot path: everything else is per second or per join. */
@@ -58,8 +60,12 @@ export function createJsFanout(): Fanout {
     send: (packet) => {
       for (const target of targets) {
         if (packet.index < target.firstIndex) continue
-        target.transport.sendRtp(headFor(target, packet), packet.payload)
-        target.sent(packet)
+        try {
+          target.transport.sendRtp(headFor(target, packet), packet.payload)
+          target.sent(packet)
+        } catch (error) {
+          target.failed(error)
+        }
       }
     },
   }

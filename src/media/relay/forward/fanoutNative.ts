@@ -62,9 +62,13 @@ export class NativeFanout implements Fanout {
     const isQueued = this.#queue(packet)
     for (const [target, transport] of this.#targets) {
       if (packet.index < target.firstIndex) continue
-      if (isQueued && transport?.isRouted === true) transport.count(packet.payload)
-      else target.transport.sendRtp(headFor(target, packet), packet.payload)
-      target.sent(packet)
+      try {
+        if (isQueued && transport?.isRouted === true) transport.count(packet.payload)
+        else target.transport.sendRtp(headFor(target, packet), packet.payload)
+        target.sent(packet)
+      } catch (error) {
+        target.failed(error)
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import { eachWalled } from '../../../base/walls.ts'
 import type { FrameFeed } from './frameFeed.ts'
 
 /** A feed without viewers stays wanted for this long: viewers may return, and a start takes time. */
@@ -32,9 +33,13 @@ export class Feeds {
     return taken
   }
 
-  /** Call it every few hundredths of a second. */
-  pace(nowMs: number): void {
-    for (const { feed } of this.#feeds.values()) feed.pace(nowMs)
+  /** Call it every few hundredths of a second. `failed` gets the session of a feed that throws, and may take it. */
+  pace(nowMs: number, failed: (error: unknown, sessionId: string) => void): void {
+    eachWalled(
+      this.#feeds,
+      ([, { feed }]) => feed.pace(nowMs),
+      (error, [sessionId]) => failed(error, sessionId),
+    )
   }
 
   /** Call it when viewers join, and periodically: reports changes by `want`. */

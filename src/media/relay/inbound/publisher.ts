@@ -1,4 +1,5 @@
 import type { SourceReading } from '../../../core/streams/source.ts'
+import { LaterFault } from '../../../base/walls.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { rtpAudioTrack, type TrackInfo } from '../../frame.ts'
@@ -74,6 +75,8 @@ export class Publisher {
   readonly #feedback = new TransportFeedback()
   readonly #video: SentVideo | null
   readonly #sent: SentSource
+  /** In the middle of the work for a viewer. */
+  readonly #fault = new LaterFault()
   #tracks: readonly TrackInfo[]
   #reportedAtMs = 0
   #feedbackAtMs = 0
@@ -148,8 +151,12 @@ export class Publisher {
     for (const packet of packets) if (packet.kind === 'sr') this.#senderReport(packet, nowMs)
   }
 
-  /** Call it every few hundredths of a second. */
+  /**
+   * Call it every few hundredths of a second.
+   * @throws what went wrong when a viewer asked for a keyframe
+   */
   pace(nowMs: number): void {
+    this.#fault.raise()
     for (const receiver of this.#receivers.values()) this.#sendNack(receiver, nowMs)
     for (const { layers } of this.#lines) {
       for (const { track, meter } of layers) {
@@ -180,7 +187,7 @@ export class Publisher {
     const shape = { kind, codec: chosen.name, rate: chosen.codec.clockRate } as const
     const track = new RtpTrack(
       shape,
-      kind === 'audio' ? null : () => this.#sendPli(track),
+      kind === 'audio' ? null : () => this.#fault.during(() => this.#sendPli(track)),
       this.#options.createFanout(),
     )
     return { rid, track, meter: new BitrateMeter(nowMs) }

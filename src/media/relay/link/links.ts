@@ -1,6 +1,7 @@
 import { greatest } from '../../../base/numbers.ts'
 import type { Random } from '../../../base/random.ts'
 import { SetIndex } from '../../../base/setIndex.ts'
+import { eachWalled } from '../../../base/walls.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import type { Source } from '../forward/source.ts'
 import type { Room } from '../room.ts'
@@ -23,6 +24,8 @@ export interface LinksOptions {
   readonly native: NativeBackEnd | null
   readonly random: Random
   readonly send: (datagram: Uint8Array, to: Endpoint) => void
+  /** A fault of ours, which has ended one link and no other. */
+  readonly fault: (error: unknown) => void
   /** Says something to the other end, in another process. */
   readonly post: (process: number, message: LinkMessage) => void
 }
@@ -188,15 +191,24 @@ export class Links {
   receive(datagram: Buffer, nowMs: number, isLate: boolean): void {
     if (datagram.length < 12) return
     const ssrc = datagram.readUInt32BE(isRtcp(datagram) ? 4 : 8)
-    const up = this.#bySsrc.get(ssrc)
-    if (up !== undefined) up.receiver.receive(datagram, nowMs, isLate)
-    else this.#down.get(ssrc)?.sender.receive(datagram, nowMs)
+    const [up, down] = [this.#bySsrc.get(ssrc), this.#down.get(ssrc)]
+    if (up !== undefined) this.#each([up], ({ receiver }) => receiver.receive(datagram, nowMs, isLate), nowMs)
+    else if (down !== undefined) this.#each([down], ({ sender }) => sender.receive(datagram, nowMs), nowMs)
   }
 
   /** Call it every few hundredths of a second. */
   pace(nowMs: number): void {
-    for (const down of this.#down.values()) this.#paceDown(down, nowMs)
-    for (const { receiver } of this.#up.values()) receiver.pace(nowMs)
+    this.#each(this.#down.values(), (down) => this.#paceDown(down, nowMs), nowMs)
+    this.#each(this.#up.values(), ({ receiver }) => receiver.pace(nowMs), nowMs)
+  }
+
+  /** A fault of ours in the work for a link ends it alone. */
+  #each<T extends Down | Up>(links: Iterable<T>, work: (link: T) => void, nowMs: number): void {
+    eachWalled(links, work, (error, link) => {
+      this.#options.fault(error)
+      if ('sender' in link) this.#closeDown(link.linkId)
+      else this.#closeUp(link, nowMs)
+    })
   }
 
   /** What each relay at another node has got from here, or sent, since the last call. */

@@ -1,5 +1,6 @@
 import { LateLooks } from '../../../base/lateLooks.ts'
 import type { EngineAddress } from '../../engine.ts'
+import { eachWalled } from '../../../base/walls.ts'
 import { isTcp } from '../transport/tcp.ts'
 import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
 import type { Endpoint } from '../transport/socket.ts'
@@ -39,6 +40,8 @@ export interface NodeSharesOptions {
   readonly native: NativeBackEnd | null
   readonly send: (datagram: Uint8Array, to: Endpoint) => void
   readonly tell: (peer: number, state: ShareState) => void
+  /** A fault of ours, which has ended one share and no other. */
+  readonly fault: (error: unknown) => void
   /** The other end of a link says something. */
   readonly heard: (peer: number, message: LinkMessage) => void
 }
@@ -137,12 +140,21 @@ export class NodeShares {
   pace(nowMs: number): void {
     // After a pause of this process the other end is heard first: what it has said meanwhile waits in the sockets.
     this.#looks.look(nowMs)
-    for (const share of this.#byPeer.values()) {
-      const isSilent = this.#looks.lastedMs(share.heardAtMs, nowMs) > silentMsOf(share)
-      if (share.channel.isBroken || isSilent) this.end(share.peer, nowMs)
-      else if (share.to === null) this.#seek(share, nowMs)
-      else share.channel.pace(nowMs)
-    }
+    eachWalled(
+      this.#byPeer.values(),
+      (share) => this.#pace(share, nowMs),
+      (error, { peer }) => {
+        this.#options.fault(error)
+        this.end(peer, nowMs)
+      },
+    )
+  }
+
+  #pace(share: Share, nowMs: number): void {
+    const isSilent = this.#looks.lastedMs(share.heardAtMs, nowMs) > silentMsOf(share)
+    if (share.channel.isBroken || isSilent) this.end(share.peer, nowMs)
+    else if (share.to === null) this.#seek(share, nowMs)
+    else share.channel.pace(nowMs)
   }
 
   #control(share: Share, datagram: Buffer, from: Endpoint, nowMs: number): boolean {

@@ -1,3 +1,4 @@
+import { LaterFault } from '../../../base/walls.ts'
 import type { RtpCodec } from '../../codecs/codecs.ts'
 import { type FanoutTarget, headFor } from '../forward/fanout.ts'
 import type { MediaPacket } from '../forward/packet.ts'
@@ -45,6 +46,8 @@ export class DownTrack {
   #packets = 0
   #octets = 0
   readonly #retransmitter: Retransmitter
+  /** In the middle of the work for a publisher. */
+  readonly #fault = new LaterFault()
 
   constructor(options: DownTrackOptions) {
     this.options = options
@@ -89,8 +92,12 @@ export class DownTrack {
     return true
   }
 
-  /** Call it every few hundredths of a second: continues a catch-up. */
+  /**
+   * Call it every few hundredths of a second: continues a catch-up.
+   * @throws what went wrong when a packet of its track came
+   */
   pace(nowMs: number): void {
+    this.#fault.raise()
     const [segment, catchUp] = [this.#segment, this.#catchUp]
     if (segment === null || catchUp === null) return
     const last = segment.track.last?.index ?? -1
@@ -170,9 +177,11 @@ export class DownTrack {
     this.#stopWaiting =
       track?.listen((packet, nowMs) => {
         if (!packet.isKeyStart || track.isLate) return
-        this.#wait(null)
-        // What comes after the first packet may be there already, if that one was lost and repaired.
-        this.#beginWithCached(track, packet, nowMs)
+        this.#fault.during(() => {
+          this.#wait(null)
+          // What comes after the first packet may be there already, if that one was lost and repaired.
+          this.#beginWithCached(track, packet, nowMs)
+        })
       }) ?? (() => undefined)
   }
 
@@ -196,10 +205,11 @@ export class DownTrack {
       transport: this.options.transport,
       isFirst: this.options.isFirst === true,
       sent: (packet) => this.#sent(packet, target),
+      failed: this.#fault.note,
     }
     this.#segment = { track, target }
     this.#isForwarding = true
-    this.#ignoreLate = track.whenLate(() => this.#pauseWhileLate(track))
+    this.#ignoreLate = track.whenLate(() => this.#fault.during(() => this.#pauseWhileLate(track)))
   }
 
   /** What comes is old. The viewer goes on at a keyframe that is in time, of this track or of the one that it switches to. */

@@ -2,6 +2,7 @@ import type { RtpTrack } from '../forward/rtpTrack.ts'
 import type { LayersAnswer } from '../../engine.ts'
 import { type Layer, nextBitrate, type Source } from '../forward/source.ts'
 import { Allowance } from '../../../base/allowance.ts'
+import { LaterFault } from '../../../base/walls.ts'
 import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
 import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from '../wire/rtcp/rtcp.ts'
@@ -41,6 +42,8 @@ export class Viewer {
   readonly #changes = new Allowance(KEYFRAMES)
   #reportedAtMs = 0
   readonly #padding = new ProbePadding()
+  /** In the middle of the work for a publisher. */
+  readonly #fault = new LaterFault()
 
   constructor({ transport, downTracks, cname, feedback }: ViewerOptions) {
     this.#feedback = feedback
@@ -57,12 +60,13 @@ export class Viewer {
   /** Shows a source, or nothing. Returns false if the viewer negotiated no codec of the source. */
   show(source: Source | null, nowMs: number): boolean {
     this.#source = source
-    if (source === null) {
-      for (const downTrack of this.#downTracks) downTrack.detach()
-      return true
-    }
-    if (this.#transport.isConnected) for (const downTrack of this.#downTracks) this.#attach(downTrack, source, nowMs)
-    return this.takes(source)
+    this.#fault.during(() => {
+      for (const downTrack of this.#downTracks) {
+        if (source === null) downTrack.detach()
+        else if (this.#transport.isConnected) this.#attach(downTrack, source, nowMs)
+      }
+    })
+    return source === null || this.takes(source)
   }
 
   /** Whether the viewer negotiated the codecs of a source. */
@@ -103,8 +107,12 @@ export class Viewer {
     if (this.#source !== null && this.#source.layers.length > 1) this.show(this.#source, nowMs)
   }
 
-  /** Call it every few hundredths of a second: continues catch-ups, and probes whether a larger layer fits. */
+  /**
+   * Call it every few hundredths of a second: continues catch-ups, and probes whether a larger layer fits.
+   * @throws what went wrong when its source changed, or a packet came
+   */
   pace(nowMs: number): void {
+    this.#fault.raise()
     for (const downTrack of this.#downTracks) downTrack.pace(nowMs)
     if (this.#source === null || this.#source.layers.length < 2) return
     if (!this.#choice.isAutomatic(this.#source.layers)) return

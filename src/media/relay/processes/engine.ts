@@ -53,11 +53,12 @@ class RelayEngine implements MediaEngine {
   readonly #shares: Shares
   readonly links: NodeLinks
   readonly #sessions = new Map<string, Member>()
-  readonly #taps = new Taps((sessionId) => this.#processOf(sessionId))
+  readonly #taps: Taps
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
 
   constructor({ maxViewers, linkWaitMs, ...options }: RelayEngineOptions) {
     this.#log = options.log
+    this.#taps = new Taps((sessionId) => this.#processOf(sessionId), options.log)
     this.#pool = new ProcessPool({
       ...options,
       received: (process, message) => this.#received(process, message),
@@ -229,7 +230,11 @@ class RelayEngine implements MediaEngine {
   }
 
   #beat(process: number, { waits, load, feedback, links, faults }: Extract<FromRelay, { kind: 'beat' }>): void {
-    if (faults !== null) this.#log.error({ process, ...faults }, 'sessions over WebRTC were ended by a fault of Sluice')
+    if (faults !== null)
+      this.#log.error(
+        { process, ...faults },
+        'a fault of Sluice has ended sessions over WebRTC, feeds or links of a media process',
+      )
     this.#placement.report(process, load)
     this.#shares.tick()
     this.links.tick(links)

@@ -1,6 +1,7 @@
 // One relay process. `engine.ts` starts and controls it over IPC. It exits when its parent has gone.
 import { isLoopback } from '../../../base/loopback.ts'
 import { systemRandom } from '../../../base/random.ts'
+import { walled } from '../../../base/walls.ts'
 import type { MediaEngineEvent } from '../../engine.ts'
 import type { FrameSink } from '../../frame.ts'
 import { createIdentity } from '../transport/dtls.ts'
@@ -83,7 +84,7 @@ async function run(settings: RelaySettings): Promise<void> {
     identity,
     random: systemRandom,
     now,
-    later: (work) => void setImmediate(work),
+    later: (work) => void setImmediate(walled(work, (error) => relay.failed(error))),
     hosts: () => hosts,
     native,
     maxBitrate: settings.maxBitrate,
@@ -105,17 +106,13 @@ async function run(settings: RelaySettings): Promise<void> {
       tell: (peer, state) => post({ kind: 'nodeShare', peer, state }),
     },
   })
-  setInterval(() => {
-    turns.turn(now())
-    relay.tick()
-  }, TICK_MS)
+  work(relay, () => turns.turn(now()))
   const beat = (): void => {
     const [load, waits, feedback, links] = [loadSinceLast(), relay.waits(), relay.feedback(), relay.linkFigures()]
     post({ kind: 'beat', waits, load, feedback, links, faults })
     faults = null
   }
   setInterval(beat, BEAT_MS)
-  process.on('message', listener(relay))
   let following = Promise.resolve()
   const follow = async ({ listen, publicAddresses }: RelayHosts): Promise<void> => {
     if (listen !== null) await ports.follow(listen)
@@ -130,6 +127,23 @@ async function run(settings: RelaySettings): Promise<void> {
     linkPort: linkPort?.udp.port ?? null,
     note: [identity.note ?? [], note ?? []].flat().join(' ') || null,
   })
+}
+
+/** Ticks, and handles messages. `turn` is called first in each tick. */
+function work(relay: Relay, turn: () => void): void {
+  const tick = (): void => {
+    turn()
+    relay.tick()
+  }
+  setInterval(
+    walled(tick, (error) => relay.failed(error)),
+    TICK_MS,
+  )
+  const received = (message: ToRelay): void => handle(relay, message)
+  process.on(
+    'message',
+    walled(received, (error, message) => failed(relay, error, message)),
+  )
 }
 
 /** Links come in at the loopback alone. Null: there is no other process, or the loopback cannot be used. */
@@ -152,54 +166,59 @@ function emit(event: MediaEngineEvent): void {
   if (events.push(event) === 1) queueMicrotask(postEvents)
 }
 
-/** Handles the messages, in their order. */
-function listener(relay: Relay): (message: ToRelay) => void {
-  return (message) => {
-    switch (message.kind) {
-      case 'start':
-      case 'hosts':
-        return
-      case 'call':
-        post({ kind: 'answer', id: message.id, value: handleCall(relay, message) })
-        return
-      case 'answered':
-        relay.answered(message.sessionId)
-        return
-      case 'feed':
-        feeds.set(message.sessionId, relay.feed(message))
-        return
-      case 'aside':
-        relay.setAside(message.sessionId, message.isAside)
-        return
-      case 'unshare':
-        relay.share(message.room, { endedOf: message.process })
-        return
-      case 'gone':
-        relay.gone(message.process)
-        return
-      case 'link':
-        relay.heard(message.process, message.message)
-        return
-      case 'endShare':
-        relay.endShare(message.peer)
-        return
-      case 'rest':
-        feeds.get(message.sessionId)?.rest()
-        return
-      case 'tap':
-        taps.get(message.sessionId)?.()
-        taps.set(message.sessionId, relay.tap(message.sessionId, tapped(message.sessionId)))
-        return
-      case 'untap':
-        taps.get(message.sessionId)?.()
-        taps.delete(message.sessionId)
-        return
-      case 'tracks':
-      case 'frame':
-      case 'end':
-        handleMedia(message)
-    }
+/** Messages come in their order. */
+function handle(relay: Relay, message: ToRelay): void {
+  switch (message.kind) {
+    case 'start':
+    case 'hosts':
+      return
+    case 'call':
+      post({ kind: 'answer', id: message.id, value: handleCall(relay, message) })
+      return
+    case 'answered':
+      relay.answered(message.sessionId)
+      return
+    case 'feed':
+      feeds.set(message.sessionId, relay.feed(message))
+      return
+    case 'aside':
+      relay.setAside(message.sessionId, message.isAside)
+      return
+    case 'unshare':
+      relay.share(message.room, { endedOf: message.process })
+      return
+    case 'gone':
+      relay.gone(message.process)
+      return
+    case 'link':
+      relay.heard(message.process, message.message)
+      return
+    case 'endShare':
+      relay.endShare(message.peer)
+      return
+    case 'rest':
+      feeds.get(message.sessionId)?.rest()
+      return
+    case 'tap':
+      taps.get(message.sessionId)?.()
+      taps.set(message.sessionId, relay.tap(message.sessionId, tapped(message.sessionId)))
+      return
+    case 'untap':
+      taps.get(message.sessionId)?.()
+      taps.delete(message.sessionId)
+      return
+    case 'tracks':
+    case 'frame':
+    case 'end':
+      handleMedia(message)
   }
+}
+
+/** What a message leads to that fails ends the session or the feed that it is about. The caller gets no answer late. */
+function failed(relay: Relay, error: unknown, message: ToRelay): void {
+  const about = message.kind === 'call' ? message.takes : message
+  relay.failed(error, 'sessionId' in about ? about.sessionId : undefined)
+  if (message.kind === 'call') post({ kind: 'answer', id: message.id, value: undefined })
 }
 
 function handleCall(relay: Relay, call: RelayCall): unknown {

@@ -1,3 +1,4 @@
+import type { Logger } from '../../../base/log.ts'
 import type { FrameSource } from '../../frame.ts'
 import { Hub } from '../../hub.ts'
 import type { Media } from './messages.ts'
@@ -13,10 +14,12 @@ interface Tapped {
 export class Taps {
   readonly #taps = new Map<string, Tapped>()
   readonly #workerOf: (sessionId: string) => Pick<Worker, 'post'> | null
+  readonly #log: Logger
 
   /** `workerOf`: the process of a session; null: there is none. */
-  constructor(workerOf: (sessionId: string) => Pick<Worker, 'post'> | null) {
+  constructor(workerOf: (sessionId: string) => Pick<Worker, 'post'> | null, log: Logger) {
     this.#workerOf = workerOf
+    this.#log = log
   }
 
   /** See `MediaEngine.tap`. */
@@ -55,7 +58,7 @@ export class Taps {
   #tapOf(sessionId: string): Tapped {
     const present = this.#taps.get(sessionId)
     if (present !== undefined) return present
-    const tapped: Tapped = { hub: new Hub(), listeners: 0 }
+    const tapped: Tapped = { hub: new Hub({ log: this.#log }), listeners: 0 }
     const worker = this.#workerOf(sessionId)
     if (worker === null) {
       tapped.hub.end()

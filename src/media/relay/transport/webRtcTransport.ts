@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { hmacKey, hmacSha256 } from '../../../base/crypto.ts'
 import type { Random } from '../../../base/random.ts'
+import { LaterFault } from '../../../base/walls.ts'
 import type { RtpHead } from '../srtp/writer.ts'
 import { parseRtcp } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
@@ -63,6 +64,8 @@ export class WebRtcTransport implements RtpSender {
   readonly #cookieKey: KeyObject
   readonly #rtcp = new Allowance(RTCP)
   #events: TransportEvents = NO_EVENTS
+  /** Of its handshake, which has turns of its own, in a library that would swallow it. */
+  readonly #fault = new LaterFault()
   /** Where the datagram that the handshake works on came from. */
   #hearing: Endpoint | null = null
   #nowMs: number
@@ -109,7 +112,7 @@ export class WebRtcTransport implements RtpSender {
         this.#srtp.native?.route(this.#ice.paths.present)
         this.seenAtMs = this.#nowMs
         this.mediaAtMs = this.#nowMs
-        this.#events.connected()
+        this.#fault.during(() => this.#events.connected())
       },
       failed: () => this.#events.closed(),
       closed: () => this.#events.closed(),
@@ -157,9 +160,13 @@ export class WebRtcTransport implements RtpSender {
     if (!this.#isClosed && this.#ice.receiveAnswer(answer, from, nowMs)) this.seenAtMs = nowMs
   }
 
-  /** Call it several times a second: sends checks to a silent peer, and before the connection to its candidates. */
+  /**
+   * Call it several times a second: sends checks to a silent peer, and before the connection to its candidates.
+   * @throws what went wrong in its handshake
+   */
   tick(nowMs: number): void {
     if (this.#isClosed) return
+    this.#fault.raise()
     if (!this.isConnected) return this.#ice.seek(nowMs)
     if (nowMs - Math.max(this.seenAtMs, this.#checkedAtMs) < CHECK_AFTER_MS) return
     this.#checkedAtMs = nowMs
@@ -170,7 +177,8 @@ export class WebRtcTransport implements RtpSender {
     if (this.#isClosed) return
     this.#hearing = from
     this.#nowMs = nowMs
-    this.#handshake.receive(datagram, this.#ice.paths.isProved(from) ? null : this.#proofOf(from, nowMs))
+    const proof = this.#ice.paths.isProved(from) ? null : this.#proofOf(from, nowMs)
+    this.#fault.during(() => this.#handshake.receive(datagram, proof))
     this.#hearing = null
   }
 
