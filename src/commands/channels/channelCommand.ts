@@ -59,13 +59,17 @@ export interface ResourceChange extends Pick<AuditedChange, 'before' | 'after'> 
   readonly isEventOnly?: true
 }
 
-/** Records changes in their transaction: audit rows, and the webhook events of those that have one. */
+/**
+ * Records changes in their transaction: audit rows, and the webhook events of those that have one. They are dated now: the request may
+ * have come before others that had the lock first, and events are listed by their dates.
+ */
 export async function recordChanges(
+  { clock }: Pick<CommandContext, 'clock'>,
   tx: Tx,
   actor: Actor,
-  atMs: number,
   ...changes: readonly ResourceChange[]
 ): Promise<void> {
+  const atMs = clock.now()
   const audited = changes.filter(({ isEventOnly }) => !isEventOnly)
   const rows = audited.map(({ object: { type, id: subject }, verb, before, after }) => {
     return { action: `${type}.${verb}`, subject, before, after }

@@ -63,7 +63,7 @@ function writeChannel(ctx: ChannelContext, actor: Actor, channel: Channel, child
       await tx.channels.insert(channel)
       const created = { object: objectOf(channel), verb: 'created', after: auditView(channel) }
       const parts = await insertChildren(tx, channel, children)
-      await recordChanges(tx, actor, channel.createdAtMs, created, ...parts)
+      await recordChanges(ctx, tx, actor, created, ...parts)
       return ok(true)
     }),
   )
@@ -83,14 +83,13 @@ export async function updateChannel(
 ): ChannelResult<ChannelRecord> {
   const patch = checked(readUpdateChannel(body))
   if (!patch.ok) return patch
-  const nowMs = ctx.clock.now()
   const changed = await unlessTaken(() =>
     ctx.store.transaction((tx) =>
       withChannel(tx, actor.accountId, id, async (before) => {
         const after = { ...before, ...patch.value }
         await tx.channels.replace(after)
         const states = { before: auditView(before), after: auditView(after) }
-        await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'updated', ...states })
+        await recordChanges(ctx, tx, actor, { object: objectOf(after), verb: 'updated', ...states })
         return ok(after)
       }),
     ),
@@ -112,7 +111,7 @@ export function deleteChannel(ctx: ChannelContext, actor: Actor, id: string): Ch
       const schedulerChanges = await forgetTarget(tx, nowMs, schedulers, { channelId: id })
       await tx.channels.delete(id)
       const deleted = { object: objectOf(channel), verb: 'deleted', before: auditView(channel) }
-      await recordChanges(tx, actor, nowMs, ...parts, ...schedulerChanges, deleted)
+      await recordChanges(ctx, tx, actor, ...parts, ...schedulerChanges, deleted)
       return ok(true)
     })
   })

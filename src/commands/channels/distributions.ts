@@ -50,7 +50,6 @@ export async function createDistribution(
 ): ChannelResult<DistributionRecord> {
   const read = checked(readCreateDistribution(body, ctx.channelSettings))
   if (!read.ok) return read
-  const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<Made> => {
       const free = room('distributions', await tx.distributions.count(channelId))
@@ -59,7 +58,7 @@ export async function createDistribution(
       if (!valid.ok) return valid
       const fresh = newDistribution(ctx, channel, read.value, chosen)
       await insertDistributions(tx, fresh)
-      await recordChanges(tx, actor, nowMs, createdDistribution(fresh, channel))
+      await recordChanges(ctx, tx, actor, createdDistribution(fresh, channel))
       return ok(fresh)
     }),
   )
@@ -97,7 +96,7 @@ export async function updateDistribution(
       // Switching a distribution on or off has an event of its own.
       const isSwitched = before.enabled !== distribution.enabled
       const switched = isSwitched ? [{ object, verb: distribution.enabled ? 'enabled' : 'disabled' }] : []
-      await recordChanges(tx, actor, nowMs, change, ...switched)
+      await recordChanges(ctx, tx, actor, change, ...switched)
       return ok({ distribution, keys: await tx.distributionKeys.list(id) })
     }),
   )
@@ -105,11 +104,11 @@ export async function updateDistribution(
 }
 
 export function deleteDistribution(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  return deleteReported(ctx, actor, { kind: 'distribution', id }, (tx, nowMs) =>
+  return deleteReported(ctx, actor, { kind: 'distribution', id }, (tx) =>
     withPart(tx, actor, distributionPart(tx, id), async (distribution, channel): ChannelResult<true> => {
       await tx.distributions.delete(id)
       const object = objectOf(distribution, channel)
-      await recordChanges(tx, actor, nowMs, { object, verb: 'deleted', before: auditView(distribution) })
+      await recordChanges(ctx, tx, actor, { object, verb: 'deleted', before: auditView(distribution) })
       return ok(true)
     }),
   )

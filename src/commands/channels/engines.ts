@@ -44,7 +44,7 @@ export async function createEngine(
   if (!read.ok) return read
   const made = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, (channel) =>
-      insertEngine(tx, actor, channel, newEngine(ctx, channel, read.value, engineId)),
+      insertEngine(ctx, tx, actor, channel, newEngine(ctx, channel, read.value, engineId)),
     ),
   )
   return answered(ctx, made, 'created')
@@ -63,19 +63,25 @@ export async function createEngineOfIngest(
   const made = await ctx.store.transaction((tx) => {
     const ingest = { what: 'ingest', id: ingestId, of: tx.ingests } as const
     return withPart(tx, actor, ingest, (_ingest, channel) =>
-      insertEngine(tx, actor, channel, newEngine(ctx, channel, { ...read.value, ingestId }, engineId)),
+      insertEngine(ctx, tx, actor, channel, newEngine(ctx, channel, { ...read.value, ingestId }, engineId)),
     )
   })
   return answered(ctx, made, 'created')
 }
 
-async function insertEngine(tx: Tx, actor: Actor, channel: Channel, engine: Engine): ChannelResult<Engine> {
+async function insertEngine(
+  ctx: ChannelContext,
+  tx: Tx,
+  actor: Actor,
+  channel: Channel,
+  engine: Engine,
+): ChannelResult<Engine> {
   const free = room('engines', await tx.engines.count(channel.id))
   if (!free.ok) return free
   const valid = await checkNames(tx, channel, engine)
   if (!valid.ok) return valid
   await tx.engines.insert(engine)
-  await recordChanges(tx, actor, engine.createdAtMs, createdEngine(engine, channel))
+  await recordChanges(ctx, tx, actor, createdEngine(engine, channel))
   return ok(engine)
 }
 
@@ -105,7 +111,7 @@ export async function updateEngine(
       if (!valid.ok) return valid
       await tx.engines.replace(after)
       const states = { before: auditView(before), after: auditView(after) }
-      await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'updated', ...states })
+      await recordChanges(ctx, tx, actor, { object: objectOf(after, channel), verb: 'updated', ...states })
       return ok(after)
     }),
   )
@@ -127,7 +133,7 @@ export function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): Cha
       const object = objectOf(engine, channel)
       const deleting = { object, verb: 'deleting', isEventOnly: true } as const
       const deleted = { object, verb: 'deleted', before: auditView(engine) }
-      await recordChanges(tx, actor, nowMs, deleting, ...others, deleted)
+      await recordChanges(ctx, tx, actor, deleting, ...others, deleted)
       return ok(true)
     })
   })

@@ -53,14 +53,13 @@ export async function createIngest(
 ): ChannelResult<IngestRecord> {
   const read = checked(readCreateIngest(body, ctx.channelSettings))
   if (!read.ok) return read
-  const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<StoredIngest> => {
       const free = room('ingests', await tx.ingests.count(channelId))
       if (!free.ok) return free
       const ingest = newIngest(ctx, channel, read.value, chosen)
       await tx.ingests.insert(ingest)
-      await recordChanges(tx, actor, nowMs, createdIngest(ingest, channel))
+      await recordChanges(ctx, tx, actor, createdIngest(ingest, channel))
       return ok(ingest)
     }),
   )
@@ -79,7 +78,6 @@ export async function updateIngest(
   id: string,
   body: unknown,
 ): ChannelResult<IngestRecord> {
-  const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
       const { type, region, audio } = before
@@ -98,7 +96,7 @@ export async function updateIngest(
         before: auditView(before),
         after: { ...auditView(after), ...(isRemote ? { sourceChanged: true } : {}) },
       }
-      await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'updated', ...states })
+      await recordChanges(ctx, tx, actor, { object: objectOf(after, channel), verb: 'updated', ...states })
       return ok(after)
     }),
   )
@@ -107,14 +105,14 @@ export async function updateIngest(
 
 /** Deletes an ingest that no engine uses. */
 export function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  return deleteReported(ctx, actor, { kind: 'ingest', id }, (tx, nowMs) =>
+  return deleteReported(ctx, actor, { kind: 'ingest', id }, (tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (ingest, channel): ChannelResult<true> => {
       const users = await usersOf(tx, ingest)
       const names = users.slice(0, 5).map((engine) => engine.id)
       if (users.length > 0) return err(inUse(`delete or reconnect its engines first: ${names.join(', ')}`))
       await tx.ingests.delete(id)
       const object = objectOf(ingest, channel)
-      await recordChanges(tx, actor, nowMs, { object, verb: 'deleted', before: auditView(ingest) })
+      await recordChanges(ctx, tx, actor, { object, verb: 'deleted', before: auditView(ingest) })
       return ok(true)
     }),
   )
@@ -130,7 +128,6 @@ export async function rotateKey(
   id: string,
   chosen: string = newSecret(ctx.random, KEY_BYTES),
 ): ChannelResult<IngestRecord> {
-  const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
       if (!isPush(before.type)) {
@@ -138,7 +135,7 @@ export async function rotateKey(
       }
       const after = { ...before, ...seal(ctx, chosen, true) }
       await tx.ingests.replace(after)
-      await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'key_rotated' })
+      await recordChanges(ctx, tx, actor, { object: objectOf(after, channel), verb: 'key_rotated' })
       return ok(after)
     }),
   )

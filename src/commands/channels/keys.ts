@@ -20,7 +20,6 @@ export async function createKey(
 ): ChannelResult<KeyRecord> {
   const read = checked(readCreateKey(body, ctx.channelSettings))
   if (!read.ok) return read
-  const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, distributionPart(tx, id), async (distribution, channel): ChannelResult<KeyRecord> => {
       const there = await tx.distributionKeys.list(id)
@@ -30,7 +29,7 @@ export async function createKey(
       const key = newKey(ctx, distribution, read.value)
       await tx.distributionKeys.insert(key)
       const object = partObject('distribution', distribution, channel)
-      await recordChanges(tx, actor, nowMs, { object, verb: 'security.key.added', after: toKeyRecord(key) })
+      await recordChanges(ctx, tx, actor, { object, verb: 'security.key.added', after: toKeyRecord(key) })
       return ok(toKeyRecord(key))
     }),
   )
@@ -104,7 +103,7 @@ export async function deleteKey(
       const isLast = keys.length === 1
       if (isLast) await tx.distributions.replace({ ...distribution, closedWithoutKey: true, updatedAtMs: nowMs })
       const object = partObject('distribution', distribution, channel)
-      await recordChanges(tx, actor, nowMs, { object, verb: 'security.key.deleted', before: toKeyRecord(key) })
+      await recordChanges(ctx, tx, actor, { object, verb: 'security.key.deleted', before: toKeyRecord(key) })
       return ok({ warning: isLast ? STAYS_CLOSED : null })
     }),
   )
@@ -120,7 +119,7 @@ export async function deleteKeys(ctx: ChannelContext, actor: Actor, id: string):
       await tx.distributionKeys.clear(id)
       await tx.distributions.replace({ ...distribution, closedWithoutKey: false, updatedAtMs: nowMs })
       const object = partObject('distribution', distribution, channel)
-      await recordChanges(tx, actor, nowMs, { object, verb: 'security.keys.deleted', before: keys.map(toKeyRecord) })
+      await recordChanges(ctx, tx, actor, { object, verb: 'security.keys.deleted', before: keys.map(toKeyRecord) })
       return ok({ warning: IS_OPEN })
     }),
   )

@@ -50,7 +50,7 @@ export async function createLadder(
     const there = await tx.abrLadders.list(accountId)
     if (there.length >= LADDERS_MAX) return err(refusal('too_many', `There are ${LADDERS_MAX} ladders, the most`))
     await tx.abrLadders.insert(ladder)
-    await recordChanges(tx, actor, nowMs, { object: objectOf(ladder), verb: 'created', after: read.value })
+    await recordChanges(ctx, tx, actor, { object: objectOf(ladder), verb: 'created', after: read.value })
     return ok(toLadderRecord(ladder))
   })
 }
@@ -77,7 +77,7 @@ export async function updateLadder(
     const after = { ...before, ...patch.value, updatedAtMs: nowMs }
     await tx.abrLadders.replace(after)
     const states = { before: rulesOf(before), after: rulesOf(after) }
-    await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'updated', ...states })
+    await recordChanges(ctx, tx, actor, { object: objectOf(after), verb: 'updated', ...states })
     return ok(toLadderRecord(after))
   })
 }
@@ -85,14 +85,13 @@ export async function updateLadder(
 /** Deletes a ladder that no engine uses. */
 export async function deleteLadder(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   if (id === DEFAULT_LADDER_ID) return err(readOnly)
-  const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<true> => {
     const before = isId(id) ? await tx.abrLadders.lock(actor.accountId, id) : undefined
     if (!before) return err(noSuch('ABR ladder', id))
     const user = await tx.engines.usingLadder(id)
     if (user) return err(refusal('abr_ladder_in_use', `The engine ${user.id} of the channel ${user.channelId} uses it`))
     await tx.abrLadders.delete(id)
-    await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
+    await recordChanges(ctx, tx, actor, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
     return ok(true)
   })
 }

@@ -96,12 +96,11 @@ async function setSlate(
   channelId: string,
   next: (channel: Channel) => ChannelResult<NewSlate | null>,
 ): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
   const changed = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<true> => {
       const slate = await next(channel)
       if (!slate.ok) return slate
-      await write(tx, actor, nowMs, channel, slate.value)
+      await write(ctx, tx, actor, channel, slate.value)
       return ok(true)
     }),
   )
@@ -109,11 +108,17 @@ async function setSlate(
   return changed
 }
 
-async function write(tx: Tx, actor: Actor, atMs: number, channel: Channel, slate: NewSlate | null): Promise<void> {
+async function write(
+  ctx: ChannelContext,
+  tx: Tx,
+  actor: Actor,
+  channel: Channel,
+  slate: NewSlate | null,
+): Promise<void> {
   const { id, name } = channel
   await tx.channels.setSlate(id, slate)
   const states = { before: { slate: channel.slate }, after: { slate: slate?.facts ?? null } }
-  await recordChanges(tx, actor, atMs, { object: { type: 'channel', id, name }, verb: 'updated', ...states })
+  await recordChanges(ctx, tx, actor, { object: { type: 'channel', id, name }, verb: 'updated', ...states })
 }
 
 const noSlate = (channelId: string): ChannelFailure =>

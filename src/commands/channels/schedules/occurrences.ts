@@ -90,7 +90,7 @@ export async function caughtUp(ctx: ChannelContext, tx: Tx, scheduler: Scheduler
       await tx.schedulers.skip([{ ...occurrence, schedulerId: id, atMs: nowMs, reason: NOTHING_READY }])
     }
   }
-  if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
+  if (after.status === 'terminated') await emitSchedulerEvent(ctx, tx, after, 'scheduler.terminated')
   return after
 }
 
@@ -118,7 +118,7 @@ export async function beginOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Sc
     await startOrStop(ctx, tx, of, ready, { kind: 'start', cause: causeOf(scheduler) })
   })
   const data = count === 0 ? { message: NOTHING_READY } : null
-  await emitSchedulerEvent(tx, scheduler, 'scheduler.active', ctx.clock.now(), data)
+  await emitSchedulerEvent(ctx, tx, scheduler, 'scheduler.active', data)
   return count
 }
 
@@ -162,11 +162,12 @@ async function wasScheduled(tx: Tx, runId: string | null): Promise<boolean> {
 }
 
 export function emitSchedulerEvent(
+  { clock }: Pick<ChannelContext, 'clock'>,
   tx: Tx,
   { id, accountId, name }: Scheduler,
   event: Extract<ChannelEventName, `scheduler.${string}`>,
-  atMs: number,
   data: { readonly message: string } | null = null,
 ): Promise<void> {
-  return emitChannelEvents(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data })
+  const on = { accountId, atMs: clock.now() }
+  return emitChannelEvents(tx, on, { name: event, object: { type: 'scheduler', id, name }, data })
 }

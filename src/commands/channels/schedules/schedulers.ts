@@ -58,7 +58,7 @@ export async function createScheduler(
       return err(refusal('too_many', `There are ${SCHEDULERS_MAX} schedulers, the most`))
     }
     await tx.schedulers.insert(scheduler)
-    await recordChanges(tx, actor, nowMs, { object: objectOf(scheduler), verb: 'created', after: rules })
+    await recordChanges(ctx, tx, actor, { object: objectOf(scheduler), verb: 'created', after: rules })
     return ok(schedulerRecord(scheduler))
   })
 }
@@ -96,9 +96,8 @@ export async function updateScheduler(
       if (!targets.ok) return targets
       await tx.schedulers.replace(edited.value)
       const states = { before: rulesOf(before), after: rulesOf(edited.value) }
-      await recordChanges(tx, actor, nowMs, { object: objectOf(edited.value), verb: 'updated', ...states })
-      if (edited.value.status === 'terminated')
-        await emitSchedulerEvent(tx, edited.value, 'scheduler.terminated', nowMs)
+      await recordChanges(ctx, tx, actor, { object: objectOf(edited.value), verb: 'updated', ...states })
+      if (edited.value.status === 'terminated') await emitSchedulerEvent(ctx, tx, edited.value, 'scheduler.terminated')
       return ok(schedulerRecord(edited.value))
     }),
   )
@@ -156,12 +155,11 @@ function sameOccurrence(
 
 /** Deletes a scheduler that is not active. */
 export function deleteScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
   return ctx.store.transaction((tx) =>
     withScheduler(ctx, tx, actor.accountId, id, async (before): ChannelResult<true> => {
       if (before.status === 'active') return err(isActive(before, 'stop it first'))
       await tx.schedulers.delete(id)
-      await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
+      await recordChanges(ctx, tx, actor, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
       return ok(true)
     }),
   )
@@ -181,7 +179,7 @@ export async function startScheduler(ctx: ChannelContext, actor: Actor, id: stri
       const { state, nextMs } = beginByHand(plan.value, before, nowMs)
       const after = { ...before, ...state, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
-      await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'start' })
+      await recordChanges(ctx, tx, actor, { object: objectOf(after), verb: 'start' })
       await beginOccurrence(ctx, tx, after)
       return ok(true)
     }),
@@ -203,8 +201,8 @@ export async function stopScheduler(ctx: ChannelContext, actor: Actor, id: strin
       const { state, nextMs } = endByHand(plan.value, before, nowMs)
       const after = { ...before, ...state, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
-      await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'stop' })
-      if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
+      await recordChanges(ctx, tx, actor, { object: objectOf(after), verb: 'stop' })
+      if (after.status === 'terminated') await emitSchedulerEvent(ctx, tx, after, 'scheduler.terminated')
       await endOccurrence(ctx, tx, after)
       return ok(true)
     }),

@@ -57,7 +57,7 @@ export async function createChannelWebhook(
       return err(refusal('too_many', `There are ${WEBHOOKS_MAX} webhooks, the most`))
     }
     await tx.channelWebhooks.insert(webhook)
-    await recordChanges(tx, actor, nowMs, { object: objectOf(webhook), verb: 'created', after: rulesOf(webhook) })
+    await recordChanges(ctx, tx, actor, { object: objectOf(webhook), verb: 'created', after: rulesOf(webhook) })
     return ok(toChannelWebhookRecord(webhook, nowMs))
   })
 }
@@ -97,7 +97,7 @@ export async function rotateChannelWebhookSecret(
     const before = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
     if (!before) return err(noSuch('webhook', id))
     await tx.channelWebhooks.replace({ ...before, ...fresh, updatedAtMs: nowMs })
-    await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'secret_rotated' })
+    await recordChanges(ctx, tx, actor, { object: objectOf(before), verb: 'secret_rotated' })
     return ok({ secret: openWebhookSecret(ctx, fresh) })
   })
 }
@@ -122,14 +122,13 @@ export async function updateChannelWebhook(
     if (before.disabled && isFresh) await tx.deliveries.resume(before.slot, before.disabled.untilMs, nowMs)
     if (before.active && !after.active) await tx.deliveries.giveUp(before.slot, 'the webhook was deactivated', nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
-    await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'updated', ...states })
+    await recordChanges(ctx, tx, actor, { object: objectOf(after), verb: 'updated', ...states })
     return ok(toChannelWebhookRecord(after, nowMs))
   })
 }
 
 /** Deletes an inactive webhook. Its log can no longer be read. */
 export function deleteChannelWebhook(ctx: WebhookContext, actor: Actor, id: string): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<true> => {
     const webhook = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
     if (!webhook) return err(noSuch('webhook', id))
@@ -138,7 +137,7 @@ export function deleteChannelWebhook(ctx: WebhookContext, actor: Actor, id: stri
       return err(refusal('webhook_active', `The webhook "${webhook.name}" is active: ${how}`))
     }
     await tx.webhooks.delete(webhook.slot)
-    await recordChanges(tx, actor, nowMs, { object: objectOf(webhook), verb: 'deleted', before: rulesOf(webhook) })
+    await recordChanges(ctx, tx, actor, { object: objectOf(webhook), verb: 'deleted', before: rulesOf(webhook) })
     return ok(true)
   })
 }
