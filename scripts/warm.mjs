@@ -57,6 +57,7 @@ function startOnce(directory, data) {
     SLUICE_RTMP_HOST: '127.0.0.1',
     SLUICE_RTMP_PORT: '0',
     SLUICE_SRT_PORT: '0',
+    SLUICE_WEBRTC_PORT: '0',
   }
   // Runs in a directory without a config.yaml, so that it touches nothing of the user's.
   const server = spawn(findNode(), args, {

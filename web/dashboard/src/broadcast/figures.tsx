@@ -1,7 +1,7 @@
 import { codecName } from '../codecName.ts'
 import { Legend } from '../parts/legend.tsx'
 import { Plot } from '../parts/plot.tsx'
-import { bitrate } from '../parts/values.tsx'
+import { bitrate, count } from '../parts/values.tsx'
 import { words } from '../words/words.ts'
 import { type Reading, readings } from './broadcast.ts'
 import '../parts/figures.css'
@@ -26,7 +26,7 @@ export function SendingFigures({ viewers }: { readonly viewers: number }) {
   const figures = [
     [text.figures.sending, now ? bitrate(now.bitrate) : none],
     [text.figures.video, now ? frames(now) : none],
-    [text.figures.lost, now ? `${(now.loss * 100).toFixed(1)} %` : none],
+    [text.figures.lost, now ? `${count(Math.round(now.loss * 1000) / 10)}%` : none],
     [text.figures.roundTrip, roundTripOf(now) ?? none],
     [text.figures.codec, now ? codecs(now) : none],
     [text.figures.viewers, String(viewers)],

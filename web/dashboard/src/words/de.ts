@@ -548,7 +548,7 @@ export const de: Sentences = {
     audio: 'Audio',
     past: 'Frühere Sendungen',
     noPast: 'Noch keine Sendung ist zu Ende.',
-    mostViewers: (count) => `höchstens ${count} Zuschauer`,
+    mostViewers: (count) => (count === 0 ? 'keine Zuschauer' : `höchstens ${count} Zuschauer`),
     endReasons: {
       left: 'der Sender ist gegangen',
       lost: 'die Verbindung ging verloren',

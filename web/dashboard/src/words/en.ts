@@ -540,7 +540,8 @@ export const en = {
     audio: 'Audio',
     past: 'Past broadcasts',
     noPast: 'No broadcast has ended yet.',
-    mostViewers: (count: number) => (count === 1 ? 'at most 1 viewer' : `at most ${count} viewers`),
+    mostViewers: (count: number) =>
+      count === 0 ? 'no viewers' : count === 1 ? 'at most 1 viewer' : `at most ${count} viewers`,
     endReasons: {
       left: 'the publisher left',
       lost: 'the connection was lost',

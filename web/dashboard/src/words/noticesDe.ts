@@ -101,9 +101,9 @@ export const noticesDe: Readonly<Record<string, string>> = {
   source_gone: 'Die Quelle ist weg',
   source_not_in_ladder:
     'Die Quelle hat kein Bild, und die ABR-Leiter dieser Engine hat keinen Ton, also gibt es nichts abzuspielen',
-  source_silent: 'Die Quelle gibt keine Medien; sie wird mindestens alle {seconds} s wieder gewählt:',
+  source_silent: 'Die Quelle gibt keine Medien; sie wird mindestens alle {seconds} s wieder angewählt:',
   source_given_up:
-    'Sluice wählt die Quelle nicht mehr, die es {times}-mal abgewiesen hat; bringen Sie sie in Ordnung und starten Sie dann den ' +
+    'Sluice wählt die Quelle nicht mehr an, die es {times}-mal abgewiesen hat; bringen Sie sie in Ordnung und starten Sie dann den ' +
     'Kanal neu:',
   source_failed_here: 'Sluice ist gescheitert; sein Log sagt mehr',
   source_address_not_allowed:

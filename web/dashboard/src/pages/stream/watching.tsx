@@ -5,7 +5,7 @@ import { useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { sessionNews } from '../../live.ts'
 import { IconButton } from '../../parts/button.tsx'
-import { LoadError } from '../../parts/notice.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -47,6 +47,7 @@ export function Watching({ streamName, viewers }: { readonly streamName: string;
       isFlush
     >
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones />}
       {list.data && rows.length === 0 && <p class="pad note">{text.noViewer}</p>}
       {rows.length > 0 && (
         <Table caption={text.watchingCaption(streamName)} rows={rows} keyOf={({ id }) => id} columns={columnsOf(end)} />

@@ -104,6 +104,10 @@ export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
 
 const choose = (id: string): void => setQuery({ delivery: id })
 
+/** Long names may go on in another line, at a capital. */
+const breakable = (name: string) =>
+  name.split(/(?=[A-Z])/).flatMap((part, at) => (at === 0 ? [part] : [<wbr key={at} />, part]))
+
 function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] {
   return [
     { id: 'time', title: words.parts.time, cell: ({ createdOn }) => <Time at={createdOn} /> },
@@ -118,7 +122,7 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
       cell: (one) => (
         <button type="button" class="row" onClick={() => choose(one.id)}>
           <code>
-            {one.type} {one.event}
+            {one.type} {breakable(one.event)}
           </code>
         </button>
       ),
@@ -138,7 +142,7 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
       id: 'took',
       title: text.took,
       kind: 'number',
-      priority: 2,
+      priority: 3,
       cell: ({ durationMs }) => (durationMs === undefined ? '–' : `${count(durationMs)} ms`),
     },
     {
