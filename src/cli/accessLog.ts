@@ -9,8 +9,8 @@ const log = command({
   path: ['access', 'log'],
   summary: 'List refused clients with the reason, newest first',
   detail:
-    'Repeats of a refusal within a minute share one line, with the times of the first and the last. The list includes ' +
-    'admissions if access.log.admissionRate records them.',
+    'Repeats of a refusal within a minute share one line, with the times of the first and the last; on a terminal, how long ' +
+    'they are ago. The list includes admissions if access.log.admissionRate records them.',
   flags: {
     limit: mostEntries(100, 10_000),
     stream: textFlag('NAME', 'Only this stream.'),
@@ -30,8 +30,8 @@ const log = command({
 })
 
 const COLUMNS: Columns<AccessLogEntry> = {
-  first: ['text', ({ at }) => at],
-  last: ['text', ({ lastAt }) => lastAt],
+  first: ['since', ({ at }) => at],
+  last: ['since', ({ lastAt }) => lastAt],
   times: ['text', ({ count }) => count],
   action: ['text', ({ action }) => action],
   over: ['text', ({ protocol }) => protocol],
@@ -39,6 +39,7 @@ const COLUMNS: Columns<AccessLogEntry> = {
   token: ['text', ({ tokenId }) => tokenId],
   address: ['text', ({ address }) => address],
   why: ['text', ({ code }) => code ?? 'allowed'],
+  message: ['sentence', ({ message }) => message],
 }
 
 export const accessCommands = [log]

@@ -267,6 +267,7 @@ const keyOf = ({
   address,
   origin,
   code,
+  message,
   streamName,
 }: Noted): string =>
-  JSON.stringify([accountId, source, action, protocol, tokenId, jti, address, origin, code, streamName])
+  JSON.stringify([accountId, source, action, protocol, tokenId, jti, address, origin, code, message, streamName])
