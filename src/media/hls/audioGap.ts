@@ -9,6 +9,8 @@ const GAP_US = 1_000_000
 const HOLE_MAX_US = 2 * GAP_US
 /** In a longer pause of the video there is nothing to fill: the stream goes on after a discontinuity. */
 const VIDEO_STEP_MAX_US = 1_500_000
+/** How far silence may be ahead of the time that has passed. A source whose times run faster would get any amount for a few bytes. */
+const AHEAD_MAX_US = 60_000_000
 
 /**
  * Puts silence where a source with video sends no audio, also before it sends any: players stop where one of the tracks of a stream
@@ -33,10 +35,10 @@ export class AudioGap implements FrameSink {
   }
 
   frame(frame: Frame): void {
-    const isTaken = this.#filled.get(trackKey(frame))?.takes(frame) ?? true
+    const nowMs = this.#clock.monotonic()
+    const isTaken = this.#filled.get(trackKey(frame))?.takes(frame, nowMs) ?? true
     if (isTaken) this.#out.frame(frame)
     if (frame.kind === 'audio') return
-    const nowMs = this.#clock.monotonic()
     for (const track of this.#filled.values()) track.video(frame.decodeTimeUs, nowMs)
   }
 
@@ -59,6 +61,9 @@ class FilledTrack {
   readonly #gap = new TrackGap(VIDEO_STEP_MAX_US)
   /** The time at which audio is due; null: before the first frame. */
   #dueUs: number | null = null
+  /** Since when it is filled, monotonic milliseconds, and how much. */
+  #sinceMs: number | null = null
+  #filledUs = 0
 
   constructor(track: AudioTrack, silence: Uint8Array, out: (frame: Frame) => void) {
     this.#track = track
@@ -73,11 +78,11 @@ class FilledTrack {
       if (this.#gap.lengthUs <= GAP_US || !this.#gap.isConfirmed(nowMs)) return
       this.#gap.open(dueUs)
     }
-    this.#fill(dueUs, this.#gap.fillUntilUs)
+    this.#fill(dueUs, this.#gap.fillUntilUs, nowMs)
   }
 
   /** Whether a frame of audio is taken. What was missing before it is filled. */
-  takes({ timeUs, data }: Frame): boolean {
+  takes({ timeUs, data }: Frame, nowMs: number): boolean {
     this.#gap.came()
     const lengthUs = this.#lengthOf(data)
     const dueUs = this.#dueUs ?? timeUs
@@ -86,22 +91,26 @@ class FilledTrack {
       this.#gap.open(dueUs)
       return false
     }
-    if (this.#gap.isOpen || timeUs - dueUs <= HOLE_MAX_US) this.#fill(dueUs, timeUs)
+    if (this.#gap.isOpen || timeUs - dueUs <= HOLE_MAX_US) this.#fill(dueUs, timeUs, nowMs)
     this.#gap.close()
     this.#dueUs = timeUs + lengthUs
     return true
   }
 
   /** In whole frames. */
-  #fill(fromUs: number, untilUs: number): void {
+  #fill(fromUs: number, untilUs: number, nowMs: number): void {
+    this.#sinceMs ??= nowMs
+    const leftUs = AHEAD_MAX_US + (nowMs - this.#sinceMs) * 1000 - this.#filledUs
+    const endUs = Math.min(untilUs, fromUs + leftUs)
     const lengthUs = this.#lengthOf(this.#silence)
     const { audioIndex } = this.#track
     const of = { kind: 'audio', ...(audioIndex !== undefined && { audioIndex }) } as const
     let dueUs = fromUs
-    for (; dueUs + lengthUs <= untilUs; dueUs += lengthUs) {
+    for (; dueUs + lengthUs <= endUs; dueUs += lengthUs) {
       const timeUs = Math.round(dueUs)
       this.#out({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data: this.#silence })
     }
+    this.#filledUs += dueUs - fromUs
     this.#dueUs = dueUs
   }
 

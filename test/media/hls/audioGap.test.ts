@@ -110,3 +110,17 @@ test('a pause of both, and audio or video alone, get no silence', () => {
   expect(played(4, ({ kind }) => kind === 'audio', { tracks: [AUDIO] }).silence).toEqual([])
   expect(played(4, ({ kind }) => kind === 'video', { tracks: [VIDEO] }).audio).toEqual([])
 })
+
+test('a source whose times run faster than time gets no more silence than there was time for, and a minute', () => {
+  const clock = new ManualClock()
+  let silence = 0
+  const count = ({ kind }: Frame): void => void (silence += kind === 'audio' ? 1 : 0)
+  const gap = new AudioGap({ tracks: () => undefined, frame: count, end: () => undefined }, clock)
+  gap.tracks([VIDEO, AUDIO])
+  for (let at = 0; at < 1000; at += 1) {
+    clock.advance(10)
+    gap.frame(frameAt('video', at * 1400))
+  }
+  expect(silence).toBeGreaterThan(60_000 / AUDIO_MS)
+  expect(silence).toBeLessThan(70_000 / AUDIO_MS)
+})
