@@ -1,8 +1,11 @@
 import { Throttle } from '../base/throttle.ts'
+import { networkKey } from '../core/access/address.ts'
 import type { SlotLimits, SlotRequest } from '../core/sessions/slots.ts'
 
 /** Of what `SlotLimits` say is the most at a time, this many may begin in ten minutes. Each leaves a row, and publishers events too. */
 const VIEWERS = { perSlot: 2, least: 100 }
+/** Those of four addresses, of which a network of IPv6 has 65,536. */
+const VIEWERS_OF_NETWORK = { perSlot: 8, least: 400 }
 /** A publisher that connects again every second for all that time has half of it to spare. */
 const PUBLISHERS = { perSlot: 6, least: 1200 }
 /** The publishers of a token, wherever they are: all of them may come back twice. */
@@ -20,6 +23,7 @@ export interface SessionStart extends Pick<SlotRequest, 'action' | 'addressKey'>
 /** Limits how often sessions begin: a client that joins and leaves all the time would fill the records of sessions and feeds. */
 export class SessionStarts {
   readonly #viewers: Throttle
+  readonly #viewersOfNetwork: Throttle
   readonly #publishers: Throttle
   readonly #holders: Throttle
 
@@ -32,6 +36,7 @@ export class SessionStarts {
         WINDOW_MS,
       )
     this.#viewers = throttle(VIEWERS, () => limits.maxViewersPerAddress)
+    this.#viewersOfNetwork = throttle(VIEWERS_OF_NETWORK, () => limits.maxViewersPerAddress)
     this.#publishers = throttle(PUBLISHERS, () => limits.maxPublishersPerAddress)
     this.#holders = throttle(OF_HOLDER, () => limits.max * limits.tokenShare)
   }
@@ -46,8 +51,13 @@ export class SessionStarts {
     for (const [throttle, key] of this.#budgets(start)) throttle.take(key, nowMs)
   }
 
+  #budgetsOfViewer(addressKey: string): (readonly [Throttle, key: string])[] {
+    const network = networkKey(addressKey)
+    return [[this.#viewers, addressKey], ...(network === null ? [] : [[this.#viewersOfNetwork, network] as const])]
+  }
+
   #budgets({ action, addressKey, holder }: SessionStart): (readonly [Throttle, key: string])[] {
-    if (action === 'view') return addressKey === null ? [] : [[this.#viewers, addressKey]]
+    if (action === 'view') return addressKey === null ? [] : this.#budgetsOfViewer(addressKey)
     if (holder === null) return []
     return [
       [this.#holders, holder],

@@ -28,6 +28,14 @@ test('an address that floods master playlist requests evicts only its own oldest
   expect(flood.filter((viewer) => isKnown(viewers, viewer))).toEqual(flood.slice(-1000))
 })
 
+test('a network that floods them from many addresses evicts only its own', () => {
+  const viewers = new HlsViewers(clock)
+  const [other] = arrive(viewers, 1, () => '2001:db8:2:1::/64')
+  const flood = arrive(viewers, 20_000, (at) => `2001:db8:1:${(at % 9999).toString(16)}::/64`)
+  expect(isKnown(viewers, other!)).toBe(true)
+  expect(flood.filter((viewer) => isKnown(viewers, viewer))).toEqual(flood.slice(-5500))
+})
+
 test('with many addresses the newest viewers stay, up to the limit', () => {
   const viewers = new HlsViewers(clock)
   const all = arrive(viewers, 25_000, (at) => `address-${at % 5000}`)

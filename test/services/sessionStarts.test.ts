@@ -54,3 +54,10 @@ test('no limit by address counts no starts there, as behind a proxy that names n
   expect(begun(starts, 5000, 0, () => publisher('192.0.2.7'))).toBe(5000)
   expect(begun(starts, 20_000, 0, () => publisher(null, null))).toBe(20_000)
 })
+
+test('a network of IPv6 begins as often as four of its addresses, however many it uses', () => {
+  const starts = new SessionStarts(LIMITS)
+  const ofNetwork = (network: number) => (n: number) => viewer(`2001:db8:${network}:${n.toString(16)}::/64`)
+  expect(begun(starts, 30_000, 0, ofNetwork(1))).toBe(16_000)
+  expect(begun(starts, 5, 0, ofNetwork(2))).toBe(5)
+})

@@ -65,6 +65,16 @@ export function addressKey({ family, text }: Pick<Address, 'family' | 'text'>): 
   return `${formatIpv6(network)}/64`
 }
 
+/**
+ * The network around an address, by its key: the /48, which a site usually has (RFC 6177), so that it may use 65,536 keys. Null: an
+ * IPv4 address stands for itself.
+ */
+export function networkKey(key: string): string | null {
+  if (!key.endsWith('/64')) return null
+  const network = (ipv6Groups(key.slice(0, -3)) ?? []).map((group, index) => (index < 3 ? group : 0))
+  return `${formatIpv6(network)}/48`
+}
+
 /** The key of an address as a socket has it. Other text is its own key. */
 export function addressKeyOf(text: string): string {
   const address = parseAddress(text)

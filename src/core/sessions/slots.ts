@@ -1,3 +1,5 @@
+import { halfway } from '../../base/numbers.ts'
+import { networkKey } from '../access/address.ts'
 import type { SessionLimitCode } from '../access/refusals.ts'
 
 /** The limits on concurrent sessions: of one node, of one address and of one token. */
@@ -13,7 +15,7 @@ export interface SlotLimits {
   readonly tokenShare: number
   /**
    * For one address; 0: no limit. Publishers and viewers are counted separately, so that neither locks out the
-   * other.
+   * other. The network around an IPv6 address may have as many, and half of what others leave.
    */
   readonly maxViewersPerAddress: number
   readonly maxPublishersPerAddress: number
@@ -55,7 +57,7 @@ export interface SessionSlot {
 export class SessionSlots {
   readonly #limits: SlotLimits
   readonly #taken = { publish: 0, view: 0 }
-  /** Keyed by action and address, or by action and holder. */
+  /** Keyed by action and address or network, or by action and holder. */
   readonly #ofAddress = new Counts()
   readonly #connecting = new Counts()
   readonly #ofHolder = new Counts()
@@ -84,11 +86,13 @@ export class SessionSlots {
 
   /** Takes a slot. Call `refusal` first, in the same turn of the event loop. */
   take({ action, addressKey, holder, connects }: SlotRequest): SessionSlot {
-    const address = addressKey === null ? null : `${action} ${addressKey}`
-    const connected = connects && address !== null ? this.#connecting.add(address) : () => undefined
+    const addresses = addressKey === null ? [] : [addressKey, networkKey(addressKey) ?? []].flat()
+    const keys = addresses.map((address) => `${action} ${address}`)
+    const connecting = connects ? keys.map((key) => this.#connecting.add(key)) : []
+    const connected = (): void => connecting.forEach((release) => release())
     const releases = [
       connected,
-      ...(address === null ? [] : [this.#ofAddress.add(address)]),
+      ...keys.map((key) => this.#ofAddress.add(key)),
       ...(holder === null ? [] : [this.#ofHolder.add(holderKey(action, holder))]),
       () => (this.#taken[action] -= 1),
     ]
@@ -109,10 +113,16 @@ export class SessionSlots {
 
   #refusalOfAddress({ action, addressKey, connects }: SlotRequest): SessionLimitCode | null {
     if (addressKey === null) return null
-    const address = `${action} ${addressKey}`
-    if (isReached(this.#ofAddress.get(address), this.#maxPerAddress(action))) return 'too_many_from_address'
-    const connecting = connects ? this.#connecting.get(address) : 0
-    return isReached(connecting, this.#limits.maxConnectingPerAddress) ? 'too_many_connecting' : null
+    const network = networkKey(addressKey)
+    const isFull = (counts: Counts, most: number): boolean =>
+      isReached(counts.get(`${action} ${addressKey}`), most) ||
+      (network !== null && most > 0 && counts.get(`${action} ${network}`) >= halfway(most, this.#slotsOf(action)))
+    if (isFull(this.#ofAddress, this.#maxPerAddress(action))) return 'too_many_from_address'
+    return connects && isFull(this.#connecting, this.#limits.maxConnectingPerAddress) ? 'too_many_connecting' : null
+  }
+
+  #slotsOf(action: SlotAction): number {
+    return action === 'publish' ? this.#limits.max : this.#viewerSlots()
   }
 
   #viewerSlots(): number {
@@ -126,8 +136,7 @@ export class SessionSlots {
   }
 
   #maxPerHolder(action: SlotAction): number {
-    const slots = action === 'publish' ? this.#limits.max : this.#viewerSlots()
-    return Math.max(1, Math.ceil(slots * this.#limits.tokenShare))
+    return Math.max(1, Math.ceil(this.#slotsOf(action) * this.#limits.tokenShare))
   }
 }
 

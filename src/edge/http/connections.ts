@@ -3,7 +3,8 @@ import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
+import { halfway } from '../../base/numbers.ts'
+import { type Address, addressKey, networkKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
 import { handleOf } from './socketHandle.ts'
 import { ConnectionGroup, HttpConnection, type WaitingRequest } from './httpConnection.ts'
@@ -13,7 +14,10 @@ import type { ViewerAnswer } from './viewerRequest.ts'
 export interface ConnectionLimits {
   /** Open connections at a time. */
   readonly max: number
-  /** Open connections per address, except for trusted proxies; 0: no limit. */
+  /**
+   * Open connections per address, except for trusted proxies; 0: no limit. The network around an IPv6 address may have as many, and
+   * half of what others leave.
+   */
   readonly maxPerAddress: number
 }
 
@@ -34,8 +38,9 @@ export class HttpConnections {
   readonly #limits: ConnectionLimits
   readonly #isProxy: (address: Address) => boolean
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>
-  readonly #all = new ConnectionGroup()
-  readonly #byAddress = new Map<string, ConnectionGroup>()
+  readonly #all = new ConnectionGroup('all')
+  /** Those of an address and those of a network, by their keys. */
+  readonly #near = new Map<string, ConnectionGroup>()
   readonly #connections = new Map<Duplex, HttpConnection>()
   #waiting = 0
   /** Monotonic milliseconds; null: they stay open after answers. */
@@ -150,8 +155,7 @@ export class HttpConnections {
 
   #start(connection: HttpConnection, answer: ServerResponse | ViewerAnswer): void {
     connection.answer = answer
-    connection.amongAll.leave()
-    connection.amongPeers.leave()
+    for (const { link } of connection.memberships) link.leave()
     answer.on('close', () => this.#end(connection))
   }
 
@@ -180,14 +184,13 @@ export class HttpConnections {
   #accept(socket: Socket): HttpConnection | null {
     const address = parseAddress(socket.remoteAddress ?? '')
     const key = address === null || this.#isProxy(address) ? null : addressKey(address)
-    const peers = key === null ? null : (this.#byAddress.get(key) ?? new ConnectionGroup())
-    const { max, maxPerAddress } = this.#limits
-    if (!this.#makeRoom(peers, maxPerAddress) || !this.#makeRoom(this.#all, max)) {
+    const groups = [...this.#groupsNear(key), this.#all]
+    if (!groups.every((group) => this.#makeRoom(group))) {
       this.counts.refused += 1
       socket.destroy()
       return null
     }
-    const connection = new HttpConnection(socket, peers, key ?? '')
+    const connection = new HttpConnection(socket, groups, key ?? '')
     this.#add(connection)
     return connection
   }
@@ -200,8 +203,23 @@ export class HttpConnections {
     socket.on('close', () => this.#remove(connection))
   }
 
-  #makeRoom(group: ConnectionGroup | null, max: number): boolean {
-    if (group === null || max === 0 || group.size < max) return true
+  #groupsNear(key: string | null): ConnectionGroup[] {
+    if (key === null) return []
+    const network = networkKey(key)
+    const near = [this.#near.get(key) ?? new ConnectionGroup('address', key)]
+    return network === null ? near : [...near, this.#near.get(network) ?? new ConnectionGroup('network', network)]
+  }
+
+  /** 0: no limit. */
+  #mostIn({ of }: ConnectionGroup): number {
+    const { max, maxPerAddress } = this.#limits
+    if (of === 'all') return max
+    return of === 'address' || maxPerAddress === 0 ? maxPerAddress : halfway(maxPerAddress, max)
+  }
+
+  #makeRoom(group: ConnectionGroup): boolean {
+    const most = this.#mostIn(group)
+    if (most === 0 || group.size < most) return true
     const longest = group.longestIdle
     if (longest === null) return false
     this.#drop(longest, 'gaveWay')
@@ -215,22 +233,25 @@ export class HttpConnections {
   }
 
   #add(connection: HttpConnection): void {
-    const { socket, peers, addressKey: key } = connection
+    const { socket } = connection
     this.#connections.set(socket, connection)
-    if (peers !== null) this.#byAddress.set(key, peers)
-    for (const group of [this.#all, peers]) if (group !== null) group.size += 1
+    for (const { group } of connection.memberships) {
+      group.size += 1
+      if (group !== this.#all) this.#near.set(group.key, group)
+    }
     this.#rest(connection)
     socket.on('close', () => this.#remove(connection))
   }
 
   #remove(connection: HttpConnection): void {
     if (!this.#connections.delete(connection.socket)) return
-    for (const group of [this.#all, connection.peers]) if (group !== null) group.size -= 1
-    connection.amongAll.leave()
-    connection.amongPeers.leave()
+    for (const { group, link } of connection.memberships) {
+      group.size -= 1
+      link.leave()
+      if (group !== this.#all && group.size === 0) this.#near.delete(group.key)
+    }
     this.#waiting -= connection.waiting?.length ?? 0
     connection.waiting = null
-    if (connection.peers?.size === 0) this.#byAddress.delete(connection.addressKey)
   }
 
   #end(connection: HttpConnection): void {
@@ -243,7 +264,6 @@ export class HttpConnections {
 
   #rest(connection: HttpConnection): void {
     connection.restedAtMs = this.#clock.monotonic()
-    this.#all.enter(connection.amongAll)
-    connection.peers?.enter(connection.amongPeers)
+    for (const { group, link } of connection.memberships) group.enter(link)
   }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { ByAddress } from '../../base/byAddress.ts'
 import { LateLooks } from '../../base/lateLooks.ts'
+import { networkKey } from '../../core/access/address.ts'
 
 export interface HandshakeLimits {
   /** From the connection on. Node's own limit begins again with each byte. */
@@ -29,8 +30,8 @@ export class PendingHandshakes<T extends Beginning> {
   readonly #limits: HandshakeLimits
   readonly counts = { done: 0, failed: 0, timedOut: 0, gaveWay: 0 }
   readonly #pending = new Map<string, { readonly connection: T; readonly timer: NodeJS.Timeout }>()
-  /** The same, as their keys. */
-  readonly #byAddress = new ByAddress<string>()
+  /** The keys of these. */
+  readonly #byAddress = new ByAddress<string>(networkKey)
 
   constructor(limits = LIMITS) {
     this.#limits = limits
@@ -70,9 +71,8 @@ export class PendingHandshakes<T extends Beginning> {
   /** Those of which one gives way to one more of this address; empty: there is room. */
   #tooMany(addressKey: string): Iterable<string> {
     const { max } = this.#limits
-    const peers = this.#byAddress.of(addressKey)
-    if (addressKey !== '' && peers.size >= max / 2) return peers
-    return this.#byAddress.size >= max ? this.#byAddress : []
+    const ofAddress = addressKey === '' ? Number.POSITIVE_INFINITY : max / 2
+    return this.#byAddress.crowdFor(addressKey, { ofAddress, ofAll: max }) ?? []
   }
 
   /** A timer that comes late is one of a process that was paused: then the time begins again. */

@@ -14,11 +14,9 @@ export interface WaitingRequest {
 export class HttpConnection {
   /** With TLS, the one below until the handshake has ended. */
   socket: Socket
-  /** Connections from the same address; null: this one comes from a trusted proxy. */
-  readonly peers: ConnectionGroup | null
+  /** Empty: a trusted proxy, or no address. */
   readonly addressKey: string
-  readonly amongAll = new RingLink(this)
-  readonly amongPeers = new RingLink(this)
+  readonly memberships: readonly Membership[]
   readonly progress = new ClientProgress()
   /** When it was opened, or its last answer had left; monotonic milliseconds. */
   restedAtMs = 0
@@ -28,11 +26,17 @@ export class HttpConnection {
   waiting: WaitingRequest[] | null = null
   endsWithAnswer = false
 
-  constructor(socket: Socket, peers: ConnectionGroup | null, addressKey: string) {
+  constructor(socket: Socket, groups: readonly ConnectionGroup[], addressKey: string) {
     this.socket = socket
-    this.peers = peers
     this.addressKey = addressKey
+    this.memberships = groups.map((group) => ({ group, link: new RingLink(this) }))
   }
+}
+
+/** A group that a connection counts in, and its link there. */
+interface Membership {
+  readonly group: ConnectionGroup
+  readonly link: RingLink
 }
 
 /** A link in a ring of idle connections. Alone, it is its own neighbour. */
@@ -77,7 +81,15 @@ class RingLink {
 export class ConnectionGroup {
   /** Stands between the one that was idle longest and the latest. */
   readonly #idle = new RingLink(null)
+  readonly of: 'address' | 'network' | 'all'
+  /** Of the address or network. */
+  readonly key: string
   size = 0
+
+  constructor(of: ConnectionGroup['of'], key = '') {
+    this.of = of
+    this.key = key
+  }
 
   get longestIdle(): HttpConnection | null {
     return this.#idle.after.connection

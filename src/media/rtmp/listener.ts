@@ -7,9 +7,10 @@ import type { Clock } from '../../base/clock.ts'
 import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
+import { halfway } from '../../base/numbers.ts'
 import { repeat } from '../../base/repeat.ts'
 import { eachWalled } from '../../base/walls.ts'
-import { addressKeyOf } from '../../core/access/address.ts'
+import { addressKeyOf, networkKey } from '../../core/access/address.ts'
 import { RtmpConnection } from './connection.ts'
 import type { PublishAnswer } from '../publishing.ts'
 import type { PublishRequest, RtmpLimits } from './types.ts'
@@ -46,7 +47,7 @@ const TICK_MS = 1000
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const { host, port, tls, clock, limits, log } = options
-  const connections = new ByAddress<RtmpConnection>()
+  const connections = new ByAddress<RtmpConnection>(networkKey)
   const plain = await listen((socket) => accept(socket), { host, port, log })
   // The limits count a connection before its TLS handshake, and the time limit of the publisher includes the handshake.
   const encrypted = tls
@@ -122,17 +123,18 @@ function encrypt(socket: Socket, secureContext: SecureContext): TLSSocket {
 
 /**
  * Makes room for one of this address: ends the oldest connection that is not admitted, of the address alone if it has all that it may
- * have. So one that opens many keeps out itself. False: there is none to end.
+ * have, and of the network around it if that has. So who opens many keeps out itself. False: there is none to end.
  */
 function makeRoom(
   connections: ByAddress<RtmpConnection>,
   address: string,
   { maxConnections, maxPendingPerAddress: most }: RtmpLimits,
 ): boolean {
-  const peers = pendingOf(connections.of(address))
+  const [peers, neighbours] = [pendingOf(connections.of(address)), pendingOf(connections.around(address))]
   const isCrowded = most > 0 && peers.length >= most
-  if (!isCrowded && connections.size < maxConnections) return true
-  const [oldest] = isCrowded ? peers : pendingOf(connections)
+  const isAroundCrowded = most > 0 && neighbours.length >= halfway(most, maxConnections)
+  if (!isCrowded && !isAroundCrowded && connections.size < maxConnections) return true
+  const [oldest] = isCrowded ? peers : isAroundCrowded ? neighbours : pendingOf(connections)
   if (oldest === undefined) return false
   connections.delete(oldest)
   void oldest.end('invalid')

@@ -6,8 +6,9 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { halfway } from '../../base/numbers.ts'
 import { eachWalled, walled } from '../../base/walls.ts'
-import { addressKeyOf } from '../../core/access/address.ts'
+import { addressKeyOf, networkKey } from '../../core/access/address.ts'
 import { SrtConnection } from './connection.ts'
 import { Cookies } from './cookies.ts'
 import {
@@ -100,7 +101,7 @@ class Callers {
   /** By their keys: a caller repeats its handshake. */
   readonly #byCaller = new Map<string, SrtConnection>()
   readonly #decisions = new Set<Promise<void>>()
-  /** Callers that are not decided on yet, by `addressKeyOf`. */
+  /** Callers that are not decided on yet, by their addresses and by the networks around those. */
   readonly #connecting = new Map<string, number>()
   /** While there are connections. */
   #ticking: Repetition | null = null
@@ -216,7 +217,9 @@ class Callers {
   /** Why there is no room for a caller of this address; null: there is. */
   #fullFor(addressKey: string): string | null {
     const { maxConnections, maxConnectingPerAddress: most } = this.#options.limits
-    if (most > 0 && (this.#connecting.get(addressKey) ?? 0) >= most) {
+    const ofNetwork = this.#connecting.get(networkKey(addressKey) ?? '') ?? 0
+    const isCrowded = (this.#connecting.get(addressKey) ?? 0) >= most || ofNetwork >= halfway(most, maxConnections)
+    if (most > 0 && isCrowded) {
       return 'Too many connections from this address are being set up: try again in a moment'
     }
     const hasRoom = this.#bySocketId.size < maxConnections || this.#makeRoom()
@@ -224,9 +227,11 @@ class Callers {
   }
 
   #count(addressKey: string, change: 1 | -1): void {
-    const count = (this.#connecting.get(addressKey) ?? 0) + change
-    if (count > 0) this.#connecting.set(addressKey, count)
-    else this.#connecting.delete(addressKey)
+    for (const key of [addressKey, networkKey(addressKey) ?? []].flat()) {
+      const count = (this.#connecting.get(key) ?? 0) + change
+      if (count > 0) this.#connecting.set(key, count)
+      else this.#connecting.delete(key)
+    }
   }
 
   /** Forgets the oldest refusal. */

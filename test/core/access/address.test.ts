@@ -1,9 +1,28 @@
 import { isIPv4, isIPv6, BlockList } from 'node:net'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { matchesAddress, parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
+import {
+  addressKeyOf,
+  matchesAddress,
+  networkKey,
+  parseAddress,
+  parseAddressRule,
+} from '../../../src/core/access/address.ts'
 
 const text = (input: string): string | null => parseAddress(input)?.text ?? null
+
+it.each([
+  ['192.0.2.7', '192.0.2.7', null],
+  ['::ffff:192.0.2.7', '192.0.2.7', null],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+  ['2001:DB8:1:ffff::9%eth0', '2001:db8:1:ffff::/64', '2001:db8:1::/48'],
+  ['2001:db8::1', '2001:db8::/64', '2001:db8::/48'],
+  ['fe80::1', 'fe80::/64', 'fe80::/48'],
+  ['::1', '::/64', '::/48'],
+  ['nobody', 'nobody', null],
+])('%s counts as %s, in %s', (from, key, network) => {
+  expect([addressKeyOf(from), networkKey(addressKeyOf(from))]).toEqual([key, network])
+})
 
 describe('parseAddress', () => {
   it.each([

@@ -47,6 +47,20 @@ describe('a slot', () => {
     expect(fill(single, () => viewer())).toEqual([1, 'too_many_from_address'])
   })
 
+  test('is limited for a network of IPv6 too, halfway to all slots, and freed there', () => {
+    const slots = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 4, maxConnectingPerAddress: 2 })
+    const from = (at: number) => viewer({ addressKey: `2001:db8:1:${at}::/64`, holder: { tokenId: at } })
+    // 18 slots are for viewers.
+    expect(fill(slots, from)).toEqual([11, 'too_many_from_address'])
+    expect(slots.refusal(viewer({ addressKey: '2001:db8:2:1::/64' }))).toBeNull()
+    const connecting = new SessionSlots({ ...LIMITS, maxConnectingPerAddress: 2 })
+    expect(fill(connecting, (at) => ({ ...from(at), connects: true }))).toEqual([10, 'too_many_connecting'])
+    const single = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 18 })
+    const taken = Array.from({ length: 18 }, (_, at) => single.take(from(at)))
+    for (const slot of taken) slot.release()
+    expect(fill(single, from)).toEqual([18, 'too_many_sessions'])
+  })
+
   test('of a proxy that does not name its client is not counted by its address', () => {
     const slots = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 3, maxConnectingPerAddress: 2 })
     const proxied = viewer({ addressKey: null, connects: true, holder: null })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { ByAddress } from '../../../base/byAddress.ts'
-import { addressKeyOf } from '../../../core/access/address.ts'
+import { addressKeyOf, networkKey } from '../../../core/access/address.ts'
 import type { Endpoint } from './socket.ts'
 
 /** ICE over TCP (RFC 6544), for peers that cannot send UDP. We are the passive side. */
@@ -67,12 +67,11 @@ export async function openTcp(
 ): Promise<TcpPort> {
   /** By `Endpoint.via`. */
   const connections = new Map<number, Socket>()
-  const crowd = new ByAddress<Socket>()
+  const crowd = new ByAddress<Socket>(networkKey)
   let nextVia = FIRST_VIA
   const accept = (socket: Socket): void => {
     const address = addressKeyOf(socket.remoteAddress ?? '')
-    const peers = crowd.of(address)
-    const full = peers.size >= maxPerAddress ? peers : crowd.size >= maxConnections ? crowd : null
+    const full = crowd.crowdFor(address, { ofAddress: maxPerAddress, ofAll: maxConnections })
     if (full !== null && !makeRoom(crowd, full)) {
       socket.destroy()
       return
