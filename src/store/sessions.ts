@@ -311,7 +311,12 @@ export interface NodeTx {
   delete(id: string): Promise<void>
 }
 
+/** What the rules of a token read of its sessions. Several of one client are one. */
+export type SessionAttempt = Pick<Session, 'action' | 'protocol' | 'streamName' | 'address' | 'origin' | 'country'>
+
 export interface SessionTx {
+  /** Of the open sessions of a token, the oldest first, at most `limit`. */
+  attempts(token: { readonly id: number; readonly accountId: string }, limit: number): Promise<SessionAttempt[]>
   insert(session: Session, node: string, priority?: number | null): Promise<void>
   /** Sets the session's feed when its media begins. Undefined: the session has ended, or was asked to end. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>

@@ -137,6 +137,8 @@ interface BindingTx {
     limit: number
     atMs: number
   }): Promise<'bound' | 'known' | 'full' | 'changed'>
+  /** Binds these in their order. The token must be locked, and have none. */
+  bindFirst(tokenId: number, addresses: readonly string[], atMs: number): Promise<void>
   /** Removes all but the `count` addresses that were bound first. */
   keepEarliest(tokenId: number, count: number): Promise<void>
   clear(tokenId: number): Promise<number>

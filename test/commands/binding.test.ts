@@ -6,6 +6,7 @@ import { parseAddress } from '../../src/core/access/address.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { newPlace, type Place, type StoreEngine, testedStores } from '../support/place.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
+import { type Connection, publish as publishOnAir } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 const NODES = 2
@@ -99,6 +100,24 @@ describe.each(testedStores())('bind-on-usage on %s', (engine) => {
     const question = { action: 'publish', protocol: 'whip', streamName: 'show', ip: '192.0.2.1', token }
     expect((await sluice.call('POST', '/api/access/check', question)).json.data.allowed).toBe(true)
     expect((await sluice.call('GET', `/api/publish_token/${id}/bound_ips`)).json.data).toEqual([])
+  })
+
+  it('binds the addresses of a token in use first, the oldest first, and ends the sessions of further ones', async () => {
+    const nodes = await start(engine)
+    const { id, token: presented } = await makeToken(nodes[0]!, {
+      bindIpsOnUsage: 0,
+      streams: [{ streamName: '.*', isRegex: true }],
+    })
+    const ips = ['192.0.2.3', '198.51.100.1', '192.0.2.1', '192.0.2.3', '192.0.2.2']
+    const all: Connection[] = []
+    for (const [n, ip] of ips.entries())
+      all.push(await publishOnAir(nodes[n % nodes.length]!.app, { presented, ip, streamName: `s${n}` }))
+    await nodes[0]!.call('PUT', `/api/publish_token/${id}`, { bindIpsOnUsage: 2, allowedIpAddresses: ['192.0.2.0/24'] })
+    await until(() => all[1]?.cuts.length === 1 && all[4]?.cuts.length === 1)
+    expect(all.map(({ cuts }) => cuts)).toEqual([[], ['token_edited'], [], [], ['token_edited']])
+    const { json } = await nodes[0]!.call('GET', `/api/publish_token/${id}/bound_ips`)
+    expect(json.data).toMatchObject([{ address: '192.0.2.3' }, { address: '192.0.2.1' }])
+    for (const node of nodes) expect((await publish(node, presented, '192.0.2.9')).decision.allowed).toBe(false)
   })
 
   it('keeps the earliest addresses when the limit is lowered, and drops all when it is set to 0', async () => {

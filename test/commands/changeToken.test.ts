@@ -21,7 +21,7 @@ const VERBS: readonly [file: string, action: string, kind: TokenKind, change: Ch
   ['deleteToken', 'subscribe_token.delete', 'subscribe', (ctx, actor, id) => deleteToken(ctx, actor, 'subscribe', id)],
   ['updateToken', 'publish_token.update', 'publish', update('publish', { label: 'b' })],
   ['updateToken', 'subscribe_token.update', 'subscribe', update('subscribe', { isActive: false })],
-  ['updateToken', 'publish_token.update', 'publish', update('publish', { bindIpsOnUsage: 1 })],
+  ['bindUsers', 'publish_token.update', 'publish', update('publish', { bindIpsOnUsage: 1 })],
   ['updateToken', 'subscribe_token.update', 'subscribe', update('subscribe', { refreshToken: true })],
   [
     'switchTokens',
@@ -137,7 +137,7 @@ describe.each(VERBS)('%s: %s %s %#', (_file, action, kind, change) => {
 })
 
 describe('a change of a token', () => {
-  const CHANGES = /\.(tokens\.(replace|delete)|bindings\.(clear|keepEarliest)|revocations\.(add|clear))\(/
+  const CHANGES = /\.(tokens\.(replace|delete)|bindings\.(clear|keepEarliest|bindFirst)|revocations\.(add|clear))\(/
   const sources = readSources(['src'], /\.ts$/).filter(({ path }) => !path.startsWith('src/store/'))
 
   it('is made only in files whose verbs are tried here', () => {

@@ -63,6 +63,15 @@ export function bindingsSuite(stores: Stores): void {
       expect(await addresses(id)).toEqual(['e', 'd', 'x'])
     })
 
+    test('bindFirst binds many in their order', async () => {
+      const { id } = await insert(stores.store, { accountId })
+      const all = Array.from({ length: 250 }, (_, at) => `10.0.${at >> 4}.${at & 15}`)
+      await stores.store.transaction((tx) => tx.bindings.bindFirst(id, all, 7))
+      expect(await addresses(id)).toEqual(all)
+      expect(await bind(id, 'x', 250)).toBe('full')
+      expect(await bind(id, 'x', 251)).toBe('bound')
+    })
+
     test('clear deletes all and returns how many', async () => {
       const { id } = await insert(stores.store, { accountId })
       await bind(id, 'a', 5)

@@ -53,6 +53,24 @@ export function sessionsSuite(stores: Stores): void {
       }
     })
 
+    test('of a token say where their clients come from, each client once and the oldest first', async () => {
+      const tokenId = 4711
+      const from = (letter: string, address: string, over: Partial<Session> = {}) =>
+        admitted({ id: `${letter}${randomBytes(8).toString('hex')}`, tokenId, streamName: 'x', address, ...over })
+      await from('a', '192.0.2.1', { tokenId: 4712 })
+      const ended = await from('b', '192.0.2.2')
+      const kicked = await from('c', '192.0.2.3')
+      await from('d', '2001:db8::9', { protocol: 'hls', origin: 'https://a.example', country: 'NZ' })
+      await from('e', '192.0.2.4')
+      await from('f', '2001:db8::9', { protocol: 'hls', origin: 'https://a.example', country: 'NZ' })
+      await write((tx) => tx.sessions.end([ending(ended.id, 2000, 'left')]))
+      await write((tx) => tx.sessions.kick({ accountId, id: kicked.id }, 'kicked'))
+      const read = (limit: number) => write((tx) => tx.sessions.attempts({ id: tokenId, accountId }, limit))
+      const first = { action: 'view', protocol: 'hls', streamName: 'x', address: '2001:db8::9' }
+      expect(await read(1)).toEqual([{ ...first, origin: 'https://a.example', country: 'NZ' }])
+      expect((await read(9)).map(({ address }) => address)).toEqual(['2001:db8::9', '192.0.2.4'])
+    })
+
     test('keep reasons that another version wrote, and read them as unknown', async () => {
       const node = randomBytes(4).toString('hex')
       const { id } = await admitted({}, node)

@@ -6,7 +6,7 @@ import { type AccessContext, type Actor, audit } from '../context.ts'
 import { noToken } from './readTokens.ts'
 
 /** What a change of a token may write to. */
-export type TokenChangeTx = Pick<Tx, 'tokens' | 'bindings' | 'restreamKeys' | 'revocations'>
+export type TokenChangeTx = Pick<Tx, 'tokens' | 'bindings' | 'restreamKeys' | 'revocations' | 'sessions'>
 
 interface LockedToken {
   readonly before: StoredToken

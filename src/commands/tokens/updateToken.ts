@@ -10,7 +10,9 @@ import {
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
 import type { AccessContext, Actor } from '../context.ts'
+import type { AccountDefaults } from '../../core/tokens/accountDefaults.ts'
 import { regionsFor } from '../regions/regions.ts'
+import { bindUsers } from './bindUsers.ts'
 import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { sealTargetKeys } from './targetKeys.ts'
 import { newTokenValue, shownWithDefaults } from './tokenValue.ts'
@@ -29,12 +31,13 @@ export async function updateToken(
 ): Promise<Result<TokenRecord, Failure>> {
   const patch = readTokenUpdate(kind, body, await regionsFor(ctx, body))
   if (!patch.ok) return err(invalid(patch.error))
+  const account = await ctx.cache.accountDefaults(actor.accountId)
   const updated = await changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     const applied = applyPatch(before, patch.value)
     if (!applied.ok) return err(invalid(applied.error))
     const refused = patch.value.restream && refuseTargets(applied.value.rules.restream, ctx.targetPolicy)
     if (refused) return err(invalid(refused))
-    const after = await write(ctx, tx, before, { ...applied.value, chosen })
+    const after = await write(ctx, tx, before, { ...applied.value, chosen, account })
     const shown = { ...auditView(after), ...(applied.value.refreshToken ? { refreshToken: true } : {}) }
     return ok({ value: after, recorded: { verb: 'update', before: auditView(before), after: shown } })
   })
@@ -45,7 +48,7 @@ async function write(
   ctx: AccessContext,
   tx: TokenChangeTx,
   before: StoredToken,
-  applied: PatchedToken & { readonly chosen: string | undefined },
+  applied: PatchedToken & { readonly chosen: string | undefined; readonly account: AccountDefaults },
 ): Promise<StoredToken> {
   const { value: _value, ...fresh } = applied.refreshToken ? newTokenValue(ctx, applied.chosen) : { value: '' }
   const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh }, before)
@@ -53,8 +56,12 @@ async function write(
     const keys = sealTargetKeys(ctx, applied.restreamKeys, await tx.restreamKeys.list(before.id))
     await tx.restreamKeys.replace(before.id, keys)
   }
-  if (applied.rebind.kind === 'clear') await tx.bindings.clear(before.id)
-  if (applied.rebind.kind === 'earliest') await tx.bindings.keepEarliest(before.id, applied.rebind.count)
+  const { rebind, account } = applied
+  if (rebind.kind === 'clear' || rebind.kind === 'users') await tx.bindings.clear(before.id)
+  if (rebind.kind === 'earliest') await tx.bindings.keepEarliest(before.id, rebind.count)
+  // With another value, the sessions end.
+  if (rebind.kind === 'users' && !applied.refreshToken)
+    await bindUsers(ctx, tx, { token: after, account, most: rebind.count })
   // A new value invalidates every child that the old one signed, so the list of revoked children can be deleted.
   if (applied.refreshToken) await tx.revocations.clear(before.id)
   return after

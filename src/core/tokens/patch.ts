@@ -5,8 +5,8 @@ import { pickFlags, TOKEN_FLAGS } from './flags.ts'
 import { splitTargets } from './restream.ts'
 import { type TargetKeys, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
 
-/** What a new `bindIpsOnUsage` does to the addresses that are already bound. */
-export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest'; count: number }
+/** What a new `bindIpsOnUsage` does to the addresses that are bound. `users`: those that use the token now are bound first. */
+export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest' | 'users'; count: number }
 
 /** The result of an update, to be written as a whole. */
 export interface PatchedToken {
@@ -89,5 +89,6 @@ function rebindFor(token: Token, patch: TokenPatch): Rebind {
   const count = patch.set.bindIpsOnUsage
   if (count === undefined) return { kind: 'keep' }
   if (count === 0) return { kind: 'clear' }
+  if (token.bindIpsOnUsage === 0) return { kind: 'users', count }
   return count < token.bindIpsOnUsage ? { kind: 'earliest', count } : { kind: 'keep' }
 }

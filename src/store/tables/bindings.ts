@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { statement, Verbs } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { BoundAddress, Tx } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -73,6 +73,12 @@ export class BindingTxVerbs extends BindingReadVerbs {
     if (count >= input.limit) return 'full'
     await this.executor.run(insert, { tokenId, ord: count + 1, address, atMs })
     return 'bound'
+  }
+
+  async bindFirst(tokenId: number, addresses: readonly string[], atMs: number): Promise<void> {
+    const used = { first_used_at_ms: atMs, last_used_at_ms: atMs }
+    const rows = addresses.map((address, at) => ({ token_id: tokenId, ord: at + 1, address, ...used }))
+    await inSlices(rows, (slice) => this.executor.change((db) => db.insertInto('bindings').values(slice)))
   }
 
   async keepEarliest(tokenId: number, count: number): Promise<void> {

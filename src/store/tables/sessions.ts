@@ -4,7 +4,7 @@ import { readEndReason, type SessionEndReason } from '../../core/sessions/endRea
 import type { Session, SessionScope } from '../../core/sessions/types.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
-import type { SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
+import type { SessionAttempt, SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
 import { endSessions, type Total, writeQuality, writeTotals } from './sessionTotals.ts'
@@ -49,6 +49,23 @@ const kicked = statement((db, p: { node: string; limit: number }) =>
     .where('kick', 'is not', null)
     .limit(p.limit),
 )
+
+const attempts = statement((db, p: { tokenId: number; accountId: string; limit: number }) => {
+  const read = ['action', 'protocol', 'stream_name', 'address', 'origin', 'country'] as const
+  return (
+    db
+      .selectFrom('sessions')
+      .select(read)
+      .where('account_id', '=', p.accountId)
+      .where('token_id', '=', p.tokenId)
+      .where('ended_at_ms', 'is', null)
+      .where('kick', 'is', null)
+      .groupBy(read)
+      // Ids sort by the time of admission.
+      .orderBy((eb) => eb.fn.min('id'))
+      .limit(p.limit)
+  )
+})
 
 const attach = statement((db, p: { id: string; feedId: string }) =>
   db
@@ -180,6 +197,16 @@ export class SessionReadVerbs extends Verbs {
 }
 
 export class SessionTxVerbs extends Verbs {
+  async attempts({ id, accountId }: { id: number; accountId: string }, limit: number): Promise<SessionAttempt[]> {
+    const rows = await this.executor.all(attempts, { tokenId: id, accountId, limit })
+    return rows.map(({ action, protocol, stream_name: streamName, ...row }) => ({
+      ...row,
+      action: action as SessionAttempt['action'],
+      protocol: protocol as SessionAttempt['protocol'],
+      streamName,
+    }))
+  }
+
   async insert(live: Session, node: string, priority: number | null = null): Promise<void> {
     await this.executor.run(insert, {
       id: live.id,

@@ -98,7 +98,7 @@ describe('bound addresses', () => {
     [5, { bindIpsOnUsage: 2 }, { kind: 'earliest', count: 2 }],
     [5, { bindIpsOnUsage: 5 }, { kind: 'keep' }],
     [5, { bindIpsOnUsage: 9 }, { kind: 'keep' }],
-    [0, { bindIpsOnUsage: 9 }, { kind: 'keep' }],
+    [0, { bindIpsOnUsage: 9 }, { kind: 'users', count: 9 }],
     [5, { label: 'x' }, { kind: 'keep' }],
   ])('stored %d, sent %j: %j', (bindIpsOnUsage, body, rebind) => {
     expect(value(apply(aToken({ bindIpsOnUsage }), body)).rebind).toEqual(rebind)
