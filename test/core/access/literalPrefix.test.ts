@@ -42,9 +42,26 @@ test('every name that a pattern matches begins with its prefix', () => {
     '\\Qa',
     '\\E',
     '(?i)',
+    '(?s-i:',
+    '(?P<n>',
+    '{0}',
+    '{2,}',
+    '{,2}',
+    '??',
+    '[^a]',
+    '\\b',
+    '\\pL',
+    '\\x61',
+    '[[:alpha:]]',
+    'é',
+    '🎥',
   )
   const text = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''))
-  const name = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom('a', 'b', 'A', '*') })
+  const name = fc.string({
+    minLength: 1,
+    maxLength: 4,
+    unit: fc.constantFrom('a', 'b', 'A', '*', 'é', '🎥', '{', '}', ',', '2'),
+  })
   fc.assert(
     fc.property(text, name, (pattern, streamName) => {
       const compiled = compilePattern(pattern)
