@@ -1,9 +1,8 @@
 import { err, ok, type Result } from '../base/result.ts'
-import { readToken } from '../commands/tokens/readTokens.ts'
-import { signOptionsOf, trySigning } from '../commands/tokens/signToken.ts'
+import { signingParent, signOptionsOf, trySigning } from '../commands/tokens/signToken.ts'
 import { invalid } from '../core/errors.ts'
 import { readSign } from '../core/tokens/rules.ts'
-import { ALGORITHMS } from '../sign.ts'
+import { ALGORITHMS, type SignOptions } from '../sign.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -35,8 +34,8 @@ export const signCommand = command({
     'sluice token sign --parent-id 8 --stream studio-1 --ip 203.0.113.7 --key - < parent.txt',
   ],
   run: async (call) => {
-    const key = await keyFor(call, call.flags['parent-id'], call.flags.key)
-    if (!key.ok) return key
+    const parent = await parentFor(call, call.flags['parent-id'], call.flags.key)
+    if (!parent.ok) return parent
     const { 'parent-id': tokenId, 'tracking-id': trackingId, 'max-viewers': maxViewers, jti } = call.flags
     // A rule that the server does not understand would make a token that admits no client.
     const read = readSign({
@@ -51,19 +50,20 @@ export const signCommand = command({
     })
     if (!read.ok) return err(invalid(read.error))
     const { alg: algorithm } = call.flags
-    const signed = trySigning({ ...signOptionsOf(read.value), token: key.value, tokenId, algorithm })
+    const signed = trySigning({ ...signOptionsOf(read.value), ...parent.value, tokenId, algorithm })
     return signed.ok ? ok({ json: { token: signed.value }, text: signed.value }) : signed
   },
 })
 
-async function keyFor(call: Call, parentId: number, given: string | undefined): Promise<Result<string, CliRefusal>> {
+async function parentFor(
+  call: Call,
+  parentId: number,
+  given: string | undefined,
+): Promise<Result<Pick<SignOptions, 'token' | 'now'>, CliRefusal>> {
   if (given === '-') {
     const input = await call.host.readStdin(KEY_MAX_BYTES)
-    return input.ok ? ok(input.value.trim()) : err(usage(`--key: ${input.error}`))
+    return input.ok ? ok({ token: input.value.trim() }) : err(usage(`--key: ${input.error}`))
   }
-  if (given !== undefined) return ok(given)
-  return withAccount(call, async ({ ctx, accountId }) => {
-    const parent = await readToken(ctx, accountId, 'subscribe', parentId)
-    return parent.ok ? ok(parent.value.token) : parent
-  })
+  if (given !== undefined) return ok({ token: given })
+  return withAccount(call, ({ ctx, accountId }) => signingParent(ctx, accountId, parentId))
 }

@@ -17,6 +17,7 @@ export const ERRORS = {
   rate_limited: { status: 429, text: 'Too many requests' },
   unavailable: { status: 503, text: 'The store cannot be reached now; nothing was changed. Try again.' },
   internal: { status: 500, text: 'Internal error' },
+  not_supported: { status: 501, text: 'Not supported' },
 } as const satisfies Record<string, { status: number; text: string }>
 
 /** The page about these refusals, below `/docs/`. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ReportName, REPORTS } from '../../src/commands/usage/reports.ts'
+import { type Report, type ReportName, REPORTS } from '../../src/commands/usage/reports.ts'
 import type { UsageKey } from '../../src/core/sessions/types.ts'
 import { addUsage } from '../conformance/store.samples.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -117,14 +117,17 @@ describe('CSV', () => {
   })
 
   it('is there for every report, with the dimensions of the report', async () => {
-    expect((await csv(`account/total?${DATES}`)).text).toBe('bytesOut,bytesIn\r\n4,2\r\n')
+    const head = 'bytesOut,bytesIn,restreamSecondsUsed,restreamBytesOut,restreamBytesIn'
+    expect((await csv(`account/total?${DATES}`)).text).toBe(`${head}\r\n4,2,0,0,0\r\n`)
     const months = await csv(`account/series?${DATES}&resolution=Month`)
-    expect(months.text).toBe('time,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,4,2\r\n')
+    expect(months.text).toBe(`time,${head}\r\n2026-01-01T00:00:00Z,4,2,0,0,0\r\n`)
     const names = 'streamNames=a&trackingIds=one'
     for (const report of Object.keys(REPORTS) as ReportName[]) {
       const { status, text } = await csv(`${report}?${DATES}&resolution=Day&${names}`)
       const [heading = '', ...lines] = text.split('\r\n')
-      expect([report, status, heading.split(',').length]).toEqual([report, 200, REPORTS[report].groupBy.length + 2])
+      const { groupBy, restreamsBy, isWatched }: Report = REPORTS[report]
+      const figures = 2 + (restreamsBy === undefined ? 0 : 3) + (isWatched ? 4 : 0)
+      expect([report, status, heading.split(',').length]).toEqual([report, 200, groupBy.length + figures])
       expect(lines.at(-1)).toBe('')
     }
   })
@@ -142,7 +145,7 @@ describe('CSV', () => {
   it('has the days of a time zone', async () => {
     const days = 'startDate=2026-01-10&stopDate=2026-01-12&timeZone=Pacific/Kiritimati'
     const { text } = await csv(`account/series?${days}&resolution=Day`)
-    expect(text).toBe('time,bytesOut,bytesIn\r\n2026-01-09T10:00:00Z,4,2\r\n')
+    expect(text).toMatch(/\r\n2026-01-09T10:00:00Z,4,2,0,0,0\r\n$/)
   })
 
   it('is for those who ask for it, and a refusal stays JSON', async () => {

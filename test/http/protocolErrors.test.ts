@@ -79,6 +79,13 @@ describe("a request that the HTTP parser refuses gets the interface's own error,
   test.each<[string, number, string]>([
     ['two Hosts', 400, `${startOf('/healthz')}Host: y\r\nConnection: close\r\n\r\n`],
     ['two Hosts in HTTP/1.0', 400, 'GET /healthz HTTP/1.0\r\nHost: x\r\nhost: x\r\n\r\n'],
+    ['a body in gzip and chunks', 501, `${startOf('/api/sessions')}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    [
+      'two codings in two headers',
+      501,
+      `${startOf('/v2/channels')}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['chunks alone', 200, `${startOf('/healthz')}Transfer-Encoding: Chunked\r\nConnection: close\r\n\r\n0\r\n\r\n`],
     ['one Host', 200, `${startOf('/healthz')}Connection: close\r\n\r\n`],
   ])('%s: %i', async (_name, status, request) => {
     expect((await raw(request)).status).toBe(status)

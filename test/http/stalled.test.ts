@@ -1,12 +1,13 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { loadSplice, type Splice } from '../../src/base/splice.ts'
 import { HttpConnections } from '../../src/edge/http/connections.ts'
 import { httpsServer } from '../../src/edge/http/https.ts'
-import { sharesBody } from '../../src/edge/http/unsent.ts'
+import { sendsFrom, sharesBody } from '../../src/edge/http/unsent.ts'
 import { WatchedConnections, type WatchedPath } from '../../src/edge/http/watchedConnections.ts'
 import { leafOf, shakeHands, trustedAuthority } from '../support/certificates.ts'
 import { RawConnection, requestFor } from '../support/rawConnection.ts'
@@ -23,6 +24,8 @@ interface Served {
   readonly connections: HttpConnections
   /** The ends of the connections at the server. */
   readonly sockets: Socket[]
+  /** The bodies of `/events`. */
+  readonly streams: Readable[]
 }
 
 const native = loadSplice()
@@ -49,14 +52,16 @@ async function serveByAddon(addon: Splice): Promise<Served & { readonly watched:
     server.closeAllConnections()
     watched.close()
   })
-  return { port: (server.address() as AddressInfo).port, connections, sockets, watched }
+  return { port: (server.address() as AddressInfo).port, connections, sockets, streams: [], watched }
 }
 
 /** Answers `/small` with a little, and all else with much. */
 async function serve(isShared = false, encrypts = false): Promise<Served> {
   const connections = new HttpConnections(LIMITS, () => false)
   const sockets: Socket[] = []
+  const streams: Readable[] = []
   const answer: RequestListener = ({ url }, response) => {
+    if (url === '/events') return void streamTo(response, streams)
     if (isShared) sharesBody(response)
     response.end(url === '/small' ? 'small' : LARGE)
   }
@@ -70,7 +75,14 @@ async function serve(isShared = false, encrypts = false): Promise<Served> {
     server.close()
     server.closeAllConnections()
   })
-  return { port: (server.address() as AddressInfo).port, connections, sockets }
+  return { port: (server.address() as AddressInfo).port, connections, sockets, streams }
+}
+
+function streamTo(response: ServerResponse, streams: Readable[]): void {
+  const body = new Readable({ read: () => undefined })
+  streams.push(body)
+  sendsFrom(response, body)
+  body.pipe(response)
 }
 
 async function encrypted(listener: RequestListener, connections: HttpConnections): Promise<Server> {
@@ -138,6 +150,17 @@ test('unread answers are bounded together: the largest go first', async () => {
   for (let count = 0; count < 4; count++) await unread(served)
   look(served, 1, 2.5 * LARGE.length)
   expect(served.connections).toMatchObject({ size: 2, counts: { unsent: 2 } })
+})
+
+test('what waits before the socket of a streamed answer counts, too', async () => {
+  const served = await serve()
+  const client = await RawConnection.open(served.port)
+  client.socket.pause().write(requestFor('/events'))
+  await until(() => served.streams.length === 1)
+  for (let count = 0; count < 16; count++) served.streams[0]?.push(Buffer.alloc(1024 * 1024))
+  await until(() => (served.streams[0]?.readableLength ?? 0) > 0 && served.sockets.some(isWaiting))
+  look(served, 1, 8 * 1024 * 1024)
+  expect(served.connections).toMatchObject({ size: 0, counts: { unsent: 1 } })
 })
 
 test('what many viewers share counts once for none of them', async () => {

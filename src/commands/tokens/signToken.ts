@@ -29,9 +29,9 @@ export async function signToken(
 ): Promise<Result<SignedAnswer, Failure>> {
   const read = readSign(body)
   if (!read.ok) return err(invalid(read.error))
-  const parent = await ctx.store.read.tokens.get(id)
-  if (!parent || parent.accountId !== actor.accountId || parent.kind !== 'subscribe')
-    return err(noToken('subscribe', id))
+  const found = await parentOf(ctx, actor.accountId, id)
+  if (!found.ok) return found
+  const parent = found.value
   const nowMs = ctx.clock.now()
   const refusal = whyUseless(parent, read.value, nowMs) ?? (await whyRevoked(ctx, parent, read.value, nowMs))
   if (refusal !== null) return err(refusal)
@@ -44,6 +44,27 @@ export async function signToken(
     audit(tx, actor, nowMs, { action: 'subscribe_token.sign', subject: String(id), after }),
   )
   return signed
+}
+
+/** The value of a parent, and when what it signs now counts as issued: what `sluice/sign` has to be told. */
+export async function signingParent(
+  ctx: CommandContext,
+  accountId: string,
+  id: number,
+): Promise<Result<Pick<SignOptions, 'token' | 'now'>, Failure>> {
+  const parent = await parentOf(ctx, accountId, id)
+  if (!parent.ok) return parent
+  return ok({ token: openTokenValue(ctx, parent.value), now: new Date(issueTime(parent.value, ctx.clock.now())) })
+}
+
+async function parentOf(
+  { store }: CommandContext,
+  accountId: string,
+  id: number,
+): Promise<Result<StoredToken, Failure>> {
+  const parent = await store.read.tokens.get(id)
+  const isParent = parent?.accountId === accountId && parent.kind === 'subscribe'
+  return isParent ? ok(parent) : err(noToken('subscribe', id))
 }
 
 /** Why the signed token would admit no client; null when it would. */

@@ -132,9 +132,7 @@ export async function analyse(
   if (!found.ok) return found
   const { rows, question } = found.value
   const report: Report = REPORTS[name]
-  const restreams = await readRestreams(ctx, accountId, report, question)
-  const watched = report.isWatched ? await readWatched(ctx, accountId, report, question) : ok([])
-  return watched.ok ? ok(report.show([...rows, ...restreams, ...watched.value], question)) : watched
+  return ok(report.show(rows, question))
 }
 
 /** The same as CSV. */
@@ -145,9 +143,14 @@ export async function analyseAsCsv(
   query: Record<string, unknown>,
 ): Promise<Result<string, Failure>> {
   const found = await readRows(ctx, accountId, name, query)
-  return found.ok ? ok(usageCsv(found.value.rows, REPORTS[name].groupBy, found.value.question)) : found
+  if (!found.ok) return found
+  const { rows, question } = found.value
+  const { groupBy, restreamsBy, isWatched, resolutions }: Report = REPORTS[name]
+  const hasViews = isWatched === true && (resolutions === undefined || isWatchable(question))
+  return ok(usageCsv(rows, { dimensions: groupBy, hasRestreams: restreamsBy !== undefined, hasViews }, question))
 }
 
+/** What the report shows, up to now. */
 async function readRows(
   ctx: SessionContext,
   accountId: string,
@@ -165,7 +168,9 @@ async function readRows(
     mediaOnly: question.mediaOnly,
   })
   if (rows.length > ROWS_MAX) return err(failure('bad_request', `More than ${ROWS_MAX} rows: ask for less time`))
-  return ok({ rows, question })
+  const restreams = await readRestreams(ctx, accountId, report, question)
+  const watched = report.isWatched ? await readWatched(ctx, accountId, report, question) : ok([])
+  return watched.ok ? ok({ rows: [...rows, ...restreams, ...watched.value], question }) : watched
 }
 
 /** What targets used, as rows beside those of publishers and viewers. They have feeds and hours, so there are fewer. */

@@ -1,4 +1,4 @@
-import { UNKNOWN_COUNTRY, type UsageRow } from './report.ts'
+import { durationsOf, restreamOf, sumOfBytes, UNKNOWN_COUNTRY, type UsageRow } from './report.ts'
 import { slotIn, slotsOf, type SlottedSpan } from '../zonedSlots.ts'
 
 /** A column of a report: what its sums are grouped by. */
@@ -13,29 +13,46 @@ const HEADINGS: Readonly<Record<UsageDimension, string>> = {
   tokenId: 'tokenId',
 }
 
-const BYTES = ['bytesOut', 'bytesIn', 'bytesFromCaches']
+/** The columns of a report. */
+interface UsageColumns {
+  readonly dimensions: readonly UsageDimension[]
+  /** What targets used. */
+  readonly hasRestreams: boolean
+  /** Broadcasts and views. */
+  readonly hasViews: boolean
+}
 
 /**
- * The rows of a report as CSV (RFC 4180), a line for each sum; times without traffic have none. The last column, bytes from
+ * The rows of a report as CSV (RFC 4180), a line for each sum; times in which nothing happened have none. The last column, bytes from
  * caches, is there only if there are any.
  */
 export function usageCsv(
   rows: readonly UsageRow[],
-  dimensions: readonly UsageDimension[],
+  { dimensions, hasRestreams, hasViews }: UsageColumns,
   question: SlottedSpan,
 ): string {
   const slots = slotsOf(question)
-  const sums = new Map<string, [bytesOut: number, bytesIn: number, fromCaches: number]>()
-  for (const row of rows) {
-    const key = dimensions.map((name) => cell(valueOf(row, name, slots))).join(',')
-    const [bytesOut, bytesIn, fromCaches] = sums.get(key) ?? [0, 0, 0]
-    sums.set(key, [bytesOut + row.bytesOut, bytesIn + row.bytesIn, fromCaches + (row.bytesFromCaches ?? 0)])
+  const hasCaches = rows.some(({ bytesFromCaches = 0 }) => bytesFromCaches > 0)
+  const figures = (of: readonly UsageRow[]): Record<string, number> => {
+    const { bytesOut, bytesIn, bytesFromCaches = 0 } = sumOfBytes(of)
+    const restream = restreamOf(of)
+    return {
+      bytesOut,
+      bytesIn,
+      ...(hasRestreams && {
+        restreamSecondsUsed: restream.secondsUsed,
+        restreamBytesOut: restream.bytesOut,
+        restreamBytesIn: restream.bytesIn,
+      }),
+      ...(hasViews && durationsOf(of)),
+      ...(hasCaches && { bytesFromCaches }),
+    }
   }
-  const columns = [...sums.values()].some(([, , fromCaches]) => fromCaches > 0) ? BYTES : BYTES.slice(0, 2)
-  const lines = [...sums].map(([key, bytes]) =>
-    [...(dimensions.length === 0 ? [] : [key]), ...bytes.slice(0, columns.length)].join(),
+  const sums = Map.groupBy(rows, (row) => dimensions.map((name) => cell(valueOf(row, name, slots))).join())
+  const lines = [...sums].map(([key, of]) =>
+    [...(dimensions.length === 0 ? [] : [key]), ...Object.values(figures(of))].join(),
   )
-  return [[...dimensions.map((name) => HEADINGS[name]), ...columns].join(), ...lines, ''].join('\r\n')
+  return [[...dimensions.map((name) => HEADINGS[name]), ...Object.keys(figures([]))].join(), ...lines, ''].join('\r\n')
 }
 
 function valueOf(row: UsageRow, name: UsageDimension, slots: readonly number[]): string {

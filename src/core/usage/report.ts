@@ -43,12 +43,12 @@ export const UNKNOWN_COUNTRY = 'ZZ'
 const NOTHING = { bytesOut: 0, bytesIn: 0 }
 
 export function total(rows: Rows) {
-  const sum = sumOf(rows)
+  const sum = sumOfBytes(rows)
   return { ...sum, standardStream: sum, restream: restreamOf(rows), geoCascade: NOTHING }
 }
 
 export function series(rows: Rows, question: UsageQuestion) {
-  const bandwidth = bySlot(rows, question, sumOf)
+  const bandwidth = bySlot(rows, question, sumOfBytes)
   return {
     bandwidth,
     standardStream: bandwidth,
@@ -82,19 +82,15 @@ export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Ro
 const timeKey = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** Bytes by country, ordered by country code. */
-export const bytesByCountry = (rows: Rows) => countries(rows, sumOf)
+export const bytesByCountry = (rows: Rows) => countries(rows, sumOfBytes)
 
 /** The same with broadcasts and views. */
-export const byCountry = (rows: Rows) =>
-  countries(rows, (of) => {
-    const { publishMs, viewMs, publishes, views } = sumOfWatched(of)
-    return { ...sumOf(of), publishDuration: seconds(publishMs), viewDuration: seconds(viewMs), publishes, views }
-  })
+export const byCountry = (rows: Rows) => countries(rows, (of) => ({ ...sumOfBytes(of), ...durationsOf(of) }))
 
 /** An older form of it. */
 export const viewsByCountry = (rows: Rows) =>
   countries(rows, (of) => {
-    const { bytesIn, bytesOut } = sumOf(of)
+    const { bytesIn, bytesOut } = sumOfBytes(of)
     return { bytes: bytesIn + bytesOut, views: sumOfWatched(of).views }
   })
 
@@ -105,18 +101,18 @@ function countries<T>(rows: Rows, report: (rows: Rows) => T): Record<string, T> 
 
 /** For one tracking id: the bytes of each stream. */
 export const perStream = (rows: Rows) =>
-  [...groupBy(rows, (row) => row.streamName)].map(([streamName, of]) => ({ streamName, ...sumOf(of) }))
+  [...groupBy(rows, (row) => row.streamName)].map(([streamName, of]) => ({ streamName, ...sumOfBytes(of) }))
 
 /** For one stream: the bytes of each tracking id. Traffic without one has an entry of its own. */
 export const perTrackingId = (rows: Rows) =>
   [...groupBy(rows, (row) => row.trackingId)].map(([trackingId, of]) => ({
     ...(trackingId === '' ? {} : { trackingId }),
-    ...sumOf(of),
+    ...sumOfBytes(of),
   }))
 
 /** Sums by protocol. */
 export const byProtocol = (rows: Rows) =>
-  objectOf([...groupBy(rows, ({ protocol = '' }) => protocol)].map(([protocol, of]) => [protocol, sumOf(of)]))
+  objectOf([...groupBy(rows, ({ protocol = '' }) => protocol)].map(([protocol, of]) => [protocol, sumOfBytes(of)]))
 
 /** The most tokens that a report shows. */
 const TOKENS_SHOWN = 100
@@ -124,12 +120,12 @@ const TOKENS_SHOWN = 100
 /** The tokens with the most bytes in both directions, the most first. */
 export const perToken = (rows: Rows) =>
   [...groupBy(rows, ({ tokenId = 0 }) => tokenId)]
-    .map(([tokenId, of]) => ({ ...(tokenId === 0 ? {} : { tokenId }), ...sumOf(of) }))
+    .map(([tokenId, of]) => ({ ...(tokenId === 0 ? {} : { tokenId }), ...sumOfBytes(of) }))
     .toSorted((a, b) => b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0))
     .slice(0, TOKENS_SHOWN)
 
 /** What was sent on to other servers, beside the bytes of publishers and viewers. */
-function restreamOf(rows: Rows): { secondsUsed: number; bytesOut: number; bytesIn: number } {
+export function restreamOf(rows: Rows): { secondsUsed: number; bytesOut: number; bytesIn: number } {
   const sum = { liveMs: 0, ...NOTHING }
   for (const { restream } of rows) {
     sum.liveMs += restream?.liveMs ?? 0
@@ -138,6 +134,12 @@ function restreamOf(rows: Rows): { secondsUsed: number; bytesOut: number; bytesI
   }
   const { liveMs, ...bytes } = sum
   return { secondsUsed: seconds(liveMs), ...bytes }
+}
+
+/** Broadcasts and views, in seconds. */
+export function durationsOf(rows: Rows) {
+  const { publishMs, viewMs, publishes, views } = sumOfWatched(rows)
+  return { publishDuration: seconds(publishMs), viewDuration: seconds(viewMs), publishes, views }
 }
 
 function sumOfWatched(rows: Rows): Watched {
@@ -154,7 +156,7 @@ function sumOfWatched(rows: Rows): Watched {
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /** Without caches the sum has no field for them. */
-function sumOf(rows: Rows): { bytesOut: number; bytesIn: number; bytesFromCaches?: number } {
+export function sumOfBytes(rows: Rows): { bytesOut: number; bytesIn: number; bytesFromCaches?: number } {
   const sum = { ...NOTHING }
   let fromCaches = 0
   for (const { bytesIn, bytesOut, bytesFromCaches = 0 } of rows) {

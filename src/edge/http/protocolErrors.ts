@@ -26,6 +26,8 @@ const NOT_UTF8 = malformed('The percent-encoded bytes of the address are not UTF
 const HAS_NUL = malformed('The address has a NUL (%00)')
 const NO_TUNNEL = malformed('CONNECT asks for a tunnel, and this server is no proxy')
 const EXPECTATION = failure('expectation_failed', 'Of Expect only 100-continue is supported')
+/** RFC 9112 section 6.1. Node reads such a body as if it were chunked alone. */
+const OTHER_CODING = failure('not_supported', 'Of Transfer-Encoding only chunked is supported')
 const TOO_SLOW = failure('request_timeout', 'The request took too long to arrive (server.requestTimeoutSeconds)')
 const TOO_LONG = failure(
   'headers_too_large',
@@ -103,11 +105,13 @@ export function refuseHead(request: IncomingMessage, response: ServerResponse, o
   return true
 }
 
-/** RFC 9112 section 3.2. Node would look for no Host too, but with its own text. */
-function errorOf({ url = '', rawHeaders, httpVersion }: IncomingMessage): Failure | null {
+/** RFC 9112 sections 3.2 and 6.1. Node would look for no Host too, but with its own text. */
+function errorOf({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): Failure | null {
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return TWO_HOSTS
   if (hosts === 0 && httpVersion === '1.1') return NO_HOST
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') return OTHER_CODING
   if (!url.includes('%')) return null
   if (url.includes('%00')) return HAS_NUL
   return isUtf8(url) ? null : NOT_UTF8

@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { usableMemoryBytes } from '../../base/processMemory.ts'
 import { passedBytes } from './passedBytes.ts'
 import { isEncrypted } from './peer.ts'
@@ -23,9 +24,17 @@ const SHARED = new WeakSet<ServerResponse>()
 
 export const sharesBody = (answer: ServerResponse): void => void SHARED.add(answer)
 
+/** Answers that are written as they are made, with what is not in their socket yet. */
+const STREAMED = new WeakMap<ServerResponse, Readable>()
+
+export const sendsFrom = (answer: ServerResponse, body: Readable): void => void STREAMED.set(answer, body)
+
 /** What waits for the client in memory of its own, bytes. An encrypted answer is a copy. */
-export const unsentBytes = (socket: Socket, answer: ServerResponse | ViewerAnswer): number =>
-  isEncrypted(socket) || (answer instanceof ServerResponse && !SHARED.has(answer)) ? socket.writableLength : 0
+export function unsentBytes(socket: Socket, answer: ServerResponse | ViewerAnswer): number {
+  if (!(answer instanceof ServerResponse)) return isEncrypted(socket) ? socket.writableLength : 0
+  const inSocket = isEncrypted(socket) || !SHARED.has(answer) ? socket.writableLength : 0
+  return inSocket + (STREAMED.get(answer)?.readableLength ?? 0)
+}
 
 /** What a client has taken of its answers. */
 export class ClientProgress {

@@ -61,16 +61,25 @@ it('writes a line of CSV for each sum, with the column of caches only where they
     rowOf({ tokenId: 7, bytesIn: 2 }),
     rowOf({ slotMs: FROM + HOUR_MS, bytesOut: 3 }),
   ]
-  expect(usageCsv(rows, ['slot', 'tokenId'], span)).toBe(
+  const csv = (
+    of: Parameters<typeof usageCsv>[0],
+    dimensions: Parameters<typeof usageCsv>[1]['dimensions'],
+    has = {},
+  ) => usageCsv(of, { dimensions, hasRestreams: false, hasViews: false, ...has }, span)
+  expect(csv(rows, ['slot', 'tokenId'])).toBe(
     'time,tokenId,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,7,1,2\r\n2026-01-01T01:00:00Z,,3,0\r\n',
   )
-  expect(usageCsv([rowOf({ tokenId: 0, bytesOut: 1 }), rowOf({ tokenId: 7, bytesIn: 2 })], ['tokenId'], span)).toBe(
+  expect(csv([rowOf({ tokenId: 0, bytesOut: 1 }), rowOf({ tokenId: 7, bytesIn: 2 })], ['tokenId'])).toBe(
     'tokenId,bytesOut,bytesIn\r\n,1,0\r\n7,0,2\r\n',
   )
-  expect(usageCsv([rowOf({ country: '', bytesOut: 1 })], ['country'], span)).toBe(
-    'country,bytesOut,bytesIn\r\nZZ,1,0\r\n',
-  )
-  expect(usageCsv([rowOf({ bytesOut: 4, bytesFromCaches: 3 })], [], span)).toBe(
-    'bytesOut,bytesIn,bytesFromCaches\r\n4,0,3\r\n',
+  expect(csv([rowOf({ country: '', bytesOut: 1 })], ['country'])).toBe('country,bytesOut,bytesIn\r\nZZ,1,0\r\n')
+  expect(csv([rowOf({ bytesOut: 4, bytesFromCaches: 3 })], [])).toBe('bytesOut,bytesIn,bytesFromCaches\r\n4,0,3\r\n')
+  const restream = { liveMs: 1500, bytesIn: 1, bytesOut: 9 }
+  const watched = { publishes: 1, publishMs: 1499, views: 2, viewMs: 1500 }
+  expect(
+    csv([rowOf({ bytesIn: 5 }), rowOf({ restream }), rowOf({ watched })], [], { hasRestreams: true, hasViews: true }),
+  ).toBe(
+    'bytesOut,bytesIn,restreamSecondsUsed,restreamBytesOut,restreamBytesIn,publishDuration,viewDuration,publishes,views\r\n' +
+      '0,5,2,9,1,1,2,1,2\r\n',
   )
 })

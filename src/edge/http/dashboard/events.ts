@@ -8,6 +8,7 @@ import { isSignedIn } from '../../../commands/users/sessions.ts'
 import { failure } from '../../../core/errors.ts'
 import { userOf } from './auth.ts'
 import { sessionValue } from './cookie.ts'
+import { sendsFrom } from '../unsent.ts'
 import { operation } from './openapi.ts'
 import { refuse } from './parts.ts'
 
@@ -52,8 +53,10 @@ export function dashboardEventRoutes(app: FastifyInstance, ctx: Context, hub: Up
 }
 
 /** `X-Accel-Buffering`: nginx would collect the events. */
-const answer = (reply: FastifyReply, { readable }: EventStream): FastifyReply =>
-  reply.type('text/event-stream; charset=utf-8').header('X-Accel-Buffering', 'no').send(readable)
+function answer(reply: FastifyReply, { readable }: EventStream): FastifyReply {
+  sendsFrom(reply.raw, readable)
+  return reply.type('text/event-stream; charset=utf-8').header('X-Accel-Buffering', 'no').send(readable)
+}
 
 function lastEventId({ headers }: FastifyRequest): string | null {
   const value = headers['last-event-id']

@@ -16,35 +16,31 @@ import { sayRetryAfter } from '../limits.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
 import { wantsCsv } from './csv.ts'
+import { type Download, DOWNLOADS, Downloads } from './downloads.ts'
 import { viewerQualityFields } from './qualityData.ts'
 
-/** Downloads at once of one account, and of all accounts at a node: each reads the store for as long as its client reads. */
-const OF_ACCOUNT = 2
-const OF_NODE = 8
 const RETRY_MS = 10_000
-const TOO_MANY = `An account reads ${OF_ACCOUNT} downloads of records at once, and a node serves ${OF_NODE}: try again later`
+const TOO_MANY = `An account reads ${DOWNLOADS.ofAccount} downloads of records at once, and a node serves ${DOWNLOADS.ofNode}: try again later`
 
 /** A line for each connection of a viewer. */
 export function recordRoutes(app: FastifyInstance, ctx: Context): void {
-  /** The account of each download. */
-  const downloads = new Map<Readable, string>()
-  const isFull = (accountId: string): boolean =>
-    downloads.size >= OF_NODE || [...downloads.values()].filter((one) => one === accountId).length >= OF_ACCOUNT
+  const downloads = new Downloads()
   const send = (request: FastifyRequest, reply: FastifyReply, form: RecordForm, given: unknown) => {
     const accountId = accountOf(request)
     const records = readViewerRecords(ctx, accountId, form, given)
     if (!records.ok) return sendFailure(reply, records.error)
-    if (isFull(accountId)) {
+    const download: Download = { accountId, waitsSinceMs: null, end: () => body.destroy() }
+    const now = () => ctx.clock.monotonic()
+    if (!downloads.add(download, now())) {
       sayRetryAfter(reply, RETRY_MS)
       return sendFailure(reply, failure('rate_limited', TOO_MANY))
     }
     const format = RECORD_FORMATS[wantsCsv(request) ? 'csv' : 'jsonl']
-    const download = Readable.from(textOf(records.value, format))
-    downloads.set(download, accountId)
+    const body = Readable.from(textOf(records.value, format, (waits) => (download.waitsSinceMs = waits ? now() : null)))
     // Also when the client is gone before its end.
-    download.once('close', () => downloads.delete(download))
+    body.once('close', () => downloads.delete(download))
     reply.header('Vary', 'Accept').type(`${format.type}; charset=utf-8`)
-    return reply.send(download)
+    return reply.send(body)
   }
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/reports/viewers',
@@ -70,9 +66,17 @@ export function recordRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 /** One page of records at a time: the next one is read when the client has taken it. */
-async function* textOf(pages: AsyncIterable<readonly ViewerRecord[]>, { head, line }: RecordFormat) {
+async function* textOf(
+  pages: AsyncIterable<readonly ViewerRecord[]>,
+  { head, line }: RecordFormat,
+  waits: (isWaiting: boolean) => void,
+) {
   if (head !== '') yield head
-  for await (const records of pages) yield records.map(line).join('')
+  for await (const records of pages) {
+    waits(true)
+    yield records.map(line).join('')
+    waits(false)
+  }
 }
 
 const time = (description: string, example: string) => Type.Optional(Type.String({ description, examples: [example] }))
