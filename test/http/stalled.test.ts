@@ -61,7 +61,7 @@ async function serve(isShared = false, encrypts = false): Promise<Served> {
   const sockets: Socket[] = []
   const streams: Readable[] = []
   const answer: RequestListener = ({ url }, response) => {
-    if (url === '/events') return void streamTo(response, streams)
+    if (url === '/events') return streamTo(response, streams)
     if (isShared) sharesBody(response)
     response.end(url === '/small' ? 'small' : LARGE)
   }

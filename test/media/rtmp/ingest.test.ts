@@ -198,7 +198,11 @@ describe('a message that ended a broadcast is left out, and the rest goes on', (
     ],
     ['a short AAC configuration', aacConfig(Buffer.from([0x17])), 'The AAC configuration cannot be read'],
     // 16 MHz, written out: each frame of silence would last 64 microseconds.
-    ['a sampling rate of no decoder', aacConfig(Buffer.from('17fa120010', 'hex')), 'The AAC configuration cannot be read'],
+    [
+      'a sampling rate of no decoder',
+      aacConfig(Buffer.from('17fa120010', 'hex')),
+      'The AAC configuration cannot be read',
+    ],
     [
       'a frame whose lengths do not add up',
       bytes(MESSAGE.video, 0x17, 1, 0, 0, 0, 0, 0, 0, 9, 1),
