@@ -1,14 +1,16 @@
 // The health check of the container: ends with 0 if the server here is ready, over HTTP or HTTPS. The certificate names
-// another host than 127.0.0.1, so it is not checked.
+// another host, so it is not checked.
 import http from 'node:http'
 import https from 'node:https'
 
-const port = process.env.SLUICE_SERVER_PORT || 8080
+const { SLUICE_SERVER_HOST: listens, SLUICE_SERVER_PORT } = process.env
+const port = SLUICE_SERVER_PORT || 8080
+const host = !listens || ['0.0.0.0', '::'].includes(listens) ? '127.0.0.1' : listens
 
-const isReady = (protocol, scheme) =>
+const isReady = (protocol) =>
   new Promise((resolve) => {
-    const options = { rejectUnauthorized: false, timeout: 2000 }
-    const request = protocol.get(`${scheme}://127.0.0.1:${port}/readyz`, options, ({ statusCode }) => {
+    const options = { host, port, path: '/readyz', rejectUnauthorized: false, timeout: 2000 }
+    const request = protocol.get(options, ({ statusCode }) => {
       resolve(statusCode === 200)
       request.destroy()
     })
@@ -16,4 +18,4 @@ const isReady = (protocol, scheme) =>
     request.on('error', () => resolve(false))
   })
 
-process.exitCode = (await isReady(http, 'http')) || (await isReady(https, 'https')) ? 0 : 1
+process.exitCode = (await isReady(http)) || (await isReady(https)) ? 0 : 1

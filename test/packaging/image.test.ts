@@ -1,7 +1,12 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { buildImage, run } from '../../scripts/packages.mjs'
 import { missingForContainers } from './machine.ts'
@@ -29,6 +34,25 @@ test('the container file ends as a user without rights, and has a health check',
     'ENTRYPOINT ["tini", "--", "sluice"]',
   ])
   expect(lines.some((line) => line.startsWith('HEALTHCHECK '))).toBe(true)
+})
+
+test.skipIf(process.platform === 'darwin')('the health check asks the address that the server listens on', async () => {
+  const script = fileURLToPath(new URL('../../packaging/health.js', import.meta.url))
+  const check = async (port: number): Promise<unknown> => {
+    const env = { SLUICE_SERVER_HOST: '127.0.0.2', SLUICE_SERVER_PORT: String(port) }
+    const [code] = (await once(spawn(process.execPath, [script], { env }), 'exit')) as [number]
+    return code
+  }
+  const paths: (string | undefined)[] = []
+  const server = createServer(({ url }, response) => {
+    paths.push(url)
+    response.end()
+  }).listen(0, '127.0.0.2')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  expect([await check(port), paths]).toEqual([0, ['/readyz']])
+  server.close()
+  expect(await check(port)).toBe(1)
 })
 
 if (debian !== null && missingForContainers() === null) {
