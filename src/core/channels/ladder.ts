@@ -59,8 +59,7 @@ type Body = BodyReader<UpdateLadder>
 type RenditionBody = BodyReader<NonNullable<UpdateLadder['video']>[number]>
 
 function readAudio(body: Body, otherwise: number | null): number | null {
-  if (body.clears('audio')) return null
-  return body.names('audio') ? (body.part('audio').value('bitrate') ?? otherwise) : otherwise
+  return body.clears('audio') ? null : (body.part('audio').value('bitrate') ?? otherwise)
 }
 
 function readAudioOnly(body: Body, otherwise: boolean, audioKbps: number | null): boolean {
