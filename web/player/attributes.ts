@@ -6,25 +6,23 @@ const OWN_SERVER = new URL(/* @vite-ignore */ '.', import.meta.url).href
 const MODES = ['auto', 'whep', 'hls'] as const
 
 /** What the attributes of a player ask for; null: they name no stream. */
-export function readAttributes(element: Element): { wanted: Wanted | null } {
+export function wantedBy(element: Element): Wanted | null {
   const read = (name: string): string => element.getAttribute(name)?.trim() ?? ''
   const [account, ...rest] = read('stream').split('/')
   const name = rest.join('/')
   const stream = account && name ? { account, name } : null
   const playlist = read('src')
-  if (stream === null && playlist === '') return { wanted: null }
+  if (stream === null && playlist === '') return null
   const mode = MODES.find((each) => each === read('mode')) ?? 'auto'
   const server = read('server')
   return {
-    wanted: {
-      server: server === '' ? OWN_SERVER : new URL(server.replace(/\/?$/, '/'), document.baseURI).href,
-      stream: playlist === '' ? stream : null,
-      playlist,
-      token: read('token'),
-      sourceId: read('source'),
-      mode,
-      reports: read('reports') !== 'off',
-    },
+    server: server === '' ? OWN_SERVER : new URL(server.replace(/\/?$/, '/'), document.baseURI).href,
+    stream: playlist === '' ? stream : null,
+    playlist,
+    token: read('token'),
+    sourceId: read('source'),
+    mode,
+    reports: read('reports') !== 'off',
   }
 }
 

@@ -40,7 +40,6 @@ export class Brand {
   loadPoster(attribute: string | null, wanted: Wanted | null): void {
     const key = JSON.stringify([attribute, wanted])
     if (key === this.#shown) return
-    this.#shown = key
     this.forgetPoster()
     this.#shown = key
     if (attribute === null) return

@@ -16,7 +16,7 @@ export interface Wanted {
   readonly server: string
   /** Of `account/name`; null: `playlist` is there instead. */
   readonly stream: { readonly account: string; readonly name: string } | null
-  /** The address of a master playlist; ''. */
+  /** The address of a master playlist; empty where there is a `stream`. */
   readonly playlist: string
   readonly token: string
   readonly sourceId: string

@@ -5,7 +5,7 @@ import { Controller, type PlayerState } from './controller.ts'
 import { setText } from './dom.ts'
 import { wireControls } from './controls.ts'
 import { type MenuEntry, showMenu } from './menu.ts'
-import { readAttributes, readSources } from './attributes.ts'
+import { wantedBy, readSources } from './attributes.ts'
 import type { Level } from './playback.ts'
 import { Screen } from './screen.ts'
 import { type Message, MESSAGES, WORDS } from './words.ts'
@@ -70,7 +70,7 @@ export class SluicePlayer extends HTMLElement {
   /** Begins, or begins again at the live edge. */
   play(): void {
     this.#wantsToPlay = true
-    const { wanted } = readAttributes(this)
+    const wanted = wantedBy(this)
     if (wanted !== null) this.#controller.start(wanted)
     this.#showState()
   }
@@ -157,7 +157,7 @@ export class SluicePlayer extends HTMLElement {
   }
 
   #showState(): void {
-    const { wanted } = readAttributes(this)
+    const wanted = wantedBy(this)
     const { state, reason } = this
     const { frame, bigPlay, again, tokenForm, badge, play } = this.#screen
     const isIdle = state === 'idle' && wanted !== null
@@ -198,7 +198,7 @@ export class SluicePlayer extends HTMLElement {
   #showPoster(): void {
     const { brand } = this.#screen
     if (this.state === 'playing' || this.state === 'refused') brand.forgetPoster()
-    else if (this.state !== 'interrupted') brand.loadPoster(this.getAttribute('poster'), readAttributes(this).wanted)
+    else if (this.state !== 'interrupted') brand.loadPoster(this.getAttribute('poster'), wantedBy(this))
   }
 
   #showSettings(): void {
@@ -227,7 +227,7 @@ export class SluicePlayer extends HTMLElement {
 
   #entries(): readonly MenuEntry[] {
     const screen = this.#screen
-    const { wanted } = readAttributes(this)
+    const wanted = wantedBy(this)
     const share = (): void => {
       if (wanted !== null) screen.sharing.show(wanted)
       screen.toggle(screen.share)

@@ -59,7 +59,7 @@ export async function call<A, D>(operation: Operation<A, D>, args: A, options: C
 }
 
 /** As `call`, for lists that count all matching rows in `X-Total-Count`. */
-export async function callRows<A, D>(operation: Operation<A, D>, args: A, options: CallOptions = {}): Promise<Rows<D>> {
+export async function callRows<A, D>(operation: Operation<A, D>, args: A, options: CallOptions): Promise<Rows<D>> {
   const response = await request(operation, args as AnyArgs, options)
   const rows = (await answerOf(operation, response)) as D
   return { rows, total: Number(response.headers.get('X-Total-Count') ?? 0) }
@@ -76,7 +76,7 @@ export interface CursorPage<D> {
 export async function callPage<A, D>(
   operation: Operation<A, D>,
   args: A,
-  options: CallOptions = {},
+  options: CallOptions,
 ): Promise<CursorPage<D>> {
   const response = await request(operation, args as AnyArgs, options)
   const body = (await response.json()) as { data: D; pagination?: { hasMore: boolean; cursor?: string } }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { setUp } from '#api/dashboard.ts'
 import { call } from '../api/call.ts'
-import { EmailField, NewPasswordField } from '../parts/accountFields.tsx'
+import { NewAccountFields } from '../parts/accountFields.tsx'
 import { Button } from '../parts/button.tsx'
 import { useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -25,17 +25,12 @@ export function SetupPage({ code }: { readonly code: string }) {
     <Solo step={1} title={text.title} lead={text.lead}>
       <form class="form narrow" onSubmit={onSubmit}>
         {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-        <EmailField
+        <NewAccountFields
+          email={given.email}
+          password={given.password}
+          errors={fields}
           autocomplete="username"
-          error={fields['email']}
-          value={given.email}
-          onValue={(email) => setGiven({ ...given, email })}
-        />
-        <NewPasswordField
-          label={words.signIn.password}
-          error={fields['password']}
-          value={given.password}
-          onValue={(password) => setGiven({ ...given, password })}
+          onValue={(changes) => setGiven({ ...given, ...changes })}
         />
         <div class="actions">
           <Button look="primary" size="big" type="submit" isBusy={isBusy}>

@@ -27,6 +27,33 @@ export const NewPasswordField = (props: EntryProps & { readonly label: Component
   />
 )
 
+interface NewAccountProps {
+  readonly email: string
+  readonly password: string
+  /** What the server said of each. */
+  readonly errors: Readonly<Record<string, string>>
+  readonly autocomplete: 'username' | 'off'
+  readonly onValue: (changes: { email: string } | { password: string }) => void
+}
+
+/** What a new user signs in with. */
+export const NewAccountFields = ({ email, password, errors, autocomplete, onValue }: NewAccountProps) => (
+  <>
+    <EmailField
+      autocomplete={autocomplete}
+      error={errors['email']}
+      value={email}
+      onValue={(changed) => onValue({ email: changed })}
+    />
+    <NewPasswordField
+      label={words.signIn.password}
+      error={errors['password']}
+      value={password}
+      onValue={(changed) => onValue({ password: changed })}
+    />
+  </>
+)
+
 /** The password that a user has. */
 export const PasswordField = (props: EntryProps & { readonly label: ComponentChildren }) => (
   <TextField type="password" autocomplete="current-password" required missing={words.problems.password} {...props} />

@@ -117,6 +117,36 @@ export function NumberField({ unit, value, onValue, ...field }: NumberProps) {
   )
 }
 
+interface SelectProps<T extends string> extends Omit<FieldProps, 'children'> {
+  readonly value: T
+  readonly choices: readonly (readonly [value: T, text: string])[]
+  readonly isDisabled?: boolean
+  readonly onValue: (value: T) => void
+}
+
+/** A field with one of several choices, which open as a list. */
+export function SelectField<T extends string>({ value, choices, isDisabled, onValue, ...field }: SelectProps<T>) {
+  return (
+    <Field {...field}>
+      {(attributes) => (
+        <select
+          class="select"
+          {...attributes}
+          value={value}
+          disabled={isDisabled}
+          onChange={({ currentTarget }) => onValue(currentTarget.value as T)}
+        >
+          {choices.map(([choice, shown]) => (
+            <option key={choice} value={choice}>
+              {shown}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
 /** A list of short texts, entered one by one or comma-delimited. `check` says at once what is wrong with one. */
 export function ChipsField(props: {
   readonly label: ComponentChildren

@@ -3,7 +3,7 @@ import { type Answer, checkAccess } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/copy.tsx'
-import { Field, Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { Segment, SelectField, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
@@ -151,22 +151,13 @@ function Fields(props: FieldsProps) {
           value={question.streamName}
           onValue={(streamName) => set({ streamName })}
         />
-        <Field label={text.protocol} error={errorOf(errors, 'protocol')}>
-          {(attributes) => (
-            <select
-              class="select"
-              {...attributes}
-              value={question.protocol}
-              onChange={({ currentTarget }) => set({ protocol: currentTarget.value as Protocol })}
-            >
-              {PROTOCOLS[question.action].map((protocol) => (
-                <option key={protocol} value={protocol}>
-                  {protocol.toUpperCase()}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label={text.protocol}
+          error={errorOf(errors, 'protocol')}
+          value={question.protocol}
+          choices={PROTOCOLS[question.action].map((one) => [one, one.toUpperCase()] as const)}
+          onValue={(protocol) => set({ protocol })}
+        />
       </div>
       <TextField
         label={text.token}

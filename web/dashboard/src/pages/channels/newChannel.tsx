@@ -3,7 +3,7 @@ import { type AbrLadder, createChannel, type Ingest, listLadders } from '#api/ch
 import { call, callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
-import { ChipsField, Field, Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { ChipsField, Segment, SelectField, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { go, linkTo } from '../../router.ts'
@@ -145,22 +145,13 @@ function Ladder({ draft, change }: PartProps) {
   const chosen = rows.find(({ id }) => id === draft.ladderId)
   const hint = chosen && [text.renditions(variantsOf(chosen)), copyHint(chosen)].filter(Boolean).join(' ')
   return (
-    <Field label={text.ladder} hint={hint}>
-      {(attributes) => (
-        <select
-          {...attributes}
-          class="select"
-          value={draft.ladderId}
-          onChange={(event) => change({ ladderId: event.currentTarget.value })}
-        >
-          {rows.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={text.ladder}
+      hint={hint}
+      value={draft.ladderId}
+      choices={rows.map(({ id, name }) => [id, name] as const)}
+      onValue={(ladderId) => change({ ladderId })}
+    />
   )
 }
 

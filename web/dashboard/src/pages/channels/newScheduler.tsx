@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type Channel, createScheduler } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
-import { Field, TextField, useSubmit } from '../../parts/form.tsx'
+import { SelectField, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { channelWords } from '../../words/channelWords.ts'
 import { addDays, dayOf } from './localDays.ts'
@@ -68,22 +68,12 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
       <TextField label={text.name} {...of('name')} />
       <div class="pair">
         <TextField label={text.date} type="date" {...of('startDate')} />
-        <Field label={text.repeats}>
-          {(attributes) => (
-            <select
-              {...attributes}
-              class="select"
-              value={repeats}
-              onChange={(event) => setRepeats(event.currentTarget.value as Repeats)}
-            >
-              {(Object.keys(RULES) as Repeats[]).map((one) => (
-                <option key={one} value={one}>
-                  {text.rules[one]}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label={text.repeats}
+          value={repeats}
+          choices={(Object.keys(RULES) as Repeats[]).map((one) => [one, text.rules[one]] as const)}
+          onValue={setRepeats}
+        />
       </div>
       <div class="pair">
         <TextField label={text.from} type="time" {...of('startTime')} />

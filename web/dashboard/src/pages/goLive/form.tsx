@@ -7,7 +7,7 @@ import { bitrateOf, type Quality, RESOLUTIONS } from '../../broadcast/quality.ts
 import { SourceChoice } from '../../broadcast/sourceChoice.tsx'
 import { listDevices, type SourceKind } from '../../broadcast/sources.ts'
 import { codecName } from '../../codecName.ts'
-import { Field, TextField, Toggle } from '../../parts/form.tsx'
+import { SelectField, TextField, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
 
 const text = words.goLive
@@ -95,40 +95,12 @@ function DeviceField(props: {
 }) {
   const named = props.devices.map(({ deviceId, label }) => [deviceId, label] as const)
   return (
-    <Select
+    <SelectField
       label={props.label}
       value={props.value}
       choices={[['', text.anyDevice], ...named]}
       onValue={props.onValue}
     />
-  )
-}
-
-function Select<T extends string>(props: {
-  readonly label: string
-  readonly value: T
-  readonly choices: readonly (readonly [value: T, text: string])[]
-  readonly isDisabled?: boolean
-  readonly onValue: (value: T) => void
-}) {
-  return (
-    <Field label={props.label}>
-      {(attributes) => (
-        <select
-          class="select"
-          {...attributes}
-          value={props.value}
-          disabled={props.isDisabled}
-          onChange={({ currentTarget: { value } }) => props.onValue(value as T)}
-        >
-          {props.choices.map(([value, shown]) => (
-            <option key={value} value={value}>
-              {shown}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
   )
 }
 
@@ -147,13 +119,13 @@ function QualityFields({ quality, isLive, onQuality }: QualityProps) {
       <summary>{text.qualityIs(resolution, framesPerSecond, codecChoice(codec), megabits)}</summary>
       <div class="form in-details">
         <div class="pair tight">
-          <Select
+          <SelectField
             label={text.resolution}
             value={resolution}
             choices={RESOLUTIONS.map((one) => [one, one] as const)}
             onValue={(chosen) => onQuality({ resolution: chosen })}
           />
-          <Select
+          <SelectField
             label={text.frames}
             value={String(framesPerSecond)}
             choices={[
@@ -164,7 +136,7 @@ function QualityFields({ quality, isLive, onQuality }: QualityProps) {
           />
         </div>
         <div class="pair tight">
-          <Select
+          <SelectField
             label={text.codec}
             value={codec}
             isDisabled={isLive}

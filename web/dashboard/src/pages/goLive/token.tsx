@@ -1,7 +1,7 @@
 import { listUsablePublishTokenIds, readPublishToken, updatePublishToken } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
-import { Field, TextField, useSubmit } from '../../parts/form.tsx'
+import { SelectField, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
@@ -97,22 +97,12 @@ function StreamField({
   if (pattern !== undefined)
     return <TextField label={text.stream} hint={text.patternHint(pattern)} value={streamName} onValue={onStreamName} />
   return (
-    <Field label={text.stream}>
-      {(attributes) => (
-        <select
-          class="select"
-          {...attributes}
-          value={streamName}
-          onChange={({ currentTarget: { value } }) => onStreamName(value)}
-        >
-          {names.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={text.stream}
+      value={streamName}
+      choices={names.map((name) => [name, name] as const)}
+      onValue={onStreamName}
+    />
   )
 }
 

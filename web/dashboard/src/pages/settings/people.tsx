@@ -4,7 +4,7 @@ import { ApiError, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { userEdits } from '../../live.ts'
-import { EmailField, NewPasswordField } from '../../parts/accountFields.tsx'
+import { NewAccountFields } from '../../parts/accountFields.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Segment, useSubmit } from '../../parts/form.tsx'
@@ -140,17 +140,12 @@ function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly on
       foot={<SubmitFoot verb={text.newUser} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-      <EmailField
+      <NewAccountFields
+        email={given.email}
+        password={given.password}
+        errors={fields}
         autocomplete="off"
-        error={fields['email']}
-        value={given.email}
-        onValue={(email) => setGiven({ ...given, email })}
-      />
-      <NewPasswordField
-        label={words.signIn.password}
-        error={fields['password']}
-        value={given.password}
-        onValue={(password) => setGiven({ ...given, password })}
+        onValue={(changes) => setGiven({ ...given, ...changes })}
       />
       <Segment
         label={text.role}

@@ -4,7 +4,7 @@ import { ownAddresses } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
-import { Field, Segment, useSubmit } from '../../parts/form.tsx'
+import { Segment, SelectField, useSubmit } from '../../parts/form.tsx'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
@@ -106,22 +106,12 @@ function Signed({ token, streamName, onValue }: ChosenProps) {
   }, [signed])
   return (
     <form class="form gap-s" onSubmit={onSubmit}>
-      <Field label={text.valid}>
-        {(attributes) => (
-          <select
-            class="select"
-            {...attributes}
-            value={span}
-            onChange={({ currentTarget: { value } }) => setSpan(value as Span)}
-          >
-            {(Object.keys(SECONDS) as Span[]).map((one) => (
-              <option key={one} value={one}>
-                {text.validFor[one]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label={text.valid}
+        value={span}
+        choices={(Object.keys(SECONDS) as Span[]).map((one) => [one, text.validFor[one]] as const)}
+        onValue={setSpan}
+      />
       {error && <Notice kind="error">{error.message}</Notice>}
       {signed && (
         <p class="note" role="status">

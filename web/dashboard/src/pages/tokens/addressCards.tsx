@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { LinkButton } from '../../parts/button.tsx'
 import { CodeBlock, CopyField } from '../../parts/copy.tsx'
-import { Field, Segment, TextField, Toggle } from '../../parts/form.tsx'
+import { Segment, SelectField, TextField, Toggle } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { linkTo } from '../../router.ts'
@@ -64,22 +64,12 @@ function StreamChooser(props: {
       />
     )
   return (
-    <Field label={text.stream}>
-      {(attributes) => (
-        <select
-          class="select"
-          {...attributes}
-          value={value}
-          onChange={({ currentTarget }) => onValue(currentTarget.value)}
-        >
-          {names.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={text.stream}
+      value={value}
+      choices={names.map((name) => [name, name] as const)}
+      onValue={onValue}
+    />
   )
 }
 

@@ -35,7 +35,7 @@ const html = (text: string): string =>
  * HTML that shows the watch page in another page. The token is in the query: the server reads it there to say which
  * sites may show the frame.
  */
-export const frameCode = ({ accountId, streamName, ...server }: StreamPlace, token = ''): string =>
+export const frameCode = ({ accountId, streamName, ...server }: StreamPlace, token: string): string =>
   [
     '<iframe',
     `  src="${html(watchAddress(server, accountId, streamName, token))}"`,

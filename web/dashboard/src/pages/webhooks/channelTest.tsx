@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type ChannelWebhook, testChannelWebhook } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
-import { Field, useSubmit } from '../../parts/form.tsx'
+import { SelectField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { channelWords } from '../../words/channelWords.ts'
@@ -35,22 +35,12 @@ export function TestDialog({ webhook, onSent, onClose }: TestDialogProps) {
     >
       {error && <Notice kind="error">{error.message}</Notice>}
       <p>{text.testText}</p>
-      <Field label={text.testEvent}>
-        {(attributes) => (
-          <select
-            {...attributes}
-            class="select"
-            value={type}
-            onChange={({ currentTarget: { value } }) => setType(names.find((name) => name === value))}
-          >
-            {names.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label={text.testEvent}
+        value={type ?? ''}
+        choices={names.map((name) => [name, name])}
+        onValue={(chosen) => setType(names.find((name) => name === chosen))}
+      />
     </Dialog>
   )
 }
