@@ -17,7 +17,7 @@ import { tryVideoEncoder } from './videoEncoder.ts'
 type ReadConfig = Reloading['readConfig']
 
 /** What nodes say of themselves to operators. */
-export function openReporting(app: App, readConfig: ReadConfig, tls: Tls | null = null): NodeReporting {
+export function openReporting(app: App, readConfig: ReadConfig, tls: Tls | null | undefined): NodeReporting {
   const { ctx } = app
   const storage = new LocalStorage(app)
   const own = nodeReports(ctx, {

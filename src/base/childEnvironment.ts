@@ -23,8 +23,8 @@ const NEEDED = [
   'TMP',
 ] as const
 
-/** The environment of a child process. @param own the environment of this process */
-export function childEnvironment(own: NodeJS.ProcessEnv = process.env): Record<string, string> {
-  const given = NEEDED.map((name) => [name, own[name]] as const)
-  return Object.fromEntries(given.filter((one): one is [(typeof NEEDED)[number], string] => one[1] !== undefined))
+/** The environment of a child process. */
+export function childEnvironment(): Record<string, string> {
+  const own = NEEDED.map((name) => [name, process.env[name]] as const)
+  return Object.fromEntries(own.filter((one): one is [(typeof NEEDED)[number], string] => one[1] !== undefined))
 }

@@ -84,7 +84,8 @@ function refusalOf(dir: string): unknown {
 const existingParent = (path: string): string => (existsSync(path) ? path : existingParent(dirname(path)))
 
 /** Connections, ffmpeg processes and files share the descriptors of this process. */
-export function checkOpenFiles(config: Config, openFiles: number | null = openFilesLimit()): Finding[] {
+export function checkOpenFiles(config: Config): Finding[] {
+  const openFiles = openFilesLimit()
   if (openFiles === null) return []
   const { http, rtmp } = connectionsWithin(config, openFiles)
   const check = 'open files'

@@ -70,12 +70,7 @@ export const wholeFlag = (placeholder: string, about: string, bounds: Bounds = {
 })
 
 /** A whole number with a default. */
-export const wholeOr = (
-  fallback: number,
-  placeholder: string,
-  about: string,
-  bounds: Bounds = {},
-): CliFlag<number> => ({
+export const wholeOr = (fallback: number, placeholder: string, about: string, bounds: Bounds): CliFlag<number> => ({
   ...optional,
   placeholder,
   about,

@@ -5,7 +5,7 @@ import { syncRestream } from '../commands/tokens/syncRestream.ts'
 import { updateToken } from '../commands/tokens/updateToken.ts'
 import type { EngineRecord } from '../core/channels/engineSchema.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
-import type { TokenRecord } from '../core/tokens/rules.ts'
+import type { TokenRecord } from '../core/tokens/record.ts'
 import { fromChannelFailure, type CliRefusal } from './refusal.ts'
 import type { AccountScope } from './session.ts'
 

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { signingParent, signOptionsOf, trySigning } from '../commands/tokens/signToken.ts'
 import { invalid } from '../core/errors.ts'
-import { readSign } from '../core/tokens/rules.ts'
+import { readSign } from '../core/tokens/sign.ts'
 import { ALGORITHMS, type SignOptions } from '../sign.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { isObject } from '../base/objects.ts'
 import type { Result } from '../base/result.ts'
 import { type BodyReader, readShape } from './validation/bodyReader.ts'
-import { type FieldErrors, Problems, shown } from './validation/problems.ts'
+import { Problems, shown } from './validation/problems.ts'
+import type { FieldErrors } from './errors.ts'
 
 /** Every region: hosted services call the nearest one `auto`. */
 export const CLUSTER = 'auto'

@@ -100,9 +100,10 @@ export interface Verification {
   readonly secret: string
   readonly profile?: HeaderProfile
   readonly nowMs: number
-  /** How far the clocks may differ. Default 300, as Standard Webhooks recommends. */
-  readonly toleranceSeconds?: number
 }
+
+/** How far the clocks may differ, as Standard Webhooks recommends. */
+const TOLERANCE_SECONDS = 300
 
 /**
  * For receivers: whether this body was signed with this secret. The Standard Webhooks headers are checked first,
@@ -130,9 +131,8 @@ function verifyStandard(
   // Several signatures, separated by spaces, mean that the sender is rotating its secret.
   if (!sent.signatures.split(' ').some((one) => sameText(one, expected))) return err('wrong_signature')
   const ageSeconds = given.nowMs / 1000 - seconds
-  const tolerance = given.toleranceSeconds ?? 300
-  if (ageSeconds > tolerance) return err('too_old')
-  return ageSeconds < -tolerance ? err('too_new') : ok({ id: sent.id })
+  if (ageSeconds > TOLERANCE_SECONDS) return err('too_old')
+  return ageSeconds < -TOLERANCE_SECONDS ? err('too_new') : ok({ id: sent.id })
 }
 
 function headerOf(headers: ReceivedHeaders, name: string): string | null {

@@ -15,7 +15,6 @@ import { StreamCounts } from './streamCounts.ts'
 import { StreamDemand } from './streamDemand.ts'
 import { UsageCounts } from './usageCounts.ts'
 
-export type { Session } from '../core/sessions/types.ts'
 export type { HourlyCount } from './usageCounts.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte, or at once when the session is over. */

@@ -6,8 +6,8 @@ import type { EgressFailure, FailureCode, Stage } from './outcome.ts'
 export class ExchangeFailed extends Error {
   override readonly name = 'ExchangeFailed'
   readonly failure: EgressFailure
-  constructor(failure: EgressFailure, options?: ErrorOptions) {
-    super(noticeText([failure.sentence]), options)
+  constructor(failure: EgressFailure) {
+    super(noticeText([failure.sentence]))
     this.failure = failure
   }
 }

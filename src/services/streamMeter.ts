@@ -163,8 +163,8 @@ export class StreamMeter {
     const entry = this.#sessions.get(feed.sessionId)
     const change = entry ? news.look(meter, this.#clock.monotonic()) : null
     if (!entry || change === null) return []
-    const facts = sourceFactsOf(entry)
-    const findings = change.findings.map((found) => findingOf(found, facts))
+    const { source } = sourceFactsOf(entry)
+    const findings = change.findings.map((found) => findingOf(found, source))
     const priority = entry.standing?.priority ?? null
     return [{ metered, change, told: { ...change, feed, priority, findings, atMs: this.#clock.now() } }]
   }

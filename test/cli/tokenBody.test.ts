@@ -3,7 +3,8 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { createBody, updateBody } from '../../src/cli/tokenBody.ts'
 import { parse } from '../../src/cli/parse.ts'
 import { COMMON_FLAGS, PUBLISH_FLAGS, TOKEN_FLAGS } from '../../src/core/tokens/flags.ts'
-import { readTokenCreate, readTokenUpdate } from '../../src/core/tokens/rules.ts'
+import { readTokenCreate } from '../../src/core/tokens/create.ts'
+import { readTokenUpdate } from '../../src/core/tokens/update.ts'
 
 /** The body that a command line makes, or the message of its refusal. */
 async function bodyOf(...argv: string[]): Promise<unknown> {

@@ -7,7 +7,7 @@ import { reprioritize } from '../../src/commands/sessions/sessions.ts'
 import { settleSpares, SpareWatch } from '../../src/commands/sessions/spares.ts'
 import { readStaleFeeds, refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import { cliActor } from '../../src/commands/context.ts'
-import type { Session } from '../../src/media/sessionRegistry.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   attemptOf,

@@ -1,3 +1,4 @@
+import { connected } from '../support/postgres.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,6 @@ import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { silentLog } from '../support/log.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { connected } from '../support/crowd.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 

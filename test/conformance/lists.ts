@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/core/channels/types.ts'
-import type { Session } from '../../src/media/sessionRegistry.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
 import { RUN_LISTS, newLoggedWebhook } from './listsRuns.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'

@@ -2,16 +2,12 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from '../../src/core/tokens/flags.ts'
-import {
-  applyPatch,
-  readTokenCreate,
-  readDisable,
-  readListByNameQuery,
-  readListQuery,
-  readRevoke,
-  readTokenUpdate,
-  toTokenRecord,
-} from '../../src/core/tokens/rules.ts'
+import { applyPatch } from '../../src/core/tokens/patch.ts'
+import { readTokenCreate } from '../../src/core/tokens/create.ts'
+import { readDisable, readRevoke } from '../../src/core/tokens/actions.ts'
+import { readListByNameQuery, readTokenListQuery } from '../../src/core/tokens/listQuery.ts'
+import { readTokenUpdate } from '../../src/core/tokens/update.ts'
+import { toTokenRecord } from '../../src/core/tokens/record.ts'
 import { CreatePublishToken, UpdatePublishToken } from '../../src/core/tokens/schema.ts'
 import { aToken, plainBody, value } from '../core/tokens/samples.ts'
 import { cases } from '../support/randomCases.ts'
@@ -140,7 +136,7 @@ describe('any JSON', () => {
   it('gets a result from the list queries', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.oneof(names, texts), fc.oneof(texts, fc.array(texts))), (query) => {
-        for (const result of [readListQuery(query), readListByNameQuery(query)]) {
+        for (const result of [readTokenListQuery(query), readListByNameQuery(query)]) {
           expect(result.ok || Object.keys(result.error).length > 0).toBe(true)
         }
       }),

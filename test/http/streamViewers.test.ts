@@ -3,7 +3,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { writeLastReadings } from '../../src/commands/streams/lastReadings.ts'
-import type { Session } from '../../src/media/sessionRegistry.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
 import { crowd } from '../support/crowd.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 

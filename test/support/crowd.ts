@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
 import type { Context } from '../../src/commands/context.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
-import type { ActiveSession, Session } from '../../src/media/sessionRegistry.ts'
+import type { ActiveSession } from '../../src/media/sessionRegistry.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
 
 const address = parseAddress('192.0.2.1')
 const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
@@ -74,31 +74,4 @@ function entryOf(ctx: Context, accountId: string, streamName: string, more: Part
     standing: null,
     ending: null,
   }
-}
-
-/** A connection of the test itself. */
-export async function connected<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-/** Lets no end of a session be committed until `release`, as on a server that is too busy for them. */
-export async function holdEnds(url: string): Promise<{ release: () => Promise<void> }> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  await client.query(`
-    create function held_up() returns trigger language plpgsql as $$ begin
-      perform pg_advisory_xact_lock_shared(4242);
-      return new;
-    end $$;
-    create trigger held_up before update on sessions for each row
-      when (old.ended_at_ms is null and new.ended_at_ms is not null) execute function held_up();
-    select pg_advisory_lock(4242);
-  `)
-  return { release: () => client.end() }
 }

@@ -33,17 +33,22 @@ export async function freshDatabase(admin = postgresUrl()): Promise<TestDatabase
   }
 }
 
-async function connectTo(url: string): Promise<Client> {
+/** The test ends it. */
+export async function connectTo(url: string): Promise<Client> {
   const client = new Client({ connectionString: url })
   await client.connect()
   return client
 }
 
-async function runOn(url: string, sql: string): Promise<void> {
+/** A connection of the test itself, as long as the work takes. */
+export async function connected<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectTo(url)
   try {
-    await client.query(sql)
+    return await work(client)
   } finally {
     await client.end()
   }
 }
+
+const runOn = (url: string, sql: string): Promise<void> =>
+  connected(url, async (client) => void (await client.query(sql)))

@@ -1,3 +1,4 @@
+import { connected } from '../support/postgres.ts'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -9,9 +10,10 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { emitIdleStreams } from '../../src/commands/sessions/viewing.ts'
 import { runSchedulers } from '../../src/commands/channels/schedules/occurrences.ts'
-import type { Session } from '../../src/media/sessionRegistry.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { connected, crowd, holdEnds } from '../support/crowd.ts'
+import { crowd } from '../support/crowd.ts'
+import { holdEnds } from '../support/holdEnds.ts'
 import {
   type Connection,
   eventsOf,

@@ -1,3 +1,4 @@
+import { connected } from '../support/postgres.ts'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,7 +13,6 @@ import { Renewer } from '../../src/store/leases/renewer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Lease, type Node, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { quiet } from '../conformance/store.samples.ts'
-import { connected } from '../support/crowd.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { until } from '../support/until.ts'
 

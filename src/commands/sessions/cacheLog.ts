@@ -24,7 +24,7 @@ export async function countCacheLog(
   ctx: SessionContext,
   range: CacheLogRange,
   sent: readonly CacheBytes[],
-  served: readonly ServedByCache[] = [],
+  served: readonly ServedByCache[],
 ): Promise<CountedLog> {
   const atMs = ctx.clock.now()
   const done = await ctx.store.transaction(async (tx) => {

@@ -4,9 +4,9 @@ import { type TokenSnapshot, type Evaluation, tokenOf } from '../../core/access/
 import { familiesOf } from '../../core/audience/families.ts'
 import type { AskToMove } from '../../core/nodes/drain.ts'
 import type { SessionSlot } from '../../core/sessions/slots.ts'
-import type { Bytes } from '../../core/sessions/types.ts'
+import type { Bytes, Session } from '../../core/sessions/types.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
-import type { ActiveSession, Cut, PublisherStanding, Session } from '../../media/sessionRegistry.ts'
+import type { ActiveSession, Cut, PublisherStanding } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
 import type { FeedChoice } from './feedFor.ts'
 

@@ -1,5 +1,6 @@
 import { type FrameSource, takesAs } from '../../media/frame.ts'
-import type { ActiveSession, Session } from '../../media/sessionRegistry.ts'
+import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import type { Session } from '../../core/sessions/types.ts'
 import type { SessionContext } from '../context.ts'
 
 /** A spare is on the air long before; if its node cannot write, viewers learn the end. */

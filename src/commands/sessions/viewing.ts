@@ -1,5 +1,5 @@
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
-import type { Session } from '../../media/sessionRegistry.ts'
+import type { Session } from '../../core/sessions/types.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'

@@ -1,6 +1,5 @@
 import { isoTime } from '../../base/time.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { Protocol } from '../../core/access/protocols.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
@@ -118,7 +117,7 @@ function toFeedHealth(ctx: SessionContext, feed: OnAirFeed): FeedHealth {
     health: reading?.health ?? ('steady' as const),
     ...(bitrateIn === null ? {} : { bitrateIn }),
     ...(frameRate === null ? {} : { frameRate }),
-    ...measuredOf(protocol, reading),
+    ...measuredOf(reading),
   }
 }
 
@@ -167,7 +166,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
     recorded: feeds.some(({ isRecorded }) => isRecorded),
     ...known(reading),
     health: reading?.health ?? ('steady' as const),
-    ...measuredOf(main.protocol, reading),
+    ...measuredOf(reading),
     ...(targets.length === 0 ? {} : { restreams: targets }),
     viewers,
     viewersByProtocol,
@@ -184,9 +183,9 @@ function readingOf({ sessions, streamMeter }: SessionContext, feed: OnAirFeed): 
   return { reading: readStoredReading(feed.reading), mostViewers: feed.mostViewers }
 }
 
-function measuredOf(protocol: Protocol, reading: FeedReading | null): Pick<StreamOnAir, 'findings' | 'source'> {
+function measuredOf(reading: FeedReading | null): Pick<StreamOnAir, 'findings' | 'source'> {
   const source = reading?.source ?? {}
-  return { findings: (reading?.findings ?? []).map((found) => findingOf(found, { protocol, source })), source }
+  return { findings: (reading?.findings ?? []).map((found) => findingOf(found, source)), source }
 }
 
 function known(reading: FeedReading | null): Pick<StreamOnAir, (typeof FIGURES)[number]> {

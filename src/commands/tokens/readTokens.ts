@@ -4,13 +4,10 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import {
   readListByClusterQuery,
   readListByNameQuery,
-  readListQuery,
-  toListedRecord,
-  type ListedTokenRecord,
+  readTokenListQuery,
   type ListRequest,
-  type TokenRecord,
-  withDefaults,
-} from '../../core/tokens/rules.ts'
+} from '../../core/tokens/listQuery.ts'
+import { toListedRecord, type ListedTokenRecord, type TokenRecord, withDefaults } from '../../core/tokens/record.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
@@ -47,7 +44,7 @@ export async function listTokens(
   kind: TokenKind,
   query: Record<string, unknown>,
 ): Promise<Result<TokenPage, Failure>> {
-  const read = readListQuery(query)
+  const read = readTokenListQuery(query)
   return read.ok ? ok(await page(ctx, accountId, kind, read.value)) : err(invalid(read.error))
 }
 

@@ -1,5 +1,5 @@
 import { failure, invalid, type Failure } from '../../core/errors.ts'
-import { readRevoke, type Revocation } from '../../core/tokens/rules.ts'
+import { readRevoke, type Revocation } from '../../core/tokens/actions.ts'
 import { TOKEN_LIMITS } from '../../core/tokens/types.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'

@@ -1,5 +1,5 @@
 import { invalid, type Failure } from '../../core/errors.ts'
-import { readDisable } from '../../core/tokens/rules.ts'
+import { readDisable } from '../../core/tokens/actions.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Actor, AccessContext } from '../context.ts'

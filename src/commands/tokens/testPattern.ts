@@ -1,8 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { compilePattern, type Pattern } from '../../core/access/streamName.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import { TESTED_NAMES_MAX } from '../../core/tokens/patternTest.ts'
-import { readPatternTest } from '../../core/tokens/rules.ts'
+import { readPatternTest, TESTED_NAMES_MAX } from '../../core/tokens/patternTest.ts'
 import type { CommandContext } from '../context.ts'
 
 export interface PatternAnswer {

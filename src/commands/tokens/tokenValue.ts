@@ -2,7 +2,7 @@ import { sha256 } from '../../base/crypto.ts'
 import type { AccessContext, CommandContext } from '../context.ts'
 import type { StoredToken } from '../../store/store.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
-import { type TokenRecord, toTokenRecord, withDefaults } from '../../core/tokens/rules.ts'
+import { type TokenRecord, toTokenRecord, withDefaults } from '../../core/tokens/record.ts'
 
 const { context: CONTEXT } = SEALED_COLUMNS.token
 

@@ -1,12 +1,9 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import {
-  applyPatch,
-  readTokenUpdate,
-  refuseTargets,
-  type PatchedToken,
-  type TokenRecord,
-} from '../../core/tokens/rules.ts'
+import { applyPatch, type PatchedToken } from '../../core/tokens/patch.ts'
+import { readTokenUpdate } from '../../core/tokens/update.ts'
+import { refuseTargets } from '../../core/tokens/restream.ts'
+import type { TokenRecord } from '../../core/tokens/record.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
 import type { AccessContext, Actor } from '../context.ts'

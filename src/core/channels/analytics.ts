@@ -1,12 +1,12 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { DAY_MS, MINUTE_MS, type TimeSpan, isoTime } from '../../base/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, type TimeSpan, isoTime } from '../../base/time.ts'
 import { Problems } from '../validation/problems.ts'
 import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
 import { type ValueReader, readers, readParameters } from './listQuery.ts'
 import { instant } from '../validation/moments.ts'
 
 /** Lengths of the slots of a report. Months consist of days. */
-const STEPS_MS = { '15min': 15 * MINUTE_MS, hour: 60 * MINUTE_MS, day: DAY_MS, month: DAY_MS } as const
+const STEPS_MS = { '15min': 15 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS, month: DAY_MS } as const
 export const RESOLUTIONS = ['15min', 'hour', 'day', 'month'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
 

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { date, name, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { notBuilt } from '../validation/notBuilt.ts'
 import { DEVICES } from './device.ts'
 import { CHILDREN_MAX, KEYS_MAX } from './types.ts'
 import { TRACKING_ID_MAX } from './viewerToken.ts'

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { CodedSentence } from '../notices.ts'
 import { RESTREAM_LIMITS } from '../restream/targets.ts'
-import { date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { date, name, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { notBuilt } from '../validation/notBuilt.ts'
 import { ACTIVE_STATUSES } from './types.ts'
 import { closed } from '../validation/closed.ts'
 

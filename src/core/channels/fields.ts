@@ -1,7 +1,5 @@
 import { type TSchema, Type } from 'typebox'
 
-export { notBuilt } from '../validation/notBuilt.ts'
-
 /** The building blocks of the channels API's schemas. */
 
 const NAME_MAX = 128

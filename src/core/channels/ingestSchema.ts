@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { AudioTrackRecord, tracksField } from './audioTracks.ts'
-import { date, name, notBuilt, optional, textField, word } from './fields.ts'
+import { date, name, optional, textField, word } from './fields.ts'
+import { notBuilt } from '../validation/notBuilt.ts'
 import { URL_MAX } from '../validation/outboundUrl.ts'
 import { INGEST_TYPES, PULL_SCHEMES } from './types.ts'
 import { closed } from '../validation/closed.ts'

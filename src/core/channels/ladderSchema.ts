@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { date, name, notBuilt, nullable, optional, textField, wholeField } from './fields.ts'
+import { date, name, nullable, optional, textField, wholeField } from './fields.ts'
+import { notBuilt } from '../validation/notBuilt.ts'
 import { closed } from '../validation/closed.ts'
 
 const frameRate = () =>

@@ -5,24 +5,20 @@ import { initName, partName, segmentName } from './numbers.ts'
 export interface PlaylistOptions {
   /** How many closed segments the playlist lists, the newest ones. */
   readonly window: number
-  /** The address of a file; relative names stand as they are. */
-  readonly uriOf?: (name: string) => string
   /** False: a playlist without parts, whatever the rendition has. */
   readonly parts?: boolean
   /** How far behind the end players without parts are asked to stay, seconds; three target durations at least. */
   readonly holdBackSeconds?: number
 }
 
-type UriOf = (name: string) => string
-
 /** Parts are listed so far from the end (rfc8216bis section 4.4.4.9), in target durations, and in no more segments. */
 const PARTS_WITHIN = 3
 /** Players stay this many target durations, or part targets, behind the end (section 4.4.3.8). */
 const HOLD_BACK = 3
 
-/** A media playlist (RFC 8216 section 4.3; parts: draft-pantos-hls-rfc8216bis section 4.4). */
+/** A media playlist (RFC 8216 section 4.3; parts: draft-pantos-hls-rfc8216bis section 4.4). Its addresses are names beside it. */
 export function hlsPlaylist(facts: RenditionFacts, options: PlaylistOptions): string {
-  const { window, uriOf = (name) => name, parts = true } = options
+  const { window, parts = true } = options
   const { targetSeconds, partSeconds, ended } = facts
   const withParts = parts && partSeconds !== null && !ended
   const segments = facts.segments.filter(({ closed, parts }) => closed || (withParts && parts.length > 0))
@@ -36,8 +32,8 @@ export function hlsPlaylist(facts: RenditionFacts, options: PlaylistOptions): st
     `#EXT-X-MEDIA-SEQUENCE:${listed[0]?.n ?? facts.nextSegment}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${facts.discontinuitySequence + discontinuitiesIn(segments.slice(0, first))}`,
     ...(listed.every(({ independent }) => independent) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
-    ...segmentLines(listed, withParts ? withinEnd(listed, targetSeconds * PARTS_WITHIN) : listed.length, uriOf),
-    ...(withParts ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${uriOf(partName(facts.nextPart))}"`] : []),
+    ...segmentLines(listed, withParts ? withinEnd(listed, targetSeconds * PARTS_WITHIN) : listed.length),
+    ...(withParts ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(facts.nextPart)}"`] : []),
     ...(ended ? ['#EXT-X-ENDLIST'] : []),
   ]
   return `${lines.join('\n')}\n`
@@ -72,25 +68,23 @@ function withinEnd(segments: readonly SegmentFact[], seconds: number): number {
  */
 const ROUNDED_UP = 1e-7
 
-function segmentLines(segments: readonly SegmentFact[], firstWithParts: number, uriOf: UriOf): string[] {
+function segmentLines(segments: readonly SegmentFact[], firstWithParts: number): string[] {
   return segments.flatMap((segment, index) => [
-    ...beginningOf(segment, segments[index - 1], uriOf),
-    ...(index >= firstWithParts ? segment.parts.map((part) => partLine(part, uriOf)) : []),
-    ...(segment.closed
-      ? [`#EXTINF:${(segment.duration + ROUNDED_UP).toFixed(7)},`, uriOf(segmentName(segment.n))]
-      : []),
+    ...beginningOf(segment, segments[index - 1]),
+    ...(index >= firstWithParts ? segment.parts.map(partLine) : []),
+    ...(segment.closed ? [`#EXTINF:${(segment.duration + ROUNDED_UP).toFixed(7)},`, segmentName(segment.n)] : []),
   ])
 }
 
 /** The tags before a segment: a discontinuity, the init when it may be another one, and the date. */
-function beginningOf(segment: SegmentFact, before: SegmentFact | undefined, uriOf: UriOf): string[] {
+function beginningOf(segment: SegmentFact, before: SegmentFact | undefined): string[] {
   const { discontinuity, init, startMs } = segment
   return [
     ...(discontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
-    ...(discontinuity || init !== before?.init ? [`#EXT-X-MAP:URI="${uriOf(initName(init))}"`] : []),
+    ...(discontinuity || init !== before?.init ? [`#EXT-X-MAP:URI="${initName(init)}"`] : []),
     `#EXT-X-PROGRAM-DATE-TIME:${isoTime(Math.round(startMs))}`,
   ]
 }
 
-const partLine = ({ n, duration, independent }: PartFact, uriOf: UriOf): string =>
-  `#EXT-X-PART:DURATION=${duration.toFixed(8)},URI="${uriOf(partName(n))}"${independent ? ',INDEPENDENT=YES' : ''}`
+const partLine = ({ n, duration, independent }: PartFact): string =>
+  `#EXT-X-PART:DURATION=${duration.toFixed(8)},URI="${partName(n)}"${independent ? ',INDEPENDENT=YES' : ''}`

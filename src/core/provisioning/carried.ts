@@ -6,7 +6,8 @@ import { parseDateTime } from '../tokens/actions.ts'
 import { TOKEN_LIMITS, type TokenKind } from '../tokens/types.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { isNotBuilt } from '../validation/notBuilt.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { closed } from '../validation/closed.ts'
 
 /** What files carry from one installation to another beside the settings of the API's create. */

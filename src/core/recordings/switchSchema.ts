@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { readShape } from '../validation/bodyReader.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 
 export const SwitchRecording = Type.Object(
   { record: Type.Boolean({ description: 'true: record from the next keyframe on. false: end the recording.' }) },

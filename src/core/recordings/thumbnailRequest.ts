@@ -3,7 +3,8 @@ import type { Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import { orNull } from '../tokens/schemaParts.ts'
 import { readShape } from '../validation/bodyReader.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 
 export const RequestThumbnail = Type.Object(
   {

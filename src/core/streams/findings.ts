@@ -17,7 +17,7 @@ interface FindingRow {
   readonly threshold: number
   /** The value, if it is beyond the threshold; null: nothing is wrong, or it is not known. */
   readonly find: (facts: SourceFacts, threshold: number) => number | null
-  /** What is wrong, and what it means for viewers. `{value}`, `{declared}`, `{profile}` and `{protocol}` are filled in. */
+  /** What is wrong, and what it means for viewers. `{value}`, `{declared}` and `{profile}` are filled in. */
   readonly text: string
   /** What to set, in which encoder. */
   readonly advice: string
@@ -229,13 +229,16 @@ export interface SourceFinding {
 
 export const docsOf = (code: FindingCode): string => `guides/stream-health.md#${code.replaceAll('_', '-')}`
 
-export function findingOf({ code, value, sinceMs }: Found, { protocol, source }: SourceFacts): SourceFinding {
+/** A finding stays for a while after its figure has gone. */
+const UNKNOWN = '?'
+
+export function findingOf({ code, value, sinceMs }: Found, source: SourceReading): SourceFinding {
   const { threshold, text, advice, unit } = FINDINGS[code]
   const shown = shownAs(unit, value)
   const filled = text
     .replaceAll('{value}', shown)
-    .replace('{declared}', String(source.declaredFrameRate))
-    .replace('{profile}', source.videoProfile ?? protocol)
+    .replace('{declared}', String(source.declaredFrameRate ?? UNKNOWN))
+    .replace('{profile}', source.videoProfile ?? UNKNOWN)
   return {
     code,
     since: isoTime(sinceMs),

@@ -1,6 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import { checkPlainText } from '../validation/text.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { DisableTokens, RevokeSelfSigned } from './requestSchema.ts'
 import { readShape } from '../validation/bodyReader.ts'
 

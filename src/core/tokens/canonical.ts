@@ -98,9 +98,8 @@ function whyNoPattern(pattern: string): string | null {
 /** The two country lists exclude each other. */
 export function checkCountries(
   lists: { allowedCountries?: readonly string[]; deniedCountries?: readonly string[] },
-  path: string,
   problems: Problems,
 ): void {
   if ((lists.allowedCountries?.length ?? 0) === 0 || (lists.deniedCountries?.length ?? 0) === 0) return
-  problems.add(path, 'allowedCountries and deniedCountries exclude each other; send only one of them')
+  problems.add('deniedCountries', 'allowedCountries and deniedCountries exclude each other; send only one of them')
 }

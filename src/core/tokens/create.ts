@@ -7,7 +7,8 @@ import { createHints } from './hints.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
 import { canonicalRestream, splitTargets } from './restream.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import type { TargetKeys, TokenRules, TokenKind } from './types.ts'
@@ -64,6 +65,6 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): PlainRules {
   }
   checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
-  checkCountries(rules, 'deniedCountries', body.problems)
+  checkCountries(rules, body.problems)
   return rules
 }

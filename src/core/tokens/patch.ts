@@ -1,6 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import type { StreamEntry } from '../access/streamName.ts'
-import { type FieldErrors, Problems, shown } from '../validation/problems.ts'
+import { Problems, shown } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { pickFlags, TOKEN_FLAGS } from './flags.ts'
 import { splitTargets } from './restream.ts'
 import { type TargetKeys, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import { readShape } from '../validation/bodyReader.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /** The most names that one request may try a pattern on. */

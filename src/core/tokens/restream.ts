@@ -9,7 +9,8 @@ import {
   HAS_NO_KEY,
   type TargetPolicy,
 } from '../restream/targets.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
 import { checkPlainText } from '../validation/text.ts'
 import type { NewTarget, RestreamTarget, TargetKeys } from './types.ts'

@@ -8,7 +8,8 @@ import { updateHints } from './hints.ts'
 import { flagNames, TOKEN_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
 import { canonicalRestream } from './restream.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import type { TokenPatch, TokenKind } from './types.ts'
@@ -86,7 +87,7 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
     if (list !== undefined) set[name] = list
   }
   checkLabel('label', label, body.problems)
-  checkCountries(set, 'deniedCountries', body.problems)
+  checkCountries(set, body.problems)
   return set
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
-import type { FieldErrors } from '../validation/problems.ts'
+import type { FieldErrors } from '../errors.ts'
 import { parseBody } from '../validation/parseBody.ts'
 import { closed } from '../validation/closed.ts'
 

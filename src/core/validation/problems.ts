@@ -1,8 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 
-export type { FieldErrors }
-
 const MESSAGES_MAX = 100
 const ECHO_MAX = 64
 const MESSAGE_MAX = 300

@@ -88,9 +88,13 @@ function exampleFeed(about: ExampleSubject, stream: ExampleStream) {
 function exampleHealth(about: ExampleSubject, stream: ExampleStream) {
   const keyframeMs = 20_000
   const found = { code: 'keyframe_interval', value: keyframeMs, sinceMs: about.nowMs } as const
-  const facts = { protocol: 'rtmp', source: { longestKeyframeMs: keyframeMs } } as const
   const health = 'impaired' as const
-  return { ...exampleFeed(about, stream), health, findings: [findingOf(found, facts)], cleared: [] }
+  return {
+    ...exampleFeed(about, stream),
+    health,
+    findings: [findingOf(found, { longestKeyframeMs: keyframeMs })],
+    cleared: [],
+  }
 }
 
 function exampleTarget({ accountId }: ExampleSubject, stream: ExampleStream) {

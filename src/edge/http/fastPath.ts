@@ -42,7 +42,7 @@ export function writeSegmentHead(
   length: number,
   route: string,
   options: FastPathOptions,
-  caching = 'public, max-age=60',
+  caching: string,
 ): void {
   response.writeHead(200, [...SEGMENT_HEAD, ...ownHead(length, route, options, caching)])
 }

@@ -14,7 +14,7 @@ import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { SourceMeter } from '../../media/measure/sourceMeter.ts'
 import type { PublishAnswer, PublishEnd, PublisherConnection, PublishRefusal } from '../../media/publishing.ts'
-import type { Session } from '../../media/sessionRegistry.ts'
+import type { Session } from '../../core/sessions/types.ts'
 
 export interface IngestParts {
   readonly ctx: Context

@@ -11,7 +11,7 @@ export interface RunAddon {
   sendRun(fd: number, run: Buffer, datagramBytes: number): number
 }
 
-/** Undocumented internals of Node's datagram sockets, which `carriesRuns` proves. */
+/** Undocumented internals of Node's datagram sockets, which `carriesRun` proves. */
 interface SocketState {
   readonly handle?: { readonly fd?: number } | null
 }

@@ -106,15 +106,16 @@ describe('the sentences', () => {
   const page = readFileSync(new URL('../../../docs/guides/stream-health.md', import.meta.url), 'utf8')
   const headings = [...page.matchAll(/^### (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'))
   const source = { declaredFrameRate: 30, videoProfile: 'High 10' }
-  const shownOf = (code: FindingCode) => findingOf({ code, value: 0.5, sinceMs: 0 }, { protocol: 'rtmp', source })
+  const shownOf = (code: FindingCode) => findingOf({ code, value: 0.5, sinceMs: 0 }, source)
 
   it('fill in what they say', () => {
-    const facts = { protocol: 'rtmp', source: { ...source, sentFrameRate: 12 } } as const
-    const said = (code: FindingCode, value: number) => findingOf({ code, value, sinceMs: 0 }, facts).text
+    const said = (code: FindingCode, value: number) => findingOf({ code, value, sinceMs: 0 }, source).text
     expect(said('keyframe_interval', 20_000)).toBe(
       'Keyframe every 20 s: viewers wait up to 20 s for their first picture, and HLS is as late.',
     )
     expect(said('frame_rate', 12)).toMatch(/^12 frames a second come, where the video says 30\./)
+    const stays = { code: 'frame_rate', value: 12, sinceMs: 0 } as const
+    expect(findingOf(stays, {}).text).toMatch(/^12 frames a second come, where the video says \?\./)
     expect(said('audio_silent', 99_900)).toMatch(/^No sound at all for 99.9 s:/)
     expect(said('audio_silent', 675_300)).toMatch(/^No sound at all for 11 min:/)
     expect(said('audio_video_skew', -2040)).toMatch(/arrive 2 s apart/)

@@ -37,7 +37,7 @@ describe('the lists of a token', () => {
 
   test('of countries exclude each other', () => {
     const errorsOf = (lists: Parameters<typeof checkCountries>[0]) =>
-      using({}, ({ problems }) => checkCountries(lists, 'deniedCountries', problems)).errors
+      using({}, ({ problems }) => checkCountries(lists, problems)).errors
     expect(errorsOf({ allowedCountries: ['NL'], deniedCountries: ['BE'] })).toHaveProperty('deniedCountries')
     for (const lists of [{}, { allowedCountries: ['NL'], deniedCountries: [] }, { deniedCountries: ['NL'] }])
       expect(errorsOf(lists)).toBeNull()

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { readTokenCreate } from '../../../src/core/tokens/rules.ts'
+import { readTokenCreate } from '../../../src/core/tokens/create.ts'
 import { error, plainBody, value } from './samples.ts'
 
 const KINDS = ['publish', 'subscribe'] as const

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { applyPatch, readTokenUpdate, rulesOf } from '../../../src/core/tokens/rules.ts'
+import { applyPatch, rulesOf } from '../../../src/core/tokens/patch.ts'
+import { readTokenUpdate } from '../../../src/core/tokens/update.ts'
 import type { Token } from '../../../src/core/tokens/types.ts'
 import { aToken, error, value } from './samples.ts'
 

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
 import { NO_DEFAULTS } from '../../../src/core/tokens/accountDefaults.ts'
-import { ownFields, toListedRecord, toTokenRecord, withDefaults } from '../../../src/core/tokens/rules.ts'
+import { ownFields, toListedRecord, toTokenRecord, withDefaults } from '../../../src/core/tokens/record.ts'
 import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/recordSchema.ts'
 import { aToken } from './samples.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { readTokenCreate, toTokenRecord } from '../../../src/core/tokens/rules.ts'
+import { readTokenCreate } from '../../../src/core/tokens/create.ts'
+import { toTokenRecord } from '../../../src/core/tokens/record.ts'
 import { aToken, error, plainBody, value } from './samples.ts'
 
 const read = (hlsRenditions: unknown, kind: 'publish' | 'subscribe' = 'publish') =>

@@ -1,21 +1,22 @@
 import { describe, expect, it, test } from 'vitest'
-import { readDisable, readListByNameQuery, readListQuery, readRevoke } from '../../../src/core/tokens/rules.ts'
+import { readDisable, readRevoke } from '../../../src/core/tokens/actions.ts'
+import { readListByNameQuery, readTokenListQuery } from '../../../src/core/tokens/listQuery.ts'
 import { error, value } from './samples.ts'
 
 describe('list query', () => {
   it('has defaults', () => {
-    expect(value(readListQuery({}))).toEqual({ sortBy: 'Name', page: 1, itemsOnPage: 20, descending: false })
+    expect(value(readTokenListQuery({}))).toEqual({ sortBy: 'Name', page: 1, itemsOnPage: 20, descending: false })
   })
 
   it('reads strings', () => {
     const query = { sortBy: 'AddedOn', page: '2147483647', itemsOnPage: '100', isDescending: 'true' }
-    expect(value(readListQuery(query))).toEqual({
+    expect(value(readTokenListQuery(query))).toEqual({
       sortBy: 'AddedOn',
       page: 2_147_483_647,
       itemsOnPage: 100,
       descending: true,
     })
-    expect(value(readListQuery({ isDescending: 'false' })).descending).toBe(false)
+    expect(value(readTokenListQuery({ isDescending: 'false' })).descending).toBe(false)
   })
 
   test.each([
@@ -37,12 +38,12 @@ describe('list query', () => {
     ['isDescending', '1'],
   ])('%s=%j is refused by name', (name, sent) => {
     const query = Object.fromEntries([[name, sent]])
-    expect(Object.getOwnPropertyNames(error(readListQuery(query)))).toEqual([name])
+    expect(Object.getOwnPropertyNames(error(readTokenListQuery(query)))).toEqual([name])
     expect(Object.getOwnPropertyNames(error(readListByNameQuery({ name: 'a', ...query })))).toEqual([name])
   })
 
   it('reports a parameter with two values as allowed once', () => {
-    expect(error(readListQuery({ page: ['1', '2'] }))['page']?.[0]).toContain('once')
+    expect(error(readTokenListQuery({ page: ['1', '2'] }))['page']?.[0]).toContain('once')
   })
 
   test.each([
@@ -54,11 +55,11 @@ describe('list query', () => {
     [{ Page: '2', page: '2' }, { page: 2 }],
     [{ cursor: 'x', toString: 'x', ...Object.fromEntries([['__proto__', 'x']]) }, { page: 1 }],
   ])('%j is accepted: case, repeats and unknown parameters do not matter', (query, expected) => {
-    expect(value(readListQuery(query))).toMatchObject(expected)
+    expect(value(readTokenListQuery(query))).toMatchObject(expected)
   })
 
   it('reports all errors at once', () => {
-    expect(Object.keys(error(readListQuery({ page: '0', itemsOnPage: '0', sortby: 'Id' })))).toHaveLength(3)
+    expect(Object.keys(error(readTokenListQuery({ page: '0', itemsOnPage: '0', sortby: 'Id' })))).toHaveLength(3)
   })
 })
 

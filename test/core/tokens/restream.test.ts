@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import {
-  applyPatch,
-  readTokenCreate,
-  readTokenUpdate,
-  refuseTargets,
-  toTokenRecord,
-} from '../../../src/core/tokens/rules.ts'
+import { applyPatch } from '../../../src/core/tokens/patch.ts'
+import { readTokenCreate } from '../../../src/core/tokens/create.ts'
+import { readTokenUpdate } from '../../../src/core/tokens/update.ts'
+import { refuseTargets } from '../../../src/core/tokens/restream.ts'
+import { toTokenRecord } from '../../../src/core/tokens/record.ts'
 import type { RestreamTarget } from '../../../src/core/tokens/types.ts'
 import { aToken, error, plainBody, value } from './samples.ts'
 

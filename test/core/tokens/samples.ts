@@ -1,4 +1,4 @@
-import { readTokenCreate } from '../../../src/core/tokens/rules.ts'
+import { readTokenCreate } from '../../../src/core/tokens/create.ts'
 import type { Token, TokenRules } from '../../../src/core/tokens/types.ts'
 import type { Result } from '../../../src/base/result.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { readTokenUpdate } from '../../../src/core/tokens/rules.ts'
+import { readTokenUpdate } from '../../../src/core/tokens/update.ts'
 import { error, value } from './samples.ts'
 
 const set = (body: object) => value(readTokenUpdate('publish', body)).set

@@ -11,13 +11,13 @@ const BUILD = fileURLToPath(new URL('../../../../build/docs', import.meta.url))
 const UNBUILT =
   'The documentation is not built on this machine. Run `npm run build:docs` in the folder of Sluice, then load this page again.\n'
 
-/** The documentation of this version, at `/docs/`. @param folder of the build */
-export function documentPages(app: FastifyInstance, folder = BUILD): void {
+/** The documentation of this version, at `/docs/`. */
+export function documentPages(app: FastifyInstance): void {
   let files: BuiltFiles | null = null
   const serve = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
     const path = pathBelow(request)
     if (path === null) return reply.redirect('docs/', 302)
-    files ??= readBuild(folder)
+    files ??= readBuild(BUILD)
     reply.headers(PAGE_HEADERS)
     if (files === null) return reply.code(503).type('text/plain; charset=utf-8').send(UNBUILT)
     const file = files.get(path === '' ? 'index.html' : path) ?? files.get(`${path}.html`)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { forwardedPrefix } from '../peer.ts'
 import { closeSession, endSession } from '../../../commands/sessions/close.ts'
-import type { Session } from '../../../media/sessionRegistry.ts'
+import type { Session } from '../../../core/sessions/types.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { sendPreflight } from '../media/cors.ts'

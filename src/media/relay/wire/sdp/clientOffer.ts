@@ -40,7 +40,7 @@ export const OPUS_FORMAT: OfferFormat = {
 }
 
 /** @param at an even number from 96 on; retransmissions have the next one */
-export const videoFormat = (codec: RtpCodec, at: number, parameters = ''): OfferFormat => ({
+export const videoFormat = (codec: RtpCodec, at: number, parameters: string): OfferFormat => ({
   codec,
   payloadType: at,
   rtx: at + 1,
