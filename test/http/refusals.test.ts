@@ -145,7 +145,7 @@ describe.concurrent.each(OVER_HTTP)('refused over %s by the request:', (protocol
   })
 })
 
-test('a publisher that is disconnected for its media is in the access log, with what it reads', async () => {
+test('who is refused for the media is in the access log, with the text of the answer', async () => {
   const token = await made('publish')
   const sent = async (codec: string) => {
     const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
@@ -156,7 +156,12 @@ test('a publisher that is disconnected for its media is in the access log, with 
   const messages = [await sent('vvc1'), await sent('ap4h')]
   const rows = async () => (await sluice.call('GET', '/api/access/log?code=invalid_media')).json.data
   const row = (at: number) => ({ allowed: false, streamName: name, message: messages[at], count: 1 })
-  await expect.poll(rows, SOON).toMatchObject([row(1), row(0)])
+  const { negotiated } = engine
+  engine.negotiated = async () => ({ ok: false, status: 406, problem: 'No codec' })
+  expect(await answerOver('WHEP', await made('subscribe'))).toBe('406 No codec')
+  engine.negotiated = negotiated
+  const viewer = { action: 'view', protocol: 'whep', message: 'No codec' }
+  await expect.poll(rows, SOON).toMatchObject([viewer, row(1), row(0)])
 })
 
 test('a publisher cannot use a token with origin or address rules, and gets the reason', async () => {

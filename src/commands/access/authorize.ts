@@ -151,7 +151,7 @@ export async function recordEncryption(
   noteRefusal(ctx, { ...attempt, accountId, tokenId, jti: null }, why)
 }
 
-/** Records that a publisher is disconnected for what it sends. @param message what came, and what to send instead */
+/** Records that an admitted client is refused for the media. @param message what came, or is on the air, and what to do instead */
 export function recordInvalidMedia(
   ctx: AccessContext,
   session: Session,

@@ -106,7 +106,7 @@ export const TICKET_SHARED = {
   text: 'Forbidden: More than one player uses this address. Request the master playlist again',
 } as const
 
-/** The code of a publisher that was admitted and is disconnected for what it sends. Its text says what came, and what to send. */
+/** The code of a client that was admitted and is refused for the media: what it sends, or cannot decode. Its text says which. */
 export const INVALID_MEDIA = 'invalid_media'
 
 /** Of a protocol that cannot send an `Origin`. The plain text alone would mislead the publisher. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { forwardedPrefix } from '../peer.ts'
+import { recordInvalidMedia } from '../../../commands/access/authorize.ts'
 import { closeSession, endSession } from '../../../commands/sessions/close.ts'
-import type { Session } from '../../../core/sessions/types.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { sendPreflight } from '../media/cors.ts'
@@ -9,7 +9,7 @@ import { reportRoute } from '../media/playerReport.ts'
 import { iceLinks } from './iceLinks.ts'
 import { layerLink, layerRoutes } from './layers.ts'
 import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
-import type { SignalingEndpoint, SignalingParts } from './parts.ts'
+import type { AdmittedOffer, SignalingEndpoint, SignalingParts } from './parts.ts'
 import { patchRoute } from './patch.ts'
 import { FRAGMENT, SDP, sendRefusal, type HttpRefusal } from '../media/refusal.ts'
 import { quotedTag } from './resources.ts'
@@ -63,7 +63,7 @@ async function answerOffer(
   try {
     const admitted = await endpoint.admit(request, offer.value)
     if (!admitted.ok) return await sendRefusal(reply, admitted)
-    return await begin(parts, endpoint, admitted.session, offer.value, reply)
+    return await begin(parts, endpoint, admitted, offer.value, reply)
   } finally {
     pending.count--
   }
@@ -73,7 +73,7 @@ async function answerOffer(
 async function begin(
   parts: SignalingParts,
   endpoint: SignalingEndpoint,
-  session: Session,
+  { session, attempt }: AdmittedOffer,
   offer: SignalingOffer,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -86,6 +86,8 @@ async function begin(
   })
   if (negotiated?.ok !== true) {
     resources.forget(session.id)
+    // Encoders such as OBS show the status of an answer, and not its text.
+    if (negotiated?.status === 406) recordInvalidMedia(ctx, session, attempt, negotiated.problem)
     await closeSession(ctx, session.id, 'not_negotiated')
     return sendRefusal(reply, negotiated === null ? ENGINE_GONE : { ...negotiated, text: negotiated.problem })
   }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Protocol } from '../../../core/access/protocols.ts'
 import type { MediaEngine, Negotiated } from '../../../media/engine.ts'
@@ -37,6 +38,11 @@ export interface WebRtcParts extends WebRtcOptions {
   readonly pending: { count: number }
 }
 
+export interface AdmittedOffer {
+  readonly session: Session
+  readonly attempt: AccessAttempt
+}
+
 /** Admission and negotiation: everything in which WHIP and WHEP differ. */
 export interface SignalingEndpoint {
   readonly protocol: Protocol
@@ -50,7 +56,7 @@ export interface SignalingEndpoint {
   admit(
     request: FastifyRequest,
     offer: SignalingOffer,
-  ): Promise<{ ok: true; session: Session } | ({ ok: false } & HttpRefusal)>
+  ): Promise<({ ok: true } & AdmittedOffer) | ({ ok: false } & HttpRefusal)>
   negotiate(session: Session, offer: SignalingOffer): Promise<Negotiated>
 }
 

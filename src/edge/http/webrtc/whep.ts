@@ -26,7 +26,7 @@ export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
         cut: cutOf({ engine, resources }),
         whileWaiting: (wait) => asideFrom(pending, wait),
       })
-      return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
+      return admitted.ok ? { ...admitted, attempt } : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     async negotiate({ id, accountId, streamName, sourceId }, { sdp }) {
       const room = streamIdOf({ accountId, streamName })

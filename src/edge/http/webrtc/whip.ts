@@ -29,7 +29,7 @@ export function whipEndpoint({ ctx, peerOf, engine, resources, handover }: WebRt
         cut: cutOf({ engine, resources }),
       })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
-      if (admitted.ok) return admitted
+      if (admitted.ok) return { ...admitted, attempt }
       return { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate({ id, accountId, streamName, sourceId }, { sdp, codec, parameters: { without } }) {
