@@ -1,5 +1,6 @@
 import type { Logger } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
+import { walled } from '../base/walls.ts'
 import type { Said } from '../core/notices.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { type FrameSink, takesAs } from './frame.ts'
@@ -40,17 +41,24 @@ export class SourceAttempt {
 
   constructor(options: SourceAttemptOptions) {
     this.#options = options
-    this.#run().catch((error: unknown) => {
-      options.log.error({ err: error, source: options.name }, 'the media of a source could not be taken')
-      this.#failed({ kind: 'lost', ...SLUICE_FAILED })
-    })
+    this.#run().catch(this.#broke)
   }
 
   /** Call it every second. */
-  tick(): void {
-    if (this.#source === null) return
-    this.#source.tick()
-    this.#receiver?.received(this.#source.bytesIn, this.#source.link)
+  readonly tick = walled(
+    () => {
+      if (this.#source === null || this.#stopping.signal.aborted) return
+      this.#source.tick()
+      this.#receiver?.received(this.#source.bytesIn, this.#source.link)
+    },
+    (error) => this.#broke(error),
+  )
+
+  /** A fault of ours ends this attempt and no other. */
+  readonly #broke = (error: unknown): void => {
+    const { log, name } = this.#options
+    log.error({ err: error, source: name }, 'the media of a source could not be taken')
+    this.#failed({ kind: 'lost', ...SLUICE_FAILED })
   }
 
   end(): void {

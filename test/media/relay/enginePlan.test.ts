@@ -50,12 +50,12 @@ class ScriptedProcess implements RelayProcess {
   }
 }
 
-function engineWith({ processes = 2, udpPort = 0, maxViewers = Number.POSITIVE_INFINITY } = {}) {
+function engineWith({ processes = 2, udpPort = 0, maxViewers = Number.POSITIVE_INFINITY, log = silentLog } = {}) {
   const started: ScriptedProcess[] = []
   const clock = { nowMs: START_MS }
   const base = { host: '', publicAddresses: [], maxBitrate: 1, maxSessions: 9, publisherSilentMs: 1 }
   const engine = createRelayEngine({
-    log: silentLog,
+    log,
     now: () => clock.nowMs,
     maxViewers,
     config: { ...base, processes, udpPort },
@@ -218,6 +218,23 @@ test('the engine says which process a newcomer would get, and what each process 
   expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, ...waits, load: 0.5 })
   ended(0, 'a1')
   expect(engine.processFor('a', 'viewer')).toEqual({ process: 0, hasRoom: false })
+})
+
+test('a fault in what one event of a media process leads to ended the server, and the events after it were lost', async () => {
+  const errors: unknown[] = []
+  const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+    error: (fields: unknown) => errors.push(fields),
+  })
+  const { engine, started, events, publish } = engineWith({ log })
+  await publish('a', 'room')
+  const fault = new Error('a fault of ours')
+  engine.watch(({ kind }) => {
+    if (kind === 'ended') throw fault
+  })
+  const all = ['a', 'b'].map((sessionId) => ({ kind: 'ended', sessionId, reason: 'left' }) as const)
+  started[0]?.options.received({ kind: 'events', events: all })
+  expect(events).toEqual(all)
+  expect(errors).toEqual(all.map(({ kind }) => ({ err: fault, kind })))
 })
 
 test('the wait for another process is short, and ends with a refusal while that may not be started', async () => {

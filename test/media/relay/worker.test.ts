@@ -35,7 +35,8 @@ let pausedMs = 0
 function worker() {
   const child = new ScriptedChild()
   const [received, deaths, notes]: [FromRelay[], ProcessDeath[], unknown[]] = [[], [], []]
-  const log = { warn: (fields: object, note: string) => notes.push([fields, note]) }
+  const write = (fields: object, note: string) => notes.push([fields, note])
+  const log = { warn: write, error: write }
   const cpu = { ms: 0, isReady: false }
   const made = new Worker({
     settings: SETTINGS,
@@ -224,6 +225,16 @@ test('a call without an answer ends after 5 s', async () => {
   await pass(1)
   expect(await answer).toBeUndefined()
   expect(() => child.say({ kind: 'answer', id: calls()[0]?.id ?? 0, value: 'late' })).not.toThrow()
+})
+
+test('a message that cannot be handled ended the server', () => {
+  const { child, received, notes } = worker()
+  const fault = new Error('a fault of ours')
+  received.push = () => {
+    throw fault
+  }
+  child.say({ kind: 'end', sessionId: 'a' })
+  expect(notes).toEqual([[{ err: fault }, 'a message of a media process could not be handled']])
 })
 
 test('what is no answer is passed on', () => {

@@ -1,4 +1,5 @@
 import type { Logger } from '../../../base/log.ts'
+import { eachWalled } from '../../../base/walls.ts'
 import type {
   LayersAnswer,
   MediaEngine,
@@ -244,7 +245,11 @@ class RelayEngine implements MediaEngine {
 
   #notify(event: MediaEngineEvent): void {
     if (event.kind === 'ended') this.#forget(event.sessionId)
-    for (const listener of this.#listeners) listener(event)
+    eachWalled(
+      this.#listeners,
+      (listener) => listener(event),
+      (error) => this.#log.error({ err: error, kind: event.kind }, 'an event of a media process could not be handled'),
+    )
   }
 
   #forget(sessionId: string): void {

@@ -4,6 +4,7 @@ import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Logger } from '../../../base/log.ts'
 import { type ProcessLooks, processorTimeOf, Starvation } from '../../../base/processors.ts'
 import { programBeside } from '../../../base/programBeside.ts'
+import { walled } from '../../../base/walls.ts'
 import { BEAT_MS, type FromRelay, type RelayCalls, type RelaySettings, type ToRelay } from './messages.ts'
 
 export interface ProcessDeath {
@@ -148,12 +149,16 @@ export class Worker {
 
   #start(): Promise<boolean> {
     return new Promise((resolve) => {
+      const { received, log } = this.#options
+      const pass = walled(received, (error) =>
+        log.error({ err: error }, 'a message of a media process could not be handled'),
+      )
       this.#child.on('message', (message: FromRelay) => {
         this.#heardAtMs = this.#options.now()
         if (message.kind === 'ready') this.#started(message, resolve)
         else if (message.kind === 'failed') this.#refuse(message.problem)
         else if (message.kind === 'answer') this.#answered(message.id, message.value)
-        else this.#options.received(message)
+        else pass(message)
       })
       this.#child.once('exit', () => resolve(false))
       this.#child.once('error', () => resolve(false))
