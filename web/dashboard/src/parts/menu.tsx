@@ -60,6 +60,8 @@ export function Menu({ label, items, face, isCurrent = false }: MenuProps) {
               class={isDanger ? 'danger' : ''}
               onClick={() => {
                 setOpen(false)
+                // The item is about to go. A dialog gives the focus back to what had it.
+                focusButton(root)
                 onSelect()
               }}
             >
@@ -72,6 +74,8 @@ export function Menu({ label, items, face, isCurrent = false }: MenuProps) {
     </div>
   )
 }
+
+const focusButton = (root: RefObject<HTMLElement | null>): void => root.current?.querySelector('button')?.focus()
 
 /** Shows the menu in `root` while it is open, with its keys, and closes it by `close`. */
 function useOpenMenu(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
@@ -91,7 +95,7 @@ function useOpenMenu(root: RefObject<HTMLElement | null>, isOpen: boolean, close
         buttons[(at + step + buttons.length) % buttons.length]?.focus()
       } else if (event.key === 'Escape' || event.key === 'Tab') {
         close()
-        root.current?.querySelector('button')?.focus()
+        focusButton(root)
       }
     }
     const onPointer = (event: Event): void => {

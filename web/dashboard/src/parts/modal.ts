@@ -5,9 +5,11 @@ import { useLayoutEffect } from 'preact/hooks'
 export function useModal(dialog: RefObject<HTMLDialogElement | null>): void {
   // Before the next key, which belongs to the dialog already.
   useLayoutEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
+    const [before, element] = [document.activeElement, dialog.current]
+    element?.showModal()
     return () => {
+      // While it is open, nothing outside of it takes the focus.
+      element?.close()
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])

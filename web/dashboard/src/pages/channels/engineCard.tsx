@@ -70,12 +70,14 @@ function Ladder({ ladderId, isEngineRunning }: LadderProps) {
   return data ? <p class="note">{text.ladder(isolate(data.name), variantsOf(data))}</p> : null
 }
 
+const hundredths = (value: number): string => count(Math.round(value * 100) / 100)
+
 function Encoder({ encoder }: { readonly encoder: NonNullable<EngineMonitoring['encoder']> }) {
   const { speed, lagSeconds, droppedFrames, cores, leftOut } = encoder
   const facts = [
-    speed === null ? '' : text.speed(speed.toFixed(2)),
-    cores === null ? '' : text.cores(cores.toFixed(2)),
-    lagSeconds < 1 ? '' : text.lag(lagSeconds.toFixed(0)),
+    speed === null ? '' : text.speed(hundredths(speed)),
+    cores === null ? '' : text.cores(hundredths(cores)),
+    lagSeconds < 1 ? '' : text.lag(count(Math.round(lagSeconds))),
     droppedFrames === 0 ? '' : text.dropped(count(droppedFrames)),
     leftOut.length === 0 ? '' : text.leftOut(leftOut.join(', ')),
   ].filter(Boolean)
