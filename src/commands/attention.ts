@@ -17,7 +17,7 @@ const STREAMS_MAX = 1_000
 
 /** What a caller knows besides the store; null: not known, no TLS, or no problem. */
 export interface AttentionParts {
-  readonly recordings: DiskSpace | null
+  readonly recordings: DiskSpace | { readonly problem: string } | null
   readonly certificate: AttentionFacts['certificate']
   readonly addonProblem: AttentionFacts['addonProblem']
 }
@@ -33,6 +33,7 @@ export async function readAttention(
   const hasCountries = ctx.hasCountries()
   const soon = { accountId, fromMs: nowMs, untilMs: nowMs + EXPIRES_SOON_MS, limit: TOKENS_MAX }
   const data = await ctx.store.diskSpace()
+  const isUsable = recordings !== null && 'freeBytes' in recordings
   return attentionOf({
     nowMs,
     hasCountries,
@@ -44,8 +45,9 @@ export async function readAttention(
     streams: await firstStreamsOnAir(ctx, accountId, STREAMS_MAX),
     disks: [
       ...(data === null ? [] : [{ what: 'database' as const, ...data }]),
-      ...(recordings === null ? [] : [{ what: 'recordings' as const, ...recordings }]),
+      ...(isUsable ? [{ what: 'recordings' as const, ...recordings }] : []),
     ],
+    recordingsProblem: recordings === null || isUsable ? null : recordings.problem,
     certificate,
     addonProblem,
     ...(await nodesOf(ctx)),

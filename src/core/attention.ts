@@ -21,6 +21,7 @@ export const ATTENTION_KINDS = [
   'node_full',
   'engine_error',
   'media_process_ended',
+  'recordings_closed',
   'disk_low',
   'certificate_expires',
   'certificate_kept',
@@ -82,6 +83,8 @@ export interface AttentionFacts {
     readonly freeBytes: number
     readonly totalBytes: number
   }[]
+  /** Why the directory of recordings cannot be used, as a code of the system; null: it can. */
+  readonly recordingsProblem: string | null
   /** What it costs that addons are missing; null: none is. */
   readonly addonProblem: string | null
   /** Migrations in the database that this version does not know. */
@@ -110,6 +113,7 @@ export function attentionOf(facts: AttentionFacts): AttentionItem[] {
     ...unlinkedNodesOf(facts),
     ...enginesOf(facts),
     ...mediaProcessesOf(facts),
+    ...recordingsOf(facts),
     ...disksOf(facts),
     ...certificateOf(facts),
     ...schemaOf(facts),
@@ -173,6 +177,9 @@ function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): Atte
     ),
   ]
 }
+
+const recordingsOf = ({ recordingsProblem: code }: AttentionFacts): AttentionItem[] =>
+  code === null ? [] : [error({ kind: 'recordings_closed' }, coded('recordings_closed', { code }))]
 
 function disksOf({ disks }: AttentionFacts): AttentionItem[] {
   const low = disks.filter(

@@ -32,6 +32,8 @@ export const NOTICES = {
     'The disk of the database is nearly full: {gigabytes} GB are free. Delete recordings, or enlarge it',
   disk_low_recordings:
     'The disk of recordings is nearly full: {gigabytes} GB are free. Delete recordings, or enlarge it',
+  recordings_closed:
+    'Nothing can be recorded: the directory of recordings cannot be used ({code}). Bring its disk back, or correct recordings.dir',
   certificate_expired: 'The certificate has expired',
   certificate_expires: 'The certificate expires in {days} days',
   certificate_renew: 'Renew it, or see `sluice doctor` for what keeps it from being renewed',

@@ -12,6 +12,7 @@ const NOTHING: AttentionFacts = {
   engines: [],
   streams: [],
   disks: [],
+  recordingsProblem: null,
   unknownMigrations: [],
   addonProblem: null,
   certificate: null,

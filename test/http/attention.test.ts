@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
@@ -24,7 +26,7 @@ it('GET /api/attention answers what needs attention, the same behind the session
   const soon = await makeToken(sluice, 'subscribe', { label: 'Press', ...expiresIn(6 * DAY_MS) })
   await makeToken(sluice, 'publish', { allowedCountries: ['NZ'] })
   const made = await sluice.call('POST', '/api/webhooks', { url: 'https://example.com/', isFeedHooks: true })
-  const untilMs = Date.now() + DAY_MS
+  const untilMs = Date.now() + 60_000
   const health = { failuresInRow: 0, disabled: { untilMs, reason: [{ code: 'text', values: { text: 'it fails' } }] } }
   await sluice.app.ctx.store.transaction((tx) => tx.webhooks.setHealth(Number(made.json.data.id), health))
   expect(await kinds()).toEqual(['webhook_paused', 'countries_unknown', 'token_expires'])
@@ -52,4 +54,20 @@ it('names a media process that hung, and counts it', async () => {
   expect(text).toContain('sluice_media_wait_seconds{process="1"} 0.04')
   expect(text).toContain('sluice_media_load_ratio{process="1"} 0.5')
   expect(text).toContain('sluice_media_late_packets_total 3')
+})
+
+it('says that the disk of recordings is gone, where it answered 500', async () => {
+  const disk = join(sluice.dataDir, 'recordings')
+  rmSync(disk, { recursive: true, force: true })
+  writeFileSync(disk, '')
+  expect(await read()).toContainEqual(
+    expect.objectContaining({
+      kind: 'recordings_closed',
+      severity: 'error',
+      text: expect.stringContaining('(EEXIST)'),
+    }),
+  )
+  expect((await sluice.call('GET', '/api/storage')).json.data.recordings).toEqual({ count: 0, bytes: 0 })
+  rmSync(disk)
+  expect(await kinds()).not.toContain('recordings_closed')
 })

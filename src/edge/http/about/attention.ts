@@ -27,7 +27,7 @@ export function attentionRoutes(app: FastifyInstance, ctx: Context, { diskSpace,
     }),
     async (request, reply) => {
       const items = await readAttention(ctx, accountOf(request), {
-        recordings: await diskSpace(),
+        recordings: await diskSpace().catch((error: NodeJS.ErrnoException) => ({ problem: error.code ?? 'unknown' })),
         certificate: https ? servedFacts(https) : null,
         addonProblem: addonProblem(),
       })

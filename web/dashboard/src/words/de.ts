@@ -268,6 +268,7 @@ export const de: Sentences = {
         node_full: 'Ein Knoten nimmt keine neuen Zuschauer',
         engine_error: 'Eine Engine hat einen Fehler',
         media_process_ended: 'Ein Medienprozess wurde ersetzt',
+        recordings_closed: 'Es lässt sich nichts aufnehmen',
         disk_low: 'Die Festplatte ist fast voll',
         certificate_expires: 'Das Zertifikat läuft bald ab',
         certificate_kept: 'Das Zertifikat ließ sich nicht ersetzen',

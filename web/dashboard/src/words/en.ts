@@ -263,6 +263,7 @@ export const en = {
         node_full: 'A node takes no new viewers',
         engine_error: 'An engine has an error',
         media_process_ended: 'A media process was replaced',
+        recordings_closed: 'Nothing can be recorded',
         disk_low: 'The disk is nearly full',
         certificate_expires: 'The certificate expires soon',
         certificate_kept: 'The certificate could not be replaced',

@@ -26,6 +26,9 @@ export const noticesDe: Readonly<Record<string, string>> = {
     'Der Datenträger der Datenbank ist fast voll: {gigabytes} GB sind frei. Löschen Sie Aufnahmen oder vergrößern Sie ihn',
   disk_low_recordings:
     'Der Datenträger der Aufnahmen ist fast voll: {gigabytes} GB sind frei. Löschen Sie Aufnahmen oder vergrößern Sie ihn',
+  recordings_closed:
+    'Es lässt sich nichts aufnehmen: Das Verzeichnis der Aufnahmen ist nicht benutzbar ({code}). Bringen Sie den Datenträger ' +
+    'zurück, oder berichtigen Sie recordings.dir',
   certificate_expired: 'Das Zertifikat ist abgelaufen',
   certificate_expires: 'Das Zertifikat läuft in {days} Tagen ab',
   certificate_renew: 'Erneuern Sie es; was die Erneuerung verhindert, sagt `sluice doctor`',
