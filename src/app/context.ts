@@ -1,3 +1,4 @@
+import { httpPort } from '../base/httpPort.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { Starts, type Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -161,18 +162,13 @@ function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
 function targetPolicyOf(config: Config): TargetPolicy {
   const urls = [config.server.publicUrl, config.server.nodeUrl, rtmpUrlOf(config)]
   const hosts = new Set(urls.flatMap((url) => URL.parse(url)?.hostname.toLowerCase() ?? []))
-  const ofHttp = [config.server.port, ...[config.server.publicUrl, config.server.nodeUrl].map(portOfHttp)]
+  const httpUrls = [config.server.publicUrl, config.server.nodeUrl].flatMap((text) => URL.parse(text) ?? [])
+  const ofHttp = [config.server.port, ...httpUrls.map(httpPort)]
   const ports = { tcp: [config.rtmp.port, config.rtmp.tlsPort, ...ofHttp], udp: [config.srt.port] }
   return {
     allowPrivate: config.media.allowedNetworks.length > 0,
     isOurs: (host, port, transport) => hosts.has(host) && ports[transport].includes(port),
   }
-}
-
-/** Null: there is no such URL. */
-function portOfHttp(text: string): number | null {
-  const url = URL.parse(text)
-  return url && Number(url.port || (url.protocol === 'https:' ? 443 : 80))
 }
 
 /** The address to which publishers push: the configured one, or this machine. Port 0, any free one, is for tests. */

@@ -1,3 +1,4 @@
+import { httpPort } from '../base/httpPort.ts'
 import type { Socket } from 'node:net'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import type { Clock } from '../base/clock.ts'
@@ -132,7 +133,7 @@ async function dialTo(
   url: URL,
   from: string,
 ): Promise<Result<Socket, SessionProblem>> {
-  const port = portOf(url)
+  const port = httpPort(url)
   const dialling = how(port, 'tcp')
   const allows = (address: string): boolean => dialling.allows(address) && leadsTo(from, address)
   let stage: Stage = 'resolve'
@@ -144,14 +145,12 @@ async function dialTo(
   }
 }
 
-const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
-
 /** Null: it is not followed. What was encrypted stays so. */
 function redirectOf({ url, location }: Pick<Answer, 'url' | 'location'>): URL | null {
   const next = location === undefined || hasOddCharacters(location) ? null : URL.parse(location, url.href)
   if (next === null || next.username !== '' || next.password !== '') return null
   const isHttp = next.protocol === 'https:' || (next.protocol === 'http:' && url.protocol === 'http:')
-  return isHttp && !isOddPort(portOf(next)) ? next : null
+  return isHttp && !isOddPort(httpPort(next)) ? next : null
 }
 
 function sessionOf(endpoint: RemoteEndpoint, answer: Answer, from: string): Result<OpenedSession, SessionProblem> {

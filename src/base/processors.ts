@@ -1,5 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { cpus } from 'node:os'
+import { availableParallelism, cpus } from 'node:os'
+
+/** How many media processes a server has. @param configured `webrtc.processes`; 0: one for each processor but one */
+export const mediaProcessCount = (configured: number): number =>
+  configured > 0 ? configured : Math.max(1, availableParallelism() - 1)
 
 /** Accumulated times of all processors since the machine started, milliseconds. */
 interface Times {

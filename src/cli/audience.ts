@@ -1,5 +1,4 @@
 import { ok } from '../base/result.ts'
-import { DAY_MS } from '../base/time.ts'
 import { readAudience } from '../commands/audience/readAudience.ts'
 import { AUDIENCE_BY, type AudienceBy } from '../core/audience/query.ts'
 import { type AudienceTableRow, audienceRows } from '../core/audience/report.ts'
@@ -7,6 +6,7 @@ import { startFailuresOf } from '../core/quality/shown.ts'
 import { command } from './command.ts'
 import { choiceOrNone, textFlag, texts, toggleFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing } from './listing.ts'
+import { lastDays } from './lastDays.ts'
 import { withAccount } from './session.ts'
 
 const DAYS = 28
@@ -45,18 +45,13 @@ export const audienceCommand = command({
     withAccount(call, async ({ ctx, accountId }) => {
       const { by, start, end, 'time-zone': timeZone, stream: streamName, quality, ...filters } = call.flags
       const given = Object.entries({ timeZone, streamName, ...filters }).filter(([, value]) => value !== undefined)
-      const query = { ...timeOf(ctx.clock.now(), start, end), ...Object.fromEntries(given) }
+      const usual = lastDays(DAYS, ctx.clock.now())
+      const query = { startDate: start ?? usual.start, stopDate: end ?? usual.end, ...Object.fromEntries(given) }
       const read = await readAudience(ctx, accountId, { ...query, by: by.length > 0 ? by : defaultBy(query) })
       const columns = quality ? QUALITY_COLUMNS : COLUMNS
       return read.ok ? ok({ json: read.value, text: listing(columns, audienceRows(read.value)) }) : read
     }),
 })
-
-/** Today is the last day. */
-function timeOf(nowMs: number, start: string | undefined, end: string | undefined) {
-  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-  return { startDate: start ?? day(nowMs - (DAYS - 1) * DAY_MS), stopDate: end ?? day(nowMs + DAY_MS) }
-}
 
 /** By stream, unless there is a filter. */
 const defaultBy = (query: object): readonly AudienceBy[] =>

@@ -1,5 +1,4 @@
 import { ok, type Result } from '../base/result.ts'
-import { DAY_MS } from '../base/time.ts'
 import {
   servedCountries,
   servedSeries,
@@ -11,6 +10,7 @@ import { RESOLUTIONS, type SeriesRecord, type UsageAmount } from '../core/channe
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { CHANNEL_ID, choiceFlag, textFlag } from './flag.ts'
+import { lastDays } from './lastDays.ts'
 import { type Columns, CSV_FLAG, type Listing, listing } from './listing.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
@@ -40,19 +40,14 @@ export const usageCommand = command({
   ],
   run: (call) =>
     withAccount(call, async (scope) => {
-      const { count, by, resolution } = call.flags
+      const { count, by, resolution, start, end } = call.flags
       const subject = { kind: 'channel', id: call.args.id, counted: count } as const
-      const time = timeOf(scope.ctx.clock.now(), call.flags)
+      const usual = lastDays(DAYS, scope.ctx.clock.now())
+      const time = { start: start ?? usual.start, end: end ?? usual.end }
       const shown = await show(scope, subject, { by, resolution, time })
       return shown.ok ? shown : { ok: false, error: fromChannelFailure(shown.error) }
     }),
 })
-
-/** The default is the last days, including today. */
-function timeOf(nowMs: number, { start, end }: { start: string | undefined; end: string | undefined }) {
-  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-  return { start: start ?? day(nowMs - (DAYS - 1) * DAY_MS), end: end ?? day(nowMs + DAY_MS) }
-}
 
 interface Query {
   readonly by: 'channel' | 'distribution' | 'country' | 'tracking-id'

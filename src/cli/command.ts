@@ -46,7 +46,7 @@ export interface CliCommand {
   readonly summary: string
   /** Further facts for the user. */
   readonly detail?: string
-  /** The positional arguments, in order, all required. */
+  /** The positional arguments, in order; those that may be left out come last. */
   readonly args: Flags
   readonly flags: Flags
   /** Two sample command lines. */

@@ -1,3 +1,4 @@
+import { mediaProcessCount } from '../base/processors.ts'
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -16,7 +17,6 @@ import { recordingsDir } from '../config/paths.ts'
 import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
-import { mediaProcesses } from './doctorNetwork.ts'
 
 const NODE_MAJOR = 24
 
@@ -100,7 +100,7 @@ const MEDIA_PROCESS_MEGABYTES = 140
 
 /** A container or a unit with less memory is killed while it serves. */
 export function checkMemory(config: Config, usableBytes = usableMemoryBytes()): Finding {
-  const processes = mediaProcesses(config)
+  const processes = mediaProcessCount(config.webrtc.processes)
   const [limit, needed] = [Math.floor(usableBytes / 1e6), SERVER_MEGABYTES + processes * MEDIA_PROCESS_MEGABYTES]
   return limit >= needed
     ? found('ok', 'memory', 'memory', { limit })

@@ -1,8 +1,9 @@
+import { mediaProcessCount } from '../base/processors.ts'
 import { lookup } from 'node:dns/promises'
 import { randomBytes } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
-import { availableParallelism, networkInterfaces } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { checkTlsPorts } from './doctorTls.ts'
@@ -42,16 +43,12 @@ async function checkSrtPort({ srt: { enabled, host, port } }: Config): Promise<F
   ]
 }
 
-/** As the server starts. */
-export const mediaProcesses = ({ webrtc }: Config): number =>
-  webrtc.processes || Math.max(1, availableParallelism() - 1)
-
 /** One port for each media process. */
 async function checkUdpPorts(config: Config): Promise<Finding> {
   const { webrtc } = config
   const check = 'UDP ports'
   if (webrtc.port === 0) return found('ok', check, 'udp_ports_any')
-  const count = mediaProcesses(config)
+  const count = mediaProcessCount(webrtc.processes)
   const [first, last] = [webrtc.port, webrtc.port + count - 1]
   const ports = Array.from({ length: count }, (_, at) => first + at)
   const problems = (await Promise.all(ports.map((port) => udpProblem(webrtc.host || '::', port)))).filter(

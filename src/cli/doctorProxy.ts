@@ -1,3 +1,4 @@
+import { httpPort } from '../base/httpPort.ts'
 import { isLoopback } from '../base/loopback.ts'
 import type { Config } from '../config/schema.ts'
 import { speaksTls } from '../config/tlsSource.ts'
@@ -17,9 +18,7 @@ export function checkProxy(config: Config, report: HealthReport | null): Finding
 
 /** Nothing else on this machine can have the port of Sluice, so this request came from the doctor itself. */
 const isDirect = ({ server: { publicUrl, port } }: Config, { from }: HealthReport): boolean =>
-  isLoopback(from) && portOf(new URL(publicUrl)) === port
-
-const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
+  isLoopback(from) && httpPort(new URL(publicUrl)) === port
 
 /** A URL with https needs a proxy if Sluice does not speak TLS. */
 const needsProxy = (config: Config, url: string): boolean => url.startsWith('https:') && !speaksTls(config)

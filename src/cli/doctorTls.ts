@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { areFor } from '../base/certificateNames.ts'
+import { isoDay } from '../base/time.ts'
 import { authorityFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
@@ -29,7 +30,7 @@ async function checkFiles(config: Config, nowMs: number): Promise<Finding> {
 
 function checkCertificate({ server }: Config, certificate: Certificate, nowMs: number): Finding {
   const { names, expiresMs } = certificate
-  const date = new Date(expiresMs).toISOString().slice(0, 10)
+  const date = isoDay(expiresMs)
   if (expiresMs <= nowMs) return found('FAIL', CHECK, 'certificate_expired', { date })
   const host = server.publicUrl === '' ? null : new URL(server.publicUrl).hostname
   if (host !== null && !areFor(names, host))

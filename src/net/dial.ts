@@ -1,3 +1,4 @@
+import { httpPort } from '../base/httpPort.ts'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
@@ -46,7 +47,7 @@ export async function dial(
     reached('resolve')
     const addresses = await addressesOf(hostOf(url), how, deadline.signal)
     reached('connect')
-    const socket = await connectToAny(addresses, portOf(url), how, deadline.signal)
+    const socket = await connectToAny(addresses, httpPort(url), how, deadline.signal)
     if (url.protocol !== 'https:') return socket
     reached('tls')
     return await secure(socket, hostOf(url), how, deadline.signal)
@@ -140,5 +141,3 @@ async function readyOrDestroyed(socket: Socket, event: string, signal: AbortSign
     throw signal.aborted ? signal.reason : error
   }
 }
-
-const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80))

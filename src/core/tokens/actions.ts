@@ -1,3 +1,4 @@
+import { isoDay } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
 import { checkPlainText } from '../validation/text.ts'
 import { Problems } from '../validation/problems.ts'
@@ -47,7 +48,7 @@ export function parseDateTime(text: string): number | null {
   if (date === undefined) return null
   // The engine reads 30 February as 2 March. A date exists only if it survives the round trip.
   const midnight = Date.parse(`${date}T00:00:00Z`)
-  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== date) return null
+  if (Number.isNaN(midnight) || isoDay(midnight) !== date) return null
   const ms = Date.parse(text)
   return ms >= 0 ? ms : null
 }

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os'
+import { mediaProcessCount } from '../../../base/processors.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../base/log.ts'
 import { MediaHosts, type HostsOptions } from './hosts.ts'
@@ -62,8 +62,12 @@ export class ProcessPool {
     const { config, resolve = async () => [], now, log } = options
     const { host } = config
     this.#hosts = new MediaHosts({ host, publicAddresses: () => config.publicAddresses, resolve, now, log })
-    const count = config.processes > 0 ? config.processes : Math.max(1, availableParallelism() - 1)
-    this.#slots = Array.from({ length: count }, (_, index) => ({ index, worker: null, ending: null, notBeforeMs: 0 }))
+    this.#slots = Array.from({ length: mediaProcessCount(config.processes) }, (_, index) => ({
+      index,
+      worker: null,
+      ending: null,
+      notBeforeMs: 0,
+    }))
   }
 
   /** The most processes at a time. */

@@ -45,7 +45,7 @@ export class ApiError extends Error {
 
 /** What a call was rejected with, as a refusal. */
 export const asApiError = (caught: unknown): ApiError =>
-  caught instanceof ApiError ? caught : new ApiError(0, String(caught))
+  caught instanceof ApiError ? caught : new ApiError(0, caught instanceof Error ? caught.message : String(caught))
 
 /** What a list answers, with the number of all rows that match. */
 export interface Rows<D> {

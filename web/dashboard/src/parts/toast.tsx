@@ -1,3 +1,4 @@
+import { asApiError } from '../api/call.ts'
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
@@ -25,7 +26,7 @@ export async function orToast(change: Promise<void>): Promise<void> {
   try {
     await change
   } catch (error) {
-    toast(error instanceof Error ? error.message : String(error))
+    toast(asApiError(error).message)
   }
 }
 

@@ -1,3 +1,4 @@
+import { asApiError } from '../../api/call.ts'
 import { useState } from 'preact/hooks'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -63,6 +64,6 @@ function AfterExpiry({ kind, token, decision, isNamed }: Omit<Required<RepairPro
 }
 
 function show(error: unknown): false {
-  toast(error instanceof Error ? error.message : String(error))
+  toast(asApiError(error).message)
   return false
 }

@@ -1,3 +1,4 @@
+import { asApiError } from '../../api/call.ts'
 import { toast } from '../../parts/toast.tsx'
 import { words } from '../../words/words.ts'
 import { setActive, type TokenRecord } from './operations.ts'
@@ -32,6 +33,6 @@ async function attempt(kind: TokenKind, ids: readonly number[], isActive: boolea
   try {
     return await setActive(kind, ids, isActive)
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return asApiError(error).message
   }
 }
