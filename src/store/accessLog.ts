@@ -3,6 +3,7 @@ import type { Protocol } from '../core/access/protocols.ts'
 import type {
   EncryptionRefusal,
   INVALID_MEDIA,
+  INVALID_PARAMETER,
   NODE_REDIRECT,
   SessionLimitCode,
   TICKET_SHARED,
@@ -33,6 +34,7 @@ export interface AccessLogRow {
     | SessionLimitCode
     | typeof NODE_REDIRECT.code
     | typeof TICKET_SHARED.code
+    | typeof INVALID_PARAMETER
     | typeof INVALID_MEDIA
     | null
   message: string

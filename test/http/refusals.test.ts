@@ -68,9 +68,9 @@ async function answerOver(protocol: Protocol, token: string, from: From = {}): P
 }
 
 /** A publisher gets the text alone. */
-async function answerOverRtmp(token: string, stream: string): Promise<string> {
+async function answerOverRtmp(token: string, stream: string, more = ''): Promise<string> {
   const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
-  await client.publish('v2/pub', `${stream}?token=${token}`).catch(() => undefined)
+  await client.publish('v2/pub', `${stream}?token=${token}${more}`).catch(() => undefined)
   const { description } = await client.status()
   client.socket.destroy()
   return `401 ${description}`
@@ -143,6 +143,13 @@ describe.concurrent.each(OVER_HTTP)('refused over %s by the request:', (protocol
     expect(await answer(token, { address: '198.51.100.8' })).toBe('401 Unauthorized: IP Address not allowed')
     expect(await answer(token, first)).toEqual(isAdmitted)
   })
+})
+
+test('a publisher whose address asks for what is refused is in the access log, with what it reads', async () => {
+  const refused = await answerOverRtmp(await made('publish'), name, '&simulcastId=a')
+  expect(refused).toContain('simulcastId is not supported')
+  const rows = async () => (await sluice.call('GET', '/api/access/log?code=invalid_parameter')).json.data
+  await expect.poll(rows, SOON).toMatchObject([{ streamName: name, message: refused.replace('401 ', '') }])
 })
 
 test('who is refused for the media is in the access log, with the text of the answer', async () => {

@@ -9,6 +9,7 @@ import {
   publicAnswer,
   REFUSALS,
   INVALID_MEDIA,
+  INVALID_PARAMETER,
   TICKET_SHARED,
   type TracedLimit,
   type TurnedAway,
@@ -138,17 +139,23 @@ export function recordShared(
   noteRefusal(ctx, { ...session, ...from }, { code: TICKET_SHARED.code, message: TICKET_SHARED.text, trace: null })
 }
 
+export const recordEncryption = (ctx: AccessContext, attempt: AccessAttempt, code: EncryptionRefusal): Promise<void> =>
+  recordPublisher(ctx, attempt, { code, message: ENCRYPTION_REFUSALS[code] })
+
+/** @param message names the parameter of its address that is refused */
+export const recordParameter = (ctx: AccessContext, attempt: AccessAttempt, message: string): Promise<void> =>
+  recordPublisher(ctx, attempt, { code: INVALID_PARAMETER, message })
+
 /** Records that a publisher is refused before the decision. Its token names the account; without one there is no record. */
-export async function recordEncryption(
+async function recordPublisher(
   ctx: AccessContext,
   attempt: AccessAttempt,
-  code: EncryptionRefusal,
+  why: Pick<Noted, 'code' | 'message'>,
 ): Promise<void> {
   const credential = await resolveCredential(ctx, attempt.presented)
   if (credential.kind !== 'token') return
   const { accountId, id: tokenId } = credential.token
-  const why = { code, message: ENCRYPTION_REFUSALS[code], trace: null }
-  noteRefusal(ctx, { ...attempt, accountId, tokenId, jti: null }, why)
+  noteRefusal(ctx, { ...attempt, accountId, tokenId, jti: null }, { ...why, trace: null })
 }
 
 /** Records that an admitted client is refused for the media. @param message what came, or is on the air, and what to do instead */

@@ -9,6 +9,7 @@ import { parseAddress } from './address.ts'
 import {
   ENCRYPTION_REFUSALS,
   INVALID_MEDIA,
+  INVALID_PARAMETER,
   NODE_REDIRECT,
   REFUSALS,
   SESSION_LIMITS,
@@ -39,6 +40,7 @@ export const LOGGED_CODES: readonly string[] = [
   ...Object.keys(SESSION_LIMITS),
   NODE_REDIRECT.code,
   TICKET_SHARED.code,
+  INVALID_PARAMETER,
   INVALID_MEDIA,
 ]
 

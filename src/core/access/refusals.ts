@@ -106,6 +106,9 @@ export const TICKET_SHARED = {
   text: 'Forbidden: More than one player uses this address. Request the master playlist again',
 } as const
 
+/** The code of a publisher whose address asks for what Sluice does not do. Its text names the parameter. */
+export const INVALID_PARAMETER = 'invalid_parameter'
+
 /** The code of a client that was admitted and is refused for the media: what it sends, or cannot decode. Its text says which. */
 export const INVALID_MEDIA = 'invalid_media'
 

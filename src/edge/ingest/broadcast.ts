@@ -1,5 +1,5 @@
 import type { Context } from '../../commands/context.ts'
-import { type AccessAttempt, recordInvalidMedia } from '../../commands/access/authorize.ts'
+import { type AccessAttempt, recordInvalidMedia, recordParameter } from '../../commands/access/authorize.ts'
 import { admitPublisher, noteUnknownParameters, type PublisherAdmission } from '../../commands/sessions/admit.ts'
 import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
@@ -39,7 +39,12 @@ export type Destination =
       readonly parameters: PublishingParameters
     }
   | { readonly kind: 'key'; readonly key: string }
-  | { readonly kind: 'none'; readonly why: string }
+  | {
+      readonly kind: 'none'
+      readonly why: string
+      /** What the address names anyway. Absent: nothing. */
+      readonly of?: Pick<StreamDestination, 'streamName' | 'presented'>
+    }
 
 type StreamDestination = Extract<Destination, { kind: 'stream' }>
 
@@ -83,8 +88,11 @@ export async function answerPublisher(
       return broadcast(parts, protocol, connection, destination)
     case 'key':
       return parts.streamKeys(destination.key, protocol, connection)
-    case 'none':
-      return { ok: false, status: destination.why, reason: 'address' }
+    case 'none': {
+      const { why, of } = destination
+      if (of !== undefined) await recordParameter(parts.ctx, publishAttempt(protocol, connection, of), why)
+      return { ok: false, status: why, reason: 'address' }
+    }
   }
 }
 

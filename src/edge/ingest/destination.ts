@@ -24,11 +24,11 @@ export function streamDestination(
   protocol: Protocol,
   others: readonly string[] = [],
 ): Destination {
+  const of = { streamName, presented: presentedToken(query) }
   const sourceId = query.get('sourceId') ?? ''
   const problem = sourceIdProblem(sourceId)
-  if (problem !== null) return { kind: 'none', why: problem }
+  if (problem !== null) return { kind: 'none', why: problem, of }
   const parameters = readPublishing(query, protocol, ['token', 't', 'sourceId', ...others])
-  if (!parameters.ok) return { kind: 'none', why: parameters.error }
-  const presented = presentedToken(query)
-  return { kind: 'stream', streamName, presented, sourceId: sourceId || null, parameters: parameters.value }
+  if (!parameters.ok) return { kind: 'none', why: parameters.error, of }
+  return { kind: 'stream', ...of, sourceId: sourceId || null, parameters: parameters.value }
 }

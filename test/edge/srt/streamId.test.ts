@@ -71,6 +71,7 @@ describe('a stream id', () => {
     expect(read(`#!::r=show,s=${TOKEN},extraLatency=200`)).toEqual({
       kind: 'none',
       why: 'extraLatency is not supported: media is passed on as it arrives',
+      of: { streamName: 'show', presented: TOKEN },
     })
   })
 

@@ -1262,6 +1262,7 @@ export const de: Sentences = {
       country_not_allowed: 'Land nicht erlaubt',
       ip_filters_not_supported: 'Kein RTMP mit Adressregeln',
       region_not_allowed: 'Andere Region',
+      invalid_parameter: 'Parameter in der Adresse abgelehnt',
       invalid_media: 'Medien, die nicht gehen',
       encryption_required: 'Verschlüsselung verlangt (SRT)',
       wrong_passphrase: 'Falsche Passphrase (SRT)',

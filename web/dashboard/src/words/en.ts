@@ -1247,6 +1247,7 @@ export const en = {
       region_not_allowed: 'Another region',
       encryption_required: 'Encryption required (SRT)',
       wrong_passphrase: 'Wrong passphrase (SRT)',
+      invalid_parameter: 'Refused parameter in the address',
       invalid_media: 'Media that cannot be served',
       too_many_sessions: 'Too many sessions',
       too_many_from_address: 'Too many from this address',
