@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { PROTOCOL_FACTS, type Protocol } from '../access/protocols.ts'
+import { PROTOCOL_FACTS, PROTOCOLS_OF, type Protocol } from '../access/protocols.ts'
 
 /** The pictures of H.264 that get the time of their arrival. */
 export type UtcTime = 'all' | 'keyframes' | 'none'
@@ -46,7 +46,9 @@ interface Parameter {
 const NO_LAYERS = 'send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP'
 
 /** Media over them comes as whole frames, which Sluice may change. */
-const FRAMES: readonly Protocol[] = ['rtmp', 'srt']
+const FRAMES = PROTOCOLS_OF.publish.filter(
+  (one) => !PROTOCOL_FACTS[one].usesMediaProcess && !PROTOCOL_FACTS[one].isDialled,
+)
 
 /** Each parameter of an address, once. If several set the same, the last row wins. */
 const PARAMETERS: Readonly<Record<string, Parameter>> = {

@@ -1,5 +1,5 @@
 import { isoTime, HOUR_MS } from '../../base/time.ts'
-import type { Protocol, ViewProtocol } from '../access/protocols.ts'
+import { PROTOCOL_FACTS, type Protocol, type ViewProtocol } from '../access/protocols.ts'
 import { CLUSTER } from '../clusters.ts'
 import type { FeedPoint } from './history.ts'
 import { readStoredReading, type TargetReading } from './reading.ts'
@@ -11,12 +11,10 @@ export const MONITORED_MS = HOUR_MS
 /** Of the packet loss of a feed. */
 const LOSS_MS = 300_000
 
-/** As hosted services name the protocols of publishers. */
-const TYPES: Readonly<Record<Exclude<Protocol, ViewProtocol>, string>> = {
-  whip: 'WebRTC',
-  rtmp: 'RTMP',
-  srt: 'SRT',
-  pull: 'Pull',
+/** As hosted services name the protocol of a publisher. */
+function typeNameOf(protocol: Protocol): string {
+  const { usesMediaProcess, title } = PROTOCOL_FACTS[protocol]
+  return usesMediaProcess ? 'WebRTC' : title
 }
 
 /** What is known of a feed that is on the air, or was within the hour. */
@@ -176,7 +174,7 @@ export function monitoredDetails(
       const protocol = typeOf.get(feed.feedId) ?? null
       return {
         ...feed,
-        ...(protocol === null ? {} : { type: TYPES[protocol] }),
+        ...(protocol === null ? {} : { type: typeNameOf(protocol) }),
         ...measuredOf(byFeed.get(feed.feedId) ?? [], nowMs),
       }
     }),
