@@ -2,15 +2,13 @@ import type { Clock } from '../../base/clock.ts'
 import { samplesIn } from '../codecs/audioFrames.ts'
 import { silentFrame } from '../codecs/silence.ts'
 import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
-import { TrackGap } from './trackGap.ts'
+import { FillBudget, TrackGap } from './trackGap.ts'
 
 /** Audio that is missing for longer is filled while it is missing. A shorter hole is filled when it is over. */
 const GAP_US = 1_000_000
 const HOLE_MAX_US = 2 * GAP_US
 /** In a longer pause of the video there is nothing to fill: the stream goes on after a discontinuity. */
 const VIDEO_STEP_MAX_US = 1_500_000
-/** How far silence may be ahead of the time that has passed. A source whose times run faster would get any amount for a few bytes. */
-const AHEAD_MAX_US = 60_000_000
 
 /**
  * Puts silence where a source with video sends no audio, also before it sends any: players stop where one of the tracks of a stream
@@ -61,9 +59,7 @@ class FilledTrack {
   readonly #gap = new TrackGap(VIDEO_STEP_MAX_US)
   /** The time at which audio is due; null: before the first frame. */
   #dueUs: number | null = null
-  /** Since when it is filled, monotonic milliseconds, and how much. */
-  #sinceMs: number | null = null
-  #filledUs = 0
+  readonly #budget = new FillBudget()
 
   constructor(track: AudioTrack, silence: Uint8Array, out: (frame: Frame) => void) {
     this.#track = track
@@ -99,9 +95,7 @@ class FilledTrack {
 
   /** In whole frames. */
   #fill(fromUs: number, untilUs: number, nowMs: number): void {
-    this.#sinceMs ??= nowMs
-    const leftUs = AHEAD_MAX_US + (nowMs - this.#sinceMs) * 1000 - this.#filledUs
-    const endUs = Math.min(untilUs, fromUs + leftUs)
+    const endUs = Math.min(untilUs, fromUs + this.#budget.leftUs(nowMs))
     const lengthUs = this.#lengthOf(this.#silence)
     const { audioIndex } = this.#track
     const of = { kind: 'audio', ...(audioIndex !== undefined && { audioIndex }) } as const
@@ -110,7 +104,7 @@ class FilledTrack {
       const timeUs = Math.round(dueUs)
       this.#out({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data: this.#silence })
     }
-    this.#filledUs += dueUs - fromUs
+    this.#budget.take(dueUs - fromUs)
     this.#dueUs = dueUs
   }
 

@@ -4,7 +4,7 @@ import { samplesIn } from '../codecs/audioFrames.ts'
 import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
 import { codecsOf, initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
 import type { HlsPackager } from './packager.ts'
-import { TrackGap } from './trackGap.ts'
+import { FillBudget, TrackGap } from './trackGap.ts'
 
 export interface FrameSamplerOptions {
   readonly packager: HlsPackager
@@ -97,6 +97,7 @@ export class FrameSampler implements FrameSink {
   #key: Frame | null = null
   /** In the video, beside audio. */
   readonly #gap = new TrackGap(AUDIO_STEP_MAX_US)
+  readonly #budget = new FillBudget()
   /** From the frame before the latest to the latest, gaps included. */
   #stepUs = 0
   /** Added to a time of the source it gives the time of the stream. */
@@ -215,7 +216,8 @@ export class FrameSampler implements FrameSink {
     if (frame.audioIndex !== undefined) return
     this.#gap.clock(frame.timeUs + this.#offsetUs)
     if (!this.#gap.isOpen && !this.#opensGap()) return
-    while (this.#endUs + this.#repeatUs <= this.#gap.fillUntilUs) this.#repeat(this.#repeatUs)
+    const untilUs = this.#affordable(this.#gap.fillUntilUs)
+    while (this.#endUs + this.#repeatUs <= untilUs) this.#repeat(this.#repeatUs)
   }
 
   /** Video has been missing for so long that its keyframe is shown again. */
@@ -251,7 +253,13 @@ export class FrameSampler implements FrameSink {
     return fitting(this.#options.packager.repeatSeconds ?? 0)
   }
 
-  #repeatUntil(us: number): void {
+  /** How far the keyframe may be shown again, if it could be up to this. */
+  #affordable(us: number): number {
+    return Math.min(us, this.#endUs + this.#budget.leftUs(this.#options.nowMs?.() ?? 0))
+  }
+
+  #repeatUntil(endUs: number): void {
+    const us = this.#affordable(endUs)
     while (us - this.#endUs >= REST_US) this.#repeat(Math.min(us - this.#endUs, this.#repeatUs))
     const { packager } = this.#options
     while (us - this.#endUs >= LEAST_US)
@@ -261,6 +269,7 @@ export class FrameSampler implements FrameSink {
   /** Shows the latest keyframe again. @param mayEndSegment whether it may begin a segment */
   #repeat(lengthUs: number, mayEndSegment = true): void {
     if (this.#key === null || this.#lead === undefined) throw new Error('there is no keyframe to show again')
+    this.#budget.take(lengthUs)
     const decodeTimeUs = this.#endUs - this.#offsetUs
     const frame = { ...this.#key, decodeTimeUs, timeUs: decodeTimeUs + this.#reorderingUs }
     this.#options.packager.repeat(this.#sampleOf({ frame, dtsUs: this.#endUs }, lengthUs, this.#lead), mayEndSegment)

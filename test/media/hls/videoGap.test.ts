@@ -57,11 +57,13 @@ function watchedFeed() {
   const rendition = stream.rendition('v0')!
   const packager = new HlsPackager(rendition, { segmentSeconds: 2, parts: true }, () => stream.changed())
   const startMs = clock.now()
+  let shown = 0
   const sampler = new FrameSampler({
     packager,
     dateOf: (ms) => startMs + ms,
     hasGap: () => undefined,
     nowMs: () => clock.monotonic(),
+    taken: () => (shown += 1),
   })
   sampler.tracks([VIDEO, AUDIO])
   const watch = new Watch(stream)
@@ -72,7 +74,7 @@ function watchedFeed() {
       watch.look(at)
     }
   }
-  return { watch, play }
+  return { watch, play, sampler, shown: () => shown }
 }
 
 /** What a player sees of a rendition. */
@@ -337,4 +339,14 @@ test('a gap of a whole segment makes no second segment of a millisecond where th
     at,
   })
   expectSameSegments([missing.map(rounded), missing])
+})
+
+test('audio whose times run faster than time shows a keyframe for as long as there was time, and half a minute', () => {
+  const { play, sampler, shown } = watchedFeed()
+  play(broadcast({ seconds: 8 }))
+  const before = shown()
+  play(Array.from({ length: 500 }, (_, at) => ({ frame: frame('audio', 8 + at * 0.4), at: 8 + at * 0.02 })))
+  sampler.discontinue()
+  expect(shown() - before).toBeGreaterThan(30 / 0.4)
+  expect(shown() - before).toBeLessThan(45 / 0.3)
 })
