@@ -43,9 +43,6 @@ function isServiceLink(name: string, text: string): boolean {
 /** More would be a list to read, not a hint. */
 const MEANT_MAX = 3
 
-/** What variables of sections began with that have another name now. */
-const RENAMED = { from: /^SLUICE_LIVE_/, to: 'SLUICE_CHANNELS_' }
-
 /** The variables that a name without its section may mean: for SLUICE_PORT those that end with it. */
 function withSection(name: string): string | undefined {
   const meant = [...pathOf.keys()].filter((one) => one.replace(/^SLUICE_[A-Z0-9]+_/, 'SLUICE_') === name)
@@ -53,9 +50,7 @@ function withSection(name: string): string | undefined {
 }
 
 function unknownVariable(name: string): ConfigProblem {
-  const now = name.replace(RENAMED.from, RENAMED.to)
   const guess = withSection(name) ?? nearest(name, [...pathOf.keys(), ...Object.keys(OTHER_VARIABLES)])
-  const hint = guess === undefined ? 'is not known' : `is not known; did you mean ${guess}?`
-  const reason = now !== name && pathOf.has(now) ? `is called ${now} now` : hint
+  const reason = guess === undefined ? 'is not known' : `is not known; did you mean ${guess}?`
   return { key: '', source: quote(name).slice(1, -1), reason }
 }

@@ -50,12 +50,7 @@ function readBranch(branch: Branch, path: string, section: ConfigSection): Readi
   return problem(branch, path, `is ${nameOfType(branch.value)}, not a section`)
 }
 
-/** Sections that had another name. */
-const RENAMED: Readonly<Record<string, string>> = { live: 'channels' }
-
 function unknownName(name: string, section: ConfigSection): string {
-  const now = RENAMED[name]
-  if (now !== undefined && Object.hasOwn(section, now)) return `is called ${now} now`
   const names = Object.keys(section)
   const guess = nearest(name, names)
   return guess === undefined ? `is not known; here are: ${names.join(', ')}` : `is not known; did you mean ${guess}?`

@@ -131,12 +131,6 @@ describe('problems', () => {
     expect(problem?.reason).toBe('is not known; did you mean SLUICE_SERVER_TRUSTED_PROXIES?')
   })
 
-  test('say what a key of an earlier version is called now', () => {
-    expect(problemOf('live: {regions: [local]}').reason).toBe('is called channels now')
-    const [problem] = problems({ env: { SLUICE_LIVE_REGIONS: 'local' } })
-    expect(problem?.reason).toBe('is called SLUICE_CHANNELS_REGIONS now')
-  })
-
   test.each([
     ['a key written twice', 'server: {port: 1}\nserver: {port: 2}', 'is written twice'],
     ['a key of a section written twice', 'server: {port: 1, port: 1}', 'is written twice'],

@@ -71,10 +71,6 @@ function linkTo(node: string, streams: readonly SharedStream[], problem: LinkPro
 
 /** Links as a node has written them, of this version or another one. A problem that this one does not know counts as none. */
 export function parseNodeLinks(text: string): readonly NodeLink[] {
-  const links = JSON.parse(text) as readonly (Omit<NodeLink, 'relayed'> & { readonly relayed?: number })[]
-  return links.map((link) => ({
-    relayed: 0,
-    ...link,
-    problem: LINK_PROBLEMS.find((one) => one === link.problem) ?? null,
-  }))
+  const links = JSON.parse(text) as readonly NodeLink[]
+  return links.map((link) => ({ ...link, problem: LINK_PROBLEMS.find((one) => one === link.problem) ?? null }))
 }
