@@ -20,7 +20,7 @@ test('a new channel stops after an hour without a source, and has no parts', () 
 })
 
 test('ids of the caller have two spellings, and an update changes what it names', () => {
-  expect(readUpdateChannel({})).toEqual(ok({}))
+  expect(readUpdateChannel({})).toStrictEqual(ok({}))
   expect(readUpdateChannel({ name: 'Hall' })).toEqual(ok({ name: 'Hall' }))
   expect(readUpdateChannel({ externalId: 'a' })).toEqual(ok({ externalIds: ['a'] }))
   expect(readUpdateChannel({ externalId: null })).toEqual(ok({ externalIds: [] }))

@@ -5,6 +5,7 @@ import {
   readCreateKey,
   readUpdateDistribution,
   toDistributionRecord,
+  toKeyRecord,
 } from '../../../src/core/channels/distribution.ts'
 import type { ChannelSettings, DistributionRules } from '../../../src/core/channels/types.ts'
 
@@ -166,6 +167,11 @@ test('text and keys are checked where they are', () => {
   ])
   expect(readCreateKey({ key: 'strong' }, settings)).toEqual(ok({ key: 'strong', name: null }))
   expect(readCreateKey({ key: 'weak' }, settings)).toEqual(err({ key: ['is too short'] }))
+})
+
+test('the record of a key has its name, if it has one', () => {
+  expect(toKeyRecord({ id: 'ke_1', name: 'A' })).toEqual({ id: 'ke_1', name: 'A' })
+  expect(toKeyRecord({ id: 'ke_1', name: null })).toStrictEqual({ id: 'ke_1' })
 })
 
 test('a record leaves out what is not set, and says whether viewers need a token', () => {

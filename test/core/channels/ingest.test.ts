@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { err, ok } from '../../../src/base/result.ts'
-import { readUpdateIngest } from '../../../src/core/channels/ingest.ts'
+import { readCreateIngest, readUpdateIngest, toIngestRecord } from '../../../src/core/channels/ingest.ts'
 import type { ChannelSettings } from '../../../src/core/channels/types.ts'
 
 const settings: ChannelSettings = {
@@ -16,7 +16,7 @@ const PULL = {
   ...PUSH,
   type: 'rtsp-pull',
   url: 'rtsp://me:secret@camera.example.com/1',
-  shownUrl: 'rtsp://me@camera.example.com/1',
+  shownUrl: 'rtsp://me:••••@camera.example.com/1',
 } as const
 
 test('an update with what the record shows changes nothing, also where Sluice hands out the address', () => {
@@ -43,4 +43,56 @@ test('another address of a push, and a pull without a source, are refused', () =
   expect(why({ type: 'rtsp-pull', url: PUSH.shownUrl }, PUSH)).toMatchObject({ ok: false })
   expect(why({ type: 'srt-pull' }, PULL)).toEqual(err({ url: [expect.stringContaining('is required')] }))
   expect(why({ type: 'sdi-pull' }, PUSH)).toEqual(err({ type: [expect.stringContaining('sdi-pull is not built')] }))
+})
+
+test('an edit of the name alone does not judge a source again that the rules would refuse by now', () => {
+  const before = { ...PULL, url: 'rtsp://10.0.0.1/1', shownUrl: 'rtsp://10.0.0.1/1' }
+  expect(readUpdateIngest({ name: 'B' }, before, settings)).toEqual(ok({ name: 'B' }))
+  expect(readUpdateIngest({ url: 'rtsp://10.0.0.1/2' }, before, settings)).toMatchObject({ ok: false })
+})
+
+test('a new pull needs a source, and a push has none', () => {
+  const one = { ...settings, regions: ['local'] }
+  const made = { name: 'Camera', region: 'local', audio: [] }
+  const url = 'rtsp://camera.example.com/1'
+  expect(readCreateIngest({ name: 'Camera', type: 'rtsp-pull', url }, one)).toEqual(
+    ok({ ...made, type: 'rtsp-pull', url }),
+  )
+  expect(readCreateIngest({ name: 'Camera', type: 'srt-push' }, one)).toEqual(
+    ok({ ...made, type: 'srt-push', url: null }),
+  )
+  expect(readCreateIngest({ name: 'Camera', type: 'rtsp-pull' }, one)).toMatchObject({
+    error: { url: [expect.any(String)] },
+  })
+})
+
+test('a record shows keys and sources to those who may see them, and no password of a source', () => {
+  const ingest = {
+    id: 'in_1',
+    accountId: 'a',
+    channelId: 'ch_1',
+    name: 'Camera',
+    region: 'local',
+    audio: [],
+    createdAtMs: 0,
+  }
+  const about = { id: 'in_1', channelId: 'ch_1', name: 'Camera', tracks: { audio: [] }, captions: [] }
+  const recordOf = (type: 'rtmp-push' | 'srt-push' | 'rtsp-pull', secret: string | null) => {
+    const secrets = secret === null ? null : { secret, passphrase: 'p' }
+    const { createdAt: _, ...record } = toIngestRecord({ ...ingest, type }, secrets, settings)
+    return record
+  }
+  const rtmp = { ...about, type: 'rtmp-push', url: settings.rtmpUrl }
+  expect([recordOf('rtmp-push', 'key'), recordOf('rtmp-push', null)]).toStrictEqual([
+    { ...rtmp, streamKey: 'key' },
+    rtmp,
+  ])
+  const srt = { ...about, type: 'srt-push', url: settings.srtUrl }
+  const whole = { ...srt, url: `${settings.srtUrl}?streamid=live%2Fkey&passphrase=p`, streamKey: 'key' }
+  expect([recordOf('srt-push', 'key'), recordOf('srt-push', null)]).toStrictEqual([whole, srt])
+  const pull = { ...about, type: 'rtsp-pull' }
+  expect([recordOf('rtsp-pull', PULL.url), recordOf('rtsp-pull', null)]).toStrictEqual([
+    { ...pull, url: PULL.shownUrl },
+    pull,
+  ])
 })

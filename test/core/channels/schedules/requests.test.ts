@@ -64,7 +64,7 @@ test('it begins in the future: at a later minute, and once more if it repeats', 
 })
 
 test('an update has the fields of its body: null clears ends and recurrence, and false is a value', () => {
-  expect(readUpdateScheduler({})).toEqual(ok({}))
+  expect(readUpdateScheduler({})).toStrictEqual(ok({}))
   const cleared = { enabled: false, endDate: null, endTime: null, recurrence: null }
   expect(readUpdateScheduler(cleared)).toEqual(ok(cleared))
   const all = {

@@ -38,7 +38,7 @@ test('every field that is wrong is named', () => {
 
 test('an update changes what it names: null removes a description, and false is a value', () => {
   const read = (body: object) => readUpdateChannelWebhook(body, checkUrl)
-  expect(read({})).toEqual(ok({}))
+  expect(read({})).toStrictEqual(ok({}))
   expect(read({ description: null, active: false })).toEqual(ok({ description: null, active: false }))
   expect(read({ url: 'http://a.example/' })).toEqual(err({ url: ['must begin with https'] }))
   const all = { name: 'Some', url: 'https://a.example/', events: ['webhook.created'], description: 'x', active: true }
@@ -46,7 +46,7 @@ test('an update changes what it names: null removes a description, and false is 
 })
 
 test('a test may name an event, and needs no body', () => {
-  expect([undefined, {}, { type: 'engine.error' }].map((body) => readChannelWebhookTest(body))).toEqual([
+  expect([undefined, {}, { type: 'engine.error' }].map((body) => readChannelWebhookTest(body))).toStrictEqual([
     ok({}),
     ok({}),
     ok({ type: 'engine.error' }),
