@@ -48,9 +48,11 @@ describe('the job that breaks code', () => {
   })
 
   test('knows which tests import a file, the nearest first', () => {
-    const [nearest, ...others] = testsByFile()('src/core/access/rules/country.ts')
+    const testsOf = testsByFile()
+    const [nearest, ...others] = testsOf('src/core/access/rules/country.ts')
     expect(nearest).toBe('test/core/access/trace.test.ts')
     expect(others).toContain('test/core/access/decisions.test.ts')
     expect(others).not.toContain('test/delivery/slots.test.ts')
+    expect(testsOf('src/store/tables/tokens.ts')).toContain('test/conformance/store.sqlite.test.ts')
   })
 })

@@ -2,10 +2,14 @@ import { parseAst } from 'vitest/node'
 import { importsOf } from '../../test/tidy/imports.ts'
 import { type Module, parse, readSources, type Source, type SyntaxNode } from '../../test/tidy/source.ts'
 
-/** Tests of a room: those beside it, and random input. What starts whole servers takes minutes for each mutant. */
+/**
+ * Tests of a room: those beside it, random input, and what every store must do, on SQLite. What starts whole servers takes
+ * minutes for each mutant.
+ */
 const TESTS_OF: readonly (readonly [room: string, tests: readonly string[]])[] = [
   ['src/core/', ['test/core/', 'test/fuzz/']],
   ['src/delivery/', ['test/delivery/']],
+  ['src/store/', ['test/store/', 'test/conformance/store.sqlite.']],
   ['src/media/relay/', ['test/media/relay/', 'test/fuzz/']],
   ['src/media/rtmp/', ['test/media/rtmp/', 'test/fuzz/']],
 ]
