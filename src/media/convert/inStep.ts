@@ -14,25 +14,28 @@ export class InStep {
   readonly #clock: Clock
   readonly #pass: (frame: Frame) => void
   readonly #waitMs: number
+  readonly #burstMs: () => number
   #waiting: { readonly video: Frame; readonly dueMs: number }[] = []
   /** Time of the latest audio of each track that video waits for. */
   readonly #audioUs = new Map<string, number>()
   #videoUs = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, pass: (frame: Frame) => void, waitMs = WAIT_MAX_MS) {
+  /** @param burstMs how much later audio is because it came in bursts (`EvenAudio`) */
+  constructor(clock: Clock, pass: (frame: Frame) => void, waitMs = WAIT_MAX_MS, burstMs = () => 0) {
     this.#clock = clock
     this.#pass = pass
     this.#waitMs = waitMs
+    this.#burstMs = burstMs
   }
 
   video(video: Frame): void {
-    this.#waiting.push({ video, dueMs: this.#clock.monotonic() + this.#waitMs })
+    this.#waiting.push({ video, dueMs: this.#clock.monotonic() + this.#waitMs + this.#burstMs() })
     this.#release()
   }
 
   audio(audio: Frame): void {
     this.#pass(audio)
-    const isInReach = audio.timeUs >= this.#videoUs - IN_REACH_US
+    const isInReach = audio.timeUs >= this.#videoUs - IN_REACH_US - this.#burstMs() * 1000
     const key = trackKey(audio)
     if (this.#audioUs.has(key) || isInReach) this.#audioUs.set(key, audio.timeUs)
     this.#release()

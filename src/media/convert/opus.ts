@@ -9,6 +9,7 @@ import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { Announcement } from './announcement.ts'
 import { Conversion } from './conversion.ts'
 import { type EncodingRoom, EncodingSeat, ENDLESS_ROOM } from './encodingRoom.ts'
+import { EvenAudio } from './evenAudio.ts'
 import { type Carried, type Form, forEveryone, OPUS, ORIGINAL } from './form.ts'
 import { FlvReader } from '../rtmp/flvTags.ts'
 import { RtmpIngest } from '../rtmp/ingest.ts'
@@ -157,6 +158,7 @@ class Converter implements FrameSink {
   readonly #options: ConverterOptions
   readonly #audio: Conversion
   readonly #videoFrames: Conversion
+  readonly #even: EvenAudio
   readonly #step: InStep
   /** False while the source replays its cached frames. Video begins with them; audio from then would only be late. */
   isLive = false
@@ -180,7 +182,8 @@ class Converter implements FrameSink {
     this.#options = options
     this.media = new Hub(options)
     const { name, clock } = options
-    this.#step = new InStep(clock, (frame) => this.media.frame(frame))
+    this.#even = new EvenAudio(clock, (frame) => this.#step.audio(frame))
+    this.#step = new InStep(clock, (frame) => this.media.frame(frame), undefined, () => this.#even.burstMs)
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
     this.#videoFrames = new Conversion({
       ...options,
@@ -243,6 +246,7 @@ class Converter implements FrameSink {
 
   stop(): Promise<void> {
     this.#options.seat.leave()
+    this.#even.stop()
     this.#step.flush()
     this.media.end()
     this.#stopped ??= Promise.all([this.#audio.stop(), this.#videoFrames.stop()]).then(() => undefined)
@@ -318,7 +322,7 @@ class Converter implements FrameSink {
     const reader = new OggOpusReader()
     return (output) => {
       for (const { timeUs, data } of reader.push(output) ?? []) {
-        this.#step.audio({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
+        this.#even.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
       }
     }
   }

@@ -3,10 +3,11 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import type { Frame } from '../../../src/media/frame.ts'
 import { InStep } from '../../../src/media/convert/inStep.ts'
 
-function stepping() {
+function stepping(burstMs = 0) {
   const clock = new ManualClock()
   const passed: string[] = []
-  const step = new InStep(clock, ({ kind, timeUs }) => passed.push(`${kind} ${timeUs / 1000}`))
+  const pass = ({ kind, timeUs }: Frame) => passed.push(`${kind} ${timeUs / 1000}`)
+  const step = new InStep(clock, pass, undefined, () => burstMs)
   const frame = (kind: Frame['kind'], ms: number): Frame => {
     const timeUs = ms * 1000
     return { kind, timeUs, decodeTimeUs: timeUs, key: true, data: new Uint8Array() }
@@ -76,6 +77,18 @@ test('video waits once for audio that is always late, then flows', () => {
     expect(passed.filter((one) => one.startsWith('video')).length).toBe(ms / 40 + 1)
     clock.advance(40)
   }
+})
+
+test('video waits longer for audio that came in bursts', () => {
+  const { video, audio, passed, clock } = stepping(300)
+  video(400)
+  audio(0)
+  for (let ms = 40; ms < 1000; ms += 40) {
+    clock.advance(40)
+    video(400 + ms)
+    audio(ms)
+  }
+  expect(passed.filter((one) => one.startsWith('video')).at(-1)).toBe('video 960')
 })
 
 test('a flush releases the waiting video', () => {
