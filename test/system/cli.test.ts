@@ -195,7 +195,7 @@ describe('a store of its own', () => {
     const missing = await at('access', 'log', '--code', 'token_missing', '--json')
     expect(parsed(missing.stdout)).toMatchObject([seen])
     const shown = await at('access', 'log', '--stream', 'studio-1', '--limit', '1')
-    expect(shown.stdout).toMatch(/^first +last +times +action +over +stream +token +address +why\n.+token_revoked\n$/)
+    expect(shown.stdout).toMatch(/^first .+ stream +token +address +why +message\n.+token_revoked +Unauthorized: .+\n$/)
     expect(await at('access', 'log', '--code', 'nonsense')).toMatchObject({ status: 1 })
 
     const [list, gone, refused] = await Promise.all([

@@ -35,6 +35,7 @@ test('the token may be called t, in hexadecimal digits or as its bytes in base64
 test('a parameter that cannot be had is the reason of the refusal', () => {
   expect(destinationOf('v2/pub', 'show?token=abc&simulcastId=high')).toEqual({
     kind: 'none',
+    of: { presented: 'abc', streamName: 'show' },
     why: 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
   })
 })

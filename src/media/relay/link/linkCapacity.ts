@@ -40,7 +40,7 @@ const ECHO_OF_PROBE_MS = 1500
  * largest go, as for a viewer whose network is too small, and come back after a probe.
  */
 export class LinkCapacity {
-  readonly #estimator = new BandwidthEstimator()
+  readonly #estimator = new BandwidthEstimator(0)
   readonly #losses = new LossWindow()
   readonly #excess = new LossExcess()
   readonly #least = new LeastRoundTrip()

@@ -67,6 +67,7 @@ interface Probe {
  * probe if nothing is lost and the round trip stays flat.
  */
 export class BandwidthEstimator {
+  readonly #noisyMs: number
   #bitrate: number | null = null
   #remb: number | null = null
   /** A REMB that had not noticed the last congestion counts only once it is larger than it was then. */
@@ -83,6 +84,11 @@ export class BandwidthEstimator {
   #loss = 0
   #rttMs: number | null = null
   #noisyAtMs = Number.NEGATIVE_INFINITY
+
+  /** @param noisyMs `NOISY_MS`; 0: each long round trip of a probe shows a queue, since the peer reports more often than browsers do */
+  constructor(noisyMs = NOISY_MS) {
+    this.#noisyMs = noisyMs
+  }
 
   /** Bits per second; null while nothing is known. */
   get bitrate(): number | null {
@@ -129,7 +135,7 @@ export class BandwidthEstimator {
       this.#rttMs = leastTime(this.#rttMs, roundTripMs)
     } else if (probe.rttMs !== null) {
       const isLong = roundTripMs > probe.rttMs + QUEUED_MS
-      if (isLong && (probe.isLong || nowMs - this.#noisyAtMs > NOISY_MS)) this.#failed(nowMs)
+      if (isLong && (probe.isLong || nowMs - this.#noisyAtMs >= this.#noisyMs)) this.#failed(nowMs)
       probe.isLong = isLong
       if (!isLong && leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true
     }
