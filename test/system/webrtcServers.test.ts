@@ -96,7 +96,7 @@ describe('a pull over WHEP', () => {
   test('says that the stream is not on the air, and begins when it is', async () => {
     const { id } = await pulled('early', whepOf(far, 'late'))
     expect((await is(id, 'waiting')).problem).toBe(
-      'The stream is not on the air at the source (409): Stream not being published',
+      'The stream is not on the air at the source (409). It says: Stream not being published',
     )
     await publishAt(far, 'late', (await makeToken(far, 'publish')).token)
     expect(await codecsOnAir(near, 'early')).toEqual(['h264', 'opus'])
