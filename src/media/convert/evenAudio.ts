@@ -13,7 +13,7 @@ const BURST_MAX_MS = 400
 const JUMP_MS = 1000
 
 /** How late frames of some time were, milliseconds by an unknown offset. */
-interface Lateness {
+interface Span {
   readonly fromMs: number
   least: number
   most: number
@@ -28,7 +28,7 @@ export class EvenAudio {
   readonly #pass: (frame: Frame) => void
   readonly #stopping = new AbortController()
   /** The latest last. */
-  #spans: Lateness[] = []
+  #spans: Span[] = []
   #queue: Frame[] = []
   #isWaiting = false
 
@@ -70,7 +70,7 @@ export class EvenAudio {
   }
 
   /** Of the spans that are over, or else of the first one. */
-  #usual(): Pick<Lateness, 'least' | 'most'> {
+  #usual(): Pick<Span, 'least' | 'most'> {
     const over = this.#spans.length > 1 ? this.#spans.slice(0, -1) : this.#spans
     if (over.length === 0) return { least: 0, most: 0 }
     return { least: Math.min(...over.map(({ least }) => least)), most: Math.min(...over.map(({ most }) => most)) }

@@ -6,6 +6,13 @@ const WAIT_MAX_MS = 200
 /** Video waits again once audio is no further behind than this; waiting for audio that is always late causes bursts. */
 const IN_REACH_US = 150_000
 
+interface Lateness {
+  /** The longest wait for audio, milliseconds. */
+  readonly waitMs?: number
+  /** How much later audio is, and may be, because it came in bursts (`EvenAudio`), milliseconds. */
+  readonly burstMs?: () => number
+}
+
 /**
  * Delays video frames until the audio of the same time arrives, of all audio tracks, which is late by its conversion. A browser that gets one
  * before the other corrects only about 10 ms a second, and less under load.
@@ -20,8 +27,7 @@ export class InStep {
   readonly #audioUs = new Map<string, number>()
   #videoUs = Number.NEGATIVE_INFINITY
 
-  /** @param burstMs how much later audio is because it came in bursts (`EvenAudio`) */
-  constructor(clock: Clock, pass: (frame: Frame) => void, waitMs = WAIT_MAX_MS, burstMs = () => 0) {
+  constructor(clock: Clock, pass: (frame: Frame) => void, { waitMs = WAIT_MAX_MS, burstMs = () => 0 }: Lateness = {}) {
     this.#clock = clock
     this.#pass = pass
     this.#waitMs = waitMs

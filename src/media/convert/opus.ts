@@ -183,7 +183,7 @@ class Converter implements FrameSink {
     this.media = new Hub(options)
     const { name, clock } = options
     this.#even = new EvenAudio(clock, (frame) => this.#step.audio(frame))
-    this.#step = new InStep(clock, (frame) => this.media.frame(frame), undefined, () => this.#even.burstMs)
+    this.#step = new InStep(clock, (frame) => this.media.frame(frame), { burstMs: () => this.#even.burstMs })
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
     this.#videoFrames = new Conversion({
       ...options,

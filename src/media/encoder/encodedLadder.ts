@@ -62,7 +62,7 @@ export class EncodedLadder {
     this.#further = further
     this.#marks = copied === null ? null : new SegmentMarks(out.rungs.length, COPY_MARKS)
     this.#reorderingUs = out.rungs.map(() => 0)
-    this.#steps = out.rungs.map((rung) => new InStep(clock, (frame) => rung.frame(frame), LATE_AUDIO_MS))
+    this.#steps = out.rungs.map((rung) => new InStep(clock, (frame) => rung.frame(frame), { waitMs: LATE_AUDIO_MS }))
     this.#video = out.rungs.map(() => undefined)
     this.#firstUs = out.rungs.map(() => undefined)
     this.#latestUs = out.rungs.map(() => 0)

@@ -7,7 +7,7 @@ function stepping(burstMs = 0) {
   const clock = new ManualClock()
   const passed: string[] = []
   const pass = ({ kind, timeUs }: Frame) => passed.push(`${kind} ${timeUs / 1000}`)
-  const step = new InStep(clock, pass, undefined, () => burstMs)
+  const step = new InStep(clock, pass, { burstMs: () => burstMs })
   const frame = (kind: Frame['kind'], ms: number): Frame => {
     const timeUs = ms * 1000
     return { kind, timeUs, decodeTimeUs: timeUs, key: true, data: new Uint8Array() }
