@@ -9,7 +9,7 @@ export interface CrowdLimits {
 
 /**
  * Things by the address that each comes from, such as connections: all of them, those of one address, and those of the network
- * around it, the oldest first. Who has many addresses of IPv6 has them in one network.
+ * around it, the oldest first. A client with many IPv6 addresses has them all in one network.
  */
 export class ByAddress<T> implements Iterable<T> {
   readonly #networkOf: (address: string) => string | null

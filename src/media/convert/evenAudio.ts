@@ -76,15 +76,15 @@ export class EvenAudio {
     return { least: Math.min(...over.map(({ least }) => least)), most: Math.min(...over.map(({ most }) => most)) }
   }
 
-  /** When a frame passes, monotonic milliseconds; frames that are later than usual pass at once. */
-  #dueMs({ timeUs }: Frame): number {
+  /** How late frames pass, by their times, milliseconds; those that are later pass at once. */
+  get #paceMs(): number {
     const isPaced = this.burstMs > 0 && !this.#stopping.signal.aborted
-    return isPaced ? timeUs / 1000 + this.#usual().most : Number.NEGATIVE_INFINITY
+    return isPaced ? this.#usual().most : Number.NEGATIVE_INFINITY
   }
 
   #release(): void {
-    const nowMs = this.#clock.monotonic()
-    const found = this.#queue.findIndex((frame) => this.#dueMs(frame) > nowMs)
+    const untilMs = this.#clock.monotonic() - this.#paceMs
+    const found = this.#queue.findIndex(({ timeUs }) => timeUs / 1000 > untilMs)
     const due = this.#queue.splice(0, found === -1 ? this.#queue.length : found)
     for (const frame of due) this.#pass(frame)
     if (this.#queue.length > 0 && !this.#isWaiting) void this.#wait()
@@ -93,7 +93,8 @@ export class EvenAudio {
   async #wait(): Promise<void> {
     this.#isWaiting = true
     for (let [first] = this.#queue; first !== undefined; [first] = this.#queue) {
-      await pause(this.#clock, this.#dueMs(first) - this.#clock.monotonic(), this.#stopping.signal)
+      const dueMs = first.timeUs / 1000 + this.#paceMs
+      await pause(this.#clock, dueMs - this.#clock.monotonic(), this.#stopping.signal)
       this.#release()
     }
     this.#isWaiting = false
