@@ -1,30 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openApp } from '../../src/app/app.ts'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createChannel, deleteChannel, updateChannel } from '../../src/commands/channels/channels.ts'
 import { createScheduler, deleteScheduler, updateScheduler } from '../../src/commands/channels/schedules/schedulers.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { silentLog } from '../support/log.ts'
 import { passingStore } from '../support/passingStore.ts'
+import { startTestNode } from '../support/testNode.ts'
 
 test('events are dated when a change is made, not when its request began to wait for others', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'sluice-events-'))
-  const config = loadConfig({ env: {}, flags: { data: { dir } } })
-  if (!config.ok) throw new Error(JSON.stringify(config.error))
   const clock = new ManualClock()
-  const app = await openApp({ config: config.value, log: silentLog, clock })
-  onTestFinished(async () => {
-    await app.close()
-    await rm(dir, { recursive: true })
-  })
-  const { store } = app.ctx
+  const node = await startTestNode({ clock })
+  onTestFinished(() => node.close())
+  const { store } = node.ctx
   /** When the transaction of a change had its locks. */
   let lockedAtMs = 0
-  const ctx: typeof app.ctx = {
-    ...app.ctx,
+  const ctx: typeof node.ctx = {
+    ...node.ctx,
     store: {
       ...passingStore(store),
       transaction: (work) =>
@@ -35,8 +24,8 @@ test('events are dated when a change is made, not when its request began to wait
         }),
     },
   }
-  const [account] = await store.read.accounts.list()
-  const actor = { kind: 'credential', id: 7, accountId: account?.id ?? '', address: null, requestId: null } as const
+  const { accountId } = node
+  const actor = { kind: 'credential', id: 7, accountId, address: null, requestId: null } as const
   const eventsOf = async (work: Promise<{ ok: boolean }>): Promise<string[]> => {
     expect(await work).toMatchObject({ ok: true })
     const events = await store.read.outbox.pending(99)

@@ -1,20 +1,14 @@
 import { connected } from '../support/postgres.ts'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { openApp } from '../../src/app/app.ts'
 import { createChannel } from '../../src/commands/channels/channels.ts'
 import { releaseEngine } from '../../src/commands/channels/runs/adopt.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import { stepEngine } from '../../src/commands/channels/runs/step.ts'
-import { loadConfig } from '../../src/config/load.ts'
 import { overriding } from '../../src/store/nouns.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
-import { silentLog } from '../support/log.ts'
 import { passingStore } from '../support/passingStore.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { SEALING_KEY } from '../support/sealingKey.ts'
+import { startTestNode } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
@@ -28,18 +22,9 @@ describe.each(testedStores('PostgreSQL'))('an engine on %s', (engine) => {
   afterAll(() => place.remove())
 
   test('starts also if its node releases it at that moment after a stop, and its run is on record', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'sluice-release-'))
-    const flags = { data: { dir }, storage: { url: place.url }, secrets: { sealingKey: SEALING_KEY } }
-    const config = loadConfig({ env: {}, flags })
-    if (!config.ok) throw new Error(JSON.stringify(config.error))
-    const app = await openApp({ config: config.value, log: silentLog })
-    const { ctx } = app
-    onTestFinished(async () => {
-      await app.close()
-      await rm(dir, { recursive: true })
-    })
-    const [account] = await ctx.store.read.accounts.list()
-    const accountId = account?.id ?? ''
+    const node = await startTestNode({ url: place.url })
+    onTestFinished(() => node.close())
+    const { ctx, accountId } = node
     const actor = { kind: 'credential', id: 7, accountId, address: null, requestId: null } as const
     const ingests = [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }] }]
     const made = await createChannel(ctx, actor, { name: 'Stage', ingests })

@@ -1,25 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openApp } from '../../src/app/app.ts'
 import { createChannel } from '../../src/commands/channels/channels.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { silentLog } from '../support/log.ts'
+import { startTestNode } from '../support/testNode.ts'
 
 test('a channel that is stopped before a node has taken its engine is stopped, and its run is over', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'sluice-stop-'))
-  const config = loadConfig({ env: {}, flags: { data: { dir } } })
-  if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log: silentLog })
-  const { ctx } = app
-  onTestFinished(async () => {
-    await app.close()
-    await rm(dir, { recursive: true })
-  })
-  const [account] = await ctx.store.read.accounts.list()
-  const accountId = account?.id ?? ''
+  const node = await startTestNode()
+  onTestFinished(() => node.close())
+  const { ctx, accountId } = node
   const actor = { kind: 'credential', id: 7, accountId, address: null, requestId: null } as const
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }] }]
   const made = await createChannel(ctx, actor, { name: 'Stage', ingests })

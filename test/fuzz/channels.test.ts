@@ -12,16 +12,10 @@ import { isInNetwork, parseNetwork } from '../../src/core/channels/network.ts'
 import { parseDomain, refererHost } from '../../src/core/channels/referer.ts'
 import { INGEST_TYPES, isPush } from '../../src/core/channels/types.ts'
 import { refuseSource } from '../../src/core/channels/source.ts'
+import { CHANNEL_SETTINGS } from '../support/channelSettings.ts'
 import { cases } from '../support/randomCases.ts'
 
-const settings = {
-  regions: ['local'],
-  rtmpUrl: 'rtmp://localhost/live',
-  srtUrl: 'srt://localhost:10000',
-  sources: { allowPrivate: false, isOurs: () => false },
-  refuseKey: () => null,
-  viewerClaim: 'streaming',
-}
+const settings = { ...CHANNEL_SETTINGS, rtmpUrl: 'rtmp://localhost/live', srtUrl: 'srt://localhost:10000' }
 const open = readCreateDistribution({ name: 'x' }, settings)
 if (!open.ok) throw new Error('a name is enough')
 const { rules } = open.value

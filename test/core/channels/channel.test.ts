@@ -3,20 +3,12 @@ import { err, ok } from '../../../src/base/result.ts'
 import { readCreateChannel, readUpdateChannel, toChannelRecord } from '../../../src/core/channels/channel.ts'
 import { validationFailed } from '../../../src/core/channels/errors.ts'
 import { readCreateLadder, readUpdateLadder, toLadderRecord } from '../../../src/core/channels/ladder.ts'
-import type { Channel, ChannelSettings } from '../../../src/core/channels/types.ts'
-
-const settings: ChannelSettings = {
-  regions: ['local'],
-  rtmpUrl: '',
-  srtUrl: '',
-  sources: { allowPrivate: false, isOurs: () => false },
-  refuseKey: () => null,
-  viewerClaim: 'streaming',
-}
+import type { Channel } from '../../../src/core/channels/types.ts'
+import { CHANNEL_SETTINGS } from '../../support/channelSettings.ts'
 
 test('a new channel stops after an hour without a source, and has no parts', () => {
   const rules = { name: 'Stage', externalIds: [], timeoutSeconds: 3600 }
-  expect(readCreateChannel({ name: 'Stage' }, settings)).toEqual(ok({ rules, ingests: [], distributions: [] }))
+  expect(readCreateChannel({ name: 'Stage' }, CHANNEL_SETTINGS)).toEqual(ok({ rules, ingests: [], distributions: [] }))
 })
 
 test('ids of the caller have two spellings, and an update changes what it names', () => {

@@ -8,14 +8,11 @@ import {
   toKeyRecord,
 } from '../../../src/core/channels/distribution.ts'
 import type { ChannelSettings, DistributionRules } from '../../../src/core/channels/types.ts'
+import { CHANNEL_SETTINGS } from '../../support/channelSettings.ts'
 
 const settings: ChannelSettings = {
-  regions: ['local'],
-  rtmpUrl: '',
-  srtUrl: '',
-  sources: { allowPrivate: false, isOurs: () => false },
+  ...CHANNEL_SETTINGS,
   refuseKey: (key) => (key === 'weak' ? 'is too short' : null),
-  viewerClaim: 'streaming',
 }
 const made = (body: object = {}) => {
   const read = readCreateDistribution({ name: 'Web', ...body }, settings)

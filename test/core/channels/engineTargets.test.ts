@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest'
 import { readCreateEngine, readUpdateEngine } from '../../../src/core/channels/engine.ts'
+import { CHANNEL_SETTINGS } from '../../support/channelSettings.ts'
 
 const SETTINGS = {
-  regions: ['local'],
-  rtmpUrl: '',
-  srtUrl: '',
-  refuseKey: () => null,
+  ...CHANNEL_SETTINGS,
   sources: { allowPrivate: false, isOurs: (host: string) => host === 'ours.example.com' },
-  viewerClaim: 'streaming',
 }
 
 const created = (...restream: object[]) => readCreateEngine({ name: 'Main', restream }, SETTINGS)

@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest'
 import { err, ok } from '../../../src/base/result.ts'
 import { readCreateIngest, readUpdateIngest, toIngestRecord } from '../../../src/core/channels/ingest.ts'
-import type { ChannelSettings } from '../../../src/core/channels/types.ts'
+import { CHANNEL_SETTINGS } from '../../support/channelSettings.ts'
 
-const settings: ChannelSettings = {
+const settings = {
+  ...CHANNEL_SETTINGS,
   regions: ['local', 'far'],
   rtmpUrl: 'rtmp://127.0.0.1/live',
   srtUrl: 'srt://127.0.0.1:10000',
-  sources: { allowPrivate: false, isOurs: () => false },
-  refuseKey: () => null,
-  viewerClaim: 'streaming',
 }
 const PUSH = { type: 'rtmp-push', region: 'local', audio: [], url: null, shownUrl: settings.rtmpUrl } as const
 const PULL = {

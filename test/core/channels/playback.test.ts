@@ -12,19 +12,12 @@ import {
 } from '../../../src/core/channels/playback.ts'
 import type { Distribution, Engine } from '../../../src/core/channels/types.ts'
 import { parseViewerToken, problemOfClaims } from '../../../src/core/channels/viewerToken.ts'
+import { CHANNEL_SETTINGS } from '../../support/channelSettings.ts'
 
 const T0 = 1_750_000_000_000
 
 function distribution(security: object = {}): Distribution {
-  const settings = {
-    regions: ['local'],
-    rtmpUrl: '',
-    srtUrl: '',
-    sources: { allowPrivate: false, isOurs: () => false },
-    refuseKey: () => null,
-    viewerClaim: 'streaming',
-  }
-  const read = readCreateDistribution({ name: 'web', security }, settings)
+  const read = readCreateDistribution({ name: 'web', security }, CHANNEL_SETTINGS)
   if (!read.ok) throw new Error(JSON.stringify(read.error))
   const ids = { id: 'di_1', accountId: 'a', channelId: 'ch_1' }
   return { ...read.value.rules, ...ids, engineIds: ['a', 'b', 'c'], createdAtMs: 0, updatedAtMs: 0 }
