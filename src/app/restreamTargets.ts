@@ -3,6 +3,7 @@ import type { App } from './app.ts'
 import { type FeedMedia, type Fit, PASSES } from './feedMedia.ts'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import { connectWhip } from './whipTarget.ts'
+import type { Clock } from '../base/clock.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
@@ -97,7 +98,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
   const ready = (): void => {
     if (sender === null || media === undefined) return
     const failed = (message: string) => ended({ kind: 'lost', message: `The media cannot be converted: ${message}` })
-    feedSender(sender, { media, target, way, signal, failed })
+    feedSender(sender, { media, target, way, clock: app.ctx.clock, signal, failed })
   }
   way.connect(app, target, { how, signal, reached: (reached) => (stage = reached) }).then(
     (connected) => {
@@ -166,6 +167,7 @@ interface Feeding {
   readonly media: FeedMedia
   readonly target: OpenTarget
   readonly way: Way
+  readonly clock: Clock
   readonly signal: AbortSignal
   readonly failed: (problem: string) => void
 }
@@ -174,8 +176,8 @@ interface Feeding {
  * Subscribes a sender to media that fits the video of the feed and what its target takes, until the signal. Video that the target
  * does not take ends it before an encoder begins.
  */
-function feedSender(sender: Sender, { media, target, way, signal, failed }: Feeding): void {
-  const out = new Continuation(way.addsSilence ? new WithSilence(sender) : sender)
+function feedSender(sender: Sender, { media, target, way, clock, signal, failed }: Feeding): void {
+  const out = new Continuation(way.addsSilence ? new WithSilence(sender, clock) : sender)
   let fit: Fit | null = null
   let leave = (): void => undefined
   const change = (next: Fit): void => {

@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import { samplesIn } from '../codecs/audioFrames.ts'
 import { silentFrame } from '../codecs/silence.ts'
+import { FillBudget } from '../fillBudget.ts'
 import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
-import { FillBudget, TrackGap } from './trackGap.ts'
+import { TrackGap } from './trackGap.ts'
 
 /** Audio that is missing for longer is filled while it is missing. A shorter hole is filled when it is over. */
 const GAP_US = 1_000_000

@@ -1,10 +1,11 @@
 import { isGap } from '../../core/hls/cutter.ts'
 import type { Sample } from '../../core/hls/facts.ts'
 import { samplesIn } from '../codecs/audioFrames.ts'
+import { FillBudget } from '../fillBudget.ts'
 import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
 import { codecsOf, initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
 import type { HlsPackager } from './packager.ts'
-import { FillBudget, TrackGap } from './trackGap.ts'
+import { TrackGap } from './trackGap.ts'
 
 export interface FrameSamplerOptions {
   readonly packager: HlsPackager

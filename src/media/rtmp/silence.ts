@@ -1,3 +1,5 @@
+import type { Clock } from '../../base/clock.ts'
+import { FillBudget } from '../fillBudget.ts'
 import type { AudioTrack, Frame, FrameSink, TrackInfo } from '../frame.ts'
 
 /** AAC-LC, 44.1 kHz, stereo. */
@@ -14,15 +16,18 @@ const FRAME_US = (1024 / 44_100) * 1_000_000
 /** In a longer gap of the video there is no audio either. */
 const GAP_US = 1_000_000
 
-/** Adds silence to video without audio: many services take no stream without. */
+/** Adds silence to video without audio, as much as there was time for: many services take no stream without. */
 export class WithSilence implements FrameSink {
   readonly #out: FrameSink
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #budget = new FillBudget()
   #isSilent = false
   /** The time of the next silent frame; null: before the first picture. */
   #nextUs: number | null = null
 
-  constructor(out: FrameSink) {
+  constructor(out: FrameSink, clock: Pick<Clock, 'monotonic'>) {
     this.#out = out
+    this.#clock = clock
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
@@ -41,12 +46,15 @@ export class WithSilence implements FrameSink {
   }
 
   #fill(untilUs: number): void {
-    let nextUs = this.#nextUs ?? untilUs
-    if (Math.abs(untilUs - nextUs) > GAP_US) nextUs = untilUs
-    for (; nextUs <= untilUs; nextUs += FRAME_US) {
+    const dueUs = this.#nextUs ?? untilUs
+    const fromUs = Math.abs(untilUs - dueUs) > GAP_US ? untilUs : dueUs
+    const endUs = Math.min(untilUs, fromUs + this.#budget.leftUs(this.#clock.monotonic()))
+    let nextUs = fromUs
+    for (; nextUs <= endUs; nextUs += FRAME_US) {
       const timeUs = Math.round(nextUs)
       this.#out.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: SILENT })
     }
+    this.#budget.take(nextUs - fromUs)
     this.#nextUs = nextUs
   }
 }

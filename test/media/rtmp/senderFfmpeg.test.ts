@@ -87,7 +87,7 @@ async function throughFfmpeg({ tracks, frames }: Clip, ...output: string[]): Pro
     ended: (how) => ends.push(how),
   })
   await until(() => isAccepted)
-  const sink = new WithSilence(sender)
+  const sink = new WithSilence(sender, systemClock)
   sink.tracks(tracks)
   for (const frame of frames) {
     await until(() => sender.waitingBytes === 0)
