@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { errorText } from '../base/errorCode.ts'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { nodeFactsNow, unlinkedNodes } from '../commands/nodes/listNodes.ts'
@@ -23,7 +24,7 @@ export async function checkStore(config: Config, withStore: WithStore): Promise<
   try {
     return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
-    return [found('FAIL', 'store', 'text', { text: messageOf(error) })]
+    return [found('FAIL', 'store', 'text', { text: errorText(error) })]
   }
 }
 
@@ -59,7 +60,7 @@ async function checkSealing(ctx: Context): Promise<Finding> {
   try {
     for (const { id } of accounts.slice(0, 100)) opened += await openOneOfEach(ctx, id)
   } catch (error) {
-    return found('FAIL', 'sealing key', 'sealing_wrong', { problem: messageOf(error) })
+    return found('FAIL', 'sealing key', 'sealing_wrong', { problem: errorText(error) })
   }
   return found('ok', 'sealing key', opened === 0 ? 'sealing_unused' : 'sealing')
 }
@@ -143,5 +144,3 @@ async function checkAhead(ctx: Context): Promise<Finding> {
   if (aheadMs <= AHEAD_MS) return found('ok', 'clock and store', 'store_clock')
   return found('FAIL', 'clock and store', 'store_clock_ahead', { seconds: Math.round(aheadMs / 1000) })
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

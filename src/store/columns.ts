@@ -3,6 +3,8 @@ import type { Generated } from 'kysely'
 /** A boolean in SQLite. */
 export type DbBoolean = 0 | 1
 
+export const dbFlag = (value: boolean): DbBoolean => (value ? 1 : 0)
+
 // The types of columns, as values: a table of the schema is an object of them, so that its columns have names at run time,
 // too. `sqlTypesOf` reads the types of those that are never null from the values; nothing else uses these.
 export const TEXT: string = ''

@@ -346,6 +346,10 @@ export type NewRowOf<T extends Table> = Insertable<DB[T]>
 export const namesOf = <T extends Table>(table: T) =>
   Object.keys(TABLES[table]) as unknown as readonly (keyof DB[T] & string)[]
 
+/** The same without the id, where the database assigns it. */
+export const namesWithoutId = <T extends Table>(table: T) =>
+  namesOf(table).filter((column): column is Exclude<typeof column, 'id'> => column !== 'id')
+
 /** The type of a column that takes no null, in PostgreSQL. */
 export type SqlType = 'text' | 'bigint'
 

@@ -87,8 +87,8 @@ interface DashboardSessionTx {
   touch(id: number, atMs: number): Promise<void>
   /** Whether the user had this session. */
   delete(userId: number, id: number): Promise<boolean>
-  /** Deletes all sessions of a user, except one; returns how many. */
-  deleteOf(userId: number, exceptId: number | null): Promise<number>
+  /** Deletes all sessions of a user; returns how many. */
+  deleteOf(userId: number): Promise<number>
   /** Deletes at most `limit` sessions without a use since `beforeMs`; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

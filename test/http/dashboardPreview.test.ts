@@ -46,7 +46,7 @@ test.for(['whep', 'hls'] as const)(
     expect(await at.ctx.store.read.usage.sum({ accountId: at.accountId, ...hour })).toEqual([])
     expect(await at.ctx.store.read.bindings.list(bound.id)).toEqual([])
     expect((await eventsOf(at)).length).toBe(before)
-    await at.ctx.store.transaction((tx) => tx.dashboardSessions.deleteOf(viewer.id, null))
+    await at.ctx.store.transaction((tx) => tx.dashboardSessions.deleteOf(viewer.id))
     await endStalePreviews(at.ctx)
     await expect.poll(() => at.ctx.sessions.has(session.id)).toBe(false)
   },

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { errorText } from '../../base/errorCode.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { CacheLogBatch } from '../../core/usage/cacheLog.ts'
 
@@ -73,7 +74,7 @@ export class CacheReporter {
       if (response.status < 500 && response.status !== 429) return err(`${response.status} ${text}`)
       return this.#failed(`${response.status} ${text}`)
     } catch (error) {
-      return this.#failed(error instanceof Error ? error.message : String(error))
+      return this.#failed(errorText(error))
     }
   }
 

@@ -39,7 +39,7 @@ export async function changePassword(
     if (!current) return err(ENDED)
     if (current.passwordHash !== user.passwordHash) return err(WRONG)
     await tx.users.setPassword(id, passwordHash)
-    await tx.dashboardSessions.deleteOf(id, null)
+    await tx.dashboardSessions.deleteOf(id)
     const actor = visitorActor(user, visitor)
     const passkeys = input.deletePasskeys === true ? await tx.passkeys.list(id) : []
     for (const passkey of passkeys) await tx.passkeys.delete(id, passkey.id)

@@ -114,7 +114,7 @@ export async function signOut(ctx: CommandContext, actor: Actor, { id, session }
 /** Ends all sessions of a user, this one too. Returns how many there were. */
 export async function signOutEverywhere(ctx: CommandContext, actor: Actor, { id }: SignedIn): Promise<number> {
   return ctx.store.transaction(async (tx) => {
-    const count = await tx.dashboardSessions.deleteOf(id, null)
+    const count = await tx.dashboardSessions.deleteOf(id)
     const before = { sessions: count }
     await audit(tx, actor, ctx.clock.now(), { action: 'session.delete_all', subject: String(id), before })
     return count

@@ -1,4 +1,5 @@
 import { isoTime } from '../../base/time.ts'
+
 /** What a restored database has to forget, as counts for the operator. */
 export interface Reset {
   readonly sessions: number

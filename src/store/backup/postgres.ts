@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { rm } from 'node:fs/promises'
 import { Client } from 'pg'
 import { childEnvironment } from '../../base/childEnvironment.ts'
-import { hasCode } from '../../base/errorCode.ts'
+import { errorText, hasCode } from '../../base/errorCode.ts'
 import { partialOf } from '../../base/files.ts'
 import { libraryUrl, programUrl } from '../../base/postgresUrl.ts'
 import { err, ok, type Result } from '../../base/result.ts'
@@ -213,7 +213,7 @@ async function connected<T>(
     return await work(client, host)
   } catch (raw) {
     const error = translatePostgresError(raw)
-    return err(error instanceof Error ? error.message : String(error))
+    return err(errorText(error))
   } finally {
     await client?.end().catch(() => undefined)
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText } from '../../base/errorCode.ts'
 import { type Random, systemRandom } from '../../base/random.ts'
 import type { OwnConnection } from './connection.ts'
 import type { FromRenewer, ToRenewer } from './messages.ts'
@@ -79,7 +80,7 @@ export class Renewer {
       if (ids.length > 0) this.#options.say({ say: 'renewed', ids })
       return true
     } catch (error) {
-      this.#reportFailing(error instanceof Error ? error.message : String(error))
+      this.#reportFailing(errorText(error))
       await this.#disconnect()
       return false
     }

@@ -3,7 +3,7 @@ import { postgresEngine } from '../engines.ts'
 import type { Executor } from '../executor.ts'
 import type { PoolConnections } from '../store.ts'
 
-/** PoolConnections beside the pool: one listens for changes, one renews leases. */
+/** Connections beside the pool: one listens for changes, one renews leases. */
 const BESIDE_THE_POOL = 2
 
 /**

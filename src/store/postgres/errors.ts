@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg'
+import { errorText } from '../../base/errorCode.ts'
 import { shownDatabase } from '../../base/postgresUrl.ts'
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -114,7 +115,7 @@ export function openingProblem(error: unknown, url: string): unknown {
 
 /** A name with several addresses has an error of each. */
 const causeOf = (error: unknown): string =>
-  error instanceof AggregateError ? causeOf(error.errors[0]) : error instanceof Error ? error.message : String(error)
+  error instanceof AggregateError ? causeOf(error.errors[0]) : errorText(error)
 
 /** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
 export function translatePostgresError(error: unknown): unknown {

@@ -2,13 +2,12 @@ import { sql } from 'kysely'
 import { inSlices, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const prune = pruning('access_log', 'at_ms', ['account_id', 'at_ms', 'id'])
 
 export class AccessLogReadVerbs extends Verbs {
-  /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
   async page(query: AccessLogQuery): Promise<AccessLogRow[]> {
     const rows = await this.executor.ask((db) => {
       let page = db.selectFrom('access_log').select(columnsOf('access_log')).where('account_id', '=', query.accountId)
@@ -20,9 +19,7 @@ export class AccessLogReadVerbs extends Verbs {
       if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
       if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
       if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
-      const { after } = query
-      if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
-      return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+      return newestFirst(page, ['at_ms', 'id'], query)
     })
     return rows.map(fromRow)
   }

@@ -13,7 +13,7 @@ import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
 import { statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
-import { afterKey } from './keyset.ts'
+import { keysetPage } from './keyset.ts'
 import { META } from './meta.ts'
 import { NO_ADDRESS } from './viewerTraces.ts'
 
@@ -160,11 +160,7 @@ export class AudienceReadVerbs extends Verbs {
           which === 'open'
             ? watched.where('ended_at_ms', 'is', null)
             : watched.where('ended_at_ms', 'is not', null).where('ended_at_ms', '>=', Number(position[0]))
-        return chosen
-          .where(afterKey([key, 'id'], 'asc', position))
-          .orderBy(key)
-          .orderBy('id')
-          .limit(PAGE)
+        return keysetPage(chosen, { by: [key, 'id'], order: 'asc', after: position, limit: PAGE })
       })
       for (const row of rows) see(row)
       const last = rows.at(-1)

@@ -1,14 +1,11 @@
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
 import { insertion, statement, Verbs } from '../executor.ts'
-import { columnsOf, namesOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { columnsOf, namesWithoutId, type RowOf, type NewRowOf } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
-const insert = insertion(
-  'audit',
-  namesOf('audit').filter((column) => column !== 'id'),
-)
+const insert = insertion('audit', namesWithoutId('audit'))
 
 const prune = pruning('audit', 'at_ms', ['id'])
 
@@ -39,7 +36,6 @@ export class AuditReadVerbs extends Verbs {
     return this.executor.all(newestActions, { accountId, limit })
   }
 
-  /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
   async page(query: AuditQuery): Promise<StoredAuditRow[]> {
     const rows = await this.executor.ask((db) => {
       let page = db.selectFrom('audit').select(columnsOf('audit')).where('account_id', '=', query.accountId)
@@ -47,9 +43,7 @@ export class AuditReadVerbs extends Verbs {
       if (query.action !== undefined) page = page.where('action', '=', query.action)
       if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
       if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
-      const { after } = query
-      if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
-      return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+      return newestFirst(page, ['at_ms', 'id'], query)
     })
     return rows.map(fromRow)
   }

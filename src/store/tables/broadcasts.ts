@@ -6,7 +6,7 @@ import type { PublishedFeed } from '../../core/audience/watched.ts'
 import type { Broadcast, BroadcastQuery, PublishedQuery } from '../store.ts'
 import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { containsText } from './containsText.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 
 /** Each is one look into the index of a stream's feeds. Feeds that end at the same time are told apart by their ids. */
 const hasNoLater = sql<boolean>`not exists (select 1 from feeds as later
@@ -19,7 +19,7 @@ const hasNoLater = sql<boolean>`not exists (select 1 from feeds as later
   and later.ended_at_ms = feeds.ended_at_ms and later.id > feeds.id)`
 
 export async function pastBroadcasts(executor: Executor, query: BroadcastQuery): Promise<Broadcast[]> {
-  const { accountId, streamName, isLast = false, search, after, limit } = query
+  const { accountId, streamName, isLast = false, search } = query
   const rows = await executor.ask((db) => {
     let page = feedsWithOrigin(db)
       .select(['feeds.most_viewers', 'feeds.bytes_out'])
@@ -36,9 +36,7 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     if (streamName !== undefined) page = page.where('feeds.stream_name', '=', streamName)
     if (isLast) page = page.where(hasNoLater)
     if (search !== undefined) page = page.where(containsText('feeds.stream_name', search))
-    if (after !== undefined)
-      page = page.where(afterKey(['feeds.ended_at_ms', 'feeds.id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('feeds.ended_at_ms', 'desc').orderBy('feeds.id', 'desc').limit(limit)
+    return newestFirst(page, ['feeds.ended_at_ms', 'feeds.id'], query)
   })
   return rows.map((row) => ({
     ...feedFromRow(row),

@@ -1,7 +1,7 @@
 import { inSlices, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { keysetPage } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const prune = pruning('channel_events', 'at_ms', ['id'])
@@ -15,8 +15,7 @@ export class ChannelEventReadVerbs extends Verbs {
       if (types) page = page.where('type', 'in', types)
       if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
       if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)
-      if (after) page = page.where(afterKey(['at_ms', 'id'], order, [after.atMs, after.id]))
-      return page.orderBy('at_ms', order).orderBy('id', order).limit(limit)
+      return keysetPage(page, { by: ['at_ms', 'id'], order, after: after && [after.atMs, after.id], limit })
     })
     return rows.map(fromRow)
   }

@@ -1,41 +1,35 @@
-import { type RawBuilder, sql, type SqlBool } from 'kysely'
+import { type Kysely, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { CHANNEL_EVENT_TYPE } from '../../core/channels/webhooks/events.ts'
 import { PROBE_EVERY_MS } from '../../core/channels/webhooks/health.ts'
 import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { dbFlag } from '../columns.ts'
+import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { disabledOf, healthColumns, probedOf } from './webhooks.ts'
 
-const byId = statement((db, p: { accountId: string; id: string }) =>
+const named = (db: Kysely<DB>, p: { accountId: string; id: string }) =>
   db
     .selectFrom('webhooks')
     .select(columnsOf('webhooks'))
     .where('public_id', '=', p.id)
-    .where('account_id', '=', p.accountId),
-)
-
-const lock = statement((db, p: { accountId: string; id: string }, engine) => {
-  const row = db
-    .selectFrom('webhooks')
-    .select(columnsOf('webhooks'))
-    .where('public_id', '=', p.id)
     .where('account_id', '=', p.accountId)
-  return lockRows(engine, row, 'update')
-})
 
-const active = statement((db, p: { accountId: string }) =>
+const byId = statement(named)
+
+const lock = statement((db, p: { accountId: string; id: string }, engine) => lockRows(engine, named(db, p), 'update'))
+
+const allOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
   db
     .selectFrom('webhooks')
     .select(columnsOf('webhooks'))
-    .where('account_id', '=', p.accountId)
+    .where('account_id', '=', accountId)
     .where('public_id', 'is not', null)
-    .where('active', '=', 1)
-    .orderBy('id'),
-)
+
+const active = statement((db, p: { accountId: string }) => allOf(db, p).where('active', '=', 1).orderBy('id'))
 
 const count = statement((db, p: { accountId: string }) =>
   db
@@ -54,16 +48,8 @@ export class ChannelWebhookReadVerbs extends Verbs {
     return row && fromRow(row)
   }
 
-  async page({ accountId, after, limit }: Newest & { accountId: string }): Promise<ChannelWebhook[]> {
-    const rows = await this.executor.ask((db) => {
-      const all = db
-        .selectFrom('webhooks')
-        .select(columnsOf('webhooks'))
-        .where('account_id', '=', accountId)
-        .where('public_id', 'is not', null)
-      const page = after ? all.where(afterKey(['added_at_ms', 'public_id'], 'desc', [after.atMs, after.id])) : all
-      return page.orderBy('added_at_ms', 'desc').orderBy('public_id', 'desc').limit(limit)
-    })
+  async page(query: Newest & { accountId: string }): Promise<ChannelWebhook[]> {
+    const rows = await this.executor.ask((db) => newestFirst(allOf(db, query), ['added_at_ms', 'public_id'], query))
     return rows.map(fromRow)
   }
 
@@ -139,7 +125,7 @@ const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({
   description: webhook.description,
   url: webhook.url,
   events: JSON.stringify(webhook.events),
-  active: webhook.active ? (1 as const) : (0 as const),
+  active: dbFlag(webhook.active),
   secret_sealed: webhook.secretSealed,
   ...healthColumns(webhook),
   added_at_ms: webhook.createdAtMs,

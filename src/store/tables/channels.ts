@@ -4,7 +4,7 @@ import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { ChannelPageQuery, NewSlate } from '../store.ts'
 import { containsText } from './containsText.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceStatements } from './resource.ts'
 import { deleteSlateMedia, insertSlateMedia } from './slates.ts'
@@ -51,7 +51,7 @@ export class ChannelReadVerbs extends Verbs {
   }
 
   async page(query: ChannelPageQuery): Promise<Channel[]> {
-    const { accountId, after, externalId, search } = query
+    const { accountId, externalId, search } = query
     const rows = await this.executor.ask((db) => {
       let page = db.selectFrom('channels').select(columnsOf('channels')).where('account_id', '=', accountId)
       if (query.name !== undefined) page = page.where('name', '=', query.name)
@@ -67,8 +67,7 @@ export class ChannelReadVerbs extends Verbs {
             .where('named.external_id', '=', externalId),
         )
       }
-      if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-      return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+      return newestFirst(page, ['created_at_ms', 'id'], query)
     })
     return channels.read(rows)
   }

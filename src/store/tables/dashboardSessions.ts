@@ -60,8 +60,8 @@ const remove = statement((db, p: { userId: number; id: number }) =>
   db.deleteFrom('dashboard_sessions').where('user_id', '=', p.userId).where('id', '=', p.id),
 )
 
-const removeOf = statement((db, p: { userId: number; exceptId: number }) =>
-  db.deleteFrom('dashboard_sessions').where('user_id', '=', p.userId).where('id', '<>', p.exceptId),
+const removeOf = statement((db, p: { userId: number }) =>
+  db.deleteFrom('dashboard_sessions').where('user_id', '=', p.userId),
 )
 
 const prune = pruning('dashboard_sessions', 'seen_at_ms', ['id'])
@@ -96,9 +96,8 @@ export class DashboardSessionTxVerbs extends DashboardSessionReadVerbs {
     return (await this.executor.run(remove, { userId, id })) > 0
   }
 
-  /** No session has the id 0. */
-  async deleteOf(userId: number, exceptId: number | null): Promise<number> {
-    return this.executor.run(removeOf, { userId, exceptId: exceptId ?? 0 })
+  deleteOf(userId: number): Promise<number> {
+    return this.executor.run(removeOf, { userId })
   }
 
   async prune(beforeMs: number, limit: number): Promise<number> {

@@ -5,13 +5,16 @@ import { RowTable } from '../rowTable.ts'
 import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DeliveryNodeVerbs } from './deliveryNodes.ts'
 import { passes } from './deliveryReads.ts'
-import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
+import {
+  DELIVERY_COLUMNS,
+  fromDeliveryRow,
+  fromPayloadRow,
+  PENDING,
+  STARTED,
+  toDeliveryRow,
+  WAITING,
+} from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
-
-// States in conditions are literals, because the planner cannot match a partial index with a parameter.
-const PENDING = sql.lit('pending')
-const STARTED = sql.lit('started')
-const WAITING = sql.lit('waiting')
 
 const startedCount = statement((db, p: { webhookId: number; cap: number }) =>
   db

@@ -3,7 +3,7 @@ import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { Delivery, DeliveryFilter, DeliveryQueue, Payload, Reads } from '../store.ts'
-import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
+import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, STARTED } from './deliveryRow.ts'
 import { databaseTime } from './now.ts'
 
 const byId = statement((db, p: { id: string }) =>
@@ -31,7 +31,7 @@ export const isLost = (
   engine: DialectName,
 ): Expression<SqlBool> =>
   eb.and([
-    eb('lost.state', '=', sql.lit('started')),
+    eb('lost.state', '=', STARTED),
     eb.or([
       eb('lost.started_at_ms', '<', startedBeforeMs),
       eb.not(

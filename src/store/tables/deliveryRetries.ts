@@ -3,10 +3,8 @@ import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
 import { DeliveryCopyVerbs } from './deliveryCopies.ts'
+import { PENDING, STARTED, WAITING } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
-
-const PENDING = sql.lit('pending')
-const WAITING = sql.lit('waiting')
 
 const release = statement((db, p: { fromMs: number; toMs: number; limit: number }) =>
   db
@@ -30,7 +28,7 @@ const forget = statement((db, p: { webhookId: number; reason: string; atMs: numb
     .updateTable('deliveries')
     .set({ state: 'skipped', error: p.reason, ended_at_ms: p.atMs })
     .where('webhook_id', '=', p.webhookId)
-    .where('state', 'in', [WAITING, sql.lit('pending')]),
+    .where('state', 'in', [WAITING, PENDING]),
 )
 
 const hold = statement((db, p: { webhookId: number; untilMs: number; except: string; limit: number }, engine) => {
@@ -112,7 +110,7 @@ const requeue = statement((db, p: { node: string; id: string }) =>
         .whereRef('newer.event_id', '=', 'deliveries.event_id')
         .whereRef('newer.id', '>', 'deliveries.id')
       const isGivenUp = eb.and([eb('state', '=', sql.lit('unknown')), eb.not(eb.exists(newer))])
-      return eb.or([eb('state', '=', sql.lit('started')), isGivenUp])
+      return eb.or([eb('state', '=', STARTED), isGivenUp])
     }),
 )
 

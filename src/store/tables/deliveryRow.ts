@@ -1,5 +1,11 @@
+import { sql } from 'kysely'
 import type { Delivery, DeliveryState, NewDelivery, Payload } from '../store.ts'
 import type { RowOf, NewRowOf } from '../schema.ts'
+
+// States in conditions are literals, because the planner cannot match a partial index with a parameter.
+export const PENDING = sql.lit('pending')
+export const STARTED = sql.lit('started')
+export const WAITING = sql.lit('waiting')
 
 export const DELIVERY_COLUMNS = [
   'deliveries.id',

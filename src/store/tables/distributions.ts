@@ -3,7 +3,7 @@ import type { Distribution, DistributionRules } from '../../core/channels/types.
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB } from '../schema.ts'
 import type { DistributionKey, DistributionListQuery } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { keysetPage } from './keyset.ts'
 import { PartStatements, ResourceStatements } from './resource.ts'
 
 const distributions = new PartStatements<'distributions', Distribution>('distributions', {
@@ -76,9 +76,8 @@ export class DistributionReadVerbs extends Verbs {
   async page(query: DistributionListQuery): Promise<Distribution[]> {
     const { channelId, after, limit } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('distributions').select(columnsOf('distributions')).where('channel_id', '=', channelId)
-      if (after) page = page.where(afterKey(['name', 'id'], 'asc', [after.name, after.id]))
-      return page.orderBy('name').orderBy('id').limit(limit)
+      const all = db.selectFrom('distributions').select(columnsOf('distributions')).where('channel_id', '=', channelId)
+      return keysetPage(all, { by: ['name', 'id'], order: 'asc', after: after && [after.name, after.id], limit })
     })
     return distributions.read(rows)
   }

@@ -4,7 +4,7 @@ import { noticeText } from '../../core/notices.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { ChildListQuery } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { PartStatements } from './resource.ts'
 
@@ -97,15 +97,13 @@ export class EngineReadVerbs extends Verbs {
   }
 
   async page(query: ChildListQuery): Promise<Engine[]> {
-    const { after, limit } = query
     const rows = await this.executor.ask((db) => {
       const all = db.selectFrom('engines').select(columnsOf('engines'))
-      let page =
+      const own =
         'ingestId' in query
           ? all.where('ingest_id', '=', query.ingestId)
           : all.where('channel_id', '=', query.channelId)
-      if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-      return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
+      return newestFirst(own, ['created_at_ms', 'id'], query)
     })
     return engines.read(rows)
   }

@@ -3,7 +3,7 @@ import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
-import type { DbBoolean } from '../columns.ts'
+import { type DbBoolean, dbFlag } from '../columns.ts'
 import { RowTable } from '../rowTable.ts'
 import type { DB } from '../schema.ts'
 import type {
@@ -74,29 +74,25 @@ const recentNames = statement<{ accountId: string; limit: number }, { name: stri
     ) select name from names where name is not null limit ${p.limit}`.compile(db),
 }))
 
-const remote = statement((db, p: { node: string; limit: number }) =>
+/** Feeds on the air, each with the address of its node, the oldest first. */
+const located = (db: Kysely<DB>) =>
   db
     .selectFrom('feeds')
     .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
     .select(FEED_COLUMNS)
     .select('serving_nodes.url')
     .where('feeds.ended_at_ms', 'is', null)
-    .where('feeds.node', '<>', p.node)
     .orderBy('feeds.started_at_ms')
-    .limit(p.limit),
+
+const remote = statement((db, p: { node: string; limit: number }) =>
+  located(db).where('feeds.node', '<>', p.node).limit(p.limit),
 )
 
 const remoteOf = statement((db, p: StreamRef & { node: string }) =>
-  db
-    .selectFrom('feeds')
-    .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
-    .select(FEED_COLUMNS)
-    .select('serving_nodes.url')
+  located(db)
     .where('feeds.account_id', '=', p.accountId)
     .where('feeds.stream_name', '=', p.streamName)
-    .where('feeds.ended_at_ms', 'is', null)
-    .where('feeds.node', '<>', p.node)
-    .orderBy('feeds.started_at_ms'),
+    .where('feeds.node', '<>', p.node),
 )
 
 const lockOpen = statement((db, p: StreamRef, engine) => {
@@ -190,8 +186,6 @@ const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db,
   },
 }))
 
-const flagOf = (isOn: boolean): DbBoolean => (isOn ? 1 : 0)
-
 const switchRecording = statement((db, p: StreamRef & { record: DbBoolean }) =>
   db
     .updateTable('feeds')
@@ -265,20 +259,13 @@ export class FeedReadVerbs extends Verbs {
     const feeds: LocatedFeed[] = []
     await inSlices(streams, async (slice) => {
       const rows = await this.executor.ask((db) =>
-        db
-          .selectFrom('feeds')
-          .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
-          .select(FEED_COLUMNS)
-          .select('serving_nodes.url')
-          .where((eb) =>
-            eb.or(
-              slice.map(({ accountId, streamName }) =>
-                eb.and({ 'feeds.account_id': accountId, 'feeds.stream_name': streamName }),
-              ),
+        located(db).where((eb) =>
+          eb.or(
+            slice.map(({ accountId, streamName }) =>
+              eb.and({ 'feeds.account_id': accountId, 'feeds.stream_name': streamName }),
             ),
-          )
-          .where('feeds.ended_at_ms', 'is', null)
-          .orderBy('feeds.started_at_ms'),
+          ),
+        ),
       )
       feeds.push(...rows.map(fromLocatedRow))
     })
@@ -296,9 +283,9 @@ export class FeedTxVerbs extends FeedReadVerbs {
       stream_name: feed.streamName,
       source: feed.sourceId ?? '',
       token_id: feed.tokenId,
-      secured: feed.secured ? 1 : 0,
+      secured: dbFlag(feed.secured),
       priority: feed.priority,
-      record_switch: feed.recordSwitch === null ? null : flagOf(feed.recordSwitch),
+      record_switch: feed.recordSwitch === null ? null : dbFlag(feed.recordSwitch),
       regions: feed.regions && JSON.stringify(feed.regions),
       node: feed.node,
       started_at_ms: feed.startedAtMs,
@@ -318,7 +305,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 
   async switchRecording(stream: StreamRef, isOn: boolean): Promise<void> {
-    await this.executor.run(switchRecording, { ...stream, record: flagOf(isOn) })
+    await this.executor.run(switchRecording, { ...stream, record: dbFlag(isOn) })
   }
 
   async settle(stream: StreamRef, latestMs: number, atMs: number): Promise<number | null> {

@@ -2,7 +2,7 @@ import type { IngestAudio } from '../../core/channels/types.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { Newest, PushRules, StoredIngest } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { PartStatements } from './resource.ts'
 
 const ingests = new PartStatements<'ingests', StoredIngest>('ingests', {
@@ -43,11 +43,9 @@ export class IngestReadVerbs extends Verbs {
   }
 
   async page(query: Newest & { channelId: string }): Promise<StoredIngest[]> {
-    const { channelId, after, limit } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('ingests').select(columnsOf('ingests')).where('channel_id', '=', channelId)
-      if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-      return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
+      const all = db.selectFrom('ingests').select(columnsOf('ingests')).where('channel_id', '=', query.channelId)
+      return newestFirst(all, ['created_at_ms', 'id'], query)
     })
     return ingests.read(rows)
   }

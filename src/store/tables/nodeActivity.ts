@@ -1,16 +1,19 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
+import type { DB } from '../schema.ts'
 import type { ActivityQuery, NodeActivity, OpenAtNode } from '../store.ts'
 
-const openSessions = statement((db, p: { accountId: string }) =>
+const sessionsByNode = (db: Kysely<DB>) =>
   db
     .selectFrom('sessions')
     .select(['node', 'action'])
     .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('account_id', '=', p.accountId)
     .where('ended_at_ms', 'is', null)
-    .groupBy(['node', 'action']),
-)
+    .groupBy(['node', 'action'])
+
+const sessionsOfAll = statement((db, _none: object) => sessionsByNode(db))
+
+const sessionsOf = statement((db, p: { accountId: string }) => sessionsByNode(db).where('account_id', '=', p.accountId))
 
 const bytes = statement((db, p: ActivityQuery) =>
   db
@@ -24,15 +27,6 @@ const bytes = statement((db, p: ActivityQuery) =>
     .where('minute_ms', '>=', p.fromMs)
     .where('minute_ms', '<', p.untilMs)
     .groupBy('node'),
-)
-
-const sessionsOfAll = statement((db, _none: object) =>
-  db
-    .selectFrom('sessions')
-    .select(['node', 'action'])
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('ended_at_ms', 'is', null)
-    .groupBy(['node', 'action']),
 )
 
 const feedsOfAll = statement((db, _none: object) =>
@@ -49,25 +43,33 @@ export async function openAtNodes(executor: Executor): Promise<OpenAtNode[]> {
   const [sessions, feeds] = await Promise.all([executor.all(sessionsOfAll, {}), executor.all(feedsOfAll, {})])
   const names = new Set([...sessions, ...feeds].map(({ node }) => node))
   return [...names].map((node) => {
-    const count = (action: string): number => sessions.find((row) => row.node === node && row.action === action)?.n ?? 0
     const onAir = feeds.find((row) => row.node === node)?.n ?? 0
-    return { node, publishers: count('publish'), viewers: count('view'), feeds: onAir }
+    return { node, ...clientsAt(node, sessions), feeds: onAir }
   })
 }
 
 /** What each node does for an account. Nodes that do nothing are left out. */
 export async function nodeActivity(executor: Executor, query: ActivityQuery): Promise<NodeActivity[]> {
-  const [sessions, sums] = await Promise.all([executor.all(openSessions, query), executor.all(bytes, query)])
+  const [sessions, sums] = await Promise.all([executor.all(sessionsOf, query), executor.all(bytes, query)])
   const names = new Set([...sessions, ...sums].map(({ node }) => node))
   return [...names].map((node) => {
     const ofNode = sums.find((row) => row.node === node)
-    const count = (action: string): number => sessions.find((row) => row.node === node && row.action === action)?.n ?? 0
     return {
       node,
-      publishers: count('publish'),
-      viewers: count('view'),
+      ...clientsAt(node, sessions),
       bytesIn: ofNode?.bytes_in ?? 0,
       bytesOut: ofNode?.bytes_out ?? 0,
     }
   })
+}
+
+interface SessionCount {
+  readonly node: string
+  readonly action: string
+  readonly n: number
+}
+
+function clientsAt(node: string, sessions: readonly SessionCount[]): Pick<NodeActivity, 'publishers' | 'viewers'> {
+  const count = (action: string): number => sessions.find((row) => row.node === node && row.action === action)?.n ?? 0
+  return { publishers: count('publish'), viewers: count('view') }
 }

@@ -1,12 +1,9 @@
 import { insertion, statement, Verbs } from '../executor.ts'
-import { columnsOf, namesOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { columnsOf, namesWithoutId, type RowOf, type NewRowOf } from '../schema.ts'
 import type { OutboxEvent } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const insert = insertion(
-  'outbox',
-  namesOf('outbox').filter((column) => column !== 'id'),
-)
+const insert = insertion('outbox', namesWithoutId('outbox'))
 
 const pending = statement((db, p: { limit: number }) =>
   db.selectFrom('outbox').select(columnsOf('outbox')).orderBy('id').limit(p.limit),

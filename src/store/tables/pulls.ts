@@ -1,23 +1,17 @@
+import type { Kysely } from 'kysely'
 import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
 import type { EnabledPull, StoredPull } from '../pulls.ts'
-import { columnsOf, type NewRowOf, type RowOf } from '../schema.ts'
+import { columnsOf, type DB, type NewRowOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
-interface ById {
-  accountId: string
-  id: number
-}
+const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
+  db.selectFrom('pulls').select(columnsOf('pulls')).where('id', '=', p.id).where('account_id', '=', p.accountId)
 
-const byId = statement((db, p: ById) =>
-  db.selectFrom('pulls').select(columnsOf('pulls')).where('id', '=', p.id).where('account_id', '=', p.accountId),
-)
+const byId = statement(named)
 
-const lock = statement((db, p: ById, engine) => {
-  const row = db.selectFrom('pulls').select(columnsOf('pulls')).where('id', '=', p.id)
-  return lockRows(engine, row.where('account_id', '=', p.accountId), 'update')
-})
+const lock = statement((db, p: { accountId: string; id: number }, engine) => lockRows(engine, named(db, p), 'update'))
 
 const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('pulls').select(columnsOf('pulls')).where('account_id', '=', p.accountId).orderBy('id'),

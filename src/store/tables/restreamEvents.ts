@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import { inserted, insertion, inSlices, statement, Verbs } from '../executor.ts'
-import { columnsOf, type DB, namesOf, type RowOf } from '../schema.ts'
+import { columnsOf, type DB, namesOf, namesWithoutId, type RowOf } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
 type EventBuilder = ExpressionBuilder<DB & { event: DB['restream_events'] }, 'event'>
@@ -20,17 +20,7 @@ const isOff = (eb: EventBuilder) => eb('event.status', '=', 'off')
 
 const EVENT_COLUMNS = namesOf('restream_events').map((column) => `event.${column}` as const)
 
-const insertAll = insertion('restream_events', [
-  'account_id',
-  'stream_name',
-  'feed_id',
-  'ord',
-  'label',
-  'url',
-  'status',
-  'problem',
-  'at_ms',
-])
+const insertAll = insertion('restream_events', namesWithoutId('restream_events'))
 
 const trim = statement((db, p: { feedId: string; keep: number }) =>
   db.deleteFrom('restream_events').where('id', 'in', (query) =>

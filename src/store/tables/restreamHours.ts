@@ -3,10 +3,11 @@ import { Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { RestreamHour, RestreamHourQuery, RestreamSum } from '../store.ts'
 import { pruning } from './pruning.ts'
+import { slotOfHour } from './usage.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
-  slotMs: (slot: RestreamHourQuery['slot']) => (slot === 'hour' ? sql`hour_ms` : sql`hour_ms - hour_ms % 86400000`),
+  slotMs: slotOfHour,
   streamName: () => sql`stream_name`,
 }
 

@@ -1,4 +1,5 @@
 import { insertion, statement, Verbs } from '../executor.ts'
+import { namesWithoutId } from '../schema.ts'
 
 const list = statement((db, p: { tokenId: number }) =>
   db.selectFrom('restream_keys').select('key_sealed').where('token_id', '=', p.tokenId).orderBy('ord'),
@@ -8,7 +9,7 @@ const clear = statement((db, p: { tokenId: number }) =>
   db.deleteFrom('restream_keys').where('token_id', '=', p.tokenId),
 )
 
-const insert = insertion('restream_keys', ['token_id', 'ord', 'key_sealed'])
+const insert = insertion('restream_keys', namesWithoutId('restream_keys'))
 
 export class RestreamKeyReadVerbs extends Verbs {
   async list(tokenId: number): Promise<Uint8Array[]> {

@@ -3,7 +3,7 @@ import type { Cause } from '../../core/channels/runs/engine.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const byId = statement((db, p: { id: string }) =>
@@ -58,7 +58,7 @@ const within = statement((db, p: { channelId: string; fromMs: number; untilMs: n
 
 export class RunReadVerbs extends Verbs {
   async page(query: RunQuery): Promise<Run[]> {
-    const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
+    const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs } = query
     const rows = await this.executor.ask((db) => {
       let page = db.selectFrom('runs').select(columnsOf('runs'))
       if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
@@ -66,8 +66,7 @@ export class RunReadVerbs extends Verbs {
       if (engineIds) page = page.where('engine_id', 'in', engineIds)
       if (startedAfterMs !== undefined) page = page.where('started_at_ms', '>', startedAfterMs)
       if (endedBeforeMs !== undefined) page = page.where('ended_at_ms', '<', endedBeforeMs)
-      if (after) page = page.where(afterKey(['started_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-      return page.orderBy('started_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+      return newestFirst(page, ['started_at_ms', 'id'], query)
     })
     return rows.map(fromRow)
   }

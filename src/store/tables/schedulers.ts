@@ -3,7 +3,8 @@ import type { ScheduleTarget } from '../../core/channels/schedules/requests.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
-import { afterKey } from './keyset.ts'
+import { containing } from './containsText.ts'
+import { keysetPage } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
 import { ResourceStatements } from './resource.ts'
@@ -91,13 +92,18 @@ const others = statement((db, p: { accountId: string; id: string }) =>
     .where('id', '<>', p.id),
 )
 
+/** The targets are JSON, in which the id stands as a whole text. */
+const patternOf = (channelId: string): string => containing(JSON.stringify({ channelId }).slice(1, -1))
+
+const names = (pattern: string) => sql<SqlBool>`channels like ${pattern} escape '\\'`
+
 const naming = statement((db, p: { accountId: string; pattern: string }, engine) => {
   const rows = db
     .selectFrom('schedulers')
     .select(columnsOf('schedulers'))
     .where('account_id', '=', p.accountId)
     .where('status', '<>', 'terminated')
-    .where('channels', 'like', p.pattern)
+    .where(names(p.pattern))
     .orderBy('id')
   return lockRows(engine, rows, 'update')
 })
@@ -130,15 +136,18 @@ export class SchedulerReadVerbs extends Verbs {
   }
 
   async page(query: SchedulerQuery): Promise<Scheduler[]> {
-    const column = COLUMNS[query.sortBy]
     const order = query.descending ? 'desc' : 'asc'
-    const { after, statuses, channelId } = query
+    const { after, statuses, channelId, limit } = query
     const rows = await this.executor.ask((db) => {
       let page = db.selectFrom('schedulers').select(columnsOf('schedulers')).where('account_id', '=', query.accountId)
       if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
-      if (channelId !== undefined) page = page.where(names(channelId))
-      if (after) page = page.where(afterKey([column, 'id'], order, [after.key, after.id]))
-      return page.orderBy(column, order).orderBy('id', order).limit(query.limit)
+      if (channelId !== undefined) page = page.where(names(patternOf(channelId)))
+      return keysetPage(page, {
+        by: [COLUMNS[query.sortBy], 'id'],
+        order,
+        after: after && [after.key, after.id],
+        limit,
+      })
     })
     return schedulers.read(rows)
   }
@@ -182,9 +191,7 @@ export class SchedulerTxVerbs extends SchedulerReadVerbs {
   }
 
   async lockNaming(accountId: string, channelId: string): Promise<Scheduler[]> {
-    // An id has letters, digits and `_`, a wildcard in `like`: the query may find too many rows, which the filter removes.
-    const found = schedulers.read(await this.executor.all(naming, { accountId, pattern: `%"${channelId}"%` }))
-    return found.filter(({ channels }) => channels.some((one) => one.channelId === channelId))
+    return schedulers.read(await this.executor.all(naming, { accountId, pattern: patternOf(channelId) }))
   }
 
   async otherActive(accountId: string, id: string): Promise<Scheduler[]> {
@@ -219,12 +226,4 @@ export class SchedulerTxVerbs extends SchedulerReadVerbs {
   pruneSkips(beforeMs: number, limit: number): Promise<number> {
     return this.executor.run(pruneSkipped, { beforeMs, limit })
   }
-}
-
-/** The targets are JSON; an id has letters, digits and `_`, which is a wildcard in `like`. */
-const names = (channelId: string) => {
-  const text = `%${JSON.stringify({ channelId })
-    .slice(1, -1)
-    .replace(/[\\%_]/g, String.raw`\$&`)}%`
-  return sql<SqlBool>`channels like ${text} escape '\\'`
 }

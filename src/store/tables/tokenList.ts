@@ -10,6 +10,7 @@ import { type DialectName, type Executor, type Statement, statement } from '../e
 import { columnsOf, type DB } from '../schema.ts'
 import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
+import { containing } from './containsText.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
 import { lastUse } from './tokenUses.ts'
@@ -203,7 +204,7 @@ function matches(
   { text, in: where }: Match,
 ): Expression<SqlBool> {
   const like = sql.raw(engine === 'postgres' ? 'ilike' : 'like')
-  const part = `%${text.replace(/[\\%_]/g, String.raw`\$&`)}%`
+  const part = containing(text)
   const label = sql<SqlBool>`tokens.label ${like} ${part} escape '\\'`
   const stream = eb.exists(
     eb

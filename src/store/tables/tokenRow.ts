@@ -2,7 +2,7 @@ import type { StreamEntry } from '../../core/access/streamName.ts'
 import type { FeedRendition } from '../../core/hls/feedRungs.ts'
 import { mapFlagColumns, mapFlags, TOKEN_FLAGS } from '../../core/tokens/flags.ts'
 import type { RestreamTarget } from '../../core/tokens/types.ts'
-import type { DbBoolean } from '../columns.ts'
+import { dbFlag } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 import type { RowOf, NewRowOf } from '../schema.ts'
 
@@ -12,22 +12,20 @@ export type TokenRow = RowOf<'tokens'> & { last_used_at_ms?: number | null }
 /** All columns but the id, which the database assigns. */
 export type TokenValues = Required<Omit<NewRowOf<'tokens'>, 'id'>>
 
-const flag = (value: boolean): DbBoolean => (value ? 1 : 0)
-
 export function toTokenValues(token: Omit<StoredToken, 'id'>): TokenValues {
   return {
     account_id: token.accountId,
     kind: token.kind,
     label: token.label,
     streams: JSON.stringify(token.streams),
-    has_patterns: flag(token.streams.some((entry) => entry.isRegex)),
-    is_active: flag(token.isActive),
+    has_patterns: dbFlag(token.streams.some((entry) => entry.isRegex)),
+    is_active: dbFlag(token.isActive),
     allowed_origins: JSON.stringify(token.allowedOrigins),
     allowed_ip_addresses: JSON.stringify(token.allowedIpAddresses),
     bind_ips_on_usage: token.bindIpsOnUsage,
     allowed_countries: JSON.stringify(token.allowedCountries),
     denied_countries: JSON.stringify(token.deniedCountries),
-    ...mapFlagColumns((name) => flag(token[name])),
+    ...mapFlagColumns((name) => dbFlag(token[name])),
     origin_cluster: token.originCluster || null,
     geo_cascade: token.geoCascade && JSON.stringify(token.geoCascade),
     priority: token.priority,

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, inserted, insertion, statement, Verbs } from '../executor.ts'
-import { columnsOf, namesOf } from '../schema.ts'
+import { dbFlag } from '../columns.ts'
+import { columnsOf, namesOf, namesWithoutId } from '../schema.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
@@ -29,7 +30,7 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
   return lockRows(engine, row, 'update')
 })
 
-const held = statement((db, p: { id: number }, engine) => {
+const lockShared = statement((db, p: { id: number }, engine) => {
   const row = db.selectFrom('tokens').select(['version', 'value_hash']).where('id', '=', p.id)
   return lockRows(engine, row, 'share')
 })
@@ -115,7 +116,7 @@ export class TokenTxVerbs extends TokenReadVerbs {
   }
 
   async lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
-    const row = await this.executor.first(held, { id })
+    const row = await this.executor.first(lockShared, { id })
     return row && { version: row.version, valueHash: row.value_hash }
   }
 
@@ -163,8 +164,8 @@ async function passId(executor: Executor, id: number): Promise<void> {
 
 function insertStreams(executor: Executor, { id, accountId, kind, streams }: StoredToken): Promise<void> {
   const rows = streams.map(({ streamName, isRegex }, at) => {
-    const flag: 0 | 1 = isRegex ? 1 : 0
-    return { token_id: id, ord: at + 1, account_id: accountId, kind, stream_name: streamName, is_regex: flag }
+    const named = { stream_name: streamName, is_regex: dbFlag(isRegex) }
+    return { token_id: id, ord: at + 1, account_id: accountId, kind, ...named }
   })
   return insertStreamRows(executor, rows)
 }
@@ -173,4 +174,4 @@ function insertStreams(executor: Executor, { id, accountId, kind, streams }: Sto
 const everyColumn = (p: TokenValues): TokenValues =>
   Object.fromEntries(WRITTEN.map((column) => [column, p[column]])) as unknown as TokenValues
 
-const WRITTEN = namesOf('tokens').filter((column) => column !== 'id')
+const WRITTEN = namesWithoutId('tokens')

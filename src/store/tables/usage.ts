@@ -1,7 +1,13 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { DAY_MS } from '../../base/time.ts'
 import type { Executor } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { RowOf } from '../schema.ts'
+import type { UsageQuery } from '../usage.ts'
+
+/** The slot of a row by hour. */
+export const slotOfHour = (slot: UsageQuery['slot']): RawBuilder<unknown> =>
+  slot === 'hour' ? sql`hour_ms` : sql`hour_ms - hour_ms % ${sql.lit(DAY_MS)}`
 
 type Hour = RowOf<'usage_hourly'>
 

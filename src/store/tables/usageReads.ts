@@ -6,10 +6,11 @@ import { Verbs } from '../executor.ts'
 import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
 import { foldNodeUsage, foldSomeOfNode, putNodeUsage } from './nodeUsage.ts'
 import { pruning } from './pruning.ts'
+import { slotOfHour } from './usage.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
-  slot: (slot: UsageQuery['slot']) => (slot === 'hour' ? sql`hour_ms` : sql`hour_ms - hour_ms % 86400000`),
+  slot: slotOfHour,
   streamName: () => sql`stream_name`,
   trackingId: () => sql`tracking_id`,
   country: () => sql`country`,

@@ -1,35 +1,29 @@
+import type { Kysely } from 'kysely'
 import type { UserRole } from '../../core/users/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
-import type { RowOf } from '../schema.ts'
+import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const columns = ['id', 'account_id', 'email', 'password_hash', 'role', 'created_at_ms'] as const
+const users = (db: Kysely<DB>) => db.selectFrom('users').select(columnsOf('users'))
 
-const byId = statement((db, p: { accountId: string; id: number }) =>
-  db.selectFrom('users').select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId),
-)
+const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
+  users(db).where('id', '=', p.id).where('account_id', '=', p.accountId)
 
-const byEmail = statement((db, p: { email: string }) =>
-  db.selectFrom('users').select(columns).where('email', '=', p.email),
-)
+const byId = statement(named)
+
+const byEmail = statement((db, p: { email: string }) => users(db).where('email', '=', p.email))
 
 const ofAccount = statement((db, p: { accountId: string }) =>
-  db.selectFrom('users').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
+  users(db).where('account_id', '=', p.accountId).orderBy('id'),
 )
 
 const any = statement((db) => db.selectFrom('users').select('id').limit(1))
 
-const lock = statement((db, p: { accountId: string; id: number }, dialect) =>
-  lockRows(
-    dialect,
-    db.selectFrom('users').select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId),
-    'update',
-  ),
-)
+const lock = statement((db, p: { accountId: string; id: number }, dialect) => lockRows(dialect, named(db, p), 'update'))
 
 const lockById = statement((db, p: { id: number }, dialect) =>
-  lockRows(dialect, db.selectFrom('users').select(columns).where('id', '=', p.id), 'update'),
+  lockRows(dialect, users(db).where('id', '=', p.id), 'update'),
 )
 
 const lockAccount = statement((db, p: { accountId: string }, dialect) =>
@@ -46,7 +40,7 @@ const insert = statement((db, p: Omit<User, 'id'>) =>
       role: p.role,
       created_at_ms: p.createdAtMs,
     })
-    .returning(columns),
+    .returning(columnsOf('users')),
 )
 
 const setRole = statement((db, p: { id: number; role: UserRole }) =>

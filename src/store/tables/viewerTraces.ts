@@ -1,35 +1,40 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Executor, statement, Verbs } from '../executor.ts'
 import type { ViewerTraces } from '../store.ts'
 
 /** In place of an address that was forgotten. */
 export const NO_ADDRESS = '0.0.0.0'
 
-const countSessions = statement((db, p: { accountId: string; value: string }) =>
-  db
-    .selectFrom('sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', p.accountId)
-    .where('address', '=', p.value),
-)
+/** Tables whose rows name a viewer. Only these columns matter here. */
+type TraceTable = 'sessions' | 'access_log' | 'usage_hourly' | 'node_usage' | 'distribution_bytes'
+type AnyTable = Kysely<{
+  traces: { id: string; account_id: string; address: string; tracking_id: string; ended_at_ms: number | null }
+}>
 
-const countTracked = statement((db, p: { accountId: string; value: string }) =>
-  db
-    .selectFrom('sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', p.accountId)
-    .where('tracking_id', '=', p.value),
-)
+interface Viewer {
+  readonly accountId: string
+  /** The address or the tracking id. */
+  readonly value: string
+}
 
-const countLog = statement((db, p: { accountId: string; value: string }) =>
-  db
-    .selectFrom('access_log')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+const tracesIn = (db: unknown, table: TraceTable, column: 'address' | 'tracking_id', p: Viewer) =>
+  (db as AnyTable)
+    .selectFrom(table as 'traces')
     .where('account_id', '=', p.accountId)
-    .where('address', '=', p.value),
-)
+    .where(column, '=', p.value)
 
-const countBindings = statement((db, p: { accountId: string; value: string }) =>
+const counting = (table: TraceTable, column: 'address' | 'tracking_id') =>
+  statement((db, p: Viewer) => tracesIn(db, table, column, p).select(({ fn }) => fn.countAll<number>().as('count')))
+
+const countSessions = counting('sessions', 'address')
+const countTracked = counting('sessions', 'tracking_id')
+const countLog = counting('access_log', 'address')
+const countUsage = counting('usage_hourly', 'tracking_id')
+/** Of sessions that are open, or that ended a moment ago: their node adds these rows to the sums. */
+const countNodeUsage = counting('node_usage', 'tracking_id')
+const countServed = counting('distribution_bytes', 'tracking_id')
+
+const countBindings = statement((db, p: Viewer) =>
   db
     .selectFrom('bindings')
     .innerJoin('tokens', 'tokens.id', 'bindings.token_id')
@@ -38,52 +43,15 @@ const countBindings = statement((db, p: { accountId: string; value: string }) =>
     .where('bindings.address', '=', p.value),
 )
 
-const countUsage = statement((db, p: { accountId: string; value: string }) =>
-  db
-    .selectFrom('usage_hourly')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', p.accountId)
-    .where('tracking_id', '=', p.value),
-)
+const ended = (column: 'address' | 'tracking_id') =>
+  statement((db, p: Viewer & { limit: number }) =>
+    tracesIn(db, 'sessions', column, p).select('id').where('ended_at_ms', 'is not', null).limit(p.limit),
+  )
 
-/** Of sessions that are open, or that ended a moment ago: their node adds these rows to the sums. */
-const countNodeUsage = statement((db, p: { accountId: string; value: string }) =>
-  db
-    .selectFrom('node_usage')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', p.accountId)
-    .where('tracking_id', '=', p.value),
-)
+const endedSessions = ended('address')
+const endedTracked = ended('tracking_id')
 
-const countServed = statement((db, p: { accountId: string; value: string }) =>
-  db
-    .selectFrom('distribution_bytes')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', p.accountId)
-    .where('tracking_id', '=', p.value),
-)
-
-const endedSessions = statement((db, p: { accountId: string; value: string; limit: number }) =>
-  db
-    .selectFrom('sessions')
-    .select('id')
-    .where('account_id', '=', p.accountId)
-    .where('address', '=', p.value)
-    .where('ended_at_ms', 'is not', null)
-    .limit(p.limit),
-)
-
-const endedTracked = statement((db, p: { accountId: string; value: string; limit: number }) =>
-  db
-    .selectFrom('sessions')
-    .select('id')
-    .where('account_id', '=', p.accountId)
-    .where('tracking_id', '=', p.value)
-    .where('ended_at_ms', 'is not', null)
-    .limit(p.limit),
-)
-
-const deleteLog = statement((db, p: { accountId: string; value: string; limit: number }) =>
+const deleteLog = statement((db, p: Viewer & { limit: number }) =>
   db
     .deleteFrom('access_log')
     .where('account_id', '=', p.accountId)
@@ -98,7 +66,7 @@ const deleteLog = statement((db, p: { accountId: string; value: string; limit: n
     ),
 )
 
-const boundTokens = statement((db, p: { accountId: string; value: string; limit: number }) =>
+const boundTokens = statement((db, p: Viewer & { limit: number }) =>
   db
     .selectFrom('bindings')
     .innerJoin('tokens', 'tokens.id', 'bindings.token_id')
@@ -118,7 +86,7 @@ const clearBinding = statement((db, p: { tokenId: number; value: string }) =>
     .where('address', '=', p.value),
 )
 
-const firstUsage = statement((db, p: { accountId: string; value: string }) =>
+const firstUsage = statement((db, p: Viewer) =>
   db
     .selectFrom('usage_hourly')
     .select('hour_ms as atMs')
@@ -128,7 +96,7 @@ const firstUsage = statement((db, p: { accountId: string; value: string }) =>
     .limit(sql.lit(1)),
 )
 
-const firstServed = statement((db, p: { accountId: string; value: string }) =>
+const firstServed = statement((db, p: Viewer) =>
   db
     .selectFrom('distribution_bytes')
     .select('slot_ms as atMs')
@@ -191,9 +159,7 @@ export class ViewerTraceTxVerbs extends ViewerTraceReadVerbs {
   }
 }
 
-interface At {
-  readonly accountId: string
-  readonly value: string
+interface At extends Viewer {
   readonly atMs: number
 }
 

@@ -1,39 +1,31 @@
+import type { Kysely } from 'kysely'
 import type { CodedSentence } from '../../core/notices.ts'
 import { NO_HOOKS } from '../../core/webhooks/kinds.ts'
 import type { Health, HookSwitches } from '../../core/webhooks/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { columnsOf, type DB, type RowOf, type NewRowOf } from '../schema.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { deletePendingDeliveries } from './deliveries.ts'
 
-const byId = statement((db, p: { accountId: string; id: number }) =>
+/** The webhooks of the token interface. */
+const allOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
   db
     .selectFrom('webhooks')
     .select(columnsOf('webhooks'))
-    .where('id', '=', p.id)
-    .where('account_id', '=', p.accountId)
-    .where('public_id', 'is', null),
-)
-
-const lock = statement((db, p: { accountId: string; id: number }, engine) => {
-  const row = db
-    .selectFrom('webhooks')
-    .select(columnsOf('webhooks'))
-    .where('id', '=', p.id)
-    .where('account_id', '=', p.accountId)
+    .where('account_id', '=', accountId)
     .where('public_id', 'is', null)
-  return lockRows(engine, row, 'update')
-})
 
-const ofAccount = statement((db, p: { accountId: string }) =>
-  db
-    .selectFrom('webhooks')
-    .select(columnsOf('webhooks'))
-    .where('account_id', '=', p.accountId)
-    .where('public_id', 'is', null)
-    .orderBy('id'),
-)
+interface NamedWebhook {
+  accountId: string
+  id: number
+}
+
+const byId = statement((db, p: NamedWebhook) => allOf(db, p).where('id', '=', p.id))
+
+const lock = statement((db, p: NamedWebhook, engine) => lockRows(engine, allOf(db, p).where('id', '=', p.id), 'update'))
+
+const ofAccount = statement((db, p: { accountId: string }) => allOf(db, p).orderBy('id'))
 
 const setHealth = statement((db, p: { id: number } & HealthColumns) =>
   db
@@ -61,11 +53,7 @@ export class WebhookReadVerbs extends Verbs {
   async list(query: WebhookPageQuery): Promise<StoredWebhook[]> {
     const { accountId, startingId, itemCount, descending } = query
     const rows = await this.executor.ask((db) => {
-      const all = db
-        .selectFrom('webhooks')
-        .select(columnsOf('webhooks'))
-        .where('account_id', '=', accountId)
-        .where('public_id', 'is', null)
+      const all = allOf(db, { accountId })
       const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
       return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
     })
