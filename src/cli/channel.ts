@@ -129,15 +129,15 @@ const list = command({
     search: textFlag('TEXT', 'Only channels with this id, or with this text in their name.'),
     status: textFlag('STATUS', 'Only channels with one of these statuses, separated by commas.'),
     'external-id': textFlag('ID', 'Only the channel with this external id.'),
-    most: mostEntries(100, 100_000),
+    limit: mostEntries(100, 100_000),
     ...WATCH_FLAGS,
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const { search, status, 'external-id': externalId, most } = call.flags
+      const { search, status, 'external-id': externalId, limit } = call.flags
       const query = given({ search, status, externalId })
-      const found = await collectPages((page) => listChannels(ctx, accountId, page), query, most)
+      const found = await collectPages((page) => listChannels(ctx, accountId, page), query, limit)
       if (!found.ok) return refused(found.error)
       return ok({ json: found.value, text: listing(COLUMNS, found.value) })
     }),

@@ -15,15 +15,15 @@ export const channelEventsCommand = command({
     since: textFlag('DATE', 'Only events from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.'),
     until: textFlag('DATE', 'Only events before this moment.'),
     type: textFlag('EVENT', 'Only these events, separated by commas.'),
-    most: mostEntries(20, 100_000),
+    limit: mostEntries(20, 100_000),
     ...WATCH_FLAGS,
   },
-  examples: ['sluice channel events', 'sluice channel events --type engine.error,engine.log.warn --most 100 --json'],
+  examples: ['sluice channel events', 'sluice channel events --type engine.error,engine.log.warn --limit 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const { since, until, type, most } = call.flags
+      const { since, until, type, limit } = call.flags
       const query = given({ startDate: since, endDate: until, type })
-      const found = await collectPages((page) => listChannelEvents(ctx, accountId, page), query, most)
+      const found = await collectPages((page) => listChannelEvents(ctx, accountId, page), query, limit)
       if (!found.ok) return err(fromChannelFailure(found.error))
       return ok({ json: found.value, text: listing(COLUMNS, found.value) })
     }),

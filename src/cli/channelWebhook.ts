@@ -43,12 +43,12 @@ const log = command({
   path: ['channel-webhook', 'log'],
   summary: 'Show the sent and skipped events of a channel webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { most: mostEntries(20, 100_000), ...WATCH_FLAGS },
-  examples: [`sluice channel-webhook log ${EXAMPLE}`, 'sluice channel-webhook log $WEBHOOK --most 100 --json'],
+  flags: { limit: mostEntries(20, 100_000), ...WATCH_FLAGS },
+  examples: [`sluice channel-webhook log ${EXAMPLE}`, 'sluice channel-webhook log $WEBHOOK --limit 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { id } = call.args
-      const found = await collectPages((page) => listWebhookLogs(ctx, accountId, id, page), {}, call.flags.most)
+      const found = await collectPages((page) => listWebhookLogs(ctx, accountId, id, page), {}, call.flags.limit)
       if (!found.ok) return err(fromChannelFailure(found.error))
       return ok({ json: found.value, text: listing(LOG_COLUMNS, found.value) })
     }),

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemClock } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { failure } from '../core/errors.ts'
 import { type Call, command } from './command.ts'
@@ -92,12 +91,12 @@ async function receive(call: ListenCall, secret: string, request: IncomingMessag
   if (request.method !== 'POST') return answer(response, 405)
   const body = await readBody(request)
   if (body === null) {
-    show(call, { at: systemClock.now(), reason: 'too_large', bytes: BODY_MAX_BYTES })
+    show(call, { at: call.host.clock.now(), reason: 'too_large', bytes: BODY_MAX_BYTES })
     return answer(response, 413)
   }
   const headerPrefix = call.flags['header-prefix'] ?? HEADER_PREFIX
   const { headers } = request
-  const at = systemClock.now()
+  const at = call.host.clock.now()
   const verified = await call.host.verifyCallback({ body, headers, secret, headerPrefix, nowMs: at })
   if (verified.ok) show(call, { at, id: verified.value.id, headers, headerPrefix, body })
   else show(call, { at, reason: verified.error, bytes: body.length })
