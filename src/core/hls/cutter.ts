@@ -54,7 +54,7 @@ export class Cutter {
    * Whether a segment ends before a frame that begins now, with its duration as far as it is known.
    * @param isMarked whether one begins there in all renditions; absent: keyframes decide
    */
-  endsSegment(key: boolean, seconds = 0, isMarked?: boolean): boolean {
+  endsSegment(key: boolean, seconds: number, isMarked?: boolean): boolean {
     const { maxSeconds, atEveryKey = false } = this.#rules
     if (this.#segmentSeconds === 0) return false
     if (isMarked ?? (key && (atEveryKey || this.#isEnough()))) return true
@@ -109,7 +109,7 @@ export class Cutter {
   }
 
   /** Whether a part ends before a frame that begins now: the frame would not fit, or players can begin with it. */
-  endsPart(key: boolean, seconds = 0): boolean {
+  endsPart(key: boolean, seconds: number): boolean {
     const { partSeconds } = this.#rules
     if (partSeconds === null || this.#partSeconds === 0) return false
     if (key && this.#partSeconds >= partSeconds * LEAST_SHARE) return true
