@@ -54,5 +54,6 @@ describe('the job that breaks code', () => {
     expect(others).toContain('test/core/access/decisions.test.ts')
     expect(others).not.toContain('test/delivery/slots.test.ts')
     expect(testsOf('src/store/tables/tokens.ts')).toContain('test/conformance/store.sqlite.test.ts')
+    expect(testsOf('src/store/leases/renewer.ts')).toEqual(['test/system/leases.test.ts'])
   })
 })

@@ -9,6 +9,7 @@ import { type Module, parse, readSources, type Source, type SyntaxNode } from '.
 const TESTS_OF: readonly (readonly [room: string, tests: readonly string[]])[] = [
   ['src/core/', ['test/core/', 'test/fuzz/']],
   ['src/delivery/', ['test/delivery/']],
+  ['src/store/leases/', ['test/system/leases.']],
   ['src/store/', ['test/store/', 'test/conformance/store.sqlite.']],
   ['src/media/relay/', ['test/media/relay/', 'test/fuzz/']],
   ['src/media/rtmp/', ['test/media/rtmp/', 'test/fuzz/']],

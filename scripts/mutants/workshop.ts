@@ -20,8 +20,8 @@ import { type Mutant, mutate } from './operators.ts'
 import { type Numbered, withSwitches } from './switches.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
-/** Too large, or not the project's. */
-const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'dist', 'coverage'])
+/** Too large, or not the project's. The last two are of unbroken sources, and made again where a test needs them. */
+const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'dist', 'coverage', 'compile-cache', 'test-program'])
 
 const MEMORY = '/dev/shm'
 
