@@ -8,6 +8,11 @@ export interface HourSpan {
   readonly untilMs: number
 }
 
+/** The same, in a time zone. */
+export interface ZonedSpan extends HourSpan {
+  readonly zone: string
+}
+
 export type SlotResolution = 'Hour' | 'Day' | 'Month'
 
 /** Reads the name of a time zone; without one it is UTC. */
@@ -41,9 +46,15 @@ export function beginOfDay(zone: string, day: number): number {
 /** The day of a whole hour: that of its last moment, because the day may begin within the hour. */
 export const dayOfHour = (zone: string, hourMs: number): number => dayAt(zone, hourMs + HOUR_MS - 1)
 
+/** In days of the zone, of which those with a change of its clock are longer or shorter. A part of a day is one more. */
+export function lengthInDays({ fromMs, untilMs, zone }: ZonedSpan): number {
+  const [from, until] = [dayOfHour(zone, fromMs), dayOfHour(zone, untilMs)]
+  const isLaterInDay = untilMs - beginOfDay(zone, until) > fromMs - beginOfDay(zone, from)
+  return until - from + (isLaterInDay ? 1 : 0)
+}
+
 /** What a series is divided into: hours of UTC, or days or months of the zone. */
-export interface SlottedSpan extends HourSpan {
-  readonly zone: string
+export interface SlottedSpan extends ZonedSpan {
   readonly resolution: SlotResolution
 }
 

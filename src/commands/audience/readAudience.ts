@@ -1,11 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import {
-  type AudienceQuestion,
-  lengthInDays,
-  HOURS_DAYS_MAX,
-  readAudienceQuery,
-  seriesSlotsOf,
-} from '../../core/audience/query.ts'
+import { type AudienceQuestion, HOURS_DAYS_MAX, readAudienceQuery, seriesSlotsOf } from '../../core/audience/query.ts'
 import { audienceReport, type AudienceReport, spansOf } from '../../core/audience/report.ts'
 import {
   AUDIENCE_DIMENSIONS,
@@ -17,7 +11,7 @@ import {
   type SlotLength,
 } from '../../core/audience/slots.ts'
 import { type Failure, failure, invalid } from '../../core/errors.ts'
-import type { HourSpan } from '../../core/zonedSlots.ts'
+import { type HourSpan, lengthInDays } from '../../core/zonedSlots.ts'
 import type { UnwrittenSlots } from '../../services/audienceNow.ts'
 import type { SessionContext } from '../context.ts'
 

@@ -1,10 +1,11 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { DAY_MS, HOUR_MS } from '../../base/time.ts'
-import { HOURS_DAYS_MAX, lengthInDays } from '../../core/audience/query.ts'
+import { HOURS_DAYS_MAX } from '../../core/audience/query.ts'
 import { type Failure, failure } from '../../core/errors.ts'
 import type { UsageParameters, UsageQuestion } from '../../core/usage/query.ts'
 import type { UsageRow } from '../../core/usage/report.ts'
 import { publishRows, viewRows } from '../../core/audience/watched.ts'
+import { lengthInDays } from '../../core/zonedSlots.ts'
 import { readCountries } from '../audience/readAudience.ts'
 import type { SessionContext } from '../context.ts'
 

@@ -1,5 +1,4 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { DAY_MS } from '../../base/time.ts'
 import { PROTOCOLS_OF } from '../access/protocols.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
@@ -8,10 +7,12 @@ import {
   beginOfDay,
   dayOfHour,
   type HourSpan,
+  lengthInDays,
   readDateIn,
   readZone,
   type SlotResolution,
   slotsOf,
+  type ZonedSpan,
 } from '../zonedSlots.ts'
 import { AUDIENCE_DIMENSIONS, type AudienceDimension } from './slots.ts'
 
@@ -57,20 +58,22 @@ export function readAudienceQuery(query: Record<string, unknown>): Result<Audien
   const span = readSpan(given, zone, note)
   const streamName = note('streamName', readStream(given.streamName)) ?? null
   const filter = readFilter(given, note)
-  const by = note('by', readBy(given.by, streamName, filter !== null, lengthInDays(span))) ?? []
-  const resolution = note('resolution', readResolution(given.resolution, span)) ?? null
+  const days = span === undefined ? 0 : lengthInDays(span)
+  const by = note('by', readBy(given.by, streamName, filter !== null, days)) ?? []
+  const resolution = note('resolution', readResolution(given.resolution, days)) ?? null
   if (span === undefined || Object.keys(errors).length > 0) return err(errors)
-  return ok({ ...span, zone, before: spanBefore(span, zone), resolution, streamName, filter, by })
+  return ok({ ...span, before: spanBefore(span), resolution, streamName, filter, by })
 }
 
-function readSpan(given: Given, zone: string, note: Note): HourSpan | undefined {
+function readSpan(given: Given, zone: string, note: Note): ZonedSpan | undefined {
   const fromMs = note('startDate', readDateIn(zone, given.startDate))
   const untilMs = note('stopDate', readDateIn(zone, given.stopDate))
   if (fromMs === undefined || untilMs === undefined) return undefined
   if (untilMs <= fromMs) return note('stopDate', err('must be later than startDate; it is exclusive'))
-  if (untilMs - fromMs > DAYS_MAX * DAY_MS)
-    return note('stopDate', err(`must be at most ${DAYS_MAX} days after startDate`))
-  return { fromMs, untilMs }
+  const span = { fromMs, untilMs, zone }
+  return lengthInDays(span) > DAYS_MAX
+    ? note('stopDate', err(`must be at most ${DAYS_MAX} days after startDate`))
+    : span
 }
 
 function readStream(text: Given['streamName']): Result<string | null, string> {
@@ -122,20 +125,15 @@ function readBy(
     : ok(by)
 }
 
-export const lengthInDays = (span: HourSpan | undefined): number =>
-  span === undefined ? 0 : (span.untilMs - span.fromMs) / DAY_MS
-
-function readResolution(text: Given['resolution'], span: HourSpan | undefined): Result<SlotResolution | null, string> {
+function readResolution(text: Given['resolution'], days: number): Result<SlotResolution | null, string> {
   if (text === undefined) return ok(null)
   const word = wordOf(AUDIENCE_RESOLUTIONS, text)
   if (word === undefined) return err(`must be one of ${AUDIENCE_RESOLUTIONS.join(', ')}`)
-  return word === 'Hour' && lengthInDays(span) > HOURS_DAYS_MAX
-    ? err(`may be Hour for at most ${HOURS_DAYS_MAX} days`)
-    : ok(word)
+  return word === 'Hour' && days > HOURS_DAYS_MAX ? err(`may be Hour for at most ${HOURS_DAYS_MAX} days`) : ok(word)
 }
 
 /** As many days of the zone's calendar, or as many hours where the span is not of whole days. */
-function spanBefore({ fromMs, untilMs }: HourSpan, zone: string): HourSpan {
+function spanBefore({ fromMs, untilMs, zone }: ZonedSpan): HourSpan {
   const [from, until] = [dayOfHour(zone, fromMs), dayOfHour(zone, untilMs)]
   const areDays = beginOfDay(zone, from) === fromMs && beginOfDay(zone, until) === untilMs
   return { fromMs: areDays ? beginOfDay(zone, 2 * from - until) : 2 * fromMs - untilMs, untilMs: fromMs }

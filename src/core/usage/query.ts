@@ -1,10 +1,9 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
 import { nameProblem } from '../validation/text.ts'
 import { parametersOf, readFlag, wordOf } from '../pages/parameters.ts'
-import { beginsSlot, readDateIn, readZone, type SlotResolution, type SlottedSpan } from '../zonedSlots.ts'
+import { beginsSlot, lengthInDays, readDateIn, readZone, type SlotResolution, type SlottedSpan } from '../zonedSlots.ts'
 
 /** The parameters of one endpoint beside the dates. */
 export interface UsageParameters {
@@ -89,8 +88,7 @@ function readResolution(
 
 function checkSpan({ fromMs, untilMs, zone, resolution }: SlottedSpan): Result<null, string> {
   if (untilMs <= fromMs) return err('must be later than startDate; it is exclusive')
-  // A day is an hour longer where a clock was set back.
-  if (untilMs - fromMs > DAYS_MAX * DAY_MS + HOUR_MS) return err(`must be at most ${DAYS_MAX} days after startDate`)
+  if (lengthInDays({ fromMs, untilMs, zone }) > DAYS_MAX) return err(`must be at most ${DAYS_MAX} days after startDate`)
   const isWhole = [fromMs, untilMs].every((ms) => beginsSlot(ms, zone, resolution))
   if (isWhole) return ok(null)
   return resolution === 'Day'
