@@ -1,8 +1,9 @@
 import { isObject } from '../../base/objects.ts'
 import type { FieldErrors } from '../errors.ts'
-import { err, ok, type Result } from '../../base/result.ts'
+import { err, type Result } from '../../base/result.ts'
 import { parseAddress, type Address } from './address.ts'
 import { instant } from '../validation/moments.ts'
+import { Problems } from '../validation/problems.ts'
 import { plainTextProblem } from '../validation/text.ts'
 import { parseCountry } from './country.ts'
 import { type Protocol, PROTOCOLS, PROTOCOLS_OF } from './protocols.ts'
@@ -51,69 +52,56 @@ type Given = { readonly [field in Field]?: unknown }
 export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   if (!isObject(body)) return err({ body: ['must be a JSON object'] })
   const given: Given = body
-  const notes = new Notes()
-  noteUnknown(given, notes)
-  const action = oneOf('action', given.action, ACTIONS, notes)
-  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS_OF[action] : PROTOCOLS, notes)
-  const streamName = readStreamName(given.streamName, notes)
-  const address = readAddress(given.ip, notes)
-  const accountId = readAccountId(given.accountId, notes)
-  const token = optional('token', given.token, notes) ?? null
-  const tokenId = given.tokenId === undefined ? undefined : readTokenId(given.tokenId, token, notes)
-  const origin = optional('origin', given.origin, notes) ?? null
-  const country = parsed('country', given.country, parseCountry, notes)
-  const atMs = parsed('at', given.at, instant, notes)
-  if (!notes.none || !action || !protocol || streamName === undefined || !address) return err(notes.errors)
-  return ok({ action, protocol, streamName, address, accountId, token, tokenId, origin, country, atMs })
+  const problems = new Problems()
+  noteUnknown(given, problems)
+  const action = oneOf('action', given.action, ACTIONS, problems)
+  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS_OF[action] : PROTOCOLS, problems)
+  const streamName = readStreamName(given.streamName, problems)
+  const address = readAddress(given.ip, problems)
+  const accountId = readAccountId(given.accountId, problems)
+  const token = optional('token', given.token, problems) ?? null
+  const tokenId = given.tokenId === undefined ? undefined : readTokenId(given.tokenId, token, problems)
+  const origin = optional('origin', given.origin, problems) ?? null
+  const country = parsed('country', given.country, parseCountry, problems)
+  const atMs = parsed('at', given.at, instant, problems)
+  const question = { action, protocol, streamName, address, accountId, token, tokenId, origin, country, atMs }
+  // What is missing was noted.
+  return problems.settle(question as CheckQuestion)
 }
 
-/** Collects errors by field. */
-class Notes {
-  readonly errors: FieldErrors = {}
-  none = true
-
-  wrong(name: string, what: string): void {
-    this.none = false
-    // `constructor` is the name of a field here, and not that of an object.
-    const before = Object.hasOwn(this.errors, name) ? this.errors[name] : undefined
-    this.errors[name] = [...(before ?? []), what]
-  }
-}
-
-function noteUnknown(given: Given, notes: Notes): void {
+function noteUnknown(given: Given, problems: Problems): void {
   for (const name in given) {
-    if (!FIELDS.has(name))
-      notes.wrong(name.slice(0, 64), `is not a field of this request; allowed: ${[...FIELDS].join(', ')}`)
+    if (!FIELDS.has(name)) problems.add(name, `is not a field of this request; allowed: ${[...FIELDS].join(', ')}`)
   }
 }
 
-function readStreamName(value: unknown, notes: Notes): string | undefined {
-  const name = required('streamName', value, notes)
+function readStreamName(value: unknown, problems: Problems): string | undefined {
+  const name = required('streamName', value, problems)
   const problem = name === undefined ? null : checkStreamName(name)
-  if (problem !== null) notes.wrong('streamName', problem)
+  if (problem !== null) problems.add('streamName', problem)
   return name
 }
 
-function readAddress(value: unknown, notes: Notes): Address | null {
-  const text = required('ip', value, notes)
+function readAddress(value: unknown, problems: Problems): Address | null {
+  const text = required('ip', value, problems)
   if (text === undefined) return null
   const address = parseAddress(text)
-  if (address === null) notes.wrong('ip', 'must be an IPv4 or IPv6 address')
+  if (address === null) problems.add('ip', 'must be an IPv4 or IPv6 address')
   return address
 }
 
-function readAccountId(value: unknown, notes: Notes): string | null {
-  const text = optional('accountId', value, notes) ?? null
+function readAccountId(value: unknown, problems: Problems): string | null {
+  const text = optional('accountId', value, problems) ?? null
   const problem = text === null ? null : plainTextProblem(text)
-  if (problem !== null) notes.wrong('accountId', problem)
+  if (problem !== null) problems.add('accountId', problem)
   return text
 }
 
-function readTokenId(value: unknown, token: string | null, notes: Notes): number | undefined {
+function readTokenId(value: unknown, token: string | null, problems: Problems): number | undefined {
   if (value === null) return undefined
-  if (token !== null) notes.wrong('tokenId', 'must not be sent beside token: they name two tokens, or one twice')
+  if (token !== null) problems.add('tokenId', 'must not be sent beside token: they name two tokens, or one twice')
   if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value)
-  notes.wrong('tokenId', 'must be the id of a token, a whole number from 1 on')
+  problems.add('tokenId', 'must be the id of a token, a whole number from 1 on')
   return undefined
 }
 
@@ -122,31 +110,36 @@ function parsed<T>(
   name: string,
   value: unknown,
   parse: (text: string) => Result<T, string>,
-  notes: Notes,
+  problems: Problems,
 ): T | undefined {
-  const text = optional(name, value, notes)
+  const text = optional(name, value, problems)
   if (text === undefined) return undefined
   const read = parse(text)
   if (read.ok) return read.value
-  notes.wrong(name, read.error)
+  problems.add(name, read.error)
   return undefined
 }
 
-function required(name: string, value: unknown, notes: Notes): string | undefined {
-  if (value === undefined || value === null) notes.wrong(name, 'is required')
-  return optional(name, value, notes)
+function required(name: string, value: unknown, problems: Problems): string | undefined {
+  if (value === undefined || value === null) problems.add(name, 'is required')
+  return optional(name, value, problems)
 }
 
 /** A string, or undefined when the value is absent, null or wrong. A wrong value is noted. */
-function optional(name: string, value: unknown, notes: Notes): string | undefined {
+function optional(name: string, value: unknown, problems: Problems): string | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' && value.length <= TEXT_MAX) return value
-  notes.wrong(name, `must be a string of at most ${TEXT_MAX} characters`)
+  problems.add(name, `must be a string of at most ${TEXT_MAX} characters`)
   return undefined
 }
 
-function oneOf<T extends string>(name: string, value: unknown, allowed: readonly T[], notes: Notes): T | undefined {
+function oneOf<T extends string>(
+  name: string,
+  value: unknown,
+  allowed: readonly T[],
+  problems: Problems,
+): T | undefined {
   for (const item of allowed) if (item === value) return item
-  notes.wrong(name, `must be one of ${allowed.join(', ')}`)
+  problems.add(name, `must be one of ${allowed.join(', ')}`)
   return undefined
 }

@@ -4,7 +4,7 @@ import type { TimeSpan } from '../../base/time.ts'
 import { instant } from '../validation/moments.ts'
 import type { FieldErrors } from '../errors.ts'
 import { parametersOf, wordOf } from '../pages/parameters.ts'
-import { shown } from '../validation/problems.ts'
+import { Problems } from '../validation/problems.ts'
 import type { ViewerSession } from './records.ts'
 
 /** Whether a session is over. */
@@ -77,7 +77,7 @@ type Form = (typeof FORMS)[RecordForm]
 
 class Reader {
   readonly #form: Form
-  readonly #errors: FieldErrors = {}
+  readonly #problems = new Problems()
   #values: Readonly<Record<string, unknown>> = {}
 
   constructor(form: Form) {
@@ -96,7 +96,7 @@ class Reader {
       after: this.#note('after', this.#values['after'], readId) ?? null,
       limit: this.#note('limit', this.#values['limit'], readLimit) ?? LIMIT_MAX,
     }
-    return Object.keys(this.#errors).length > 0 ? err(this.#errors) : ok(question as RecordQuestion)
+    return this.#problems.settle(question as RecordQuestion)
   }
 
   /** The values by the names of the form. Others are ignored in a query, and errors in a body. */
@@ -108,9 +108,8 @@ class Reader {
     const values: Record<string, unknown> = {}
     for (const [key, value] of Object.entries(given)) {
       const name = wordOf(names, key)
-      if (name === undefined)
-        this.#errors[shown(key)] = [`is not a property of this request; allowed: ${names.join(', ')}`]
-      else if (Object.hasOwn(values, name)) this.#errors[name] = [TWICE]
+      if (name === undefined) this.#problems.add(key, `is not a property of this request; allowed: ${names.join(', ')}`)
+      else if (Object.hasOwn(values, name)) this.#problems.add(name, TWICE)
       else values[name] = value
     }
     return values
@@ -139,7 +138,7 @@ class Reader {
     if (value === undefined || value === null) return undefined
     const done = read(value)
     if (done.ok) return done.value
-    this.#errors[name] = [done.error]
+    this.#problems.add(name, done.error)
     return undefined
   }
 }

@@ -6,6 +6,7 @@ import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { parametersOf, wordOf } from '../pages/parameters.ts'
+import { Problems } from '../validation/problems.ts'
 
 export interface SessionFilter {
   tokenId?: number
@@ -35,27 +36,28 @@ export const readSessionQuery = (query: Record<string, unknown>): Result<Session
 /** Parses `{streamId: "accountId/streamName"}`. */
 export function readStreamStop(body: unknown): Result<{ accountId: string; streamName: string }, FieldErrors> {
   if (!isObject(body)) return err({ body: ['must be a JSON object with streamId'] })
-  const unknown = Object.keys(body).filter((name) => name !== 'streamId')
-  const errors: FieldErrors = {}
-  for (const name of unknown) errors[name.slice(0, 64)] = ['is not a property of this request; allowed: streamId']
-  const stream = readStreamId(body['streamId'])
-  if (!stream.ok) errors['streamId'] = [stream.error]
-  return stream.ok && unknown.length === 0 ? stream : err(errors)
+  const { streamId, ...unknown } = body
+  const problems = new Problems()
+  refuseUnknown(unknown, 'streamId', problems)
+  const stream = readStreamId(streamId)
+  if (!stream.ok) problems.add('streamId', stream.error)
+  return problems.settle(stream.ok ? stream.value : { accountId: '', streamName: '' })
 }
 
 /** Parses `{tokenId, updatePriority}`; both are required, and null is the lowest priority. */
 export function readReprioritize(body: unknown): Result<{ tokenId: number; priority: number | null }, FieldErrors> {
   if (!isObject(body)) return err({ body: ['must be a JSON object with tokenId and updatePriority'] })
   const { tokenId, updatePriority: priority, ...unknown } = body
-  const errors: FieldErrors = {}
-  for (const name of Object.keys(unknown))
-    errors[name.slice(0, 64)] = ['is not a property of this request; allowed: tokenId, updatePriority']
-  if (!isInteger(tokenId, 1)) errors['tokenId'] = ['is required, as a whole number']
+  const problems = new Problems()
+  refuseUnknown(unknown, 'tokenId, updatePriority', problems)
+  if (!isInteger(tokenId, 1)) problems.add('tokenId', 'is required, as a whole number')
   if (priority !== null && !isInteger(priority, -INT32_MAX - 1))
-    errors['updatePriority'] = [`is required, as null or a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}`]
-  return Object.keys(errors).length > 0
-    ? err(errors)
-    : ok({ tokenId, priority } as { tokenId: number; priority: number | null })
+    problems.add('updatePriority', `is required, as null or a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}`)
+  return problems.settle({ tokenId, priority } as { tokenId: number; priority: number | null })
+}
+
+function refuseUnknown(unknown: object, allowed: string, problems: Problems): void {
+  for (const name of Object.keys(unknown)) problems.add(name, `is not a property of this request; allowed: ${allowed}`)
 }
 
 const INT32_MAX = 2_147_483_647
