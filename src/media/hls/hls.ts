@@ -140,15 +140,25 @@ export class Hls {
     const { clock, limits } = this.#options
     const nowMs = clock.monotonic()
     this.#looks.look(nowMs)
-    await Promise.all([...this.#packaged].map(({ stream }) => stream.checkProgress()))
+    await Promise.all([...this.#packaged].map((one) => one.stream.checkProgress().catch(this.#failed(one))))
     const idle = [...this.#packaged].filter(
       ({ stream }) => !stream.hls.isAwaited && this.#looks.lastedMs(stream.lastRequestMs, nowMs) > limits.idleMs,
     )
-    for (const packaged of idle) {
-      this.#packaged.delete(packaged)
-      for (const feedId of packaged.feedIds) this.#streams.delete(feedId)
+    await Promise.all(idle.map((packaged) => this.#stop(packaged)))
+  }
+
+  /** A fault of ours in one stream ends it and no other. The next request for it begins again. */
+  #failed(packaged: Packaged): (error: unknown) => Promise<void> {
+    return async (error) => {
+      this.#options.log.error({ err: error, feed: packaged.feed.feedId }, 'the HLS of a feed failed, and is stopped')
+      await this.#stop(packaged)
     }
-    await Promise.all(idle.map(({ stream }) => stream.stop()))
+  }
+
+  async #stop(packaged: Packaged): Promise<void> {
+    this.#packaged.delete(packaged)
+    for (const feedId of packaged.feedIds) this.#streams.delete(feedId)
+    await packaged.stream.stop()
   }
 
   async stop(): Promise<void> {

@@ -13,6 +13,7 @@ import {
   type PullProblem,
   SILENT_SECONDS,
   SilenceWatch,
+  SLUICE_FAILED,
 } from '../pulling.ts'
 import { RtspTalk } from './camera.ts'
 import { RtspRelay } from './relay.ts'
@@ -53,7 +54,7 @@ export class RtspPull implements PulledSource {
 
   constructor(options: RtspPullOptions) {
     this.#options = options
-    const { clock, log, maxFrameBytes, leftOut, sink, socket, url } = options
+    const { clock, maxFrameBytes, leftOut, sink, socket, url } = options
     this.#talk = new RtspTalk(url.username !== '')
     this.#ingest = new TsIngest(
       {
@@ -68,7 +69,7 @@ export class RtspPull implements PulledSource {
     )
     this.#relay = new RtspRelay({
       source: socket,
-      log,
+      failed: this.#failed,
       judge: (reply) => {
         const found = this.#talk.judge(reply)
         if (found === 'again') this.#restart()
@@ -96,7 +97,7 @@ export class RtspPull implements PulledSource {
     const started = ffmpeg.run({ name, args, script, network: true, stdout: (chunk) => this.#take(chunk) })
     if (!started.ok) return this.#lost(started.error)
     this.#process = started.value
-    void this.#follow(started.value)
+    this.#follow(started.value).catch(this.#failed)
   }
 
   tick(): void {
@@ -121,7 +122,7 @@ export class RtspPull implements PulledSource {
     const process = this.#process
     this.#process = null
     void process?.stop(0)
-    this.start().catch((error: unknown) => this.#lost({ message: String(error) }))
+    this.start().catch(this.#failed)
   }
 
   async #follow(process: FfmpegProcess): Promise<void> {
@@ -137,6 +138,12 @@ export class RtspPull implements PulledSource {
   #disconnected(why: string | null): void {
     if (why !== null || this.#hasMedia) this.#lost(why === null ? CLOSED : { message: why })
     else this.#fail(this.#talk.problem('it has closed the connection'))
+  }
+
+  /** A fault of ours ends this source and no other. */
+  readonly #failed = (error: unknown): void => {
+    this.#options.log.error({ err: error }, 'a connection to a source of RTSP failed')
+    this.#lost(SLUICE_FAILED)
   }
 
   #lost(why: Said): void {

@@ -1,16 +1,15 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import type { Logger } from '../../base/log.ts'
 import { walled } from '../../base/walls.ts'
-import { SLUICE_FAILED } from '../pulling.ts'
 import { RtspReplies, type RtspReply } from './replies.ts'
 import { SequenceGaps } from './sequenceGaps.ts'
 
 export interface RtspRelayOptions {
   /** The connection to the source. */
   readonly source: Socket
-  readonly log: Pick<Logger, 'error'>
+  /** A fault of ours in what the source sends. */
+  readonly failed: (error: unknown) => void
   /** Returns whether the client gets an answer of the source. */
   readonly judge: (reply: RtspReply) => boolean
   /** The connection to the source is over. A text: why it cannot go on. */
@@ -34,16 +33,10 @@ export class RtspRelay {
   constructor(options: RtspRelayOptions) {
     this.#options = options
     this.#replies = new RtspReplies(options.judge, (packet) => this.gaps.take(packet))
-    const { source, ended } = options
+    const { source, failed, ended } = options
     const received = (chunk: Buffer): void => this.#fromSource(chunk)
-    source.on('data', walled(received, this.#failed))
+    source.on('data', walled(received, failed))
     source.on('close', () => ended(null))
-  }
-
-  /** A fault of ours ends this connection and no other. */
-  readonly #failed = (error: unknown): void => {
-    this.#options.log.error({ err: error }, 'a connection to a source of RTSP failed')
-    this.#options.ended(SLUICE_FAILED.message)
   }
 
   /** Waits for a client, on loopback. Returns the port. The client before it is gone then. */

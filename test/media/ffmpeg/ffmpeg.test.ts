@@ -7,14 +7,20 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import { createFfmpeg, type FfmpegJob, type FfmpegProcess, outputPipe } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import {
+  createFfmpeg,
+  type FfmpegJob,
+  type FfmpegOptions,
+  type FfmpegProcess,
+  outputPipe,
+} from '../../../src/media/ffmpeg/ffmpeg.ts'
 import type { Progress } from '../../../src/media/ffmpeg/progress.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
 
 const ffmpeg = create()
 
-function create(options: { binary?: string; maxChildren?: () => number; offline?: readonly string[] } = {}) {
+function create(options: Partial<FfmpegOptions> = {}) {
   return createFfmpeg({
     log: silentLog,
     clock: systemClock,
@@ -286,4 +292,25 @@ test('without network all pipes reach the process', async () => {
     expect(await child.exited).toEqual({ code: 0, signal: null, tail: '' })
     expect([...sizes, child.progress.frames]).toEqual([25 * 64 * 64, 25 * 64 * 64, 25])
   }
+})
+
+test.each([
+  ['its output', (fails: () => void): Partial<FfmpegJob> => ({ stdout: fails })],
+  ['an output beside it', (fails: () => void): Partial<FfmpegJob> => ({ outputs: [fails] })],
+])('a fault in what takes %s ends it alone, and is logged', async (_, job) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-endless-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const binary = join(folder, 'ffmpeg')
+  const output = outputPipe(0).replace('pipe:', '')
+  const script = `#!/bin/sh\nwhile :; do echo media; echo media >&${output}; done 2>/dev/null\n`
+  writeFileSync(binary, script, { mode: 0o755 })
+  const errors = new Set<string>()
+  const log = { ...silentLog, error: (_fields: object, text: string) => void errors.add(text) }
+  const fails = (): never => {
+    throw new Error('a fault of ours')
+  }
+  const child = run({ args: [], ...job(fails) }, create({ binary, log }))
+  onTestFinished(async () => void (await child.stop(0)))
+  expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
+  expect([...errors]).toEqual(['the output of an ffmpeg could not be taken, so it is killed'])
 })

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import * as fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createJsFanout, type FanoutTarget } from '../../../src/media/relay/forward/fanout.ts'
 import { NativeFanout } from '../../../src/media/relay/forward/fanoutNative.ts'
 import { NativeBackEnd } from '../../../src/media/relay/transport/nativeBackEnd.ts'
@@ -85,6 +85,23 @@ const packet = (index: number, size: number): MediaPacket => ({
   marker: index % 3 === 0,
   payload: Buffer.alloc(size, index),
   isKeyStart: false,
+})
+
+it('throws what goes wrong after a wake-up with the next packet of its publisher, so that it ends that one alone', async () => {
+  const fault = new Error('a fault of ours')
+  const flush = vi.fn(() => {
+    throw fault
+  })
+  const addon = { addList: () => 1, addTarget: () => undefined, queue: () => 1, flush } as unknown as Addon
+  const fanout = new NativeFanout(addon)
+  const transport = { sendRtp: () => undefined, native: { handle: 1, isRouted: true, count: () => undefined } }
+  const numbers = { ssrc: 1, payloadType: 96, indexOffset: 0, timestampOffset: 0, firstIndex: 0 }
+  const own = { sent: () => undefined, failed: (error: unknown) => expect.fail(String(error)) }
+  fanout.add({ ...numbers, ...own, transport: transport as unknown as RtpSender })
+  fanout.send(packet(1, 9))
+  await new Promise(setImmediate)
+  expect(flush).toHaveBeenCalledTimes(1)
+  expect(() => fanout.send(packet(2, 9))).toThrow(fault)
 })
 
 if (!native.ok) {

@@ -2,9 +2,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
 import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
 import { LinkReceiver } from '../../../src/media/relay/link/linkReceiver.ts'
+import { LinkTransport } from '../../../src/media/relay/link/linkTransport.ts'
 import { DtlsHandshake } from '../../../src/media/relay/transport/dtls.ts'
 import { WebRtcTransport } from '../../../src/media/relay/transport/webRtcTransport.ts'
 import type { Relay } from '../../../src/media/relay/relay.ts'
+import { parseRtcp, writePli } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { until } from '../../support/until.ts'
 import { addressOf, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
 import { onAir } from './onAir.ts'
@@ -122,7 +124,8 @@ test('a feed that fails ends alone', async () => {
   expect(wire.endOf('other')).toBeUndefined()
 })
 
-test('a link that fails ends alone, and the relay goes on', async () => {
+/** A publisher at one relay, whose room another one has by a link. */
+async function linked() {
   const relays: Relay[] = []
   const netOf = (own: number): WireNet =>
     new WireNet({
@@ -142,6 +145,11 @@ test('a link that fails ends alone, and the relay goes on', async () => {
   await publisher.connect()
   publisher.sendFrame(3, true)
   home.relay.share('a/show', { process: 1, port: 5001 })
+  return { home, child }
+}
+
+test('a link that fails ends alone, and the relay goes on', async () => {
+  const { home, child } = await linked()
   vi.spyOn(LinkReceiver.prototype, 'pace').mockImplementation(raise)
   await child.pass(40)
   expect(faults).toEqual([FAULT])
@@ -151,4 +159,23 @@ test('a link that fails ends alone, and the relay goes on', async () => {
   await other.connect()
   await home.pass(40)
   expect([home.endOf('publisher'), child.endOf('other')]).toEqual([undefined, undefined])
+})
+
+test('a link that cannot ask for a keyframe ends, and not the viewer who needs one', async () => {
+  const { home, child } = await linked()
+  const viewer = new WirePeer(child, addressOf(2))
+  viewer.view(child.relay, 'viewer')
+  await viewer.connect()
+  await home.pass(20)
+  await child.pass(20)
+  expect(viewer.media.length).toBe(3)
+  const send = LinkTransport.prototype['sendRtcp'] as (...packets: Buffer[]) => void
+  vi.spyOn(LinkTransport.prototype, 'sendRtcp').mockImplementation(function (this: LinkTransport, ...packets) {
+    const isRequest = parseRtcp(Buffer.concat(packets))?.some(({ kind }) => kind === 'pli')
+    return isRequest === true ? raise() : send.apply(this, packets)
+  })
+  viewer.sendRtcp(writePli(1, viewer.ssrcs[0] ?? 0))
+  expect(faults).toEqual([])
+  await child.pass(20)
+  expect([faults, child.endOf('viewer'), home.endOf('publisher')]).toEqual([[FAULT], undefined, undefined])
 })

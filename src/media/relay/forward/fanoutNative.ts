@@ -1,3 +1,4 @@
+import { LaterFault } from '../../../base/walls.ts'
 import { type Addon, MAX_PAYLOAD } from '../transport/nativeAddon.ts'
 import type { NativeTransport } from '../transport/nativeTransport.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
@@ -17,6 +18,8 @@ export class NativeFanout implements Fanout {
   readonly #targets = new Map<FanoutTarget, NativeTransport | null>()
   /** Made with the first target and freed with the last, because a track has no end of its own. */
   #list: number | null = null
+  /** At the end of a wake-up, and so outside of the work for a publisher. */
+  readonly #fault = new LaterFault()
   #isScheduled = false
   #waiting = 0
 
@@ -58,7 +61,9 @@ export class NativeFanout implements Fanout {
     return this.#targets.delete(target)
   }
 
+  /** @throws what went wrong when earlier packets were sent */
   send(packet: MediaPacket): void {
+    this.#fault.raise()
     const isQueued = this.#queue(packet)
     for (const [target, transport] of this.#targets) {
       if (packet.index < target.firstIndex) continue
@@ -86,7 +91,7 @@ export class NativeFanout implements Fanout {
     this.#isScheduled = true
     queueMicrotask(() => {
       this.#isScheduled = false
-      this.#flush()
+      this.#fault.during(() => this.#flush())
     })
   }
 

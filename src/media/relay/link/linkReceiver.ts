@@ -1,6 +1,7 @@
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
 import { Allowance } from '../../../base/allowance.ts'
+import { LaterFault } from '../../../base/walls.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, chooseLayer, type Source } from '../forward/source.ts'
@@ -61,6 +62,8 @@ export class LinkReceiver {
   readonly #tally = new LinkTally()
   readonly #losses = new LossWindow()
   readonly #copies = new Allowance(COPIES)
+  /** In the middle of the work for a viewer. */
+  readonly #fault = new LaterFault()
   #reportedAtMs: number
 
   constructor({ offer, transport, createFanout, waiting }: LinkReceiverOptions, nowMs: number) {
@@ -69,10 +72,11 @@ export class LinkReceiver {
     this.#reportedAtMs = nowMs
     const all = offer.tracks.map((one): Received => {
       const { ssrc, shape, isAskable } = one
-      const ask = (atMs: number): void => {
-        waiting(atMs)
-        this.#send(writePli(offer.linkId, ssrc))
-      }
+      const ask = (atMs: number): void =>
+        this.#fault.during(() => {
+          waiting(atMs)
+          this.#send(writePli(offer.linkId, ssrc))
+        })
       const track = new RtpTrack(shape, isAskable && shape.kind === 'video' ? ask : null, createFanout())
       const reader = isVideoCodec(shape.codec) ? videoReader(shape.codec) : null
       const receiver = new RtpReceiver(ssrc, track, reader, 'link')
@@ -121,8 +125,12 @@ export class LinkReceiver {
     return { isWatched, ssrcs: used.map(({ ssrc }) => ssrc) }
   }
 
-  /** Call it every few hundredths of a second. */
+  /**
+   * Call it every few hundredths of a second.
+   * @throws what went wrong when a viewer asked for a keyframe
+   */
   pace(nowMs: number): void {
+    this.#fault.raise()
     for (const { receiver } of this.#received.values()) {
       this.#sendNack(receiver, nowMs)
       receiver.track.tick(nowMs)
