@@ -262,7 +262,7 @@ test.each([
     accepted: () => undefined,
     ended: (how) => void ends.push(how),
   })
-  closing.push(() => target.tick(0))
   come(socket)
+  target.end()
   expect([ends, socket.destroyed, errors]).toEqual([[LOST], true, ['a connection to a target failed']])
 })

@@ -169,7 +169,7 @@ test('a link that cannot ask for a keyframe ends, and not the viewer who needs o
   await home.pass(20)
   await child.pass(20)
   expect(viewer.media.length).toBe(3)
-  const send = LinkTransport.prototype['sendRtcp'] as (...packets: Buffer[]) => void
+  const send = LinkTransport.prototype['sendRtcp']
   vi.spyOn(LinkTransport.prototype, 'sendRtcp').mockImplementation(function (this: LinkTransport, ...packets) {
     const isRequest = parseRtcp(Buffer.concat(packets))?.some(({ kind }) => kind === 'pli')
     return isRequest === true ? raise() : send.apply(this, packets)
