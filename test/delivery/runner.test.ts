@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { StoredWebhook } from '../../src/store/store.ts'
+import { newAccount } from '../conformance/store.samples.ts'
 import { emit } from '../support/delivery.ts'
 import { eventually } from '../support/until.ts'
 import { isSettled, ok, runners } from './support/runners.ts'
@@ -87,6 +88,21 @@ test('one webhook has no more under way than its slots, all of them no more than
   })
   const order = receiver.urls.map((url) => url[8])
   expect(new Set(order.slice(3, 6)).size).toBeGreaterThan(1)
+})
+
+test('webhooks whose exchange takes long share a quarter of the slots from then on, and others of their account go before', async () => {
+  const accountId = newAccount()
+  const urls = Array.from({ length: 8 }, (_, at) => `https://${at}.example/`)
+  for (const url of urls) await rows(await webhook({ accountId, url }), 2)
+  const { runner, receiver, clock } = runnerWith({ limits: { perWebhook: 1, total: 8 } })
+  await runner.start()
+  await eventually(() => expect(receiver.urls).toEqual(urls.slice(0, 6)))
+  clock.advance(1000)
+  await quiet()
+  receiver.answerAll()
+  await eventually(() => expect(receiver.waiting).toHaveLength(4))
+  await quiet()
+  expect(receiver.urls.slice(6)).toEqual([...urls.slice(6), ...urls.slice(0, 2)])
 })
 
 test('after the last webhook the first one has its turn', async () => {

@@ -232,6 +232,38 @@ describe('delivery slots', () => {
     expect([slots.slow.size, slots.owners.size]).toEqual([0, 0])
   })
 
+  test('are 128, of which an account leaves a quarter to others, and half of what is left to its webhooks without any', () => {
+    const rows = (webhooks: number, each: number, accountOf: (id: number) => string): Due[] =>
+      Array.from({ length: webhooks }, (_, at) => ({ webhookId: at + 1, accountId: accountOf(at + 1), rows: each }))
+    const busyWith = (all: Due[]) => claim(emptySlots(), all).slots.busy
+    expect(busyWith(rows(200, 1, String))).toBe(128)
+    expect(busyWith(rows(200, 1, () => 'a'))).toBe(96)
+    expect(busyWith(rows(20, 9, () => 'a'))).toBe(64)
+    // The more it has, the more must be free: of five slots it leaves four.
+    expect(claim(emptySlots({ perWebhook: 4, total: 5 }), due({ 1: 9 })).claims).toEqual([{ webhookId: 1, take: 1 }])
+  })
+
+  test('go to slow webhooks of one account up to a quarter, however many they are', () => {
+    const all = Array.from({ length: 200 }, (_, at) => at + 1)
+    const slow = { ...emptySlots(), slow: new Set(all) }
+    const rows = all.map((webhookId) => ({ webhookId, accountId: 'a', rows: 1 }))
+    const { slots } = claim(slow, rows)
+    expect(slots.busy).toBe(32)
+    expect(saturated(slots).webhookIds).toHaveLength(32)
+    // Beside them the others have what they would have.
+    expect(claim(slots, [{ webhookId: 201, accountId: 'a', rows: 9 }]).claims).toEqual([{ webhookId: 201, take: 4 }])
+  })
+
+  test('forget which webhook was slow first, of more than two accounts can have', () => {
+    const most = Array.from({ length: 2000 }, (_, at) => at + 1)
+    const full: DeliverySlots = { ...emptySlots(), slow: new Set(most.slice(1)) }
+    expect(paced(full, 2000, true)).toBe(full)
+    const two = paced(full, 2001, true)
+    expect([two.slow.size, two.slow.has(2)]).toEqual([2000, true])
+    const three = paced(two, 2002, true)
+    expect([three.slow.size, three.slow.has(2), three.slow.has(2002)]).toEqual([2000, false, true])
+  })
+
   test('throw when a delivery ends that never started', () => {
     expect(() => finish(emptySlots(), 1)).toThrow('nothing was in progress')
   })
