@@ -1,4 +1,5 @@
-import { stat, statfs } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
+import { diskSpaceOf } from '../base/diskSpace.ts'
 import { fileSize } from '../base/files.ts'
 import { folderUse } from '../base/folderUse.ts'
 import { channelsDir, isPostgres, recordingsDir, storageUrl } from '../config/paths.ts'
@@ -84,9 +85,8 @@ async function volumesOf(dirs: readonly string[]): Promise<StorageVolume[]> {
     const found = await stat(dir).catch(() => null)
     if (found === null) continue
     const same = volumes.get(found.dev)
-    const { bavail, blocks, bsize } = await statfs(dir)
-    const space = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
-    volumes.set(found.dev, { directories: [...(same?.directories ?? []), dir], ...space })
+    const space = await diskSpaceOf(dir).catch(() => null)
+    if (space !== null) volumes.set(found.dev, { directories: [...(same?.directories ?? []), dir], ...space })
   }
   return [...volumes.values()]
 }

@@ -1,10 +1,11 @@
 import { type App, CannotStart } from './app.ts'
+import { authoritiesProblem } from '../base/authorities.ts'
 import { authorityFile } from '../config/paths.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import type { Repetition } from '../base/repeat.ts'
-import { ok, type Result } from '../base/result.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import { isoTime } from '../base/time.ts'
 import { AcmeCertificate } from '../tls/acme/renewal.ts'
 import { challengeAnswer } from '../tls/acme/values.ts'
@@ -40,10 +41,13 @@ export async function openTls(app: App): Promise<Tls | null> {
   }
 }
 
-/** Checks the files that a server would start with. The error is a sentence for the operator. */
+/** Checks the files that a server would use. The error is a sentence for the operator. */
 export async function tryTls(config: Config): Promise<Result<unknown, string>> {
   const source = tlsSource(config)
-  return source.ok && source.value === 'files' ? readFiles(config.tls) : source
+  if (!source.ok) return source
+  if (source.value === 'files') return readFiles(config.tls)
+  const problem = source.value === 'acme' ? authoritiesProblem('tls.acme.caFile', config.tls.acme.caFile) : null
+  return problem === null ? source : err(problem)
 }
 
 async function fromFiles(app: App): Promise<Tls> {

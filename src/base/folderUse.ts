@@ -34,8 +34,11 @@ export async function folderUse<Kind>(
   return { of, hasMore: false }
 }
 
-/** Nothing if the folder does not exist, or goes meanwhile. */
+/** Nothing more if the folder does not exist, goes meanwhile, or its disk fails. */
 async function* entriesOf(folder: string): AsyncGenerator<Dirent> {
-  const opened = await opendir(folder).catch(() => null)
-  if (opened !== null) yield* opened
+  try {
+    yield* await opendir(folder)
+  } catch {
+    // The other folders count.
+  }
 }

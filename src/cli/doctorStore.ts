@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { errorText } from '../base/errorCode.ts'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
@@ -19,20 +19,12 @@ export async function checkStore(config: Config, withStore: WithStore): Promise<
   const lost = lostKey(config)
   if (lost !== null) return [found('FAIL', 'sealing key', 'text', { text: lost })]
   const file = isPostgres(config) ? null : storageUrl(config)
-  const unused = file === null ? [] : checkUnused(file)
-  if (unused.length > 0) return unused
+  if (file !== null && !existsSync(file)) return [found('warn', 'store', 'store_new', { file })]
   try {
     return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
     return [found('FAIL', 'store', 'text', { text: errorText(error) })]
   }
-}
-
-/** A start that was ended at once leaves an empty file, and so may a file system after a crash. */
-function checkUnused(file: string): Finding[] {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  if (stats === undefined) return [found('warn', 'store', 'store_new', { file })]
-  return stats.size === 0 ? [found('warn', 'store', 'store_empty', { file })] : []
 }
 
 async function checkOpened(ctx: Context, config: Config, name: string): Promise<Finding[]> {

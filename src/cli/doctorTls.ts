@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { authoritiesProblem } from '../base/authorities.ts'
 import { areFor } from '../base/certificateNames.ts'
 import { isoDay } from '../base/time.ts'
 import { authorityFile } from '../config/paths.ts'
@@ -20,7 +21,8 @@ export async function checkTls(config: Config, nowMs: number): Promise<Finding[]
   if (!source.ok) return [found('FAIL', CHECK, 'text', { text: source.error })]
   if (source.value === 'files') return [await checkFiles(config, nowMs), ...checkKeyFile(config.tls.keyFile)]
   if (source.value === 'self-signed') return [found('ok', CHECK, 'tls_authority', { file: authorityFile(config) })]
-  return []
+  const problem = source.value === 'acme' ? authoritiesProblem('tls.acme.caFile', config.tls.acme.caFile) : null
+  return problem === null ? [] : [found('FAIL', CHECK, 'text', { text: problem })]
 }
 
 async function checkFiles(config: Config, nowMs: number): Promise<Finding> {

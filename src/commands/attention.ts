@@ -1,14 +1,9 @@
+import type { DiskSpace } from '../base/diskSpace.ts'
 import { type AttentionFacts, type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
 import { namesCountries } from '../core/tokens/accountDefaults.ts'
 import type { SessionContext } from './context.ts'
 import { nodeFactsNow, unlinkedNodes } from './nodes/listNodes.ts'
 import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
-
-/** Free and total space of a disk. */
-export interface DiskSpace {
-  readonly freeBytes: number
-  readonly totalBytes: number
-}
 
 /** A longer list would hide what to do first. */
 const TOKENS_MAX = 50

@@ -1,4 +1,4 @@
-import type { DiskSpace } from './attention.ts'
+import type { DiskSpace } from '../base/diskSpace.ts'
 import type { CommandContext } from './context.ts'
 
 export interface StorageUse {

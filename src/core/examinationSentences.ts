@@ -23,8 +23,6 @@ export const SENTENCES = {
     'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise MemoryMax= or --memory, or lower webrtc.processes',
   store: '{name} can be read and written, and its tables are up to date',
   store_new: '{file} does not exist yet; `sluice serve` creates it',
-  store_empty:
-    '{file} is empty, so `sluice serve` begins with a new installation; if there was another one, restore a backup of it',
   store_large: '{name} is large, so its pages were not checked; check those of a backup',
   store_damaged:
     '{name} is damaged, and requests that touch the damage fail ({problem}): stop the server, keep the file, and restore a backup',

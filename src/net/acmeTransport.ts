@@ -1,6 +1,6 @@
 import { getCACertificates } from 'node:tls'
 import { Agent, request } from 'undici'
-import { readAuthorities } from '../base/authorities.ts'
+import { authoritiesProblem, readAuthorities } from '../base/authorities.ts'
 
 /** What the library asks for, as far as it does. */
 interface Wanted {
@@ -29,7 +29,9 @@ const ANSWER_MAX_BYTES = 512 * 1024
  * @param caFile empty: the usual authorities are enough
  */
 export function acmeTransport(caFile: string, signal: AbortSignal) {
-  const ca = caFile === '' ? {} : { ca: [...getCACertificates('default'), trustedIn(caFile)] }
+  const problem = authoritiesProblem('tls.acme.caFile', caFile)
+  if (problem !== null) throw new Error(problem)
+  const ca = caFile === '' ? {} : { ca: [...getCACertificates('default'), readAuthorities(caFile)] }
   const dispatcher = new Agent({
     connections: 1,
     connect: { ...ca, timeout: CONNECT_MS },
@@ -55,14 +57,6 @@ export function acmeTransport(caFile: string, signal: AbortSignal) {
     return { status, statusText: '', headers: answered, data: text, config: wanted }
   }
   return { send, close: () => dispatcher.destroy() }
-}
-
-function trustedIn(caFile: string): string {
-  try {
-    return readAuthorities(caFile)
-  } catch (error) {
-    throw new Error(`tls.acme.caFile: ${caFile} ${(error as Error).message}`, { cause: error })
-  }
 }
 
 function busy(status: number, body: string, retryAfter: string | string[] | undefined): AuthorityBusy {

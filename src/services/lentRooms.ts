@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { SharedStream } from '../core/nodes/nodeLinks.ts'
 import type { EngineLinks, ShareFigures } from '../media/engine.ts'
 
-/** Used requests that are remembered: more than nodes send while one is valid. */
+/** Used requests that are remembered: more than nodes send while one is valid, usually those of hours. */
 const NONCES_MAX = 10_000
 /** Rooms that are lent at a time. */
 const LENT_MAX = 5000
@@ -33,6 +33,8 @@ export class LentRooms {
   links: EngineLinks | null = null
   readonly #clock: Pick<Clock, 'now'>
   readonly #untilMs = new Map<string, number>()
+  /** Requests that were valid no longer than this may be among those that are forgotten. */
+  #forgottenMs = Number.NEGATIVE_INFINITY
   /** By `keyOf`. */
   readonly #lent = new Map<string, Lent>()
 
@@ -65,17 +67,26 @@ export class LentRooms {
     }))
   }
 
-  /** `busy`: there are too many to remember one more. @param untilMs when a request with it is too old anyway */
+  /**
+   * `busy`: there are too many to remember one more. Those that are over are forgotten only to make room, and count as used
+   * from then on: a clock that is set back makes their requests valid again. @param untilMs when a request with it is too old
+   */
   useNonce(nonce: string, untilMs: number): 'fresh' | 'used' | 'busy' {
-    const nowMs = this.#clock.now()
-    for (const [old, endMs] of this.#untilMs) {
-      if (endMs > nowMs) break
-      this.#untilMs.delete(old)
-    }
     if (this.#untilMs.has(nonce)) return 'used'
+    if (untilMs <= this.#forgottenMs) return 'used'
+    if (this.#untilMs.size >= NONCES_MAX) this.#forgetOver()
     if (this.#untilMs.size >= NONCES_MAX) return 'busy'
     this.#untilMs.set(nonce, untilMs)
     return 'fresh'
+  }
+
+  #forgetOver(): void {
+    const nowMs = this.#clock.now()
+    for (const [nonce, untilMs] of this.#untilMs) {
+      if (untilMs > nowMs) continue
+      this.#untilMs.delete(nonce)
+      this.#forgottenMs = Math.max(this.#forgottenMs, untilMs)
+    }
   }
 
   /** A node has one share of the feeds of a room at one node: a new one replaces it. Call `remove` when it has ended. */

@@ -1,3 +1,4 @@
+import type { DiskSpace } from '../base/diskSpace.ts'
 import type { ActorIdentity } from '../core/actor.ts'
 import type { SealedKind } from '../core/sealed.ts'
 import type { AcmeReads, AcmeTx } from './acme.ts'
@@ -100,8 +101,8 @@ export interface Store {
   changesSince(cursor: string | null): Promise<{ changes: DatedChange[]; cursor: string; reset: boolean }>
   /** What there is to do, in one read. */
   due(query: DueQuery): Promise<DueKinds>
-  /** Space on the disk of the data; null for a database server, which does not report it. */
-  diskSpace(): Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
+  /** Space on the disk of the data; null for a database server, which does not report it, and when the disk cannot be asked. */
+  diskSpace(): Promise<DiskSpace | null>
   /** Rejects with StoreUnavailable when a read or a write would. */
   ping(): Promise<void>
   /** The time of the database, epoch milliseconds. With SQLite that is the clock of this machine. */

@@ -15,14 +15,16 @@ interface Look {
 }
 
 /**
- * The time of the database, which all nodes share. `clock` corrects the machine's clock by it, so that a node with a wrong
- * clock dates, expires and schedules like the others. Between two readings it runs like the machine's.
+ * The time of the database, which all nodes share: a node with a wrong clock dates, expires and schedules like the others.
+ * Between two readings `clock` runs by the machine's monotonic clock, so that a clock of the machine that is set ends no session
+ * and begins no schedule.
  */
 export class DatabaseTime {
   readonly clock: Clock
   readonly #store: Pick<Store, 'time'>
   readonly #machine: Clock
-  #offsetMs = 0
+  /** The time of the database when the monotonic clock was 0; before the first reading, that of the machine. */
+  #originMs: number
   #last: Look | null = null
   #jumpedAtMs = Number.NEGATIVE_INFINITY
   /** The last reading failed. */
@@ -31,8 +33,9 @@ export class DatabaseTime {
   constructor(store: Pick<Store, 'time'>, machine: Clock) {
     this.#store = store
     this.#machine = machine
+    this.#originMs = machine.now() - machine.monotonic()
     this.clock = {
-      now: () => machine.now() + this.#offsetMs,
+      now: () => Math.round(this.#originMs + machine.monotonic()),
       monotonic: () => machine.monotonic(),
       sleep: (ms, signal) => machine.sleep(ms, signal),
     }
@@ -40,19 +43,19 @@ export class DatabaseTime {
 
   /** How far the machine's clock is behind the database (ahead: negative), milliseconds. */
   get offsetMs(): number {
-    return this.#offsetMs
+    return this.clock.now() - this.#machine.now()
   }
 
   /** Reads the time and corrects the clock. @throws StoreUnavailable: the correction stays as it was */
   async look(): Promise<void> {
-    const [beforeMs, askedAtMs] = [this.#machine.now(), this.#machine.monotonic()]
+    const askedAtMs = this.#machine.monotonic()
     const timeMs = await this.#store.time().catch((error: unknown) => {
       this.#isAway = true
       throw error
     })
-    const [afterMs, answeredAtMs] = [this.#machine.now(), this.#machine.monotonic()]
+    const answeredAtMs = this.#machine.monotonic()
     // The reading was true at some moment between the two, so a slow one is less precise and moves the clock less.
-    this.#offsetMs = Math.round(Math.min(Math.max(this.#offsetMs, timeMs - afterMs), timeMs - beforeMs))
+    this.#originMs = Math.min(Math.max(this.#originMs, timeMs - answeredAtMs), timeMs - askedAtMs)
     const look = { timeMs, askedAtMs, answeredAtMs }
     if (this.#isAway || (this.#last && hasJumped(this.#last, look))) this.#jumpedAtMs = answeredAtMs
     this.#last = look

@@ -12,14 +12,8 @@ afterAll(() => rmSync(dir, { recursive: true }))
 const loaded = loadConfig({ env: {}, flags: { data: { dir } } })
 const config = loaded.ok ? loaded.value : expect.fail()
 
-test('an empty database file is not opened: a start would begin with a new installation', async () => {
-  writeFileSync(join(dir, 'sealing.key'), '')
-  writeFileSync(join(dir, 'sluice.db'), '')
-  const [finding, ...others] = await checkStore(config, () => expect.fail())
-  expect([finding?.outcome, finding?.code, others]).toEqual(['warn', 'store_empty', []])
-})
-
 test('a damaged page is a failure, and a large file is named', async () => {
+  writeFileSync(join(dir, 'sealing.key'), '')
   writeFileSync(join(dir, 'sluice.db'), 'x')
   const node = await startTestNode()
   const pages = vi

@@ -52,3 +52,10 @@ test('the doctor names keys that do not fit together, and what devices need for 
   expect(await findings({ tls: { selfSigned: true } })).toEqual([expect.stringContaining('/ca.pem')])
   expect(await findings({})).toEqual([])
 })
+
+test('the doctor says that an authority for ACME cannot be read, before a renewal needs it', async () => {
+  const acme = { domains: ['example.com'], agreeToTerms: true, caFile: join(dir, 'none.pem') }
+  const all = { acme, redirectPort: 80 }
+  expect(await findings({ tls: all })).toEqual([`FAIL tls.acme.caFile: ${acme.caFile} does not exist`])
+  expect(await findings({ tls: { ...all, acme: { ...acme, caFile: '' } } })).toEqual([])
+})

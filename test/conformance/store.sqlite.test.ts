@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import fs, { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -54,6 +54,7 @@ describe('a SQLite file', () => {
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
     for (const end of ['', '-wal', '-shm']) expect(statSync(file + end).mode & 0o777).toBe(0o600)
     await store.close()
+    expect(readdirSync(dirname(file))).toEqual(['sluice.db'])
   })
 
   test('is migrated once when several processes start together', () => expectConcurrentOpens(file))
@@ -78,11 +79,14 @@ describe('a SQLite file', () => {
     expect(readFileSync(file, 'latin1').includes('key-of-this-test')).toBe(false)
   })
 
-  test('reports the free space of its disk', async () => {
+  test('reports the free space of its disk, and none while the disk cannot be asked', async () => {
     const store = await openStore({ url: file, log: quiet })
     const { freeBytes = 0, totalBytes = 0 } = (await store.diskSpace()) ?? {}
     expect(freeBytes).toBeGreaterThan(0)
     expect(totalBytes).toBeGreaterThanOrEqual(freeBytes)
+    fs.renameSync(dirname(file), `${dirname(file)}-gone`)
+    expect(await store.diskSpace()).toBeNull()
+    fs.renameSync(`${dirname(file)}-gone`, dirname(file))
     await store.close()
   })
 
@@ -94,6 +98,13 @@ describe('a SQLite file', () => {
     mkdirSync(file, { recursive: true })
     await expect(openStore({ url: file, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(openStore({ url: '/dev/null/x.db', log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  test('that has lost all that was in it is refused, and left as it is', async () => {
+    mkdirSync(dirname(file))
+    writeFileSync(file, '')
+    await expect(openStore({ url: file, log: quiet })).rejects.toThrow(`${file} is empty; if it had an installation`)
+    expect(readdirSync(dirname(file)).map((name) => statSync(join(dirname(file), name)).size)).toEqual([0])
   })
 
   test('that is damaged is refused with its path and what to do', async () => {

@@ -106,6 +106,9 @@ test('files that a server reads only when it starts are looked at, since a resta
     `tls.certFile: ${certFile} does not exist`,
     `webhooks.caFile: ${caFile} cannot be read as certificates: does not exist`,
   ])
+  const acme = { domains: ['example.com'], agreeToTerms: true, caFile }
+  const ordering = await app.reload({ tls: { acme, redirectPort: 80 } })
+  expect(ordering.problems).toEqual([`tls.acme.caFile: ${caFile} does not exist`])
   const alone = await app.reload({ tls: { certFile } })
   expect(alone.problems).toEqual(['tls.certFile and tls.keyFile belong together: set both or neither'])
 })

@@ -13,10 +13,10 @@ class World implements Clock {
   there = 0
   back = 0
   isAway = false
-  readonly time = new DatabaseTime({ time: () => this.#answer() }, this)
   now = (): number => this.wallMs
   monotonic = (): number => this.monotonicMs
   sleep = (): Promise<void> => Promise.resolve()
+  readonly time = new DatabaseTime({ time: () => this.#answer() }, this)
 
   pass(ms: number): void {
     this.databaseMs += ms
@@ -56,6 +56,16 @@ describe('a clock that is set by the database', () => {
         expect(world.time.offsetMs).toBe(world.time.clock.now() - world.wallMs)
       }),
     )
+  })
+
+  test('goes on as before when the clock of the machine is set, until the database says otherwise', async () => {
+    const world = new World()
+    await world.time.look()
+    world.wallMs += 3_600_000
+    world.pass(4_000)
+    expect(world.errorMs).toBe(0)
+    await world.time.look()
+    expect([world.errorMs, world.time.offsetMs]).toEqual([0, -3_600_000])
   })
 
   test('keeps its correction while the database does not answer', async () => {

@@ -145,6 +145,21 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     expect(existsSync(join(dir, 'restore'))).toBe(false)
   })
 
+  test('names what psql refused, while pg_restore has more to write', async () => {
+    const [dir, target, programs] = [newTarget(), await newDatabase(), join(root, 'programs')]
+    mkdirSync(programs)
+    const endless = '#!/bin/sh\necho "select no_such_column;"\nexec yes "select 1;"\n'
+    writeFileSync(join(programs, 'pg_restore'), endless, { mode: 0o700 })
+    const path = process.env['PATH']
+    process.env['PATH'] = `${programs}:${path}`
+    try {
+      const refused = await at(dir, target, 'restore', file)
+      expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('no_such_column') })
+    } finally {
+      process.env['PATH'] = path
+    }
+  })
+
   test('without pg_dump is refused with the command to run, which does not show the password', async () => {
     const path = process.env['PATH']
     process.env['PATH'] = '/nowhere'

@@ -1,6 +1,7 @@
 import { type WriteStream, createWriteStream, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
 import { syncFile, syncFolder } from '../../base/files.ts'
 import type { TrackInfo } from '../frame.ts'
 
@@ -150,10 +151,9 @@ export class RecordingFiles {
   }
 
   /** The disk of the files. */
-  async space(): Promise<{ readonly freeBytes: number; readonly totalBytes: number }> {
+  async space(): Promise<DiskSpace> {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
-    const { bavail, blocks, bsize } = await statfs(this.#dir)
-    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+    return diskSpaceOf(this.#dir)
   }
 
   /** Removes the manifest last, because only it describes the parts. */

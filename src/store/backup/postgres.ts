@@ -122,45 +122,56 @@ export async function restorePostgres(
   }
 }
 
+const RUN_SCRIPT = [
+  '--no-psqlrc',
+  '--quiet',
+  '--tuples-only',
+  '--no-align',
+  '--single-transaction',
+  '--set=ON_ERROR_STOP=1',
+  '--file=-',
+]
+const WRITE_SCRIPT = ['--no-owner', '--no-privileges', '--file=-']
+
 /**
  * `pg_restore` writes the script, and `psql` runs it with our statements behind it in one transaction. So no server can
- * find a restored database that was not reset.
+ * find a restored database that was not reset. The one that fails first is the cause: without it the other one is ended.
  */
 async function pipeToPsql(
   { url, env }: Target,
   data: string,
   statements: readonly string[],
 ): Promise<Result<Reset, string>> {
-  const args = [
-    '--no-psqlrc',
-    '--quiet',
-    '--tuples-only',
-    '--no-align',
-    '--single-transaction',
-    '--set=ON_ERROR_STOP=1',
-  ]
-  const psql = spawn('psql', [...args, '--file=-', `--dbname=${url}`], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const psql = spawn('psql', [...RUN_SCRIPT, `--dbname=${url}`], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const restored = finished('psql', psql)
+  // It has no pipes if there was no descriptor left.
+  if (psql.pid === undefined) return err(problemOf('psql', await restored))
   // When psql stops early, its error says why.
   psql.stdin.on('error', () => undefined)
   const said = tail(psql.stdout)
-  const ended = finished('psql', psql)
-  const script = spawn('pg_restore', ['--no-owner', '--no-privileges', '--file=-', data], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  script.stdout.pipe(psql.stdin, { end: false })
-  // If psql ends first, nothing reads the script any more.
-  void ended.then(() => script.kill())
-  const scripted = await finished('pg_restore', script)
+  const script = spawn('pg_restore', [...WRITE_SCRIPT, data], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const written = finished('pg_restore', script)
+  if (script.pid !== undefined) script.stdout.pipe(psql.stdin, { end: false })
+  const problem = await Promise.race([
+    restored.then((done) => problemOf('psql', done)),
+    written.then((done) => (done.ok ? null : problemOf('pg_restore', done))),
+  ])
+  if (problem !== null) {
+    psql.kill('SIGKILL')
+    script.kill()
+    await Promise.all([restored, written])
+    return err(problem)
+  }
   // Without its end, psql does not commit.
-  if (scripted.ok) psql.stdin.end(`${statements.join(';\n')};\n`)
-  else psql.kill('SIGKILL')
-  const restored = await ended
-  if (!scripted.ok && (scripted.error === null || restored.ok)) return err(scripted.error ?? missing('pg_restore'))
-  if (!restored.ok) return err((scripted.ok ? restored.error : (scripted.error ?? restored.error)) ?? missing('psql'))
+  psql.stdin.end(`${statements.join(';\n')};\n`)
+  const done = await restored
+  if (!done.ok) return err(problemOf('psql', done))
   const [sessions = 0, deliveries = 0] = (said().trim().split('\n').at(-1) ?? '').split('|').map(Number)
   return ok({ sessions, deliveries })
 }
+
+const problemOf = (program: string, done: Result<void, string | null>): string =>
+  done.ok ? `${program} ended too early` : (done.error ?? missing(program))
 
 const missing = (program: string, command?: string): string =>
   `${program} was not found: install the client programs of PostgreSQL, of the version of the server` +

@@ -65,8 +65,13 @@ export function openingError(error: unknown, file: string): unknown {
 const SHARED_BYTES = 32_768
 
 function isFull(folder: string): boolean {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize < SHARED_BYTES
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize < SHARED_BYTES
+  } catch {
+    // The disk fails, as the caller says.
+    return false
+  }
 }
 
 function primaryCode(error: unknown): number | undefined {

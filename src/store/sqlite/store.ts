@@ -1,7 +1,9 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fileProblem } from '../../base/errorCode.ts'
+import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
+import { fileProblem, hasCode } from '../../base/errorCode.ts'
+import { fileSize, NEW_FILE, partialOf, publish, removeLeftPartials, withFile } from '../../base/files.ts'
 import type { PageCheck } from '../pageCheck.ts'
 import { readsOf } from '../reads.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
@@ -36,7 +38,7 @@ export async function openSqlite(file: string, onLocked?: () => Promise<void>): 
   if (file === '' || file.includes(':memory:')) {
     throw new Error('SQLite needs a file: reads and writes go over two connections')
   }
-  createFile(file)
+  await createFile(file)
   try {
     await migrateFile(file, onLocked)
     return new SqliteStore(file)
@@ -49,6 +51,8 @@ export async function openSqlite(file: string, onLocked?: () => Promise<void>): 
 const PAGES_MAX = 500_000
 /** Of each table of a larger database. */
 const ROWS_MAX = 10_000
+
+const WRITING = { readOnly: false, busyTimeoutMs: 20 } as const
 
 /** One connection writes, in groups; another reads committed data, so that reads never wait for writes. */
 class SqliteStore implements Store {
@@ -64,7 +68,7 @@ class SqliteStore implements Store {
 
   constructor(file: string) {
     this.#file = file
-    this.#writer = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
+    this.#writer = new SqliteConnection(file, WRITING)
     this.#reader = new SqliteConnection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
     this.#executor = new OpenExecutor(this.#reader, () => this.#closing === undefined)
@@ -96,9 +100,8 @@ class SqliteStore implements Store {
     return readDue(this.#executor, query)
   }
 
-  async diskSpace(): Promise<{ freeBytes: number; totalBytes: number }> {
-    const { bavail, blocks, bsize } = await statfs(dirname(this.#file))
-    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  diskSpace(): Promise<DiskSpace | null> {
+    return diskSpaceOf(dirname(this.#file)).catch(() => null)
   }
 
   async ping(): Promise<void> {
@@ -153,11 +156,41 @@ class OpenExecutor extends Executor {
   }
 }
 
-function createFile(file: string): void {
+/**
+ * Makes the file if it is missing. It gets its name with the head of a database in it: so an empty file is never an
+ * installation that has just begun, but one that a copy or a file system has lost, and is refused.
+ */
+async function createFile(file: string): Promise<void> {
+  const size = await fileSize(file)
+  if (size === 0) throw new StoreUnavailable(`${file} is empty; ${EMPTY_REMEDY}`)
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    closeSync(openSync(file, 'a', 0o600))
-  } catch (error) {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    // Closing a descriptor of the file would drop the locks that this process has on it, so it is not opened.
+    await (size === null ? createDatabase(file) : access(file, constants.R_OK | constants.W_OK))
+  } catch (raw) {
+    const error = openingError(translateSqliteError(raw), file)
+    if (error instanceof StoreUnavailable) throw error
     throw new StoreUnavailable(`the database file ${file} ${fileProblem(error)}`, { cause: error })
+  }
+}
+
+const EMPTY_REMEDY =
+  'if it had an installation, move it away and restore a backup with `sluice restore`; to begin with a new one, delete it'
+
+/** Names of drafts differ also when one process opens a file twice at once. */
+let drafts = 0
+
+async function createDatabase(file: string): Promise<void> {
+  drafts += 1
+  const draft = partialOf(file, `new${drafts}`)
+  await removeLeftPartials(file)
+  try {
+    await withFile(draft, NEW_FILE, async () => new SqliteConnection(draft, WRITING).close())
+    await publish(draft, file)
+  } catch (error) {
+    // Another process was faster.
+    if (!hasCode(error, 'EEXIST')) throw error
+  } finally {
+    await rm(draft, { force: true })
   }
 }

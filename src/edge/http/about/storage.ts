@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { DiskSpace } from '../../../base/diskSpace.ts'
 import { ok } from '../../../base/result.ts'
-import type { DiskSpace } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
 import { readStorage } from '../../../commands/storage.ts'
 import { accountOf } from '../auth.ts'

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { DiskSpace } from '../../../commands/attention.ts'
+import type { DiskSpace } from '../../../base/diskSpace.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { ChannelGauges } from '../../../services/channelGauges.ts'
 import { registerChannelMetrics } from './channelMetrics.ts'

@@ -12,6 +12,7 @@ import {
   noThumbnail,
   readRecording,
 } from '../../../commands/recordings/recordings.ts'
+import type { DiskSpace } from '../../../base/diskSpace.ts'
 import { fileSize } from '../../../base/files.ts'
 import { signRecording } from '../../../commands/recordings/signRecording.ts'
 import { switchRecording } from '../../../commands/recordings/switchRecording.ts'
@@ -41,7 +42,7 @@ export interface RecordingRouteOptions {
   /** Signs links to them; the same on every node of an installation, and for nothing else. */
   readonly signLink: Mac
   /** Space on the disk of the files; null: not known. */
-  readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
+  readonly diskSpace: () => Promise<DiskSpace | null>
   /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
 }

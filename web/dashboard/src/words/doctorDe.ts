@@ -71,9 +71,6 @@ export const doctorDe: {
       '(MemoryMax=, --memory), oder senken Sie webrtc.processes',
     store: '{name} ist les- und schreibbar, die Tabellen sind aktuell',
     store_new: '{file} gibt es noch nicht; sluice serve legt es an',
-    store_empty:
-      '{file} ist leer, darum beginnt sluice serve mit einer neuen Installation; wenn es eine andere gab, stellen Sie ' +
-      'deren Backup wieder her',
     store_large: '{name} ist groß, darum sind seine Seiten nicht geprüft; prüfen Sie die eines Backups',
     store_damaged:
       '{name} ist beschädigt, und Anfragen, die den Schaden berühren, scheitern ({problem}): Halten Sie den Server an, ' +
