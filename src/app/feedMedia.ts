@@ -1,13 +1,21 @@
 import { type EncodingRoom, NO_ROOM_TO_ENCODE } from '../media/convert/encodingRoom.ts'
 import { type WebRtcMedia, webRtcMedia, type WebRtcMediaOptions } from '../media/convert/opus.ts'
+import { hasOwnLayout } from '../media/codecs/aac.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
 import { type ConversionFailed, PlainMedia } from '../media/hls/plainMedia.ts'
 
+type Passes = (track: TrackInfo) => boolean
+
+/** Not AAC with a layout of its own, which few targets take. */
+function oneOf(...codecs: readonly TrackInfo['codec'][]): Passes {
+  return (track) => codecs.includes(track.codec) && !hasOwnLayout(track)
+}
+
 /** What passes as it is: `plain` to each target, `enhanced` over enhanced RTMP, `wide` over SRT, `whole` over RTSP. */
 export const PASSES = {
-  plain: ({ codec }: TrackInfo): boolean => ['h264', 'aac'].includes(codec),
-  enhanced: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'av1', 'vp9', 'aac'].includes(codec),
-  wide: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'aac', 'opus'].includes(codec),
+  plain: oneOf('h264', 'aac'),
+  enhanced: oneOf('h264', 'hevc', 'av1', 'vp9', 'aac'),
+  wide: oneOf('h264', 'hevc', 'aac', 'opus'),
   whole: (): boolean => true,
 } as const
 

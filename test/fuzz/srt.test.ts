@@ -2,6 +2,7 @@ import { createCipheriv } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../src/base/random.ts'
+import { layoutIn } from '../../src/media/codecs/aac.ts'
 import type { Frame } from '../../src/media/frame.ts'
 import { TsIngest } from '../../src/media/mpegts/ingest.ts'
 import { readStreamId } from '../../src/edge/srt/streamId.ts'
@@ -127,6 +128,16 @@ describe('any bytes', () => {
           }
         },
       ),
+      RUNS,
+    )
+  })
+
+  test('of a frame of AAC have a layout of channels that is no longer than its bits, or none', () => {
+    const begun = bytes(80).map((rest) => Buffer.concat([Buffer.from([5 << 5]), rest]))
+    fc.assert(
+      fc.property(fc.oneof(bytes(), begun), (frame) => {
+        expect(layoutIn(frame)?.length ?? 0).toBeLessThanOrEqual(Math.min(50, frame.length + 2))
+      }),
       RUNS,
     )
   })

@@ -1,4 +1,4 @@
-import { CODECS } from '../codecs/codecs.ts'
+import { inHls } from '../codecs/inHls.ts'
 import type { AudioTrack, TrackInfo, VideoTrack } from '../frame.ts'
 
 /** Splits a command line at its spaces. For constants only: it knows no quotes. */
@@ -53,16 +53,16 @@ const X264_LIVE = [
 
 /**
  * `async=1` fills gaps and small timestamp errors, so that audio and video stay in sync. Opus has 48 kHz, and players do not all
- * take AAC with the 8 kHz of G.711.
+ * take AAC with the 8 kHz of G.711, nor with a layout of channels of its own.
  */
-export const AAC: readonly string[] = words('-c:a aac -b:a 128k -ar 48000 -af aresample=async=1')
+export const AAC: readonly string[] = words(
+  '-c:a aac -b:a 128k -ar 48000 -af aresample=async=1,aformat=channel_layouts=mono|stereo|5.1',
+)
 
 /** Copies H.264 and encodes everything else as H.264, which every HLS player supports. */
-const liveVideo = ({ codec }: VideoTrack): readonly string[] =>
-  CODECS[codec].inHls === 'always' ? ['-c:v', 'copy'] : X264_LIVE
+const liveVideo = (track: VideoTrack): readonly string[] => (inHls(track) === 'always' ? ['-c:v', 'copy'] : X264_LIVE)
 
-const liveAudio = ({ codec }: AudioTrack): readonly string[] =>
-  CODECS[codec].inHls === 'always' ? ['-c:a', 'copy'] : AAC
+const liveAudio = (track: AudioTrack): readonly string[] => (inHls(track) === 'always' ? ['-c:a', 'copy'] : AAC)
 
 /** Added to all times of the output: an encoder's first frame may be a little before those of its source, which begin at 0. */
 export const HLS_OFFSET_MS = 10_000

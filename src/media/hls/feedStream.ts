@@ -1,6 +1,6 @@
 import { type Clock, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { CODECS } from '../codecs/codecs.ts'
+import { inHls } from '../codecs/inHls.ts'
 import { MediaDates } from '../../core/hls/dates.ts'
 import type { SegmentStore } from '../../core/hls/facts.ts'
 import type { FeedRendition, HlsCodecs } from '../../core/hls/feedRungs.ts'
@@ -198,8 +198,8 @@ export class FeedStream {
    */
   #passes(track: TrackInfo): boolean {
     const { hlsCodecs, renditions } = this.#request
-    const { inHls } = CODECS[track.codec]
-    if (inHls !== 'requested' || hlsCodecs !== 'source') return inHls === 'always'
+    const passes = inHls(track)
+    if (passes !== 'requested' || hlsCodecs !== 'source') return passes === 'always'
     return codecName(track) !== null && (track.kind === 'video' || renditions.length === 0)
   }
 

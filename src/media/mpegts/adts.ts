@@ -1,9 +1,9 @@
-import { type AacFormat, readAacConfig } from '../codecs/aac.ts'
+import { type AacFormat, layoutIn, readAacConfig } from '../codecs/aac.ts'
 
 /** A raw frame of AAC, and what a decoder needs. */
 export interface AdtsFrame extends AacFormat {
-  /** AudioSpecificConfig. */
-  readonly config: Buffer
+  /** AudioSpecificConfig; null: the layout of its channels has not come yet. */
+  readonly config: Buffer | null
   /** Ticks of 90 kHz since the beginning of the frame that the latest time belongs to; 0 for that frame. */
   readonly offsetTicks: number
   /** Presentation time of that frame, as it was given; null: none came yet. */
@@ -23,6 +23,8 @@ export class AdtsReader {
   #pending = NONE
   #time: number | null = null
   #offsetTicks = 0
+  /** Of channels that have their own. */
+  #layout: Buffer | null = null
 
   /** @param time of the first frame that begins in `data`; null: none */
   push(data: Buffer, time: number | null): AdtsFrame[] {
@@ -61,8 +63,11 @@ export class AdtsReader {
     return at < 0 ? bytes.length : at
   }
 
-  #frame({ config, format }: AdtsHead, data: Buffer): AdtsFrame {
-    const frame = { ...format, config, offsetTicks: this.#offsetTicks, time: this.#time, data }
+  #frame({ config, format, hasOwnLayout }: AdtsHead, data: Buffer): AdtsFrame {
+    if (hasOwnLayout) this.#layout = layoutIn(data) ?? this.#layout
+    const layout = hasOwnLayout ? this.#layout : NONE
+    const whole = layout && Buffer.concat([config, layout])
+    const frame = { ...format, config: whole, offsetTicks: this.#offsetTicks, time: this.#time, data }
     this.#offsetTicks += (SAMPLES * TICKS_PER_SECOND) / format.sampleRate
     return frame
   }
@@ -70,6 +75,8 @@ export class AdtsReader {
 
 interface AdtsHead {
   readonly config: Buffer
+  /** A program config element follows the configuration. */
+  readonly hasOwnLayout: boolean
   readonly format: AacFormat
   readonly headBytes: number
   /** With the head. */
@@ -89,5 +96,6 @@ function readHead(bytes: Buffer, at: number): AdtsHead | null {
   const [rateIndex, channelCode] = [(word >> 10) & 15, (word >> 6) & 7]
   const config = Buffer.from([(profile << 3) | (rateIndex >> 1), ((rateIndex & 1) << 7) | (channelCode << 3)])
   const format = readAacConfig(config)
-  return format === null || length <= headBytes ? null : { config, format, headBytes, bytes: length }
+  if (format === null || length <= headBytes) return null
+  return { config, hasOwnLayout: channelCode === 0, format, headBytes, bytes: length }
 }

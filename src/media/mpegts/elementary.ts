@@ -94,7 +94,7 @@ function adts(config: Buffer): Result<ElementaryStream, string> {
   const word = config.length < 2 ? 0 : config.readUInt16BE(0)
   const [object, rate, channels] = [word >> 11, (word >> 7) & 15, (word >> 3) & 15]
   const core = EXTENDED.includes(object) ? LOW_COMPLEXITY : object
-  if (core < 1 || core > 4 || rate > 12 || channels > 7) {
+  if (core < 1 || core > 4 || rate > 12 || channels < 1 || channels > 7) {
     return err('The audio is a kind of AAC that MPEG-TS does not carry: `transcode` encodes it again')
   }
   const profile = ((core - 1) << 6) | (rate << 2) | (channels >> 2)

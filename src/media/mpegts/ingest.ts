@@ -47,6 +47,7 @@ const PROBLEMS: Readonly<Record<TsProblem, string>> = {
 
 const NO_MEDIA = 'The program of the transport stream has no video or audio'
 const NONE_LISTED = 'The program of the transport stream has no video, and none of the listed audio tracks'
+const NO_LAYOUT = 'The AAC has a layout of channels that was not sent; send mono, stereo, 5.1 or 7.1'
 const SUPPORTED = { video: 'H.264 or HEVC', audio: 'AAC or Opus' } as const
 
 /**
@@ -203,7 +204,8 @@ export class TsIngest implements TsHandler {
     const reader = this.#adts.get(pid) ?? new AdtsReader()
     this.#adts.set(pid, reader)
     for (const { time, offsetTicks, config, sampleRate, channels, data: frame } of reader.push(data, presentation)) {
-      if (time === null) continue
+      if (config === null) this.#options.leftOut(NO_LAYOUT)
+      if (time === null || config === null) continue
       this.#audioFrame(pid, { kind: 'audio', codec: 'aac', sampleRate, channels, config }, time + offsetTicks, frame)
     }
   }

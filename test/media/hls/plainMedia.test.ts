@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { PASSES } from '../../../src/app/feedMedia.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import { PlainMedia } from '../../../src/media/hls/plainMedia.ts'
@@ -7,7 +8,9 @@ import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
 import { until } from '../../support/until.ts'
-import { encoded, oddSides, Player, type Wanted } from '../ffmpeg/frames.ts'
+import { clip } from '../../support/clips.ts'
+import { encoded, oddSides, Player, type Recorded, type Wanted } from '../ffmpeg/frames.ts'
+import { OWN_LAYOUT, readTs } from '../mpegts/clips.ts'
 
 const ffmpegAt = (binary: string) =>
   createFfmpeg({ log: silentLog, clock: systemClock, binary, maxChildren: () => 4, offline })
@@ -22,12 +25,14 @@ afterEach(async () => {
 class Collected implements FrameSink {
   codecs: string[] = []
   video: TrackInfo | undefined
+  audio: TrackInfo | undefined
   readonly frames: Frame[] = []
   readonly problems: string[] = []
   isOver = false
   tracks(tracks: readonly TrackInfo[]): void {
     this.codecs = tracks.map(({ codec }) => codec)
     this.video = tracks.find(({ kind }) => kind === 'video')
+    this.audio = tracks.find(({ kind }) => kind === 'audio')
   }
   frame(frame: Frame): void {
     this.frames.push(frame)
@@ -41,16 +46,18 @@ class Collected implements FrameSink {
   }
 }
 
-async function begin(wanted: Omit<Wanted, 'seconds'>, binary = ffmpeg) {
-  const source = new Player(await encoded({ seconds: 4, gop: 25, ...wanted }), 4)
+const begin = async (wanted: Omit<Wanted, 'seconds'>, binary = ffmpeg) =>
+  play(await encoded({ seconds: 4, gop: 25, ...wanted }), binary)
+
+function play(recorded: Recorded, binary = ffmpeg) {
+  const source = new Player(recorded, 4)
   open.push(source)
-  const passes = ({ codec }: TrackInfo) => codec === 'h264' || codec === 'aac'
   const plain = new PlainMedia({
     source,
     ffmpeg: binary,
     clock: systemClock,
     log: silentLog,
-    passes,
+    passes: PASSES.plain,
     encodingRoom: ENDLESS_ROOM,
     name: 'test',
   })
@@ -91,6 +98,14 @@ test.each(['opus', 'pcma', 'pcmu'] as const)(
     await until(() => ffmpeg.running === 0)
   },
 )
+
+test('AAC with a layout of channels of its own, which browsers do not play, becomes plain 5.1', async () => {
+  const { take } = play(readTs(clip(`${OWN_LAYOUT} -f mpegts`, 'ts')))
+  const { sink } = take()
+  await until(() => sink.has('audio'))
+  expect(ffmpeg.running).toBe(1)
+  expect(sink.audio).toMatchObject({ codec: 'aac', channels: 6 })
+})
 
 test('other video becomes H.264 with keyframes and even sides, and its end is passed on', async () => {
   const { source, take } = await begin({ video: 'vp8', audio: 'opus', filter: oddSides })

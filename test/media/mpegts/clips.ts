@@ -11,6 +11,9 @@ export const HEVC_OPUS = H264_AAC.replace('-c:v libx264', '-c:v libx265 -x265-pa
   '-c:a libopus',
 )
 
+/** A second of sound with the layout of AC-3, for which ffmpeg writes a program config element. */
+export const OWN_LAYOUT = '-f lavfi -i aevalsrc=0|0|0|0|0|0:c=5.1(side):d=1 -c:a aac'
+
 export interface Media {
   tracks: readonly TrackInfo[]
   readonly frames: Frame[]

@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import type { Frame } from '../../../src/media/frame.ts'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { TsIngest } from '../../../src/media/mpegts/ingest.ts'
 import { ticksBetween } from '../../../src/media/mpegts/ticks.ts'
+import { hasOwnLayout } from '../../../src/media/codecs/aac.ts'
+import { FlvFrames } from '../../../src/media/hls/flvFrames.ts'
 import { clip, clipFile } from '../../support/clips.ts'
+import { OWN_LAYOUT, readTs } from './clips.ts'
 
 const SOURCE =
   '-f lavfi -i testsrc2=size=320x240:rate=25:duration=4 -f lavfi -i sine=frequency=440:sample_rate=44100:duration=4 ' +
@@ -92,6 +95,20 @@ test.each([
     expect(ticksBetween(firstVideo?.decode ?? 0, decode)).toBeLessThan(AUDIO_BEFORE_TICKS)
   }
   expect(leftOut).toEqual([])
+})
+
+test('a layout of channels that AAC has in its first frame alone is in the configuration, as FLV has it', () => {
+  const { tracks, frames, leftOut } = readTs(clip(`${OWN_LAYOUT} -f mpegts`, 'ts'))
+  let [written] = tracks
+  const sink = { tracks: (all: readonly TrackInfo[]) => ([written] = all), frame: () => undefined }
+  new FlvFrames(['audio'], sink, (time) => time).push(clip(`${OWN_LAYOUT} -f flv`, 'flv'))
+  const [read] = tracks
+  expect([tracks.length, leftOut, frames.length > 40]).toEqual([1, [], true])
+  // The comment at its end is left out.
+  const length = (read?.config.length ?? 0) - 1
+  expect(length).toBe(9)
+  expect(read?.config.slice(0, length)).toEqual(Buffer.from(written?.config.slice(0, length) ?? []))
+  expect([read, written].map((track) => track !== undefined && hasOwnLayout(track))).toEqual([true, true])
 })
 
 /** ffmpeg writes audio as much later than video. */
