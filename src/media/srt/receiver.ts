@@ -15,7 +15,10 @@ export interface ReceiverOptions {
   readonly gap: () => void
 }
 
-interface Missing {
+/** Missing packets in a row. */
+interface Gap {
+  readonly first: number
+  readonly last: number
   sinceMs: number
   reportedAtMs: number
 }
@@ -33,8 +36,8 @@ export class SrtReceiver {
   duplicates = 0
   readonly #options: ReceiverOptions
   readonly #waiting = new Map<number, Buffer>()
-  /** In the order of their numbers. */
-  readonly #missing = new Map<number, Missing>()
+  /** In the order of their numbers. The packets between two have come, so that no packet costs more for a longer gap before it. */
+  readonly #gaps: Gap[] = []
   #next: number
   /** What follows the latest packet of all. */
   #end: number
@@ -71,14 +74,14 @@ export class SrtReceiver {
   /** Gives up what is missing for too long. Returns what to report again: all that was reported before `everyMs`. */
   tick(nowMs: number, everyMs: number): Range[] {
     let until = this.#next
-    for (const [sequence, { sinceMs }] of this.#missing) {
+    for (const { last, sinceMs } of this.#gaps) {
       if (nowMs - sinceMs < this.#options.latencyMs) break
-      until = sequenceAfter(sequence)
+      until = sequenceAfter(last)
     }
     this.#giveUp(until)
-    const due = [...this.#missing].filter(([, { reportedAtMs }]) => nowMs - reportedAtMs >= everyMs)
-    for (const [, missing] of due) missing.reportedAtMs = nowMs
-    return rangesOf(due.map(([sequence]) => sequence))
+    const due = this.#gaps.filter(({ reportedAtMs }) => nowMs - reportedAtMs >= everyMs)
+    for (const gap of due) gap.reportedAtMs = nowMs
+    return due.map(({ first, last }) => [first, last])
   }
 
   /** Nothing more comes: delivers what waits behind gaps. */
@@ -88,26 +91,42 @@ export class SrtReceiver {
 
   /** The sender will not send these again. */
   drop([first, last]: Range): void {
-    for (const [sequence, missing] of this.#missing) {
-      const isIn = stepsBetween(first, sequence) >= 0 && stepsBetween(sequence, last) >= 0
-      if (isIn) missing.sinceMs = Number.NEGATIVE_INFINITY
+    this.#splitBefore(first)
+    this.#splitBefore(sequenceAfter(last))
+    for (const gap of this.#gaps) {
+      if (isWithin(gap.first, [first, last])) gap.sinceMs = Number.NEGATIVE_INFINITY
     }
   }
 
   /** What comes between the latest packet and this one is missing. */
   #note(sequence: number, nowMs: number): Range | null {
-    const skipped = stepsBetween(this.#end, sequence)
+    const [first, last] = [this.#end, sequenceAfter(sequence, -1)]
+    const skipped = stepsBetween(first, sequence)
     if (skipped < 0) {
-      this.#missing.delete(sequence)
+      this.#fill(sequence)
       return null
     }
-    const first = this.#end
-    for (let at = 0; at < skipped; at++) {
-      this.#missing.set(sequenceAfter(first, at), { sinceMs: nowMs, reportedAtMs: nowMs })
-    }
-    this.lost += skipped
     this.#end = sequenceAfter(sequence)
-    return skipped === 0 ? null : [first, sequenceAfter(sequence, -1)]
+    if (skipped === 0) return null
+    this.#gaps.push({ first, last, sinceMs: nowMs, reportedAtMs: nowMs })
+    this.lost += skipped
+    return [first, last]
+  }
+
+  /** A missing packet has come. */
+  #fill(sequence: number): void {
+    this.#splitBefore(sequence)
+    this.#splitBefore(sequenceAfter(sequence))
+    const at = this.#gaps.findIndex(({ first }) => first === sequence)
+    if (at >= 0) this.#gaps.splice(at, 1)
+  }
+
+  /** Makes two of the gap that has both this packet and the one before it. */
+  #splitBefore(sequence: number): void {
+    const last = sequenceAfter(sequence, -1)
+    const at = this.#gaps.findIndex((gap) => isWithin(last, [gap.first, gap.last]))
+    const gap = this.#gaps[at]
+    if (gap !== undefined && gap.last !== last) this.#gaps.splice(at, 1, { ...gap, last }, { ...gap, first: sequence })
   }
 
   #flush(): void {
@@ -120,37 +139,19 @@ export class SrtReceiver {
 
   /** Delivers what there is before `until`, and goes on from there. */
   #giveUp(until: number): void {
+    this.#splitBefore(until)
     while (stepsBetween(this.#next, until) > 0) {
-      const gapEnd = this.#nextWaiting(until)
+      // It begins with the next packet. Without one, all that were sent have come.
+      const gap = this.#gaps.shift()
+      const gapEnd = gap === undefined ? until : sequenceAfter(gap.last)
       this.dropped += stepsBetween(this.#next, gapEnd)
       this.#next = gapEnd
       this.#options.gap()
       this.#flush()
     }
     if (stepsBetween(this.#end, this.#next) > 0) this.#end = this.#next
-    for (const sequence of this.#missing.keys()) {
-      if (stepsBetween(this.#next, sequence) >= 0) break
-      this.#missing.delete(sequence)
-    }
-  }
-
-  /** The first packet that has come, or `until`. All that wait are within the window. */
-  #nextWaiting(until: number): number {
-    const steps = Math.min(stepsBetween(this.#next, until), FLOW_WINDOW)
-    for (let at = 0; at < steps; at++) {
-      const sequence = sequenceAfter(this.#next, at)
-      if (this.#waiting.has(sequence)) return sequence
-    }
-    return until
   }
 }
 
-function rangesOf(sequences: readonly number[]): Range[] {
-  const ranges: [number, number][] = []
-  for (const sequence of sequences) {
-    const last = ranges.at(-1)
-    if (last !== undefined && sequenceAfter(last[1]) === sequence) last[1] = sequence
-    else ranges.push([sequence, sequence])
-  }
-  return ranges
-}
+const isWithin = (sequence: number, [first, last]: Range): boolean =>
+  stepsBetween(first, sequence) >= 0 && stepsBetween(sequence, last) >= 0

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { FLOW_WINDOW } from '../../../src/media/srt/handshake.ts'
 import { SrtReceiver } from '../../../src/media/srt/receiver.ts'
 import { sequenceAfter, stepsBetween } from '../../../src/media/srt/sequences.ts'
@@ -79,6 +79,28 @@ test('what the sender gives up is not waited for', () => {
   receiver.drop([1, 2])
   expect(receiver.tick(1, 20)).toEqual([])
   expect([order, receiver.dropped]).toEqual([[0, 'gap', 3], 2])
+})
+
+test('what the sender gives up in the middle of a gap is not waited for once the rest has come', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 5)
+  receiver.drop([2, 3])
+  take(1, 1, 4)
+  expect(order).toEqual([0, 1])
+  expect(receiver.tick(1, 20)).toEqual([])
+  expect([order, receiver.next, receiver.dropped]).toEqual([[0, 1, 'gap', 4, 5], 6, 2])
+})
+
+test('a packet that left out thousands of numbers had an entry for each, so that a thousand a second stopped the server', () => {
+  const { order, take, receiver } = receiving()
+  const sent = Array.from({ length: 20 }, (_, at) => sequenceAfter(0, at * (FLOW_WINDOW - 1)))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const entries = vi.spyOn(Map.prototype, 'set')
+  const looks = vi.spyOn(Map.prototype, 'has')
+  take(0, ...sent)
+  receiver.finish()
+  expect([entries.mock.calls.length, looks.mock.calls.length]).toEqual([sent.length, sent.length])
+  expect(order.filter((one) => one !== 'gap')).toEqual(sent)
 })
 
 test('what waits behind gaps leaves when nothing more comes', () => {
