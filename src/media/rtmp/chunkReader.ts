@@ -11,7 +11,7 @@ interface ChunkStream {
   length: number
   type: number
   streamId: number
-  /** The unfinished message; null between messages. Grows as bytes arrive, so that a length alone costs no memory. */
+  /** The unfinished message; null between messages. A length alone costs no memory. */
   payload: Buffer | null
   filled: number
 }
@@ -28,7 +28,9 @@ const HEADER_BYTES = [11, 7, 3, 0] as const
 /** Basic header 3, message header 11, extended timestamp 4. */
 const LONGEST_HEADER = 18
 const EXTENDED = 0xff_ffff
-const FIRST_ALLOCATION = 65_536
+/** With the first byte of a message. It grows as bytes arrive. */
+const LEAST_ALLOCATION = 1024
+const NONE = Buffer.alloc(0)
 /** The limit of section 5.4.1: no message is longer. */
 const MAX_CHUNK_BYTES = 0xff_ffff
 
@@ -141,7 +143,7 @@ export class ChunkReader {
   #beginMessage(stream: ChunkStream, messages: Message[]): string | null {
     const { maxMessageBytes } = this.#limits
     if (stream.length > maxMessageBytes) return `a message of ${stream.length} bytes; ${maxMessageBytes} is the most`
-    stream.payload = Buffer.alloc(Math.min(stream.length, FIRST_ALLOCATION))
+    stream.payload = NONE
     stream.filled = 0
     return this.#beginChunk(stream, messages)
   }
@@ -224,9 +226,9 @@ function readHeader(stream: ChunkStream, format: number, header: Buffer, extende
 
 /** The buffer of the message; doubles when it is too small, up to the length of the message. */
 function roomFor(stream: ChunkStream, count: number): Buffer {
-  const old = stream.payload ?? Buffer.alloc(0)
+  const old = stream.payload ?? NONE
   if (old.length >= stream.filled + count) return old
-  const size = Math.min(stream.length, Math.max(old.length * 2, stream.filled + count))
+  const size = Math.min(stream.length, Math.max(LEAST_ALLOCATION, old.length * 2, stream.filled + count))
   const payload = Buffer.alloc(size)
   old.copy(payload, 0, 0, stream.filled)
   stream.payload = payload
