@@ -105,6 +105,9 @@ function trustAlso(caFile: string): SecureContext {
   return createSecureContext({ ca: [...getCACertificates('default'), readAuthorities(caFile)] })
 }
 
+/** So many interim answers are none of HTTP: a receiver that sends no other would keep this process busy until the deadline. */
+const INTERIM_MAX = 32
+
 /** How far an exchange is, for the message when it fails. */
 interface Progress {
   stage: Stage
@@ -160,7 +163,7 @@ async function talk(
 
 /**
  * Sends the request on this one socket. Interim answers (100, 102, 103) may come before the one that counts (RFC 9110
- * section 15.2). Only the deadline limits the time.
+ * section 15.2), but not without end. Only the deadline limits the time.
  * @param sent called when the socket has taken the request. Later failures happen while we wait for the answer
  */
 export function answerOn(
@@ -179,12 +182,19 @@ export function answerOn(
     signal,
   })
   exchange.on('response', resolve)
-  exchange.on('upgrade', () => reject(Object.assign(new Error('not requested'), { code: 'HPE_INVALID_UPGRADE' })))
+  exchange.on('upgrade', () => reject(invalid('an upgrade that was not requested')))
+  let interim = 0
+  exchange.on('information', () => {
+    if (++interim === INTERIM_MAX) exchange.destroy(invalid('too many interim answers'))
+  })
   exchange.on('error', reject)
   exchange.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })))
   exchange.end(body, sent)
   return promise
 }
+
+/** As an error of the HTTP parser. */
+const invalid = (what: string): Error => Object.assign(new Error(what), { code: 'HPE_INVALID' })
 
 /** The start of an answer as text. */
 export async function readStart(
