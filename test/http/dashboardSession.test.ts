@@ -268,6 +268,30 @@ test('five addresses that fill the queue of passwords delay others by no more th
   expect(order.indexOf('stranger')).toBe(9)
 })
 
+test('an IPv6 client with the 65,536 addresses of its network filled the queue of passwords, so that strangers found no room', async () => {
+  const attempt = attempts()
+  const first = Promise.withResolvers<void>()
+  const right = async () => ({ ok: true })
+  const flood = Array.from({ length: 100 }, (_, index) =>
+    attempt(`2001:db8:7:${index}::1`, password(`any${index}@example.com`), async () => {
+      await first.promise
+      return { ok: true }
+    }),
+  )
+  const strangers = ['192.0.2.7', '2001:db8:8::1'].map((from) => attempt(from, password('bea@example.com'), right))
+  first.resolve()
+  expect(await Promise.all(strangers)).toEqual([{ ok: true }, { ok: true }])
+  expect((await Promise.all(flood)).filter((done) => done === 1000)).toHaveLength(91)
+})
+
+test('the guesses of an IPv6 client are limited for all addresses of its network', async () => {
+  const attempt = attempts({ ...systemClock, monotonic: () => 0 })
+  const [wrong, right] = [async () => ({ ok: false }), async () => ({ ok: true })]
+  for (let index = 0; index < 120; index++) await attempt(`2001:db8:7:${index}::1`, password('ann@example.com'), wrong)
+  expect(await attempt('2001:db8:7:ffff::1', password('ann@example.com'), right)).toBeTypeOf('number')
+  expect(await attempt('2001:db8:8::1', password('ann@example.com'), right)).toEqual({ ok: true })
+})
+
 test('a browser in which a user signed in before signs in during a lock-out, and its sign serves no other user', async () => {
   const [{ email }, other] = [await makeUser(running, 'admin'), await makeUser(running, 'admin')]
   const tried = (who: string, cookie: string, word = PASSWORD) =>

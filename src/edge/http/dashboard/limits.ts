@@ -2,12 +2,14 @@ import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../../base/clock.ts'
 import { Throttle } from '../../../base/throttle.ts'
 import { Turns } from '../../../base/turns.ts'
-import { addressKey } from '../../../core/access/address.ts'
+import { addressKey, networkKey } from '../../../core/access/address.ts'
 import { emailOf } from '../../../core/users/rules.ts'
 import type { PeerOf } from '../peer.ts'
 
 /** Room for typing errors of several people behind one address. */
 const FAILED_OF_ADDRESS_PER_MINUTE = 30
+/** Those of four addresses, of which the network of an IPv6 client has 65,536. */
+const FAILED_OF_NETWORK_PER_MINUTE = 120
 
 /**
  * Room for typing errors of one person: of a user from one address, of a browser that signed in before, of a session.
@@ -44,13 +46,14 @@ type Budget = readonly [throttle: Throttle, key: string]
 
 /**
  * Limits attempts to sign in, before anything is checked: an attempt counts until it succeeded. No client can use up the
- * attempts of others: strangers have budgets and turns by address, known browsers and signed-in users their own.
+ * attempts of others: strangers have budgets by address and turns by network, known browsers and signed-in users their own.
  * Passkeys and links wait for no password. Sessions that exist are not affected.
  */
 export class SignInLimits {
   readonly #clock: Clock
   readonly #peerOf: PeerOf
   readonly #addresses = new Throttle(FAILED_OF_ADDRESS_PER_MINUTE, KEYS_MAX)
+  readonly #networks = new Throttle(FAILED_OF_NETWORK_PER_MINUTE, KEYS_MAX)
   readonly #usersAtAddress = new Throttle(FAILED_OF_USER_PER_MINUTE, KEYS_MAX)
   readonly #known = new Throttle(FAILED_OF_USER_PER_MINUTE, KEYS_MAX)
   readonly #passwords = new Turns(PASSWORDS)
@@ -82,7 +85,9 @@ export class SignInLimits {
     if (attempt.kind !== 'password') return [[this.#addresses, `${attempt.kind} ${address}`]]
     const { email, browser } = attempt
     if (browser !== null) return [[this.#known, browser]]
+    const network = networkKey(address)
     return [
+      ...(network === null ? [] : [[this.#networks, network] as const]),
       [this.#addresses, address],
       [this.#usersAtAddress, `${address} ${emailOf(email)}`],
     ]
@@ -98,7 +103,8 @@ export class SignInLimits {
         return this.#passwords.run({ key: `user ${attempt.userId}`, isFirst: true }, work)
       case 'password': {
         const { browser } = attempt
-        return this.#passwords.run({ key: browser ?? address, isFirst: browser !== null }, work)
+        const key = browser ?? networkKey(address) ?? address
+        return this.#passwords.run({ key, isFirst: browser !== null }, work)
       }
     }
   }
