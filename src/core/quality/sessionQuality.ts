@@ -19,6 +19,9 @@ const EARLIER = 0
 /** A session may report this often: one report in 15 seconds, and some more for pages that are hidden and shown. */
 const REPORT_EVERY_MS = 15_000
 const REPORTS_BEYOND = 5
+/** A player that follows the live edge asks for six parts and playlists a second, and for more when it begins. */
+const CMCD_EVERY_MS = 50
+const CMCD_BEYOND = 100
 
 /** When something was reported. */
 export interface ReportMoment {
@@ -38,7 +41,7 @@ export class SessionQuality {
   #earlier: Quality | null = null
   #last: PlayerReport = NOTHING
   #offered = 0
-  #sendsCmcd = false
+  #observed = 0
   /** `waiting`: the player had no picture with its last request. */
   #start: 'unknown' | 'waiting' | 'over' = 'unknown'
 
@@ -74,11 +77,12 @@ export class SessionQuality {
     return true
   }
 
-  /** Takes what a request says. */
+  /** Takes what a request says, unless there are more of them than a player has. */
   observe({ isStarved, isUrgent, bufferMs, kbps }: Cmcd, { nowMs, ageMs }: ReportMoment): void {
+    if (this.#observed >= CMCD_BEYOND + ageMs / CMCD_EVERY_MS) return
     const { sums } = this.#at(nowMs)
-    if (!this.#sendsCmcd) sums.cmcdPlayers += 1
-    this.#sendsCmcd = true
+    if (this.#observed === 0) sums.cmcdPlayers += 1
+    this.#observed += 1
     if (isStarved) sums.starved += 1
     if (bufferMs !== null) {
       sums.bufferMs += bufferMs

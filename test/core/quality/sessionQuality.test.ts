@@ -163,6 +163,14 @@ describe('CMCD of one session', () => {
       kbpsReports: 2,
     })
   })
+
+  it('of one viewer with thousands of requests weighed more than that of all others', () => {
+    const quality = new SessionQuality()
+    for (let times = 0; times < 5000; times++) quality.observe({ ...nothing, isStarved: true, kbps: 1 }, at(10_000))
+    expect(sumsOf(quality)).toMatchObject({ cmcdPlayers: 1, starved: 300, kbps: 300, kbpsReports: 300 })
+    quality.observe({ ...nothing, isStarved: true }, at(10_100))
+    expect(sumsOf(quality).starved).toBe(301)
+  })
 })
 
 it('shows a median and a 95th percentile within 2.5% of the true ones', () => {
