@@ -1,6 +1,20 @@
 import { expect, it } from 'vitest'
-import { usageCsv } from '../../../src/core/usage/csv.ts'
-import { byCountry, perToken, perTrackingId, type UsageRow } from '../../../src/core/usage/report.ts'
+import { csvLine, usageCsv } from '../../../src/core/usage/csv.ts'
+import {
+  byCountry,
+  byName,
+  byProtocol,
+  bySlot,
+  bytesByCountry,
+  perStream,
+  perToken,
+  perTrackingId,
+  series,
+  sumOfBytes,
+  total,
+  type UsageRow,
+  viewsByCountry,
+} from '../../../src/core/usage/report.ts'
 
 const HOUR_MS = 3_600_000
 const FROM = Date.parse('2026-01-01T00:00:00Z')
@@ -82,4 +96,72 @@ it('writes a line of CSV for each sum, with the column of caches only where they
     'bytesOut,bytesIn,restreamSecondsUsed,restreamBytesOut,restreamBytesIn,publishDuration,viewDuration,publishes,views\r\n' +
       '0,5,2,9,1,1,2,1,2\r\n',
   )
+})
+
+it('has an entry for each slot and each name that was asked for, whatever it is called', () => {
+  const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', zone: 'UTC' } as const
+  const question = { ...span, names: [], mediaOnly: false }
+  const rows = [rowOf({ bytesOut: 1 }), rowOf({ bytesOut: 2, bytesIn: 5, streamName: '__proto__' })]
+  const nothing = { bytesIn: 0, bytesOut: 0 }
+  expect({ ...bySlot(rows, question, sumOfBytes) }).toEqual({
+    '2026-01-01T00:00:00Z': { bytesIn: 5, bytesOut: 3 },
+    '2026-01-01T01:00:00Z': nothing,
+  })
+  const named = byName(rows, ['none', '__proto__'], ({ streamName }) => streamName, sumOfBytes)
+  expect(Object.entries(named)).toEqual([
+    ['none', nothing],
+    ['__proto__', { bytesIn: 5, bytesOut: 2 }],
+  ])
+  expect(total(rows)).toEqual({
+    bytesIn: 5,
+    bytesOut: 3,
+    standardStream: { bytesIn: 5, bytesOut: 3 },
+    restream: { ...nothing, secondsUsed: 0 },
+    geoCascade: nothing,
+  })
+  expect(Object.values(series([], question).geoCascade)).toEqual([nothing, nothing])
+})
+
+it('lists countries by their code, streams as they come, and protocols', () => {
+  const watched = { publishes: 3, publishMs: 0, views: 2, viewMs: 0 }
+  const rows = [
+    rowOf({ country: 'NL', bytesIn: 1, bytesOut: 2, streamName: 'b', protocol: 'hls', watched }),
+    rowOf({ country: '', bytesOut: 4, streamName: 'a', protocol: 'whep' }),
+    rowOf({ country: 'DE', bytesOut: 8, streamName: 'b', protocol: 'hls' }),
+    rowOf({ country: 'NL', bytesOut: 16, streamName: 'a' }),
+  ]
+  expect(Object.entries(bytesByCountry(rows))).toEqual([
+    ['DE', { bytesIn: 0, bytesOut: 8 }],
+    ['NL', { bytesIn: 1, bytesOut: 18 }],
+    ['ZZ', { bytesIn: 0, bytesOut: 4 }],
+  ])
+  expect(viewsByCountry(rows)['NL']).toEqual({ bytes: 19, views: 2 })
+  expect(perStream(rows)).toEqual([
+    { streamName: 'b', bytesIn: 1, bytesOut: 10 },
+    { streamName: 'a', bytesIn: 0, bytesOut: 20 },
+  ])
+  expect({ ...byProtocol(rows) }).toEqual({
+    hls: { bytesIn: 1, bytesOut: 10 },
+    whep: { bytesIn: 0, bytesOut: 4 },
+    '': { bytesIn: 0, bytesOut: 16 },
+  })
+})
+
+it('writes names so that none ends its cell, and none is a formula in a spreadsheet', () => {
+  const written = ['a b', 'a"b', '-1', '=1+1', '@x', '＝1', '+', 'a=b', 'plain-1.x:_', 'a-', ''].map((one) =>
+    csvLine([one]),
+  )
+  expect(written).toEqual([
+    '"a b"',
+    '"a""b"',
+    `"'-1"`,
+    `"'=1+1"`,
+    `"'@x"`,
+    `"'＝1"`,
+    `"'+"`,
+    '"a=b"',
+    'plain-1.x:_',
+    'a-',
+    '',
+  ])
 })

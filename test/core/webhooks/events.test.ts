@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { definitionOf, EVENTS, renderPayload, subjectOf, type WebhookEvent } from '../../../src/core/webhooks/events.ts'
 import { eventsMarkdown } from '../../../src/core/webhooks/eventsTable.ts'
 import { exampleEvent, TEST_TYPES } from '../../../src/core/webhooks/examples.ts'
+import { HOOK_TYPES } from '../../../src/core/webhooks/kinds.ts'
 
 const ABOUT = { accountId: 'a1b2c3', nowMs: 1_750_000_000_000 }
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
@@ -101,4 +102,8 @@ describe('a test event', () => {
     expect([...made.image.subarray(0, 3)]).toEqual([0xff, 0xd8, 0xff])
     expect([...made.image.subarray(-2)]).toEqual([0xff, 0xd9])
   })
+})
+
+test('the types of events are those of the table, and thumbnails, which have no payload', () => {
+  expect([...HOOK_TYPES].sort()).toEqual([...Object.keys(EVENTS), 'thumbnail'].sort())
 })
