@@ -9,7 +9,7 @@ const sealer = new Sealer([key()], systemRandom)
 describe('a sealed value', () => {
   test('opens to what was sealed, and only in its own context', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), fc.string(), (plain, context, other) => {
+      fc.property(fc.uint8Array({ maxLength: 200, size: 'max' }), fc.string(), fc.string(), (plain, context, other) => {
         const sealed = sealer.seal(plain, context)
         expect(sealer.open(sealed, context)).toEqual({ ok: true, value: Buffer.from(plain) })
         if (other !== context) expect(sealer.open(sealed, other)).toEqual({ ok: false, error: 'damaged' })

@@ -92,7 +92,7 @@ describe('the clock', () => {
     expect(read(answerTo(Buffer.alloc(48), at))).toBeNull()
     for (const told of [{ first: SERVER | 0xc0 }, { stratum: 0 }, { stratum: 16 }, { first: 0x23 }])
       expect(read(answerTo(request, at, told))).toBeNull()
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 47 }), (bytes) => read(Buffer.from(bytes)) === null))
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 47, size: 'max' }), (bytes) => read(Buffer.from(bytes)) === null))
   })
 
   test('is read in the era that begins in 2036, too', () => {

@@ -22,7 +22,7 @@ import { packetsOf } from '../media/relay/wire/captures/read.ts'
 import { cases } from '../support/randomCases.ts'
 
 const RUNS = cases(2000)
-const bytes = fc.uint8Array({ maxLength: 200 }).map((data) => Buffer.from(data))
+const bytes = fc.uint8Array({ maxLength: 200, size: 'max' }).map((data) => Buffer.from(data))
 
 /** Valid bytes with some of them changed, and perhaps truncated. */
 const mutated = (...good: readonly Buffer[]) =>

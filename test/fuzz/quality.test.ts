@@ -30,7 +30,7 @@ const word = fc.constantFrom(
   '\0',
 )
 const text = fc.oneof(
-  fc.array(word, { maxLength: 300 }).map((words) => words.join('')),
+  fc.array(word, { maxLength: 300, size: 'max' }).map((words) => words.join('')),
   fc.string({ unit: 'binary' }),
 )
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { TimeSpan } from '../../src/base/time.ts'
 import { readCheck } from '../../src/core/access/checkBody.ts'
 import { readAccessLogQuery, readAccessSummaryQuery } from '../../src/core/access/logQuery.ts'
 import { readAudienceQuery } from '../../src/core/audience/query.ts'
@@ -118,7 +119,10 @@ describe('any query', () => {
         const done = read(query)
         seen[done.ok ? 'taken' : 'refused'] += 1
         if (!done.ok) return expectSentences(done.error)
-        const { fromMs = 0, untilMs = Number.POSITIVE_INFINITY } = (done.value ?? {}) as Record<string, number>
+        // A list may ask for a time that never was, and is empty.
+        const { fromMs = 0, untilMs = fromMs } = names.includes('cursor')
+          ? {}
+          : ((done.value as Partial<TimeSpan> | null) ?? {})
         expect(fromMs).toBeLessThanOrEqual(untilMs)
       }),
       cases(1000),

@@ -37,7 +37,7 @@ import { cases } from '../support/randomCases.ts'
 import { errorTo, statusOf } from '../support/rtmpSource.ts'
 
 const RUNS = cases(2000)
-const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
+const bytes = (maxLength = 300) => fc.uint8Array({ maxLength, size: 'max' }).map((array) => Buffer.from(array))
 
 /** Valid bytes with a few of them changed, and truncated somewhere. */
 const damaged = (valid: Buffer) =>

@@ -38,7 +38,7 @@ import { cases } from '../support/randomCases.ts'
 
 const RUNS = cases(2000)
 const AUDIO_PIDS = [AUDIO_PID, 0x102, 0x103]
-const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
+const bytes = (maxLength = 300) => fc.uint8Array({ maxLength, size: 'max' }).map((array) => Buffer.from(array))
 
 /** Valid bytes with a few of them changed, and truncated somewhere. */
 const damaged = (valid: Buffer) =>

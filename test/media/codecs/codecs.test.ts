@@ -107,7 +107,7 @@ describe('h264', () => {
   })
 
   it('is split into packets that join to the same frames', () => {
-    const nal = fc.tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 300 }))
+    const nal = fc.tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 300, size: 'max' }))
     const frames = fc.array(
       nal.map(([type, body]) => Buffer.concat([Buffer.from([0x60 | type]), body])),
       {
@@ -208,7 +208,7 @@ describe('frames of another protocol, cut into packets', () => {
 
   it('hevc joins to the same, whatever its units are', () => {
     const nal = fc
-      .tuple(fc.integer({ min: 0, max: 31 }), fc.uint8Array({ minLength: 1, maxLength: 300 }))
+      .tuple(fc.integer({ min: 0, max: 31 }), fc.uint8Array({ minLength: 1, maxLength: 300, size: 'max' }))
       .map(([type, body]) => Buffer.concat([Buffer.from([type << 1, 1]), body]))
     fc.assert(
       fc.property(fc.array(nal, { minLength: 1, maxLength: 8 }), sizes, (nals, most) => {

@@ -43,7 +43,7 @@ async function relayWithPublisher(options: Partial<RelayOptions> = {}) {
 }
 
 const from = { address: '192.0.2.1', port: 4000, via: 0 }
-const bytes = fc.uint8Array({ maxLength: 200 })
+const bytes = fc.uint8Array({ maxLength: 200, size: 'max' })
 
 test('a peer that did not see the answer gets nothing back, whatever it sends', async () => {
   const { relay, sent, username } = await relayWithPublisher()

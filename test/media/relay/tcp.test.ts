@@ -24,7 +24,7 @@ const framed = (message: Uint8Array): Buffer => {
 }
 
 test('messages are the same however the stream is cut into pieces', () => {
-  const messages = fc.array(fc.uint8Array({ minLength: 1, maxLength: 200 }), { maxLength: 20 })
+  const messages = fc.array(fc.uint8Array({ minLength: 1, maxLength: 200, size: 'max' }), { maxLength: 20 })
   fc.assert(
     fc.property(messages, fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1 }), (sent, cuts) => {
       const stream = Buffer.concat(sent.map(framed))
