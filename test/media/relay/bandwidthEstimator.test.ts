@@ -19,19 +19,25 @@ interface Link {
   growth?: number
   /** How much longer an answer takes because a machine on the way is busy, milliseconds. */
   lateMs?: () => number
+  /** Nothing of ours runs from the first time to the second. What comes then, at once, makes the estimate fall to this share of it. */
+  pause?: { fromMs: number; toMs: number; falls: number }
+  /** Of what comes: the first estimate. */
+  first?: number
 }
 
 /**
  * A viewer whose receiver estimates as browsers do: first after five seconds, then 6% more each second but no more than one and a
  * half times what comes; under delay less than what comes. It changes its layer as the relay does, half a second late.
  */
-function watch({ carries, excess, seconds, reports = false, growth = 0.06, lateMs = () => 0 }: Link) {
+function watch(link: Link) {
+  const { carries, excess, seconds, reports = false, growth = 0.06, lateMs = () => 0, pause = null, first = 1 } = link
   const capacity = new BandwidthEstimator()
   const answers: { leftAtMs: number; backAtMs: number }[] = []
   let [queuedMs, hasCongested] = [0, false]
   const story: { atMs: number; layer: number }[] = []
   let [layer, wanted, wantedAtMs, estimate, padded] = [2, 2, 0, 0, 0]
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += STEP_MS) {
+    if (nowMs === pause?.fromMs) nowMs = pause.toMs
     const isSwitching = wanted !== layer
     const sent = LAYERS[layer] ?? 0
     const load = isSwitching ? { sent: 0, next: null } : { sent, next: LAYERS[layer + 1] ?? null }
@@ -49,8 +55,13 @@ function watch({ carries, excess, seconds, reports = false, growth = 0.06, lateM
     }
     if (isTooMuch && excess === 'waits') estimate = Math.min(estimate || Number.POSITIVE_INFINITY, comes * 0.85)
     else if (nowMs >= 5000) {
-      const grown = (estimate || comes) * (1 + ((hasCongested ? growth : 0.06) * STEP_MS) / 1000)
+      const grown = (estimate || comes * first) * (1 + ((hasCongested ? growth : 0.06) * STEP_MS) / 1000)
       estimate = Math.max(estimate, Math.min(grown, comes * 1.5))
+    }
+    if (nowMs === pause?.toMs) {
+      capacity.onPause(pause.toMs - pause.fromMs, nowMs)
+      estimate = Math.min(estimate, comes * pause.falls)
+      hasCongested = true
     }
     if (estimate > 0 && nowMs % 200 === 0) capacity.onRemb(estimate, load, nowMs)
     if (nowMs % 500 === 0)
@@ -98,6 +109,34 @@ describe('a viewer', () => {
     expect(watch({ ...link, reports: true }).layer).toBe(2)
     expect(watch(link).layer).toBeLessThan(2)
   })
+
+  // Chromium's estimate fell to 0.2 after a pause of 300 ms, and may stand still then.
+  it.each([0.06, 0.001, 0])(
+    'lost its layer for seconds when this process paused, and its estimate grew by %d a second',
+    (growth) => {
+      const pause = { fromMs: 20_000, toMs: 23_000, falls: 0.2 }
+      const link = { carries: always(10e6), excess: 'waits', seconds: 60, growth, reports: true, pause } as const
+      expect(watch(link).story).toEqual([])
+    },
+  )
+
+  it.each([0.3, 0.7])('lost its layer soon after it began, when its first estimate was %d of what comes', (first) => {
+    expect(
+      watch({ carries: always(10e6), excess: 'waits', seconds: 60, growth: 0, reports: true, first }).story,
+    ).toEqual([])
+  })
+
+  it.each(['waits', 'is lost'] as const)(
+    'whose bandwidth drops while this process pauses gets a small layer two seconds later at most, where what is too much %s',
+    (excess) => {
+      const carries = (ms: number): number => (ms < 20_000 ? 10e6 : 220_000)
+      const link = { carries, excess, seconds: 40, reports: true } as const
+      const cutAtMs = (pause?: Link['pause']) =>
+        watch({ ...link, ...(pause && { pause }) }).story.find(({ layer }) => layer === 0)?.atMs ?? Number.NaN
+      const pause = { fromMs: 20_000, toMs: 20_400, falls: 0.2 }
+      expect(cutAtMs(pause) - pause.toMs).toBeLessThanOrEqual(cutAtMs() - pause.fromMs + 2000)
+    },
+  )
 
   it('on a busy machine stayed on the smallest layer, since each late report was taken for the queue of a probe', () => {
     const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)

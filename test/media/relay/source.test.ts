@@ -46,6 +46,11 @@ describe('the layer of simulcast for a viewer', () => {
     expect(chosen(1000, null, [])).toBeUndefined()
   })
 
+  it('was the first of all, for a moment, when the whole source paused', () => {
+    const paused = [layerOf('d', 0), layerOf('e', 0)] as const
+    expect([chosen(null, paused[1], paused), chosen(10, paused[1], paused)]).toEqual(['e', 'e'])
+  })
+
   it('fits, or is the smallest that comes', () => {
     const layers = fc.array(fc.integer({ min: 8, max: 5_000_000 }), { minLength: 1, maxLength: 4 })
     fc.assert(
@@ -57,5 +62,31 @@ describe('the layer of simulcast for a viewer', () => {
         expect(bitrate <= available || bitrate === smallest).toBe(true)
       }),
     )
+  })
+})
+
+describe('the bitrate of a layer', () => {
+  /** What is measured after each second in which so many bits came. */
+  const after = (seconds: readonly number[]): number[] => {
+    const meter = new BitrateMeter(0)
+    return seconds.map((bits, at) => {
+      meter.add(bits / 8)
+      meter.tick((at + 1) * 1000)
+      return meter.bitrate
+    })
+  }
+
+  it('was that of a pause, and of what came at once after it', () => {
+    expect(after([8000, 8000, 8000, 2000, 14_000, 8000])).toEqual(Array(6).fill(8000))
+    expect(after([8000, 8000, 2000, 0, 16_000, 8000, 8000])).toEqual([8000, 8000, 8000, 0, 8000, 8000, 8000])
+  })
+
+  it('has what was cached for the first second alone', () => {
+    expect(after([16_000, 8000, 8000])).toEqual([16_000, 8000, 8000])
+  })
+
+  it('follows a publisher within two seconds', () => {
+    expect(after([8000, 8000, 8000, 16_000, 16_000])).toEqual([8000, 8000, 8000, 8000, 16_000])
+    expect(after([8000, 8000, 0, 0])).toEqual([8000, 8000, 0, 0])
   })
 })

@@ -98,6 +98,11 @@ export class RtpTrack {
     return this.#last
   }
 
+  /** When the latest packet came. */
+  get latestAtMs(): number {
+    return this.#lastAtMs
+  }
+
   get ssrc(): number | null {
     return this.#ssrc
   }

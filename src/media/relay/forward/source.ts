@@ -20,10 +20,18 @@ export interface Source {
   readonly profile: string | null
 }
 
-/** Bytes per time, over the last second or so. */
+/**
+ * Seconds of which the middle one counts, the lesser of two. A pause of the publisher or of this process empties one and fills the
+ * next, and the first one has what was cached as well.
+ */
+const SECONDS = 3
+
+/** Bytes per time, over the last seconds. */
 export class BitrateMeter {
   #bytes = 0
   #sinceMs: number
+  /** Of the last seconds in which something came. */
+  #latest: readonly number[] = []
   /** Bits per second; 0 during the first second, and when nothing arrives. */
   bitrate = 0
 
@@ -39,11 +47,16 @@ export class BitrateMeter {
   tick(nowMs: number): void {
     const elapsedMs = nowMs - this.#sinceMs
     if (elapsedMs < 900) return
-    this.bitrate = Math.round((this.#bytes * 8000) / elapsedMs)
+    const bitrate = Math.round((this.#bytes * 8000) / elapsedMs)
+    if (bitrate > 0) this.#latest = [...this.#latest, bitrate].slice(-SECONDS)
+    this.bitrate = bitrate === 0 ? 0 : lowerMiddleOf(this.#latest)
     this.#bytes = 0
     this.#sinceMs = nowMs
   }
 }
+
+const lowerMiddleOf = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)] ?? 0
 
 /** Hysteresis: the current layer stays while it just fits, and a larger one must fit with room to spare. */
 const FITS = 0.95
@@ -54,7 +67,7 @@ export const mostFor = (available: number, isSent: boolean): number => available
 
 /**
  * The layer for a viewer that can receive `available` bits per second (null: not known): the largest that fits, else the
- * smallest with packets. If no layer has packets: the first.
+ * smallest with packets. If no layer has packets, as while the source pauses: the one that the viewer gets `now`, else the first.
  */
 export function chooseLayer(
   layers: readonly Layer[],
@@ -62,9 +75,10 @@ export function chooseLayer(
   now: RtpTrack | null,
 ): Layer | undefined {
   const active = layers.filter(({ meter }) => meter.bitrate > 0).toSorted((a, b) => b.meter.bitrate - a.meter.bitrate)
-  if (available === null) return active[0] ?? layers[0]
+  if (active.length === 0) return layers.find(({ track }) => track === now) ?? layers[0]
+  if (available === null) return active[0]
   const fits = active.find(({ track, meter }) => meter.bitrate <= mostFor(available, track === now))
-  return fits ?? active.at(-1) ?? layers[0]
+  return fits ?? active.at(-1)
 }
 
 /** The bitrate of the smallest active layer that is larger than `now`; null when there is none. */

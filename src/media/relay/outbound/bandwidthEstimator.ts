@@ -12,6 +12,15 @@ const FAR_BELOW = 0.5
 /** A REMB below this share is congestion if it does not grow for `STALLED_MS`. */
 const BELOW = 0.9
 const STALLED_MS = 2000
+/**
+ * What was sent unevenly, because this process, the publisher or the machine paused, makes a REMB fall, whatever the link carries.
+ * So does what came in the second before the first REMB.
+ */
+const UNEVEN_MS = 3000
+/** For so long a report shows that nothing waits on the link. The sender reports that it is about leave each second. */
+const CLEAR_MS = 2000
+/** A link without a queue drops what is too much. */
+const CLEAR_LOSS = 0.02
 /** A receiver sends several REMBs a second, with a little noise. A smaller drop than this is noise. */
 const FELL = 0.97
 /** A bitrate that was sent without congestion for this time is known to fit, with some room to spare. */
@@ -84,6 +93,11 @@ export class BandwidthEstimator {
   #loss = 0
   #rttMs: number | null = null
   #noisyAtMs = Number.NEGATIVE_INFINITY
+  #unevenAtMs = Number.NEGATIVE_INFINITY
+  /** The least REMB since what was sent came unevenly; null: there was one that says that the link carries what is sent. */
+  #leastRemb: number | null = null
+  /** When the latest sender report left whose round trip was not longer than before. */
+  #clearAtMs = Number.NEGATIVE_INFINITY
 
   /** @param noisyMs `NOISY_MS`; 0: each long round trip of a probe shows a queue, since the peer reports more often than browsers do */
   constructor(noisyMs = NOISY_MS) {
@@ -102,13 +116,23 @@ export class BandwidthEstimator {
     if (before === null || bitrate > before) this.#roseAtMs = nowMs
     const hasFallen = before === null || bitrate < before * FELL
     const hasStalled = nowMs - this.#roseAtMs > STALLED_MS
+    if (before === null) this.#unevenAtMs = nowMs
     if (this.#probe !== null && before !== null && hasFallen) this.#failed(nowMs)
-    if ((hasFallen && bitrate < sent * FAR_BELOW) || (hasStalled && bitrate < sent * BELOW)) {
+    const isLow = (hasFallen && bitrate < sent * FAR_BELOW) || (hasStalled && bitrate < sent * BELOW)
+    const isExplained = this.#isExplained(bitrate, sent, nowMs)
+    if (isLow && !(isExplained && this.#isClear(nowMs))) {
       this.#congested(bitrate, nowMs)
       return
     }
     if (bitrate > this.#stale) this.#bitrate = Math.max(this.#bitrate ?? 0, bitrate)
     this.#trust(sent, nowMs)
+  }
+
+  /** What is sent stood still until now. Call it until that is over. @param lastedMs since it began, or since the last call */
+  onPause(lastedMs: number, nowMs: number): void {
+    this.#unevenAtMs = nowMs
+    // Nothing has filled a queue meanwhile.
+    this.#clearAtMs += lastedMs
   }
 
   /** The loss of the last half second or more, 0 to 1. */
@@ -129,6 +153,7 @@ export class BandwidthEstimator {
   /** The round trip of a sender report that left at `leftAtMs`. */
   onRtt(roundTripMs: number, leftAtMs: number, nowMs: number): void {
     const probe = this.#probe
+    if (roundTripMs <= (this.#rttMs ?? roundTripMs) + QUEUED_MS) this.#clearAtMs = leftAtMs
     if (probe === null || leftAtMs < probe.startedAtMs) {
       if (roundTripMs > (this.#rttMs ?? Number.POSITIVE_INFINITY) + QUEUED_MS && this.#isQuiet(leftAtMs))
         this.#noisyAtMs = nowMs
@@ -210,6 +235,7 @@ export class BandwidthEstimator {
     const sinceProofMs = nowMs - this.#provenAtMs
     this.#provenAtMs = Number.NEGATIVE_INFINITY
     this.#bitrate = bitrate
+    this.#leastRemb = null
     this.#stale = this.#remb ?? 0
     this.#congestedAtMs = nowMs
     if (this.#probe !== null || sinceProofMs < PROOF_MS) {
@@ -218,6 +244,19 @@ export class BandwidthEstimator {
     }
     if (Number.isFinite(sinceProofMs)) this.#waitMs = FIRST_WAIT_MS
     this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#waitMs)
+  }
+
+  /** Call it with each REMB. Returns whether it is low because of what was sent, and has not fallen since then. */
+  #isExplained(bitrate: number, sent: number, nowMs: number): boolean {
+    const isUneven = nowMs - this.#unevenAtMs < UNEVEN_MS
+    if (bitrate >= sent * BELOW) this.#leastRemb = null
+    else if (isUneven) this.#leastRemb = Math.min(this.#leastRemb ?? bitrate, bitrate)
+    return this.#leastRemb !== null && bitrate >= this.#leastRemb * FELL
+  }
+
+  /** Nothing waits on the link, and nothing is lost: it carries what is sent, whatever the receiver estimates. */
+  #isClear(nowMs: number): boolean {
+    return nowMs - this.#clearAtMs <= CLEAR_MS && this.#loss <= CLEAR_LOSS
   }
 
   /** Nothing of ours fills a queue then. */

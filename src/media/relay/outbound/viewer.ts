@@ -16,6 +16,8 @@ import { copiesAt } from './retransmitter.ts'
 const REPORT_MS = 1000
 /** A REMB above this multiple of the largest layer only means that everything fits. */
 const BEYOND_ALL = 1.5
+/** Media that stood still for longer than this came unevenly. */
+const PAUSE_MS = 200
 /** A keyframe costs all viewers the bits of ten other frames, and each layer switch needs one. */
 const KEYFRAMES = { burst: 5, perSecond: 0.5 }
 
@@ -41,6 +43,7 @@ export class Viewer {
   readonly #keyframes = new Allowance(KEYFRAMES)
   readonly #changes = new Allowance(KEYFRAMES)
   #reportedAtMs = 0
+  #pacedAtMs = Number.POSITIVE_INFINITY
   readonly #padding = new ProbePadding()
   /** In the middle of the work for a publisher. */
   readonly #fault = new LaterFault()
@@ -115,9 +118,18 @@ export class Viewer {
     this.#fault.raise()
     for (const downTrack of this.#downTracks) downTrack.pace(nowMs)
     if (this.#source === null || this.#source.layers.length < 2) return
+    this.#notePause(nowMs)
     if (!this.#choice.isAutomatic(this.#source.layers)) return
     const padding = this.#estimator.probe(this.#load(), nowMs)
     this.#padding.send(padding, nowMs, (octets) => this.#video?.pad(octets) ?? 0)
+  }
+
+  /** This process or its machine was stopped, nothing comes from the publisher, or nothing of it is forwarded. */
+  #notePause(nowMs: number): void {
+    const pacedAtMs = this.#pacedAtMs
+    this.#pacedAtMs = nowMs
+    const latestAtMs = Math.min(pacedAtMs, this.#video?.track?.latestAtMs ?? 0)
+    if (nowMs - latestAtMs > PAUSE_MS) this.#estimator.onPause(Math.max(0, nowMs - pacedAtMs), nowMs)
   }
 
   /** Leaves the tracks and sends a BYE. */
