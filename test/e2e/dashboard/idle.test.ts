@@ -56,3 +56,15 @@ test('a page whose script cannot be loaded says so, and loads again', async () =
   await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
   await page.close()
 })
+
+test('a page whose server did not answer at first stayed empty', async () => {
+  const page = await dashboard.open('/')
+  await page.waitForSelector('main h1')
+  const session = '**/dashboard/api/session'
+  await page.route(session, (route) => route.abort())
+  await page.reload()
+  await page.getByRole('alert').getByText('The server does not answer').waitFor()
+  await page.unroute(session)
+  await page.waitForSelector('main h1')
+  await page.close()
+})

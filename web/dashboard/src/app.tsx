@@ -18,7 +18,8 @@ import { words } from './words/words.ts'
 /** The page at the present address, or what must come before it. */
 export function App() {
   const { path, query } = route.value
-  const { kind } = session.value
+  const { value } = session
+  const { kind } = value
   useEffect(() => {
     if (kind !== 'signedIn') return undefined
     // Pages show the addresses of this page meanwhile, and if the server does not say.
@@ -26,7 +27,7 @@ export function App() {
     return followLive()
   }, [kind])
   if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
-  if (kind === 'unknown') return null
+  if (value.kind === 'unknown') return value.problem && <Notice kind="error">{value.problem}</Notice>
   if (kind === 'none') return <SignInPage />
   const isAlone = PAGES.some((page) => page.isAlone && match(page.path, path) !== null)
   return (

@@ -6,10 +6,10 @@ import { render } from 'preact'
 import { App } from './app.tsx'
 import { listenForPalette } from './palette.tsx'
 import { keepScroll } from './scroll.ts'
-import { openSession } from './session.ts'
+import { beginSession } from './session.ts'
 
 const root = document.getElementById('app')
 if (root) render(<App />, root)
 listenForPalette()
 keepScroll()
-void openSession()
+void beginSession()

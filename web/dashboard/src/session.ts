@@ -1,18 +1,22 @@
 import { signal } from '@preact/signals'
 import { type Answer, readSession, signIn as postSession, signOut as deleteSession } from '#api/dashboard.ts'
-import { ApiError, call } from './api/call.ts'
+import { ApiError, asApiError, call } from './api/call.ts'
 
 export type Session = Answer<typeof readSession>
 
-/** `unknown`: not asked yet. `none`: signed out. A session that expires stays here: the page keeps what was typed. */
+/** `unknown`: not answered yet. `none`: signed out. A session that expires stays here: the page keeps what was typed. */
 type SessionState =
-  | { readonly kind: 'unknown' | 'none' /** There is no user yet. */; readonly isFirstRun?: boolean }
+  | {
+      readonly kind: 'unknown' /** Why there was no answer; null: it was not waited for. */
+      readonly problem: string | null
+    }
+  | { readonly kind: 'none' /** There is no user yet. */; readonly isFirstRun?: boolean }
   | { readonly kind: 'signedIn'; readonly session: Session }
 
 /** The server refuses a shorter password, in characters. */
 export const PASSWORD_LEAST = 10
 
-export const session = signal<SessionState>({ kind: 'unknown' })
+export const session = signal<SessionState>({ kind: 'unknown', problem: null })
 
 /** True: the user may change things. A viewer sees no control that changes something. */
 export const canChange = (): boolean => {
@@ -20,7 +24,22 @@ export const canChange = (): boolean => {
   return value.kind === 'signedIn' && value.session.user.role === 'admin'
 }
 
-/** Reads the session once, at the start. */
+const AGAIN_MS = 2000
+const isUnknown = (): boolean => session.value.kind === 'unknown'
+
+/** Reads the session at the start. A server that is away or refuses is asked again: without an answer there is no page. */
+export async function beginSession(): Promise<void> {
+  while (isUnknown()) {
+    try {
+      await openSession()
+    } catch (error) {
+      if (isUnknown()) session.value = { kind: 'unknown', problem: asApiError(error).message }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+    }
+  }
+}
+
+/** Reads the session. */
 export async function openSession(): Promise<void> {
   try {
     session.value = { kind: 'signedIn', session: await call(readSession, {}, { signsIn: true }) }
