@@ -1,5 +1,10 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
+import { StoreClient } from '../../src/store/postgres/client.ts'
+import { NotOpened } from '../../src/store/postgres/errors.ts'
+import { Hosts } from '../../src/store/postgres/hosts.ts'
 import { StoreUnavailable, type Tx } from '../../src/store/store.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { freshDatabase, postgresUrl, type TestDatabase } from '../support/postgres.ts'
@@ -164,6 +169,26 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     await Promise.all([held, ping, ...reads])
     expect(ended).toEqual(['ping', 'read', 'read'])
     await store.close()
+  })
+
+  test('a pause of the process was taken from the time in which the server has to open a connection', async () => {
+    const openingMs = 5000
+    const client = new StoreClient({ hosts: new Hosts(database.url), openingMs })
+    const opened = client.connect()
+    // Nothing of this thread runs, as while the machine is suspended.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, openingMs + 100)
+    await opened
+    expect(client.serverPid).toBeGreaterThan(0)
+    await client.end()
+  })
+
+  test('a server that does not open a connection is given up', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    onTestFinished(() => void silent.close())
+    const { port } = silent.address() as AddressInfo
+    const client = new StoreClient({ hosts: new Hosts(`postgres://127.0.0.1:${port}/x`), openingMs: 100 })
+    await expect(client.connect()).rejects.toBeInstanceOf(NotOpened)
   })
 
   test('a connection that breaks in a transaction fails it as unavailable, and nothing is written', async () => {

@@ -236,7 +236,7 @@ const CONNECTION_TIMEOUT_MS = 5_000
 async function hostOf(url: string): Promise<string> {
   const hosts = new Hosts(url)
   if (hosts.current === url) return url
-  const client = await openClient({ hosts, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS })
+  const client = await openClient({ hosts, openingMs: CONNECTION_TIMEOUT_MS })
   await client.end()
   return hosts.current
 }

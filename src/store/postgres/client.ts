@@ -2,7 +2,7 @@ import { addAbortListener } from 'node:events'
 import { Client, type ClientConfig, type Connection } from 'pg'
 import { libraryUrl } from '../../base/postgresUrl.ts'
 import type { StopTimeout } from '../stopTimeout.ts'
-import { ReadOnlyServer } from './errors.ts'
+import { NotOpened, ReadOnlyServer } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 
 /** Limits that the server keeps, milliseconds. */
@@ -10,12 +10,18 @@ export type ServerLimits = Partial<
   Record<'lock_timeout' | 'statement_timeout' | 'idle_in_transaction_session_timeout', number>
 >
 
-export interface ClientSettings extends Omit<ClientConfig, keyof ServerLimits | 'connectionString'> {
+export interface ClientSettings
+  extends Omit<ClientConfig, keyof ServerLimits | 'connectionString' | 'connectionTimeoutMillis'> {
   readonly hosts: Hosts
+  /** The server has so long to open the connection. */
+  readonly openingMs: number
   /** Closes the connection when it gives the server up. Absent: nothing does. */
   readonly stopTimeout?: StopTimeout
   readonly limits?: ServerLimits
 }
+
+/** How often a connection that opens is looked at. A pause of the process is one look, so it uses up no time of the server. */
+const LOOKS = 10
 
 interface Opening {
   readonly isReadOnly: boolean
@@ -31,13 +37,15 @@ export class StoreClient extends Client {
   readonly #url: string
   readonly #opening: string
   readonly #stopTimeout: StopTimeout | undefined
+  readonly #openingMs: number
   /** The server process behind this connection when it was opened. */
   serverPid = 0
 
-  constructor({ hosts, stopTimeout, limits = {}, ...config }: ClientSettings) {
+  constructor({ hosts, stopTimeout, limits = {}, openingMs, ...config }: ClientSettings) {
     const url = hosts.current
     super({ ...config, connectionString: libraryUrl(url), keepAlive: true })
     this.#stopTimeout = stopTimeout
+    this.#openingMs = openingMs
     if (stopTimeout) this.#destroyOn(stopTimeout.givenUp)
     this.#hosts = hosts
     this.#url = url
@@ -63,6 +71,7 @@ export class StoreClient extends Client {
 
   async #open(): Promise<this> {
     const over = this.#stopTimeout?.wait()
+    const looking = this.#limitOpening()
     try {
       await super.connect()
       await this.#begin()
@@ -72,14 +81,29 @@ export class StoreClient extends Client {
       over?.(false)
       this.#hosts.failed(this.#url)
       throw error
+    } finally {
+      clearInterval(looking)
     }
+  }
+
+  #limitOpening(): NodeJS.Timeout {
+    let left = LOOKS
+    const look = (): void => {
+      left -= 1
+      if (left === 0) this.#destroy(new NotOpened('timeout: the connection was not opened in time'))
+    }
+    return setInterval(look, this.#openingMs / LOOKS).unref()
   }
 
   /** What waits for an answer on it fails. `end` would wait for the server. */
   #destroyOn(signal: AbortSignal): void {
-    const { connection } = this as unknown as { readonly connection: Connection }
-    const listening = addAbortListener(signal, () => void connection.stream.destroy())
+    const listening = addAbortListener(signal, () => this.#destroy())
     this.once('end', () => listening[Symbol.dispose]())
+  }
+
+  #destroy(error?: Error): void {
+    const { connection } = this as unknown as { readonly connection: Connection }
+    connection.stream.destroy(error)
   }
 
   async #begin(): Promise<void> {

@@ -60,8 +60,8 @@ const SHUTDOWN = /^57P0[123]$/
 /** invalid_sql_statement_name, duplicate_prepared_statement: another client has had the session meanwhile. */
 const SHARED_SESSION = new Set(['26000', '42P05'])
 
-/** The message of `pg-pool` when a connection could not be opened in time. */
-const WAITED = 'timeout exceeded when trying to connect'
+/** The server did not open a connection in time. */
+export class NotOpened extends Error {}
 
 /** How many connections there may be, and how many of them are in use. */
 export interface PoolUse {
@@ -80,7 +80,7 @@ const whyNoneIsFree = ({ size, inUse }: PoolUse): string =>
  * not take the password any more, that the user may not log in, that the database is away.
  */
 export function unopened(error: unknown, pool: PoolUse): unknown {
-  const isWait = error instanceof NoTurn || (error instanceof Error && error.message === WAITED)
+  const isWait = error instanceof NoTurn || error instanceof NotOpened
   if (isWait && pool.inUse > 0) return new StoreUnavailable(whyNoneIsFree(pool), { cause: error })
   const translated = translatePostgresError(error)
   return translated instanceof DatabaseError ? new StoreUnavailable(translated.message, { cause: error }) : translated

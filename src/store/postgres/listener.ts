@@ -4,7 +4,7 @@ import type { Executor } from '../executor.ts'
 import { CHANNEL } from '../tables/changes.ts'
 import { StoreClient } from './client.ts'
 import type { Hosts } from './hosts.ts'
-import { type PostgresOptions, types } from './pool.ts'
+import { OPENING_MS, type PostgresOptions, types } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
 const FIRST_RETRY_MS = 250
@@ -41,7 +41,7 @@ export class Listener {
     const client = new StoreClient({
       hosts: this.#hosts,
       stopTimeout: this.#stopTimeout,
-      connectionTimeoutMillis: 5_000,
+      openingMs: OPENING_MS,
       query_timeout: ANSWER_MS,
       types: types(),
     })

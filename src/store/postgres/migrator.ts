@@ -4,7 +4,7 @@ import { migrate, UnusableDatabase } from '../migrations/migrate.ts'
 import { StoreClient } from './client.ts'
 import { SharedSessions, translatePostgresError } from './errors.ts'
 import type { Hosts } from './hosts.ts'
-import { clientOf } from './pool.ts'
+import { clientOf, OPENING_MS } from './pool.ts'
 
 /**
  * Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, without a timeout.
@@ -19,8 +19,7 @@ export async function migrateDatabase(hosts: Hosts): Promise<void> {
 }
 
 async function migrateHost(hosts: Hosts): Promise<void> {
-  const connectionTimeoutMillis = 5_000
-  const pool = new Pool({ Client: clientOf({ hosts, connectionTimeoutMillis }), max: 2, connectionTimeoutMillis })
+  const pool = new Pool({ Client: clientOf({ hosts, openingMs: OPENING_MS }), max: 2 })
   pool.on('error', () => undefined)
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {

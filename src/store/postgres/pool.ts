@@ -26,8 +26,8 @@ export function types(): CustomTypesConfig {
   return overrides
 }
 
-/** Limits every wait: for a connection, an answer, and on the server for a lock, a statement and an idle transaction. */
-const CONNECTION_TIMEOUT_MS = 5_000
+/** Limits every wait: for the opening of a connection, an answer, and on the server for a lock, a statement and an idle transaction. */
+export const OPENING_MS = 5_000
 const IDLE_TIMEOUT_MS = 30_000
 const QUERY_TIMEOUT_MS = 15_000
 const LIMITS: ServerLimits = {
@@ -124,10 +124,9 @@ export class StorePool extends Pool {
 }
 
 export function createPool(hosts: Hosts, { stopTimeout, poolSize: max, log }: PostgresOptions): StorePool {
-  const connectionTimeoutMillis = CONNECTION_TIMEOUT_MS
-  const settings = { hosts, stopTimeout, connectionTimeoutMillis, query_timeout: QUERY_TIMEOUT_MS }
+  const settings = { hosts, stopTimeout, openingMs: OPENING_MS, query_timeout: QUERY_TIMEOUT_MS }
   const Client = clientOf({ ...settings, limits: LIMITS, types: types() })
-  const config = { Client, max, connectionTimeoutMillis, idleTimeoutMillis: IDLE_TIMEOUT_MS }
+  const config = { Client, max, idleTimeoutMillis: IDLE_TIMEOUT_MS }
   const pool = new StorePool(hosts, config, stopTimeout)
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
   return pool

@@ -1,13 +1,13 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { StopTimeout } from '../../../src/store/stopTimeout.ts'
-import { openingProblem, translatePostgresError, unopened } from '../../../src/store/postgres/errors.ts'
+import { NotOpened, openingProblem, translatePostgresError, unopened } from '../../../src/store/postgres/errors.ts'
 import { Hosts } from '../../../src/store/postgres/hosts.ts'
 import { NoTurn } from '../../../src/store/postgres/poolTurns.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 
-const ofPool = new Error('timeout exceeded when trying to connect')
+const ofServer = new NotOpened('timeout: the connection was not opened in time')
 const ofTurns = new NoTurn('timeout: no connection came free')
 
 test.each([
@@ -15,7 +15,7 @@ test.each([
   [9, '9 of the 10 connections of this process to the database are in use, and no other was opened in time'],
   [0, 'the database server cannot be reached'],
 ])('who waited too long for a connection while %i of 10 are in use reads why', (inUse, message) => {
-  for (const waited of [ofPool, ofTurns]) {
+  for (const waited of [ofServer, ofTurns]) {
     const error = unopened(waited, { size: 10, inUse })
     expect(error).toBeInstanceOf(StoreUnavailable)
     expect(error).toMatchObject({ message, cause: waited })
