@@ -87,7 +87,7 @@ test('sizes of one picture over enhanced RTMP are layers: each viewer has the on
   const broadcast = await RtmpPublisher.start(stage.rtmp('sizes', token), systemClock, layeredMessages(sizes))
   const [viewer, other] = [await stage.peer(), await stage.peer()]
   for (const peer of [viewer, other]) await peer.watchSoon({ url: stage.whep('sizes') })
-  expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
+  expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
   const soon = { timeout: 60_000, interval: 200 }
   const layers = [
     { encodingId: '0', width: 640 },
@@ -95,16 +95,22 @@ test('sizes of one picture over enhanced RTMP are layers: each viewer has the on
     { encodingId: '2', width: 160 },
   ]
   await expect.poll(() => viewer.layers(), soon).toMatchObject({ layers, chosen: null, sent: '0' })
+  const shows = async (peer: Peer, width: number) => {
+    await expect.poll(async () => (await peer.figures()).width, soon).toBe(width)
+    await peer.plays()
+  }
   for (const [choice, width] of [
     ['2', 160],
     ['1', 320],
     ['0', 640],
   ] as const) {
     await viewer.layers(choice)
-    await expect.poll(async () => (await viewer.figures()).width, soon).toBe(width)
-    expect(await viewer.plays()).toMatchObject({ width })
+    await shows(viewer, width)
+    // A browser that the machine lets wait takes that for congestion for a moment.
+    await expect.poll(() => other.layers(), soon).toMatchObject({ chosen: null, sent: '0' })
+    await shows(other, 640)
+    await expect.poll(() => viewer.layers(), soon).toMatchObject({ chosen: choice, sent: choice })
   }
-  expect(await other.plays()).toMatchObject({ width: 640 })
 
   const player = await stage.peer()
   await expect.poll(() => player.hls({ url: stage.hls('sizes') }), { timeout: 60_000, interval: 300 }).toBe('ok')
