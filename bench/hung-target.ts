@@ -3,7 +3,7 @@
  * with a target over RTSP whose process was stopped by SIGSTOP, with one that reads, and without a target. One server, publisher and
  * audience for all, in turns. A window begins when the kernel takes no more for the target that hangs, and ends after Sluice has given
  * it up and dials again. Delays of a busy machine differ more than these: so it also prints the processor time of the server and of
- * its media process.
+ * its media process. Prints each window as it ends; a round takes about 70 seconds.
  *   ROUNDS=5 node bench/hung-target.ts
  */
 import { fork } from 'node:child_process'
@@ -14,6 +14,7 @@ import { RtspTarget } from '../test/support/rtspTarget.ts'
 import { startAudience } from './lib/audience.ts'
 import { median, p99, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
+import { until } from '../test/support/until.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5)
 const BITRATE = 2_500_000
@@ -48,7 +49,12 @@ async function listen(): Promise<void> {
 }
 
 async function measure(): Promise<void> {
+  console.log(
+    `  ${ROUNDS} rounds, and one before them, of ${KINDS.length} windows of ${WINDOW_MS / 1000} s: ${KINDS.join(', ')}`,
+  )
   const target = fork(import.meta.filename, ['--target'])
+  // Once it is stopped, it does not see that this process is gone.
+  process.on('exit', () => target.kill('SIGKILL'))
   const [port] = (await once(target, 'message')) as [number]
   const takesMedia = async (): Promise<boolean> => {
     target.send('?')
@@ -68,25 +74,30 @@ async function measure(): Promise<void> {
     const [stream] = (await server.api('GET', '/api/streams/live')) as unknown as StreamOnAir[]
     return stream?.restreams?.[0]?.bitrateOut === 0
   }
-  const window = async (): Promise<Window> => {
+  const window = async (what: string): Promise<Window> => {
     const before = server.cpu()
     await audience.delays()
     await sleep(WINDOW_MS)
     const delays = await audience.delays()
     const percents = server.cpu().map((seconds, at) => ((seconds - (before[at] ?? 0)) * 100_000) / WINDOW_MS)
     const [main = Number.NaN, media = Number.NaN] = percents
-    return { p99: p99(delays), main, media }
+    const measured = { p99: p99(delays), main, media }
+    console.log(
+      `  ${what}: p99 ${measured.p99.toFixed(2)} ms; main ${main.toFixed(1)}%, media ${media.toFixed(1)}% of a core`,
+    )
+    return measured
   }
   const rounds: Record<Kind, Window>[] = []
   for (let round = 0; round < ROUNDS + 1; round++) {
     await sleep(SETTLE_MS)
-    const without = await window()
+    const of = round === 0 ? 'before' : `round ${round}`
+    const without = await window(`${of}, without`)
     await set(restream)
-    while (!(await takesMedia())) await sleep(100)
-    const reading = await window()
+    await until(takesMedia, 'the target takes media')
+    const reading = await window(`${of}, reading`)
     target.kill('SIGSTOP')
-    while (!(await isStuck())) await sleep(500)
-    const hung = await window()
+    await until(isStuck, 'the kernel takes no more for the target')
+    const hung = await window(`${of}, hung`)
     // The first round compiles the code.
     if (round > 0) rounds.push({ without, reading, hung })
     await set([])
