@@ -9,7 +9,7 @@ import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { Announcement } from './announcement.ts'
 import { Conversion } from './conversion.ts'
 import { type EncodingRoom, EncodingSeat, ENDLESS_ROOM } from './encodingRoom.ts'
-import { EvenAudio } from './evenAudio.ts'
+import { AudioLateness, EvenAudio } from './evenAudio.ts'
 import { type Carried, type Form, forEveryone, OPUS, ORIGINAL } from './form.ts'
 import { FlvReader } from '../rtmp/flvTags.ts'
 import { RtmpIngest } from '../rtmp/ingest.ts'
@@ -158,6 +158,7 @@ class Converter implements FrameSink {
   readonly #options: ConverterOptions
   readonly #audio: Conversion
   readonly #videoFrames: Conversion
+  readonly #sourceLateness: AudioLateness
   readonly #even: EvenAudio
   readonly #step: InStep
   /** False while the source replays its cached frames. Video begins with them; audio from then would only be late. */
@@ -182,8 +183,10 @@ class Converter implements FrameSink {
     this.#options = options
     this.media = new Hub(options)
     const { name, clock } = options
-    this.#even = new EvenAudio(clock, (frame) => this.#step.audio(frame))
-    this.#step = new InStep(clock, (frame) => this.media.frame(frame), { burstMs: () => this.#even.burstMs })
+    const source = new AudioLateness(clock)
+    this.#sourceLateness = source
+    this.#even = new EvenAudio(clock, source, (frame) => this.#step.audio(frame))
+    this.#step = new InStep(clock, (frame) => this.media.frame(frame), { burstMs: () => source.burstMs })
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
     this.#videoFrames = new Conversion({
       ...options,
@@ -237,7 +240,7 @@ class Converter implements FrameSink {
     else if (frame.kind === 'video') this.#videoFrame(frame)
     else if (!this.isLive || this.#carried === 'none') return
     else if (this.#sourceAudio[0]?.codec === 'opus') this.media.frame(frame)
-    else this.#audio.frame(frame)
+    else this.#audioFrame(frame)
   }
 
   end(): void {
@@ -251,6 +254,11 @@ class Converter implements FrameSink {
     this.media.end()
     this.#stopped ??= Promise.all([this.#audio.stop(), this.#videoFrames.stop()]).then(() => undefined)
     return this.#stopped
+  }
+
+  #audioFrame(frame: Frame): void {
+    this.#sourceLateness.note(frame)
+    this.#audio.frame(frame)
   }
 
   #videoFrame(frame: Frame): void {
