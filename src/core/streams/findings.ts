@@ -266,9 +266,9 @@ function shownAs(unit: Unit, value: number): string {
   }
 }
 
-/** In minutes where seconds would be a number of three digits. */
+/** In minutes where seconds would be a number of three digits, also by rounding. */
 const lengthShown = (ms: number): string =>
-  ms < 100_000 ? `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s` : `${Math.round(ms / 60_000)} min`
+  ms < 99_950 ? `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s` : `${Math.round(ms / 60_000)} min`
 
 export function isFindingCode(text: unknown): text is FindingCode {
   return typeof text === 'string' && Object.hasOwn(FINDINGS, text)

@@ -56,6 +56,7 @@ it('what one node alone has is at the address of that node, if it has one', () =
 
 it('RTMP has the host of the other addresses, or that of the configured address of channels; or none', () => {
   expect(of({ rtmp: { port: 1935, tlsPort: 1936, url: '' } }).rtmps).toBe('rtmps://localhost:1936/v2/pub/{streamName}')
+  expect(of({ rtmp: { port: 1935, tlsPort: 443, url: '' } }).rtmps).toBe('rtmps://localhost/v2/pub/{streamName}')
   expect(of({ rtmp: { port: 1936, tlsPort: 0, url: '' } }).rtmp).toBe('rtmp://localhost:1936/v2/pub/{streamName}')
   expect(of({ rtmp: { port: 1935, tlsPort: 0, url: 'rtmps://in.example.com:443/live' } }).rtmp).toBe(
     'rtmps://in.example.com:443/v2/pub/{streamName}',

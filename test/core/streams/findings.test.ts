@@ -7,6 +7,7 @@ import {
   findingOf,
   FINDINGS,
   FindingWatch,
+  isFindingCode,
   type SourceFacts,
 } from '../../../src/core/streams/findings.ts'
 import { SOURCE_FIGURES, SOURCE_TEXTS, type SourceReading } from '../../../src/core/streams/source.ts'
@@ -73,6 +74,9 @@ describe('what is wrong with media', () => {
     const watch = new FindingWatch()
     for (const atMs of [0, 2000]) watch.look({ protocol: 'srt', source: {} }, atMs, atMs)
     expect(watch.found()).toEqual([])
+    watch.look({ protocol: 'srt', source: { sentFrameRate: 1, videoProfile: 'x' } }, 4000, 4000)
+    watch.look({ protocol: 'srt', source: { sentFrameRate: 1, videoProfile: 'x' } }, 6000, 6000)
+    expect(watch.found()).toEqual([{ code: 'video_profile', value: 1, sinceMs: 4000 }])
     expect(codesOf({ bFrames: 0.5, silentMs: 20_000, behindMs: 9000 })).toEqual([
       'link_slow',
       'audio_silent',
@@ -102,6 +106,11 @@ describe('what is wrong with media', () => {
   })
 })
 
+it('a code is one of the table, and nothing that an object has', () => {
+  expect(FINDING_CODES.every(isFindingCode)).toBe(true)
+  expect(['toString', '__proto__', 'LINK_SLOW', 5, null].filter(isFindingCode)).toEqual([])
+})
+
 describe('the sentences', () => {
   const page = readFileSync(new URL('../../../docs/guides/stream-health.md', import.meta.url), 'utf8')
   const headings = [...page.matchAll(/^### (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'))
@@ -116,7 +125,8 @@ describe('the sentences', () => {
     expect(said('frame_rate', 12)).toMatch(/^12 frames a second come, where the video says 30\./)
     const stays = { code: 'frame_rate', value: 12, sinceMs: 0 } as const
     expect(findingOf(stays, {}).text).toMatch(/^12 frames a second come, where the video says \?\./)
-    expect(said('audio_silent', 99_900)).toMatch(/^No sound at all for 99.9 s:/)
+    expect(said('audio_silent', 99_949)).toMatch(/^No sound at all for 99.9 s:/)
+    expect(said('audio_silent', 99_950)).toMatch(/^No sound at all for 2 min:/)
     expect(said('audio_silent', 675_300)).toMatch(/^No sound at all for 11 min:/)
     expect(said('audio_video_skew', -2040)).toMatch(/arrive 2 s apart/)
     expect(said('packet_loss', 0.0512)).toMatch(/^5.1% of/)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type BitrateSlot, healthOf, rangeOf, type StreamHealth } from '../../../src/core/streams/health.ts'
-import { readStoredReading } from '../../../src/core/streams/reading.ts'
+import { readStoredReading, sumOfViewing, viewersOf } from '../../../src/core/streams/reading.ts'
 
 const slots = (...megabits: number[]): BitrateSlot[] =>
   megabits.map((bitrate, at) => ({ atMs: at * 10_000, bitrate: bitrate * 1_000_000 }))
@@ -28,6 +28,11 @@ describe('the health of a broadcast', () => {
     expect(rangeOf(slots(1, 9, 1, 9, 1, 2))).toEqual({ lowest: 1_000_000, highest: 9_000_000 })
   })
 
+  it('is impaired while something is wrong with media that comes evenly', () => {
+    const of = (slots: BitrateSlot[], silentMs = 0) => healthOf(slots, { silentMs, before: 'steady', isImpaired: true })
+    expect([of([]), of(slots(1, 9, 1, 9, 1, 9)), of([], 5000)]).toEqual(['impaired', 'uneven', 'stalled'])
+  })
+
   it('is stalled after five seconds without media, whatever came before; and silence from the start is not uneven', () => {
     expect(health(slots(4, 4, 4, 4, 4, 4), 'steady', 4999)).toBe('steady')
     expect(health(slots(4, 4, 4, 4, 4, 4), 'steady', 5000)).toBe('stalled')
@@ -51,4 +56,35 @@ it('a reading of another version is read as far as it is known', () => {
     source: {},
     findings: [],
   })
+})
+
+it('findings and targets of another version are left out, those that are whole are kept', () => {
+  const [found, target] = [
+    { code: 'link_slow', value: 1, sinceMs: 2 },
+    { status: 'live', index: 0 },
+  ]
+  const findings = [
+    found,
+    ...['code', 'value', 'sinceMs'].map((name) => ({ ...found, [name]: 'another' })),
+    ...['x', 5, null],
+  ]
+  const stored = { findings, targets: [target, { status: 'another' }, {}, 'x', null], health: 'uneven' }
+  expect(readStoredReading(JSON.stringify(stored))).toMatchObject({
+    findings: [found],
+    targets: [target],
+    health: 'uneven',
+  })
+  expect(readStoredReading('{"findings":{},"targets":{}}')).toMatchObject({ findings: [] })
+  expect(readStoredReading('{"targets":{}}')).not.toHaveProperty('targets')
+  for (const none of ['5', 'null', '"x"']) expect(readStoredReading(none)).toBeNull()
+  const source = { videoProfile: 'High', keyframeMs: 2000, videoLevel: 4.1, skewMs: '7', another: 1, more: 'x' }
+  expect(readStoredReading(JSON.stringify({ source }))?.source).toEqual({ videoProfile: 'High', keyframeMs: 2000 })
+})
+
+it('viewers of two nodes are counted together, and of all protocols', () => {
+  const [one, other] = [
+    { whep: 1, hls: 2, bitrateOut: 4 },
+    { whep: 8, hls: 16, bitrateOut: 32 },
+  ]
+  expect([sumOfViewing(one, other), viewersOf(one)]).toEqual([{ whep: 9, hls: 18, bitrateOut: 36 }, 3])
 })

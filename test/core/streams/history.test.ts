@@ -15,6 +15,10 @@ describe('the range of a history', () => {
       { from: '2026-01-01T09:00:00Z', until: '2026-01-01T10:00:10Z' },
       { fromMs: NOW - 3 * HOUR, untilMs: NOW - 2 * HOUR + 10_000, slotMs: 20_000 },
     ],
+    [
+      { from: '2026-01-01T09:00:00Z', until: '2026-01-01T09:00:00Z' },
+      { fromMs: NOW - 3 * HOUR, untilMs: NOW - 3 * HOUR, slotMs: 10_000 },
+    ],
     [{ history: 'False' }, null],
   ])('%j', (query, span) => {
     expect(readHistoryQuery(query, NOW)).toEqual({ ok: true, value: span })
@@ -25,6 +29,7 @@ describe('the range of a history', () => {
     [{ history: 'maybe', until: '1' }, ['history', 'until']],
     [{ from: '2026-01-01T10:00:00Z', until: '2026-01-01T09:00:00Z' }, ['from']],
     [{ from: '2025-12-31T11:59:59Z' }, ['from']],
+    [{ from: '2025-12-31T11:59:59.999Z' }, ['from']],
   ])('%j is refused', (query, fields) => {
     const read = readHistoryQuery(query, NOW)
     expect(read.ok ? [] : Object.keys(read.error)).toEqual(fields)
@@ -63,6 +68,11 @@ it('is by source, the one without an id first, without what is not known, and of
     },
     { sourceId: 'left', points: [{ at, bitrateIn: 7, roundTripMs: 0 }] },
   ])
+})
+
+it('is by the name of the source, whatever came first', () => {
+  const points = ['b', 'c', 'a'].map((sourceId) => point({ sourceId }))
+  expect(historiesOf(points).map(({ sourceId }) => sourceId)).toEqual(['a', 'b', 'c'])
 })
 
 it('begins with the first bitrate', () => {

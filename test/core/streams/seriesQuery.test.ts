@@ -15,6 +15,10 @@ it('gives all metrics of the last hour unless the query names others, in the usu
   expect(readMinutesQuery({ metric: ['viewers', 'x'], range: 'week' })).toMatchObject({
     error: { metric: [/^must name/], range: [/^must be one of hour, day$/] },
   })
+  for (const [name, query] of Object.entries({ metric: { metric: 'x' }, range: { range: 'x' } })) {
+    const read = readMinutesQuery(query)
+    expect(read.ok ? [] : Object.keys(read.error)).toEqual([name])
+  }
 })
 
 it('ends with the minute in progress, also at its first moment', () => {
