@@ -66,7 +66,9 @@ it('findings and targets of another version are left out, those that are whole a
   const findings = [
     found,
     ...['code', 'value', 'sinceMs'].map((name) => ({ ...found, [name]: 'another' })),
-    ...['x', 5, null],
+    'x',
+    5,
+    null,
   ]
   const stored = { findings, targets: [target, { status: 'another' }, {}, 'x', null], health: 'uneven' }
   expect(readStoredReading(JSON.stringify(stored))).toMatchObject({
