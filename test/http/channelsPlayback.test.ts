@@ -144,20 +144,6 @@ describe('a distribution', () => {
     expect(await codeOf(`/v2/distributions/di_${'1'.repeat(22)}/hls/main.m3u8`)).toEqual([404, 'not_found'])
   })
 
-  it('keeps what a player waits for when it sends the player from an old address to the new one', async () => {
-    const { id, engineIds } = await newStage()
-    const old = `/v2/distributions/${id}/hls/${engineIds[1]}/0/index.m3u8`
-    const queryAfter = async (query: string): Promise<string> => {
-      const answer = await fetch(live.running.base + old + query, { redirect: 'manual' })
-      expect([query, answer.status]).toEqual([query, 307])
-      return new URL(answer.headers.get('location') ?? '', live.running.base + old).search
-    }
-    expect(await queryAfter('?_HLS_msn=7&_HLS_part=2')).toBe('?_HLS_msn=7&_HLS_part=2')
-    expect(await queryAfter('?_HLS_msn=7&other=1')).toBe('?_HLS_msn=7')
-    for (const query of ['', '?_HLS_part=2', '?_HLS_msn=x', '?_HLS_msn=1&_HLS_msn=2'])
-      expect(await queryAfter(query)).toBe('')
-  })
-
   it('tells players to wait for an engine between two servers, and not for one that a user has stopped', async () => {
     const stage = await newStage()
     const [, main] = stage.engineIds

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { endChildren, pushTo, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { playbackFolder } from '../support/playbackFolder.ts'
 import { FastClock } from '../support/fastClock.ts'
 
 const clock = new FastClock()
@@ -21,8 +22,7 @@ interface Stage {
   channelId: string
   mainId: string
   spareId: string
-  /** The URL of the distribution's playlists. */
-  at: string
+  distributionId: string
 }
 
 /** A channel whose two engines encode the same source; the last created one is preferred. */
@@ -47,7 +47,7 @@ async function newStage(): Promise<Stage> {
     channelId: channel.id,
     mainId: idOf('Main'),
     spareId: idOf('Spare'),
-    at: `${live.running.base}/v2/distributions/${channel.distributions[0].id}/hls`,
+    distributionId: channel.distributions[0].id,
   }
 }
 
@@ -55,8 +55,8 @@ const linesOf = (playlist: string): string[] =>
   playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 
 /** The engines in the master playlist, in its order. */
-async function listed({ at }: Stage): Promise<string[]> {
-  const answer = await fetch(`${at}/main.m3u8`)
+async function listed({ distributionId }: Stage): Promise<string[]> {
+  const answer = await fetch(`${live.running.base}/v2/distributions/${distributionId}/hls/main.m3u8`)
   return answer.status === 200 ? linesOf(await answer.text()).map((uri) => /(\w+)-0\/media/.exec(uri)?.[1] ?? '') : []
 }
 
@@ -64,17 +64,15 @@ async function lists(stage: Stage, ...engineIds: string[]): Promise<void> {
   await until(async () => String(await listed(stage)) === String(engineIds), `a playlist of ${engineIds.length}`)
 }
 
-const media = ({ at }: Stage, engineId: string): Promise<Response> => fetch(`${at}/${engineId}/0/index.m3u8`)
+/** The media playlist of an engine that is listed, for one viewer. */
+const mediaOf = async ({ distributionId }: Stage, engineId: string): Promise<string> =>
+  `${live.running.base}${await playbackFolder(live.running.base, distributionId, engineId)}/media.m3u8`
 
-/** Waits until the newest segment of an engine can be fetched and another one follows it. */
-async function goesOn(stage: Stage, engineId: string): Promise<void> {
-  const newest = async () => {
-    const answer = await media(stage, engineId)
-    return new URL(linesOf(await answer.text()).at(-1) ?? '', answer.url).pathname.replace(/^.*~[^/]+/, '')
-  }
+/** Waits until the newest segment of a playlist can be fetched and another one follows it. */
+async function goesOn(media: string): Promise<void> {
+  const newest = async () => linesOf(await (await fetch(media)).text()).at(-1) ?? ''
   const before = await newest()
-  const { url } = await media(stage, engineId)
-  expect((await fetch(new URL(before.replace(/^.*\//, ''), url))).status).toBe(200)
+  expect((await fetch(new URL(before, media))).status).toBe(200)
   await until(async () => (await newest()) !== before, 'another segment')
 }
 
@@ -105,26 +103,27 @@ test('viewers continue on the other engine when the preferred one fails repeated
   await live.v2('POST', `/channels/${channelId}/start`)
   pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`, clock.speed)
   await lists(stage, mainId, spareId)
-  expect((await media(stage, mainId)).status).toBe(200)
+  const [main, spare] = [await mediaOf(stage, mainId), await mediaOf(stage, spareId)]
+  expect((await fetch(main)).status).toBe(200)
 
   const killer = keepKilling(mainId)
   await lists(stage, spareId)
   // Its last playlist is still on disk; a player that got it would stall.
-  await until(async () => (await media(stage, mainId)).status === 404, 'the end of what does not go on')
-  await goesOn(stage, spareId)
+  await until(async () => (await fetch(main)).status === 404, 'the end of what does not go on')
+  await goesOn(spare)
   await until(() => killer.victims.size >= 2, 'another try')
   await until(async () => (await engineOf(mainId)).status === 'error', 'error')
   expect((await engineOf(mainId)).statusMessage).toMatch(/^ffmpeg was killed \(SIGKILL\)/)
   expect((await live.made('GET', `/channels/${channelId}`)).status).toBe('playing')
   await killer.stop()
   await lists(stage, mainId, spareId)
-  expect(await (await media(stage, mainId)).text()).toContain('#EXT-X-DISCONTINUITY')
-  await goesOn(stage, mainId)
+  expect(await (await fetch(main)).text()).toContain('#EXT-X-DISCONTINUITY')
+  await goesOn(main)
 
   expect((await live.v2('POST', `/engines/${mainId}/stop`)).status).toBe(204)
   await lists(stage, spareId)
-  expect((await media(stage, mainId)).status).toBe(404)
-  await goesOn(stage, spareId)
+  expect((await fetch(main)).status).toBe(404)
+  await goesOn(spare)
   await live.v2('POST', `/engines/${mainId}/start`)
   await lists(stage, mainId, spareId)
   await live.v2('POST', `/channels/${channelId}/stop`)

@@ -10,6 +10,7 @@ import { ownPort } from '../support/ownPort.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { servedBy } from '../support/served.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { playbackFolder } from '../support/playbackFolder.ts'
 import { RtspCamera } from '../support/rtspCamera.ts'
 import { sluice } from './cliProcess.ts'
 
@@ -183,8 +184,8 @@ describe('a channel', () => {
     const folder = join(live.running.dataDir, 'channels', engineId)
     const web = { name: 'Web', endpoints: { engineIds: [engineId] } }
     const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, web)
-    const at = `${live.running.base}/v2/distributions/${distributionId}/hls/${engineId}/0`
-    const playlistNow = () => fetch(`${at}/index.m3u8`)
+    const playback = await playbackFolder(live.running.base, distributionId, engineId)
+    const playlistNow = () => fetch(`${live.running.base}${playback}/media.m3u8`)
     const listed = async () => (await playlistNow()).text()
     const before = namesIn(await listed())
     expect(before.slice(0, 2)).toEqual([expect.stringMatching(/^init-\w+\.mp4$/), expect.stringMatching(/^s\d+\.m4s$/)])

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endChildren, pushTo } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { type EventReceiver, receiveEvents } from '../support/eventReceiver.ts'
+import { listedFolder } from '../support/playbackFolder.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 /** Reads its source at a third of real time if it has to make two renditions, or 15 frames a second. */
@@ -87,27 +88,27 @@ test('an engine that cannot keep up reports it everywhere, and one with a rendit
   expect(encoder.lagSeconds).toBeGreaterThan(2)
   expect(encoder.cores).toBeGreaterThan(0)
 
-  const at = `/v2/distributions/${stepping.distributionId}/hls`
+  const { distributionId, engineId } = stepping
   let segment = ''
-  let folder = ''
+  let folder: string | undefined
   await until(async () => {
-    const answer = await get(`${at}/${stepping.engineId}/0/index.m3u8`)
-    const playlist = await answer.text()
-    folder = new URL('.', answer.url).href
-    segment = /^s\d+\.m4s/m.exec(playlist)?.[0] ?? segment
+    folder ??= await listedFolder(live.running.base, distributionId, engineId)
+    if (folder === undefined) return false
+    segment = /^s\d+\.m4s/m.exec(await (await get(`${folder}/media.m3u8`)).text())?.[0] ?? segment
     return segment !== ''
   }, 'a segment of the rendition that is dropped later')
+  const left = folder?.replace(/0$/, '1')
   const less = /^To keep up, this engine leaves out 180p/
   await until(async () => less.test((await engineOf(stepping)).statusMessage ?? ''), 'a message that it makes less')
   expect(await warningsOf(stepping)).toEqual([expect.stringMatching(/cannot keep up.*leaves out 180p/)])
   await until(async () => {
-    const playlist = await (await get(`${at}/${stepping.engineId}/1/index.m3u8`)).text()
+    const playlist = await (await get(`${left}/media.m3u8`)).text()
     return /^s\d+\.m4s[^]*#EXT-X-DISCONTINUITY\n[^]*^s\d+\.m4s/m.test(playlist)
   }, 'the rendition that is left to go on')
   // Its viewers move to another rendition; what its playlist listed can still be fetched.
-  expect((await get(`${at}/${stepping.engineId}/0/index.m3u8`)).status).toBe(404)
-  expect((await fetch(folder + segment)).status).toBe(200)
-  const master = await (await get(`${at}/main.m3u8`)).text()
+  expect((await get(`${folder}/media.m3u8`)).status).toBe(404)
+  expect((await get(`${folder}/${segment}`)).status).toBe(200)
+  const master = await (await get(`/v2/distributions/${distributionId}/hls/main.m3u8`)).text()
   expect(master.match(/RESOLUTION=\d+x\d+/g)).toEqual(['RESOLUTION=160x90'])
   await until(async () => (await encoderOf(stepping))?.speed > 0.9, 'an engine that keeps up')
   expect(await engineOf(stepping)).toMatchObject({ status: 'playing' })

@@ -6,6 +6,7 @@ import { endChildren, pushTo, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { listedFolder } from '../support/playbackFolder.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
 
 let place: Place
@@ -78,7 +79,9 @@ const processesAt = async ({ running }: ChannelsClient, { engineIds }: Stage): P
 /** The highest number of a segment that a node lists for each engine; null: it does not play there. */
 function newestAt({ running }: ChannelsClient, { engineIds, distributionId }: Stage): Promise<(number | null)[]> {
   const newest = async (engineId: string) => {
-    const answer = await fetch(`${running.base}/v2/distributions/${distributionId}/hls/${engineId}/0/index.m3u8`)
+    const folder = await listedFolder(running.base, distributionId, engineId)
+    if (folder === undefined) return null
+    const answer = await fetch(`${running.base}${folder}/media.m3u8`)
     const numbers = [...(await answer.text()).matchAll(/^s(\d+)\.m4s$/gm)].map(([, n]) => Number(n))
     return answer.status === 200 ? Math.max(...numbers) : null
   }

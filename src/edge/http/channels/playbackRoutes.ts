@@ -9,11 +9,9 @@ import { admit, type Grant, type PlaybackRules } from '../../../core/channels/pl
 import { atNode } from '../../../core/nodes/atNode.ts'
 import { hlsNodeFor } from '../../../core/nodes/drain.ts'
 import { bearer } from '../auth.ts'
-import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
 import { PLAYLIST } from '../hls/sending.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { HANDOVER_PARAMETER } from '../media/handover.ts'
-import { nameInDistribution } from './distributionAdmissions.ts'
 import { distributionMaster, masterForNode, NOT_LIVE } from './distributionMaster.ts'
 import { JPEG, THUMBNAIL_FOR_NODE, remoteThumbnail, localThumbnail } from './distributionThumbnail.ts'
 import { countServed, type PlaybackParts, viewerOf } from './playback.ts'
@@ -23,26 +21,19 @@ export type PlaybackRequest = {
   Params: { distributionId: string }
   Querystring: { token?: unknown; node?: unknown }
 }
-type OldRequest = PlaybackRequest & {
-  Params: { engineId: string; rendition: string }
-  Querystring: { _HLS_msn?: unknown; _HLS_part?: unknown }
-}
 
 const ROOT = '/v2/distributions/:distributionId'
 const MASTER = `${ROOT}/hls/main.m3u8`
-/** Where media playlists were; players may have such an address from a page. */
-const OLD_PLAYLIST = `${ROOT}/hls/:engineId/:rendition/index.m3u8`
 const THUMBNAIL = `${ROOT}/thumbnails/thumbnail.jpeg`
 
 /** Where viewers of distributions begin. The addresses in a master playlist are those of `hlsRoutes`. */
 export async function playbackRoutes(app: FastifyInstance, parts: PlaybackParts): Promise<void> {
   await app.register(async (scope) => {
     scope.setErrorHandler(channelErrorHandler(parts.ctx.sampled.refusals))
-    for (const path of [MASTER, OLD_PLAYLIST, THUMBNAIL]) {
+    for (const path of [MASTER, THUMBNAIL]) {
       scope.options(path, (request, reply) => sendPreflight(request, reply, 'GET, HEAD, OPTIONS'))
     }
     scope.get<PlaybackRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
-    scope.get<OldRequest>(OLD_PLAYLIST, (request, reply) => redirectOld(parts, request, reply))
     scope.get<PlaybackRequest>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
   })
 }
@@ -103,22 +94,6 @@ async function sendToNode(parts: PlaybackParts, distributionId: string, reply: F
   if (!master.ok) return refuse(reply, master.error)
   const text = master.value.with(parts.tickets.forNode(distributionId))
   return reply.header('Cache-Control', 'no-store').type(PLAYLIST).send(text)
-}
-
-async function redirectOld(
-  parts: PlaybackParts,
-  request: FastifyRequest<OldRequest>,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const admitted = await admittedTo(parts, request)
-  if (!admitted.ok) return refuse(reply, admitted.error)
-  const { distributionId, engineId, rendition } = request.params
-  const names = [distributionId, nameInDistribution(engineId, rendition)].map(encodeURIComponent).join('/')
-  const wanted = wantedPartOf(request.query)
-  // Players reload the old address again and again, so the part that they wait for goes along.
-  const query = wanted === 'malformed' ? '' : queryOf(wanted)
-  const location = `../../../../../../hls/~${ticketFor(parts, admitted.value)}/${names}/media.m3u8${query}`
-  return redirect(reply, location)
 }
 
 const redirect = (reply: FastifyReply, location: string): FastifyReply =>
