@@ -1,19 +1,13 @@
 import { connected } from '../support/postgres.ts'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openApp } from '../../src/app/app.ts'
 import { PASSWORD_COST } from '../../src/base/password.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { findSignedIn, signOutEverywhere, type Visitor } from '../../src/commands/users/sessions.ts'
 import { createSetupCode, firstSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
 import { signIn } from '../../src/commands/users/signIn.ts'
 import { changeRole, createUser, deleteUser } from '../../src/commands/users/users.ts'
-import { loadConfig } from '../../src/config/load.ts'
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { silentLog } from '../support/log.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -140,18 +134,13 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
 })
 
 it('a server that is given no other cost hashes passwords at the full one, and signs in by them', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'sluice-users-'))
-  const config = loadConfig({ env: {}, flags: { data: { dir } } })
-  if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log: silentLog })
-  const { ctx } = app
-  const [account] = await ctx.store.read.accounts.list()
+  const node = await startTestNode({ passwordCost: null })
+  const { ctx, accountId } = node
   const user = { email: 'ann@example.com', password: PASSWORD }
-  const made = await createUser(ctx, cliActor(account?.id ?? ''), { ...user, role: 'admin' })
+  const made = await createUser(ctx, cliActor(accountId), { ...user, role: 'admin' })
   const { costLog2, blockSize, parallel } = PASSWORD_COST
   const cost = `$scrypt$ln=${costLog2},r=${blockSize},p=${parallel}$`
   expect(made).toMatchObject({ ok: true, value: { passwordHash: expect.stringContaining(cost) as string } })
   expect(await signIn(ctx, user, VISITOR)).toMatchObject({ ok: true })
-  await app.close()
-  await rm(dir, { recursive: true, force: true })
+  await node.close()
 })

@@ -1,21 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { EngineSupervisor } from '../../src/services/engineSupervisor.ts'
 import { engineRecords } from '../../src/commands/channels/runs/engineRecords.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../src/core/channels/runs/transcoder.ts'
-import { openApp, type App } from '../../src/app/app.ts'
-import { loadConfig } from '../../src/config/load.ts'
 import { createChannel } from '../../src/commands/channels/channels.ts'
 import { claimIngests } from '../../src/commands/channels/runs/ingestClaims.ts'
 import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
-import type { Actor } from '../../src/commands/context.ts'
+import type { Actor, Context } from '../../src/commands/context.ts'
 import type { Leases } from '../../src/store/store.ts'
 import { evenTime } from '../support/leases.ts'
 import { silentLog } from '../support/log.ts'
+import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 /** Does nothing by itself; a test sends its events. */
 class Scripted implements Transcoder {
@@ -42,31 +38,25 @@ class Scripted implements Transcoder {
   }
 }
 
-let app: App
-let dir: string
+let testNode: TestNode
+let ctx: Context
 let actor: Actor
 const clock = new ManualClock()
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'sluice-keeper-'))
-  const config = loadConfig({ env: {}, flags: { data: { dir } } })
-  if (!config.ok) throw new Error(JSON.stringify(config.error))
-  app = await openApp({ config: config.value, log: silentLog, clock })
-  const [account] = await app.ctx.store.read.accounts.list()
-  actor = { kind: 'credential', id: 7, accountId: account?.id ?? '', address: null, requestId: null }
+  testNode = await startTestNode({ clock })
+  ctx = testNode.ctx
+  actor = { kind: 'credential', id: 7, accountId: testNode.accountId, address: null, requestId: null }
 })
-afterAll(async () => {
-  await app.close()
-  await rm(dir, { recursive: true, force: true })
-})
+afterAll(() => testNode.close())
 
 const HOUR_MS = 3_600_000
 
 let nodes = 0
-function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = app.ctx.time) {
+function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = ctx.time) {
   const node = `node ${(nodes += 1)}`
   const at = { node, isGone, leaseMs: 15_000 }
-  const records = engineRecords({ ...app.ctx, time }, at)
+  const records = engineRecords({ ...ctx, time }, at)
   const load = { noticeFor: () => [] }
   const kept = new Set<string>()
   const leases: Leases = { keep: ({ id }) => void kept.add(id), release: async (id) => void kept.delete(id) }
@@ -81,20 +71,20 @@ function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = 
 async function makeChannel(timeout = 0): Promise<{ channelId: string; engineId: string }> {
   const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: 'ab_default' } }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', region: 'local', engines }]
-  const made = await createChannel(app.ctx, actor, { name: 'Stage', timeout, ingests })
+  const made = await createChannel(ctx, actor, { name: 'Stage', timeout, ingests })
   if (!made.ok) throw new Error(JSON.stringify(made.error))
   return { channelId: made.value.id, engineId: made.value.engines[0]?.id ?? '' }
 }
 
-const engineOf = (id: string) => app.ctx.store.read.engines.get(actor.accountId, id)
-const runsOf = (engineId: string) => app.ctx.store.read.runs.page({ engineId, limit: 10 })
+const engineOf = (id: string) => ctx.store.read.engines.get(actor.accountId, id)
+const runsOf = (engineId: string) => ctx.store.read.runs.page({ engineId, limit: 10 })
 
 async function started(settings: { timeout?: number } = {}) {
   const made = await makeChannel(settings.timeout)
   const transcoder = new Scripted()
   const { keeper, settle, node, hasLease } = keeperWith(transcoder)
   expect(hasLease()).toBe(false)
-  await startChannel(app.ctx, actor, made.channelId)
+  await startChannel(ctx, actor, made.channelId)
   await settle()
   const report = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
     transcoder.jobs.get(made.engineId)?.(event)
@@ -109,7 +99,7 @@ describe('a node', () => {
   test('renews the leases of engines as long as it has one', async () => {
     const { channelId, settle, hasLease } = await started()
     expect(hasLease()).toBe(true)
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await settle()
     expect(hasLease()).toBe(false)
   })
@@ -118,7 +108,7 @@ describe('a node', () => {
     const { channelId, engineId, transcoder, settle, report } = await started()
     await report({ kind: 'ready' })
     expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['waiting', 1])
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     expect((await engineOf(engineId))?.status).toBe('stopping')
     await settle()
     expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
@@ -141,24 +131,24 @@ describe('a node', () => {
     expect((await engineOf(engineId))?.status).toBe('starting')
     await report({ kind: 'ready' })
     expect((await engineOf(engineId))?.status).toBe('waiting')
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await settle()
   })
 
   test('takes over from a dead node: its run ends at the last renewal, and a new run begins', async () => {
     const { engineId, report, node } = await started()
     await report({ kind: 'ready' })
-    const lastMs = await app.ctx.store.time()
-    await app.ctx.store.transaction((tx) => tx.engineStates.renew(node, 15_000))
+    const lastMs = await ctx.store.time()
+    await ctx.store.transaction((tx) => tx.engineStates.renew(node, 15_000))
     // Renewals have the time of the database, which no clock of a node is behind.
-    clock.advance((await app.ctx.store.time()) - clock.now())
+    clock.advance((await ctx.store.time()) - clock.now())
     const other = new Scripted()
     const { settle, keeper } = keeperWith(other, () => true)
     await settle()
     const [now, before] = await runsOf(engineId)
     expect(before).toMatchObject({ start: { type: 'api' }, stop: { type: 'error' } })
     expect(before?.endedAtMs).toBeGreaterThanOrEqual(lastMs)
-    expect(before?.endedAtMs).toBeLessThanOrEqual(await app.ctx.store.time())
+    expect(before?.endedAtMs).toBeLessThanOrEqual(await ctx.store.time())
     expect(now).toMatchObject({ endedAtMs: null, start: { type: 'api', id: 'credential:7' } })
     expect(other.launches).toHaveLength(1)
     await keeper.stop()
@@ -173,14 +163,14 @@ describe('a node', () => {
     clock.advance(60_000)
     await settle()
     expect(other.launches).toEqual([])
-    await app.ctx.store.transaction((tx) => tx.engineStates.renew(node, -1))
+    await ctx.store.transaction((tx) => tx.engineStates.renew(node, -1))
     isEven = false
     await settle()
     expect(other.launches).toEqual([])
     isEven = true
     await settle()
     expect(other.launches.map((job) => job.engineId)).toContain(engineId)
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await keeper.stop()
   })
 
@@ -194,28 +184,28 @@ describe('a node', () => {
     const { settle, keeper: later } = keeperWith(next)
     await settle()
     expect((await runsOf(engineId)).map(({ stop }) => stop?.type)).toEqual([undefined, 'shutdown'])
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await settle()
     await later.stop()
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'api' } })
   })
 
   test.each([
-    ['takes an engine down', (at: Started) => stopChannel(app.ctx, actor, at.channelId).then(at.settle)],
+    ['takes an engine down', (at: Started) => stopChannel(ctx, actor, at.channelId).then(at.settle)],
     ['shuts down', (at: Started) => at.keeper.stop()],
   ])('that %s does not release the lease of a node that took the engine meanwhile', async (_, act) => {
     const at = await started()
     at.transcoder.whileKilling = (engineId) =>
-      app.ctx.store.transaction((tx) => tx.engineStates.take(engineId, 'another node', 15_000))
+      ctx.store.transaction((tx) => tx.engineStates.take(engineId, 'another node', 15_000))
     await act(at)
-    expect(await app.ctx.store.read.engineStates.get(at.engineId)).toMatchObject({ node: 'another node' })
-    await app.ctx.store.transaction((tx) => tx.engineStates.delete(at.engineId))
+    expect(await ctx.store.read.engineStates.get(at.engineId)).toMatchObject({ node: 'another node' })
+    await ctx.store.transaction((tx) => tx.engineStates.delete(at.engineId))
   })
 
   test('emits the log lines of a process, and the errors of its own engines only', async () => {
     const { engineId, channelId, report, keeper, settle } = await started()
     const logged = async () => {
-      const events = await app.ctx.store.read.outbox.pending(1000)
+      const events = await ctx.store.read.outbox.pending(1000)
       const mine = events.filter(({ event, data }) => event.startsWith('engine.log.') && data.includes(engineId))
       return mine.map(({ event, data }) => [event, (JSON.parse(data) as { data: object }).data])
     }
@@ -233,7 +223,7 @@ describe('a node', () => {
     ]
     expect(await logged()).toEqual(all)
     expect((await engineOf(engineId))?.status).toBe('error')
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await settle()
     await report({ kind: 'log', level: 'warn', message: 'too late' })
     expect(await logged()).toEqual(all)
@@ -257,15 +247,15 @@ describe('a node', () => {
     const { channelId, engineId, transcoder, settle } = await started()
     const other = await makeChannel()
     transcoder.whileKilling = (id) => (id === engineId ? Promise.reject(new Error('stuck')) : Promise.resolve())
-    await stopChannel(app.ctx, actor, channelId)
-    await startChannel(app.ctx, actor, other.channelId)
+    await stopChannel(ctx, actor, channelId)
+    await startChannel(ctx, actor, other.channelId)
     await settle()
     expect([(await engineOf(engineId))?.status, (await engineOf(other.engineId))?.status]).toEqual([
       'stopping',
       'starting',
     ])
     transcoder.whileKilling = () => Promise.resolve()
-    await stopChannel(app.ctx, actor, other.channelId)
+    await stopChannel(ctx, actor, other.channelId)
     await settle()
     expect([(await engineOf(engineId))?.status, (await engineOf(other.engineId))?.status]).toEqual([
       'stopped',
@@ -277,7 +267,7 @@ describe('a node', () => {
     const { engineId, report, settle, transcoder } = await started()
     await report({ kind: 'ready' })
     await report({ kind: 'died', message: 'broken' })
-    const gone = await deleteEngine(app.ctx, actor, engineId)
+    const gone = await deleteEngine(ctx, actor, engineId)
     await settle()
     const [run] = await runsOf(engineId)
     expect([gone.ok, run?.endedAtMs === null, transcoder.jobs.size]).toEqual([true, false, 0])
@@ -289,9 +279,9 @@ describe('two nodes, and a publisher at one of them', () => {
   const ingestOf = async (engineId: string) => (await engineOf(engineId))?.ingestId ?? ''
   const claim = async (engineId: string, node: string, connectedAtMs = clock.now(), times = TIMES) => {
     const ingestId = await ingestOf(engineId)
-    await app.ctx.store.transaction((tx) => tx.ingestClaims.claim({ ingestId, node, connectedAtMs }, times))
+    await ctx.store.transaction((tx) => tx.ingestClaims.claim({ ingestId, node, connectedAtMs }, times))
   }
-  const nodeOf = async (engineId: string) => (await app.ctx.store.read.engineStates.get(engineId))?.node
+  const nodeOf = async (engineId: string) => (await ctx.store.read.engineStates.get(engineId))?.node
 
   test('the engine goes there in its run, after its process here has ended', async () => {
     const { engineId, channelId, transcoder, settle, report, node } = await started()
@@ -311,7 +301,7 @@ describe('two nodes, and a publisher at one of them', () => {
     // What the process at the first node still reports does not matter.
     await report({ kind: 'died', message: 'too late' })
     expect((await engineOf(engineId))?.status).toBe('starting')
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await there.settle()
     expect((await runsOf(engineId)).map(({ stop }) => stop?.type)).toEqual(['api'])
     await there.keeper.stop()
@@ -322,14 +312,14 @@ describe('two nodes, and a publisher at one of them', () => {
     const [one, two] = [keeperWith(here), keeperWith(there)]
     const { channelId, engineId } = await makeChannel()
     await claim(engineId, two.node)
-    await startChannel(app.ctx, actor, channelId)
+    await startChannel(ctx, actor, channelId)
     await one.settle()
     expect(await nodeOf(engineId)).toBeNull()
     await two.settle()
     await one.settle()
     await two.settle()
     expect([here.launches.length, there.launches.length, await nodeOf(engineId)]).toEqual([0, 1, two.node])
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await two.settle()
     for (const { keeper } of [one, two]) await keeper.stop()
   })
@@ -339,13 +329,13 @@ describe('two nodes, and a publisher at one of them', () => {
     const transcoder = new Scripted()
     const { settle, keeper, node } = keeperWith(transcoder, () => isGone)
     const { channelId, engineId } = await makeChannel()
-    await startChannel(app.ctx, actor, channelId)
+    await startChannel(ctx, actor, channelId)
     await settle()
     await claim(engineId, 'a node', clock.now(), { ...TIMES, claimMs: -1 })
     await settle()
     expect(await nodeOf(engineId)).toBe(node)
     await claim(engineId, 'a node')
-    transcoder.whileKilling = () => app.ctx.store.transaction((tx) => tx.ingestClaims.release('a node'))
+    transcoder.whileKilling = () => ctx.store.transaction((tx) => tx.ingestClaims.release('a node'))
     await settle()
     expect(await nodeOf(engineId)).toBe(node)
     const others = transcoder.launches.length
@@ -354,7 +344,7 @@ describe('two nodes, and a publisher at one of them', () => {
     await settle()
     const launches = transcoder.launches.slice(others).filter((job) => job.engineId === engineId)
     expect([await nodeOf(engineId), launches]).toEqual([node, []])
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     await settle()
     await keeper.stop()
   })
@@ -363,7 +353,7 @@ describe('two nodes, and a publisher at one of them', () => {
     const { engineId, channelId, transcoder, settle, report } = await started()
     await report({ kind: 'ready' })
     await claim(engineId, 'another node')
-    transcoder.whileKilling = () => stopChannel(app.ctx, actor, channelId)
+    transcoder.whileKilling = () => stopChannel(ctx, actor, channelId)
     await settle()
     expect([(await engineOf(engineId))?.status, await nodeOf(engineId)]).toEqual(['stopped', null])
   })
@@ -373,7 +363,7 @@ describe('two nodes, and a publisher at one of them', () => {
     const other = new Scripted()
     const there = keeperWith(other)
     const ingestId = await ingestOf(engineId)
-    const { ingestClaims } = app.ctx.store.read
+    const { ingestClaims } = ctx.store.read
     const claimsOf = ingestClaims.of.bind(ingestClaims)
     // The time of the database stands still after the first move.
     const held = vi.spyOn(ingestClaims, 'of').mockImplementation(async (ingestIds) => {
@@ -384,7 +374,7 @@ describe('two nodes, and a publisher at one of them', () => {
     for (let turns = 0; turns < 40; turns += 1) {
       const at = turns % 2 === 0 ? there : { node, settle }
       clock.advance(1)
-      cuts += (await claimIngests(app.ctx, at.node, [{ ingestId, connectedAtMs: clock.now() }])).length
+      cuts += (await claimIngests(ctx, at.node, [{ ingestId, connectedAtMs: clock.now() }])).length
       await settle()
       await there.settle()
     }
@@ -393,7 +383,7 @@ describe('two nodes, and a publisher at one of them', () => {
     expect([transcoder.launches.length, other.launches.length]).toEqual([2, 1])
     // Each was the newest.
     expect(cuts).toBe(0)
-    await stopChannel(app.ctx, actor, channelId)
+    await stopChannel(ctx, actor, channelId)
     for (const one of [{ settle }, there]) await one.settle()
   })
 })

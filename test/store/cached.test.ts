@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { sha256 } from '../../src/base/crypto.ts'
-import { createLogger } from '../../src/base/log.ts'
 import { AccessCache } from '../../src/store/cached.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable, type StoredToken } from '../../src/store/store.ts'
 import { insert, quiet } from '../conformance/store.samples.ts'
+import { silentLog } from '../support/log.ts'
 
 const ACCOUNT = 'abc123'
 const VALUE = 'a'.repeat(64)
@@ -16,6 +16,8 @@ const SECRET = 'secret'
 const STALE_MS = 60_000
 
 let dir: string
+/** The database with which each test begins: to migrate another one takes longer than a test. */
+let template: string
 let clock: ManualClock
 let store: Store
 /** Another process on the same file. */
@@ -29,22 +31,30 @@ let reads: number
 /** What the store calls when another node may have changed something. */
 let ring: () => void
 
-beforeEach(async () => {
+beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'sluice-cache-'))
+  template = join(dir, 'template.db')
+  const first = await openStore({ url: template, log: quiet })
+  await first.transaction((tx) => tx.accounts.insert({ id: ACCOUNT, name: 'a', createdAtMs: 1 }))
+  token = await insert(first, { accountId: ACCOUNT, valueHash: sha256(VALUE) })
+  const secret = { accountId: ACCOUNT, name: 's', hint: 'cret', createdAtMs: 1, refreshedAtMs: null }
+  await first.transaction((tx) => tx.secrets.insert({ ...secret, hash: sha256(SECRET) }))
+  await first.close()
+})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+beforeEach(async ({ task }) => {
   clock = new ManualClock()
   held = null
   reads = 0
-  const url = join(dir, 'sluice.db')
+  const url = join(dir, `${task.id}.db`)
+  copyFileSync(template, url)
   store = await openStore({ url, log: quiet })
   other = await openStore({ url, log: quiet })
-  await store.transaction((tx) => tx.accounts.insert({ id: ACCOUNT, name: 'a', createdAtMs: 1 }))
-  token = await insert(store, { accountId: ACCOUNT, valueHash: sha256(VALUE) })
-  const secret = { accountId: ACCOUNT, name: 's', hint: 'cret', createdAtMs: 1, refreshedAtMs: null }
-  await store.transaction((tx) => tx.secrets.insert({ ...secret, hash: sha256(SECRET) }))
   cache = new AccessCache({
     store: watched(store),
     clock,
-    log: createLogger({ level: 'error', format: 'json' }),
+    log: silentLog,
     openValue: () => VALUE,
     maxEntries: 100,
     staleMs: () => STALE_MS,
@@ -55,7 +65,6 @@ afterEach(async () => {
   await cache.stop()
   await store.close()
   await other.close()
-  rmSync(dir, { recursive: true, force: true })
 })
 
 const watched = (real: Store): Store => ({
@@ -115,7 +124,7 @@ test('what was read since a start whose first read of the changes failed is forg
       changesSince: (cursor) => (isAway ? Promise.reject(new StoreUnavailable('away')) : store.changesSince(cursor)),
     },
     clock,
-    log: createLogger({ level: 'error', format: 'json' }),
+    log: silentLog,
     openValue: () => VALUE,
     maxEntries: 100,
     staleMs: () => STALE_MS,

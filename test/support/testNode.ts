@@ -73,6 +73,8 @@ export interface NodeSettings {
   flags?: PartialConfig
   /** Where clients reach it; absent: it has no URL. */
   nodeUrl?: string
+  /** Null: that of a server. By default passwords are cheap. */
+  passwordCost?: null
   /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`, by default longer than any test on a busy machine. */
   renewed?: boolean
 }
@@ -100,7 +102,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
   const app = await openApp({
     config: config.value,
     log: quietLog,
-    passwordCost: CHEAP_PASSWORDS,
+    ...(settings.passwordCost === null ? {} : { passwordCost: CHEAP_PASSWORDS }),
     ...(clock ? { clock } : {}),
     ...(machineClock ? { machineClock } : {}),
   })
