@@ -5,9 +5,13 @@ import { FillBudget } from '../fillBudget.ts'
 import { type AudioTrack, type Frame, type FrameSink, type TrackInfo, trackKey } from '../frame.ts'
 import { TrackGap } from './trackGap.ts'
 
-/** Audio that is missing for longer is filled while it is missing. A shorter hole is filled when it is over. */
-const GAP_US = 1_000_000
-const HOLE_MAX_US = 2 * GAP_US
+/**
+ * Audio that is missing for longer is filled while it is missing, soon enough for players of low-latency HLS, which are 1.5 seconds
+ * behind. Encoders over SRT that send little audio send it once in 0.7 seconds, which is shorter than this and its confirmation.
+ */
+const GAP_US = 600_000
+/** A shorter hole is filled when it is over. */
+const HOLE_MAX_US = 2_000_000
 /** In a longer pause of the video there is nothing to fill: the stream goes on after a discontinuity. */
 const VIDEO_STEP_MAX_US = 1_500_000
 

@@ -28,12 +28,18 @@ function played(
   { tracks = [VIDEO, AUDIO], videoMs = VIDEO_MS, lateMs = () => 0 }: Partial<Played> = {},
 ) {
   const clock = new ManualClock()
-  const out: { kind: Frame['kind']; ms: number; isSilence: boolean }[] = []
+  let nowMs = 0
+  const out: { kind: Frame['kind']; ms: number; isSilence: boolean; lateMs: number }[] = []
   const gap = new AudioGap(
     {
       tracks: () => undefined,
       frame: ({ kind, timeUs, data }) =>
-        out.push({ kind, ms: timeUs / 1000, isSilence: kind === 'audio' && data.length !== 1 }),
+        out.push({
+          kind,
+          ms: timeUs / 1000,
+          isSilence: kind === 'audio' && data.length !== 1,
+          lateMs: nowMs - timeUs / 1000,
+        }),
       end: () => undefined,
     },
     clock,
@@ -45,7 +51,6 @@ function played(
     .flatMap((kind) => times(kind === 'video' ? videoMs : AUDIO_MS).map((ms) => frameAt(kind, ms)))
     .map((frame) => ({ frame, atMs: frame.timeUs / 1000 + lateMs(frame) }))
     .toSorted((a, b) => a.atMs - b.atMs)
-  let nowMs = 0
   for (const { frame, atMs } of frames) {
     clock.advance(atMs - nowMs)
     nowMs = atMs
@@ -77,6 +82,16 @@ test('audio that vanishes becomes silence, a quarter of a second behind the vide
   expect(behindMs).toBeLessThan(500)
 })
 
+test('silence is there a part before a low-latency player, 1.5 seconds behind, comes to the end of the audio', () => {
+  const { silence } = played(8, (frame) => frame.kind === 'video' || !between(frame, 2, 8))
+  expect(Math.max(...silence.map(({ lateMs }) => lateMs))).toBeLessThanOrEqual(1000)
+})
+
+test('audio of which a packet comes every 0.7 seconds has no gap', () => {
+  const lateMs = ({ kind, timeUs }: Frame): number => (kind === 'audio' ? 700 - ((timeUs / 1000) % 700) : 0)
+  expect(played(9, () => true, { lateMs }).silence).toEqual([])
+})
+
 test('audio that vanishes beside slides becomes silence up to the latest of them', () => {
   const { audio } = played(40, (frame) => frame.kind === 'video' || !between(frame, 10, 40), { videoMs: 4000 })
   expect(new Set(steps(audio))).toEqual(new Set([AUDIO_MS]))
@@ -92,7 +107,7 @@ test.each([0.3, 5])('a hole of %f seconds is filled when audio is back, to the f
 
 test('audio that is announced and does not come for seconds is silent from the first picture on', () => {
   const { audio } = played(6, (frame) => frame.kind === 'video' || !between(frame, 0, 4))
-  expect(audio[0]).toEqual({ kind: 'audio', ms: 0, isSilence: true })
+  expect(audio[0]).toMatchObject({ kind: 'audio', ms: 0, isSilence: true })
   expect(audio.at(-1)?.isSilence).toBe(false)
 })
 
