@@ -52,9 +52,9 @@ export function startEngineRestreams(
     // Analytics has rows of streams, and an engine has none.
     used: ({ accountId, feedId }, use) => ctx.restreamUsage.add({ accountId, feedId, streamName: '' }, use),
     changed: (feed, target, news) => {
-      const { status, message: problem } = target.state
+      const { status, problem } = target.state
       const facts = { engine: feed.engineId, target: target.index, host: new URL(target.url).host, status }
-      ctx.log.info(problem === null ? facts : { ...facts, problem }, 'a target of an engine')
+      ctx.log.info(problem === null ? facts : { ...facts, problem: problem.message }, 'a target of an engine')
       if (news === null) return
       const work = (isAgain: boolean) => recordEngineTarget(ctx, feed, target, { news, isAgain })
       records.write(work, { engine: feed.engineId })

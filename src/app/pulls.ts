@@ -4,6 +4,8 @@ import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
 import { err, ok } from '../base/result.ts'
+import { coded, say } from '../core/notices.ts'
+import type { PullState } from '../core/pulls/types.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
 import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
@@ -73,13 +75,9 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
   }
 }
 
-function logPull(
-  { ctx }: App,
-  { id, streamName, tokenId }: StoredPull,
-  { status, message }: { status: string; message: string | null },
-): void {
+function logPull({ ctx }: App, { id, streamName, tokenId }: StoredPull, { status, problem }: PullState): void {
   const facts = { pull: id, streamName, tokenId, status }
-  ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a source that is pulled')
+  ctx.log.info(problem === null ? facts : { ...facts, problem: problem.message }, 'a source that is pulled')
 }
 
 /** Takes the media of a source that the decision allows in the name of its token, and publishes it. */
@@ -104,7 +102,12 @@ function openPull(
       const connection: PublisherConnection = {
         peer,
         // Two publishers that replace each other would do so forever.
-        cut: async (why, reason) => attempt.cut({ kind: reason === 'replaced' ? 'unsuitable' : 'lost', message: why }),
+        cut: async (why, reason) =>
+          attempt.cut(
+            reason === 'replaced'
+              ? { kind: 'unsuitable', ...say(coded('publisher_replaced')) }
+              : { kind: 'lost', message: why },
+          ),
       }
       const destination = { kind: 'stream', streamName, presented, sourceId: null, parameters: NO_PARAMETERS } as const
       const answer = await answerPublisher(ingest, 'pull', connection, destination)
@@ -132,5 +135,5 @@ function receiverOf(answer: Extract<PublishAnswer, { ok: true }>): SourceReceive
 /** What the decision refuses is asked for again a few times; a limit may be free later. */
 const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): PullProblem => ({
   kind: reason === 'limit' || reason === 'unavailable' ? 'lost' : 'refused',
-  message: `The publish token does not allow it: ${status}`,
+  ...say(coded('pull_not_allowed', { text: status })),
 })

@@ -91,14 +91,14 @@ export async function openRemoteSession(
     if (!answer.ok) return answer
     if (!REDIRECTS.has(answer.value.status)) return sessionOf(endpoint, answer.value, from)
     const next = redirects === REDIRECTS_MAX ? null : redirectOf(answer.value)
-    if (next === null) return lost(`The ${endpoint.name} redirects to an address that is not followed`)
+    if (next === null) return lost(coded(`${endpoint.name}_redirects_odd`))
     const dialled = await dialTo(endpoint, next, from)
     if (!dialled.ok) return dialled
     ;[url, connection] = [next, dialled.value]
   }
 }
 
-const lost = (message: string): Result<never, SessionProblem> => err({ kind: 'lost', message })
+const lost = (why: CodedSentence): Result<never, SessionProblem> => err({ kind: 'lost', ...say(why) })
 
 async function exchange(
   { clock, signal, authorization, url: first, name }: RemoteEndpoint,
@@ -157,7 +157,7 @@ function sessionOf(endpoint: RemoteEndpoint, answer: Answer, from: string): Resu
   const { name } = endpoint
   if (answer.status !== 201 && answer.status !== 200) return err(refusalOf(endpoint, answer))
   const isSdp = answer.isWhole && /^application\/sdp\b/i.test(answer.type)
-  if (!isSdp) return lost(`The ${name} did not answer with SDP`)
+  if (!isSdp) return lost(coded(`${name}_no_sdp`))
   return ok({ answer: answer.text, leave: () => void leave(endpoint, answer, from) })
 }
 

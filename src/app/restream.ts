@@ -115,16 +115,15 @@ export function startRestreams(app: App, dialling: TargetDialling): { restreams:
 }
 
 function logTarget({ ctx }: App, { streamName, tokenId }: RestreamedFeed, { url, index, state }: TargetReport): void {
-  const { status, message } = state
+  const { status, problem } = state
   const facts = { streamName, tokenId, target: index, host: new URL(url).host, status }
-  ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a target of a publish token')
+  ctx.log.info(problem === null ? facts : { ...facts, problem: problem.message }, 'a target of a publish token')
 }
 
 export function readingOf({ index, label, url, state, bitrateOut, liveMs, lastProblem }: TargetReport): TargetReading {
-  const { status, sinceMs, retryAtMs, message: problem, sentences: problemSentences } = state
+  const { status, sinceMs, retryAtMs, problem } = state
   const liveSeconds = Math.floor(liveMs / 1000)
-  const why = { problem, problemSentences, lastProblem }
-  return { index, label, url, status, sinceMs, retryAtMs, bitrateOut, liveSeconds, ...why }
+  return { index, label, url, status, sinceMs, retryAtMs, problem, bitrateOut, liveSeconds, lastProblem }
 }
 
 async function targetsOf({ ctx }: App, { accountId, tokenId }: RestreamedFeed): Promise<OpenTarget[]> {

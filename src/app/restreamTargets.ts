@@ -4,6 +4,7 @@ import { type FeedMedia, type Fit, PASSES } from './feedMedia.ts'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import { connectWhip } from './whipTarget.ts'
 import type { Clock } from '../base/clock.ts'
+import { coded, say } from '../core/notices.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
@@ -97,7 +98,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
   }
   const ready = (): void => {
     if (sender === null || media === undefined) return
-    const failed = (message: string) => ended({ kind: 'lost', message: `The media cannot be converted: ${message}` })
+    const failed = (text: string) => ended({ kind: 'lost', ...say(coded('target_media_not_converted', { text })) })
     feedSender(sender, { media, target, way, clock: app.ctx.clock, signal, failed })
   }
   way.connect(app, target, { how, signal, reached: (reached) => (stage = reached) }).then(

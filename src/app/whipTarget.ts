@@ -44,8 +44,8 @@ export async function connectWhip(
         async openSession(offer) {
           const opened = await openRemoteSession(endpoint, socket, offer)
           if (opened.ok) return ok(opened.value)
-          const { kind, message } = opened.error
-          return err(kind === 'refused' ? { kind, message, isInUse: false } : { kind, message })
+          const { kind, ...said } = opened.error
+          return err(kind === 'refused' ? { kind, ...said, isInUse: false } : { kind, ...said })
         },
       }),
   }

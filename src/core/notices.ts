@@ -89,6 +89,8 @@ export const NOTICES = {
     'To keep up, this engine leaves out {renditions} until it is started again, or has had room for {minutes} minutes',
   engine_halves_frames:
     'To keep up, this engine leaves out every second frame of {renditions} until it is started again, or has had room for {minutes} minutes',
+  engine_leaves_out_and_halves:
+    'To keep up, this engine leaves out {renditions} and every second frame of {thinned} until it starts again or has had room for {minutes} minutes',
   engine_too_much:
     'This machine may not keep up with what is started: it needs about {needed} processors, and engines that run need about {used} of {cores}',
   engine_needs_less: 'Smaller or fewer renditions need less',
@@ -150,6 +152,74 @@ export const NOTICES = {
   peer_no_answer: 'The other side did not answer in time',
   peer_refuses_port: 'The host refuses connections on this port',
   peer_closed: 'The other side closed the connection',
+  source_does_not_read: 'The source does not read what it is sent',
+  source_not_rtmp: 'What the source sends is not RTMP: {text}',
+  source_sends_commands: 'The source sends too many commands',
+  source_redirects_odd: 'The source redirects to an address that is not followed',
+  source_no_sdp: 'The source did not answer with SDP',
+  source_answer_unusable: 'The answer of the source cannot be used: {text}',
+  source_unproved: 'The source did not prove that it made the answer, or the handshake failed',
+  pull_not_allowed: 'The publish token does not allow it: {text}',
+  publisher_replaced: 'Replaced by another publisher of the same stream',
+  /** Why a target takes no media. */
+  target_closed: 'The target closed the connection',
+  target_no_answer: 'The target did not answer in time',
+  target_does_not_read: 'The target does not read what it is sent',
+  target_silent: 'Nothing was heard of the target for {seconds} s',
+  target_moves: 'The target asks to connect again',
+  target_says: 'The target says: {text}',
+  target_answers: 'The target answers {text}',
+  target_not_rtmp: 'The answer of the target is not RTMP: {text}',
+  target_not_rtsp: 'The target does not speak RTSP',
+  target_no_tcp: 'The target takes no media over the connection of RTSP',
+  target_redirects: 'The target redirects to another address, which is not followed',
+  target_redirects_odd: 'The target redirects to an address that is not followed',
+  target_wants_login: 'The target wants a user and a password',
+  target_refuses_login: 'The target refuses the user or the password',
+  target_refuses_access: 'The target refuses access ({status})',
+  target_none_of_codecs: 'The target takes none of these codecs (415)',
+  target_other_tracks: 'The broadcast has other tracks than before',
+  target_other_offer: 'The stream has other tracks now, and the target needs another offer',
+  target_no_sdp: 'The target did not answer with SDP',
+  target_answer_unusable: 'The answer of the target cannot be used: {text}',
+  target_unproved: 'The target did not prove that it made the answer, or the handshake failed',
+  target_ended_session: 'The target has ended the session',
+  target_media_not_converted: 'The media cannot be converted: {text}',
+  video_not_for_rtmp: 'The video is {codec}, and RTMP takes H.264: `transcode` encodes it again',
+  video_not_for_target:
+    'The video is {codec}, and this target does not say that it takes {codec}: `transcode` encodes it again',
+  audio_not_for_rtmp: 'The audio is {codec}, and RTMP takes AAC',
+  video_not_for_ts: 'The video is {codec}, and MPEG-TS takes H.264 or HEVC: `transcode` encodes it again',
+  audio_not_for_ts: 'The audio is {codec}, and MPEG-TS takes AAC or Opus: `transcode` encodes it again',
+  aac_not_for_ts: 'The audio is a kind of AAC that MPEG-TS does not carry: `transcode` encodes it again',
+  video_not_for_whip: 'Targets over WHIP get H264 and Opus, and the video is {codec}',
+  audio_not_for_whip: 'Targets over WHIP get H264 and Opus, and the audio is {codec}',
+  server_not_rtmp: 'The server does not speak RTMP: its answer begins with {byte}',
+  /** With what an SRT listener refuses. */
+  srt_no_reason: 'The other side refuses the stream without a reason (SRT code {code})',
+  srt_no_room: 'The other side has no room for a further connection (SRT code {code})',
+  srt_version: 'The other side speaks another version of SRT (SRT code {code})',
+  srt_passphrase: 'The other side has another passphrase (SRT code {code})',
+  srt_encryption: 'The other side demands encryption, or takes none: check the passphrase (SRT code {code})',
+  srt_files: 'The other side takes files, and no live media (SRT code {code})',
+  srt_filter: 'The other side wants a packet filter, such as FEC (SRT code {code})',
+  srt_group: 'The other side wants several bonded connections (SRT code {code})',
+  srt_stream_id: 'The other side does not understand the stream id (SRT code {code})',
+  srt_key: 'The other side does not accept the key in the stream id (SRT code {code})',
+  srt_overload: 'The other side has too much to do (SRT code {code})',
+  srt_forbidden: 'The other side does not allow this stream (SRT code {code})',
+  srt_not_found: 'The other side does not know this stream (SRT code {code})',
+  srt_no_streams: 'The other side does not take streams under this stream id (SRT code {code})',
+  srt_in_use: 'The stream is in use at the other side (SRT code {code})',
+  srt_refused: 'The other side refuses the connection (SRT code {code})',
+  /** Why a delivery has not arrived, where no request failed. */
+  delivery_paused: 'the webhook was disabled:',
+  delivery_webhook_inactive: 'the webhook was deactivated',
+  delivery_webhook_gone: 'the webhook was deleted',
+  delivery_unprepared: 'it could not be prepared: {text}',
+  delivery_broken_off: 'broken off: {text}',
+  delivery_result_lost: 'the server stopped before the answer was recorded; the receiver may have it',
+  delivery_restored: 'restored from a backup before it was sent; the original server may have sent it',
 } as const satisfies Record<string, string>
 
 export type NoticeCode = keyof typeof NOTICES
@@ -180,6 +250,22 @@ export const say = (...sentences: readonly CodedSentence[]): Said => ({ message:
 /** What is said, sentence by sentence. */
 export const sentencesOf = ({ message, sentences = [] }: Said): readonly CodedSentence[] =>
   sentences.length === 0 ? [coded('text', { text: message })] : sentences
+
+/** What an answer says in the member `name` and, as data, in the one beside it. Empty: nothing is said. */
+export const saidAs = <Name extends string>(name: Name, said: Said | null): SaidMembers<Name> =>
+  (said === null
+    ? {}
+    : {
+        [name]: said.message,
+        ...(said.sentences?.length ? { [`${name}Sentences`]: [...said.sentences] } : {}),
+      }) as SaidMembers<Name>
+
+type SaidMembers<Name extends string> = { readonly [M in Name]?: string } & {
+  readonly [M in `${Name}Sentences`]?: CodedSentence[]
+}
+
+/** Of the member beside a text. */
+export const saidAsData = () => Type.Array(CodedSentence, { description: 'The same as data, where it has codes.' })
 
 /** The sentences as one text. */
 export const noticeText = (sentences: readonly CodedSentence[]): string =>

@@ -1,5 +1,6 @@
 import type { ClaimedDelivery, Delivery, DeliveryEnd, Payload, StoredWebhook, Tx } from '../store/store.ts'
 import type { EgressRequest } from '../net/egress.ts'
+import { coded, type Said, say } from '../core/notices.ts'
 import { isPaused } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE } from '../core/channels/webhooks/events.ts'
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
@@ -31,7 +32,7 @@ interface Prepared {
   readonly id: string
   readonly payload: Payload
   /** The delivery to send, or why it cannot be sent. */
-  readonly next: StartedDelivery | { readonly error: string }
+  readonly next: StartedDelivery | { readonly error: Said }
 }
 
 /**
@@ -53,7 +54,7 @@ export async function begin(
     if (!webhook) {
       aside += await skip(tx, {
         webhookId,
-        reason: 'the webhook was deleted',
+        reason: say(coded('delivery_webhook_gone')),
         atMs: how.nowMs,
         includesRequested: true,
       })
@@ -122,7 +123,8 @@ function prepare(row: ClaimedDelivery, webhook: StoredWebhook, sender: Sender, n
     return { id: row.id, payload, next: { id: row.id, webhookId: webhook.id, attempt: row.attempt, request, facts } }
   } catch (error) {
     const nothing = { body: new Uint8Array(), contentType: '', headers: {} }
-    return { id: row.id, payload: payload ?? nothing, next: { error: `it could not be prepared: ${String(error)}` } }
+    const unprepared = coded('delivery_unprepared', { text: String(error) })
+    return { id: row.id, payload: payload ?? nothing, next: { error: say(unprepared) } }
   }
 }
 

@@ -28,6 +28,6 @@ export function deliveryLine(
     durationMs: end.durationMs,
     bytes: request.body.byteLength,
     host: URL.parse(request.url)?.host ?? null,
-    problem: end.error,
+    problem: end.error && end.error.message,
   }
 }

@@ -1,7 +1,7 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import { hookKindOf } from '../core/webhooks/events.ts'
-import { noticeText } from '../core/notices.ts'
+import { coded, type Said, say } from '../core/notices.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks/events.ts'
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
@@ -118,7 +118,7 @@ function channelRowsOf(
     })
 }
 
-export function skippedBecause(webhook: Pick<StoredWebhook, 'disabled' | 'active'>): string {
-  if (webhook.active === false) return 'the webhook was deactivated'
-  return `the webhook was disabled: ${noticeText(webhook.disabled?.reason ?? [])}`
+export function skippedBecause(webhook: Pick<StoredWebhook, 'disabled' | 'active'>): Said {
+  if (webhook.active === false) return say(coded('delivery_webhook_inactive'))
+  return say(coded('delivery_paused'), ...(webhook.disabled?.reason ?? []))
 }

@@ -3,7 +3,7 @@ import type { Health } from '../core/webhooks/types.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import { retryAfterMs } from '../core/channels/webhooks/events.ts'
-import { coded, type CodedSentence, noticeText } from '../core/notices.ts'
+import { coded, type CodedSentence, say } from '../core/notices.ts'
 import { afterChannelAttempt, type AttemptResult } from '../core/channels/webhooks/health.ts'
 import type { DeliveryEnd, StoredWebhook, Tx } from '../store/store.ts'
 import { type EgressFailure, egressFailureOf, type EgressOutcome } from '../net/outcome.ts'
@@ -52,16 +52,16 @@ export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutc
     statusCode: outcome.status,
     durationMs: outcome.durationMs,
     answer,
-    error: failure && noticeText([failure]),
+    error: failure && say(failure),
   } as const
   return { webhookId, end, failure, counts: !stopped }
 }
 
 /** A fault of Sluice in the middle of an exchange. */
 export function interrupted(id: string, webhookId: number, error: unknown, endedAtMs: number): Ended {
-  const text = `broken off: ${String(error)}`
-  const end = { id, endedAtMs, error: text, statusCode: null, durationMs: null, answer: null }
-  return { webhookId, end: { ...end, state: 'unknown' }, failure: coded('text', { text }), counts: false }
+  const failure = coded('delivery_broken_off', { text: String(error) })
+  const end = { id, endedAtMs, error: say(failure), statusCode: null, durationMs: null, answer: null }
+  return { webhookId, end: { ...end, state: 'unknown' }, failure, counts: false }
 }
 
 /** Writes the results of deliveries, and updates the health of their webhooks. What was not sent is pending again. */

@@ -4,6 +4,7 @@ import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import type { Tally } from '../base/tally.ts'
+import { coded, say } from '../core/notices.ts'
 import type { DueWork, Leases, Store } from '../store/store.ts'
 import { begin, type StartedDelivery } from './begin.ts'
 import { Bell } from './bell.ts'
@@ -73,7 +74,7 @@ const AFTER_ERROR_MS = 1000
  * it.
  */
 const FORGOTTEN_MS = 120_000
-const LOST = 'the server stopped before the answer was recorded; the receiver may have it'
+const LOST = say(coded('delivery_result_lost'))
 
 /** The result of an attempt that is not stored yet, with its log line if it has ended. */
 type UnwrittenResult = (Ended & { readonly line: Fields }) | Unsent

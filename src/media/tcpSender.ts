@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { walled } from '../base/walls.ts'
+import { coded, type CodedSentence, say } from '../core/notices.ts'
 import type { Frame, TrackInfo } from './frame.ts'
 import { leave } from './leaving.ts'
 import { MediaQueue, type WaitingMedia } from './mediaQueue.ts'
@@ -61,7 +62,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
       walled(() => this.unblocked(), failed),
     )
     socket.on('error', () => undefined)
-    socket.on('close', () => this.lose('The target closed the connection'))
+    socket.on('close', () => this.lose(coded('target_closed')))
     this.awaitAnswer()
   }
 
@@ -82,9 +83,9 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   /** Called every second: ends a connection that stands still. */
   tick(nowMs: number): void {
-    if (this.#answerByMs !== null && nowMs >= this.#answerByMs) this.lose('The target did not answer in time')
+    if (this.#answerByMs !== null && nowMs >= this.#answerByMs) this.lose(coded('target_no_answer'))
     else if (this.#blockedSinceMs !== null && nowMs - this.#blockedSinceMs >= STUCK_MS)
-      this.lose('The target does not read what it is sent')
+      this.lose(coded('target_does_not_read'))
   }
 
   /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
@@ -151,8 +152,8 @@ export abstract class TcpSender<M extends WaitingMedia> {
     this.#blockedSinceMs ??= this.clock.monotonic()
   }
 
-  protected lose(message: string): void {
-    this.over({ kind: 'lost', message })
+  protected lose(why: CodedSentence): void {
+    this.over({ kind: 'lost', ...say(why) })
   }
 
   protected over(how: SenderEnd): void {

@@ -73,14 +73,14 @@ export class Pulls {
   #start(pull: StoredPull): void {
     const { open, changed } = this.#options
     // Why it was not on the air is told until it is live: an attempt may take ten of fifteen seconds.
-    let message: string | null = null
+    let problem: TargetState['problem'] = null
     const driver = new TargetDriver({
       ...this.#options,
       pauseMaxMs: SOURCE_PAUSE_MAX_MS,
       open: (report) => open(pull, report),
       recorded: (state) => {
-        if (state.status !== 'off' && state.status !== 'connecting') message = state.message
-        changed(pull, { ...state, message })
+        if (state.status !== 'off' && state.status !== 'connecting') problem = state.problem
+        changed(pull, { ...state, problem })
       },
     })
     this.#running.set(pull.id, { pull, driver })

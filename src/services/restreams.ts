@@ -281,8 +281,7 @@ class RunningTarget<F extends Restreamed> {
   #recorded(state: TargetState, news: TargetNews | null): void {
     const { clock, changed } = this.#options
     this.#count(state)
-    const { message, sentences } = state
-    if (message !== null) this.#lastProblem = { message, sentences, atMs: clock.now() }
+    if (state.problem !== null) this.#lastProblem = { ...state.problem, atMs: clock.now() }
     this.#watchCodecs(state)
     changed(this.#feed, this.report(), news)
   }

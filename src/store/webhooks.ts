@@ -1,3 +1,4 @@
+import type { Said } from '../core/notices.ts'
 import type { Health, Webhook } from '../core/webhooks/types.ts'
 
 // The store's interface for webhooks. Import it from `store.ts`.
@@ -44,7 +45,8 @@ export interface Delivery {
   durationMs: number | null
   /** The beginning of the receiver's response. */
   answer: string | null
-  error: string | null
+  /** Why it has not arrived; null: it has, or it is under way. */
+  error: Said | null
   redeliveryOf: string | null
 }
 
@@ -184,7 +186,7 @@ export interface DeliveryTx {
   /** Marks the oldest pending rows of a webhook as `skipped`; those that a user requested only with `includesRequested`. */
   skip(input: {
     webhookId: number
-    reason: string
+    reason: Said
     atMs: number
     limit: number
     includesRequested: boolean
@@ -206,7 +208,7 @@ export interface DeliveryTx {
    */
   release(nowMs: number, limit: number): Promise<number>
   /** Marks all deliveries of a webhook that have not started as `skipped`. */
-  giveUp(webhookId: number, reason: string, atMs: number): Promise<number>
+  giveUp(webhookId: number, reason: Said, atMs: number): Promise<number>
   /** Takes or renews the lease of a sending node. */
   renew(node: string, leaseMs: number): Promise<void>
   /** Ends the lease of a node that has stopped sending. */
@@ -218,7 +220,7 @@ export interface DeliveryTx {
   expire(input: {
     nowMs: number
     startedBeforeMs: number
-    reason: string
+    reason: Said
     limit: number
     /** Creates the id of the next attempt, for rows that are retried. */
     retryId?: () => string

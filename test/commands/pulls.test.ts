@@ -39,7 +39,7 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
   })
 
   it('show their state at every node, as long as their node is there', async () => {
-    const state = { status: 'live', sinceMs: 7, retryAtMs: null, message: null } as const
+    const state = { status: 'live', sinceMs: 7, retryAtMs: null, problem: null } as const
     await writePullState(one.ctx, ids[0] ?? 0, one.ctx.sessions.node, state)
     expect(await statusOf(ids[0])).toBe('live')
     expect(await statusOf(ids[3])).toBe('off')

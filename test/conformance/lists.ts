@@ -142,7 +142,14 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     order: 'desc',
     add: async ({ store, accountId, webhook }, createdAtMs) => {
       const id = sortedId(createdAtMs)
-      const event = { type: 'feeds', event: 'started', subject: null, data: '{}', error: 'skipped', createdAtMs }
+      const event = {
+        type: 'feeds',
+        event: 'started',
+        subject: null,
+        data: '{}',
+        error: { message: 'skipped' },
+        createdAtMs,
+      }
       const row = { id, eventId: id, webhookId: webhook.id, accountId, state: 'skipped' as const, ...event }
       await store.transaction((tx) => tx.deliveries.insert([row]))
       return { id, key: [id] }

@@ -105,7 +105,7 @@ export async function addAttempt({ store, accountId }: Ground, atMs: number): Pr
   const payload = { body: Buffer.from('{}'), contentType: 'application/json', headers: {} }
   const end = { statusCode: 200, durationMs: 1, answer: '', error: null, endedAtMs: atMs }
   if (atMs % 4 === 0) {
-    const skipped = { ...event, state: 'skipped' as const, error: 'it was paused' }
+    const skipped = { ...event, state: 'skipped' as const, error: { message: 'it was paused' } }
     await store.transaction((tx) => tx.deliveries.insert([{ id: own, eventId: own, webhookId, accountId, ...skipped }]))
     return { id: `lg_${own}`, key: [atMs, own] }
   }

@@ -73,7 +73,7 @@ export function channelWebhooksSuite(stores: Stores): void {
           statusCode: 500,
           durationMs: 1,
           answer: '',
-          error: 'no',
+          error: { message: 'no' },
         } as const
         await tx.deliveries.finish(
           'node 2',
@@ -102,7 +102,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(claimed).toMatchObject({ id: retry.id, attempt: 2, payload: { contentType: 'application/json' } })
       const log = await stores.other.read.channelWebhooks.log({ slot, limit: 10, fromMs: AT, untilMs: AT + 1 })
       expect(log.map(({ id: one, attempt }) => [one, attempt])).toContainEqual([counted.id, 1])
-      expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(slot, 'off', AT))).toBe(1)
+      expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(slot, { message: 'off' }, AT))).toBe(1)
       expect(await due()).toBeUndefined()
     })
 
@@ -118,14 +118,14 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await write((tx) => tx.deliveries.hold(hold))).toBe(1)
       expect(await write((tx) => tx.deliveries.hold({ ...hold, limit: 9 }))).toBe(1)
       expect(await states()).toEqual(['waiting', 'pending', 'waiting', 'pending'])
-      const skip = { webhookId: slot, reason: 'off', atMs: AT, limit: 9, includesRequested: false }
+      const skip = { webhookId: slot, reason: { message: 'off' }, atMs: AT, limit: 9, includesRequested: false }
       expect(await write((tx) => tx.deliveries.skip(skip))).toBe(1)
       expect(await states()).toEqual(['waiting', 'skipped', 'waiting', 'pending'])
       expect(await write((tx) => tx.deliveries.resume(slot, AT + 999, AT))).toBe(0)
       expect(await write((tx) => tx.deliveries.resume(slot, AT + 1000, AT))).toBe(2)
       await write((tx) => tx.deliveries.release(AT, 100))
       expect(await states()).toEqual(['pending', 'skipped', 'pending', 'pending'])
-      await write((tx) => tx.deliveries.giveUp(slot, 'off', AT))
+      await write((tx) => tx.deliveries.giveUp(slot, { message: 'off' }, AT))
     })
 
     test('the probe of a paused one is a pending delivery, the oldest waiting one, or the last one that it missed', async () => {
@@ -148,13 +148,13 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await pending()).toEqual([[old?.id, 1]])
       await offer('not needed')
       expect(await pending()).toEqual([[old?.id, 1]])
-      await write((tx) => tx.deliveries.giveUp(slot, 'off', AT))
+      await write((tx) => tx.deliveries.giveUp(slot, { message: 'off' }, AT))
       const copy = `${young?.id}9`
       await offer(copy)
       await write((tx) => tx.deliveries.release(AT, 100))
       // It was skipped, so this is its first attempt.
       expect(await pending()).toEqual([[copy, 1]])
-      await write((tx) => tx.deliveries.giveUp(slot, 'off', AT))
+      await write((tx) => tx.deliveries.giveUp(slot, { message: 'off' }, AT))
     })
 
     test('active, paused ones are probed when the last probe is long ago', async () => {
@@ -213,12 +213,12 @@ export function channelWebhooksSuite(stores: Stores): void {
         const payload = { body: new Uint8Array([1]), contentType: 'x/y', headers: {} }
         await tx.deliveries.start(`dead ${one.id}`, AT, [{ id: one.id, payload }])
         const retryId = () => `${one.id}9`
-        await tx.deliveries.expire({ nowMs: AT, startedBeforeMs: 0, reason: 'dead', limit: 100, retryId })
+        await tx.deliveries.expire({ nowMs: AT, startedBeforeMs: 0, reason: { message: 'dead' }, limit: 100, retryId })
         await tx.deliveries.release(AT + 5000, 100)
       })
       const [again] = await stores.store.transaction((tx) => tx.deliveries.claim({ webhookId: slot, take: 1, cap: 4 }))
       expect(again).toMatchObject({ id: `${one.id}9`, attempt: 2 })
-      await stores.store.transaction((tx) => tx.deliveries.giveUp(slot, 'off', AT))
+      await stores.store.transaction((tx) => tx.deliveries.giveUp(slot, { message: 'off' }, AT))
     })
   })
 }

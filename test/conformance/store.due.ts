@@ -83,7 +83,7 @@ async function expectDeliveries(store: Store, other: Store): Promise<void> {
   expect(await isDue()).toBe(true)
   await other.transaction((tx) => tx.deliveries.hold({ webhookId, untilMs: AT + 1000, except: null, limit: 1 }))
   expect([await isDue(AT + 999), await isDue(AT + 1000)]).toEqual([false, true])
-  await other.transaction((tx) => tx.deliveries.giveUp(webhookId, 'off', AT))
+  await other.transaction((tx) => tx.deliveries.giveUp(webhookId, { message: 'off' }, AT))
   expect(await isDue(AT + 1000)).toBe(false)
 }
 
@@ -101,7 +101,7 @@ async function expectLost(store: Store, other: Store): Promise<void> {
   expect([await isSomeLost(), await isSomeLost(AT + 1)]).toEqual([false, true])
   await other.transaction((tx) => tx.deliveries.renew(NODE, -1))
   expect(await isSomeLost()).toBe(true)
-  const expiry = { nowMs: AT, startedBeforeMs: AT, reason: 'lost', limit: 9 }
+  const expiry = { nowMs: AT, startedBeforeMs: AT, reason: { message: 'lost' }, limit: 9 }
   expect(await other.transaction((tx) => tx.deliveries.expire(expiry))).toBe(1)
   expect(await isSomeLost()).toBe(false)
 }

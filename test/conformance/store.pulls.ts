@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { coded, say } from '../../src/core/notices.ts'
 import { offTarget } from '../../src/core/restream/state.ts'
 import { NO_DEFAULTS } from '../../src/core/tokens/accountDefaults.ts'
 import type { StoredPull, StoredToken, Tx } from '../../src/store/store.ts'
@@ -41,7 +42,7 @@ export function pullsSuite(stores: Stores): void {
       const first = await add()
       const second = await add({ enabled: false, label: 'Yard' })
       const { accountId } = token
-      expect(first).toMatchObject({ state: { status: 'off', sinceMs: 5, retryAtMs: null, message: null }, node: null })
+      expect(first).toMatchObject({ state: { status: 'off', sinceMs: 5, retryAtMs: null, problem: null }, node: null })
       expect(await stores.other.read.pulls.list(accountId)).toEqual([first, second])
       expect(await stores.other.read.pulls.get(accountId, second.id)).toEqual(second)
       expect(await stores.other.read.pulls.get(newAccount(), second.id)).toBeUndefined()
@@ -70,7 +71,7 @@ export function pullsSuite(stores: Stores): void {
       const pull = await add()
       const node = `n-${pull.id}`
       await serve(node)
-      const state = { status: 'waiting', sinceMs: 7, retryAtMs: 9, message: 'why' } as const
+      const state = { status: 'waiting', sinceMs: 7, retryAtMs: 9, problem: say(coded('source_closed')) } as const
       await write(async (tx) => {
         await tx.pulls.claim(pull.id, node)
         await tx.pulls.setState(pull.id, node, state)

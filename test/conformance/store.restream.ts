@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { coded, say } from '../../src/core/notices.ts'
 import type { TargetStatus } from '../../src/core/restream/state.ts'
 import { newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -51,7 +52,7 @@ export function restreamSuite(stores: Stores): void {
       label: 'Studio',
       url: 'rtmp://studio.example.com/app',
       status: 'waiting' as const,
-      problem: 'gone',
+      problem: say(coded('target_closed')),
       atMs,
       ...over,
     })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { coded, say } from '../../src/core/notices.ts'
 import type { DeliveryEnd, NewDelivery, Payload, StoredWebhook, Tx } from '../../src/store/store.ts'
 import { newAccount, newWebhook } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -40,6 +41,8 @@ const ended = (id: string, over: Partial<DeliveryEnd> = {}): DeliveryEnd => ({
   error: null,
   ...over,
 })
+
+const PAUSED = say(coded('delivery_webhook_inactive'))
 
 export function webhooksSuite(stores: Stores): void {
   const write = <T>(work: (tx: Tx) => Promise<T>) => stores.store.transaction(work)
@@ -188,7 +191,7 @@ export function webhooksSuite(stores: Stores): void {
     test('that are redelivered have the same event with the same bytes', async () => {
       const webhook = await make()
       const [row, unsent] = rowsFor(webhook, 2)
-      await insert([row!, { ...unsent!, state: 'skipped', error: 'paused' }])
+      await insert([row!, { ...unsent!, state: 'skipped', error: PAUSED }])
       await start('n1', [row!.id])
       const again = newRow({}).id
       const second = newRow({}).id
@@ -210,11 +213,11 @@ export function webhooksSuite(stores: Stores): void {
       await write((tx) => tx.deliveries.redeliver({ of: rows[0]!.id, id: newRow({}).id, atMs: T0 }))
       const skip = (includesRequested: boolean) =>
         write((tx) =>
-          tx.deliveries.skip({ webhookId: webhook.id, reason: 'paused', atMs: T0 + 4, limit: 2, includesRequested }),
+          tx.deliveries.skip({ webhookId: webhook.id, reason: PAUSED, atMs: T0 + 4, limit: 2, includesRequested }),
         )
       expect([await skip(false), await skip(false), await skip(false), await skip(true)]).toEqual([2, 1, 0, 1])
       const found = await stores.store.read.deliveries.get(rows[2]!.id)
-      expect(found).toMatchObject({ state: 'skipped', error: 'paused', endedAtMs: T0 + 4, startedAtMs: null })
+      expect(found).toMatchObject({ state: 'skipped', error: PAUSED, endedAtMs: T0 + 4, startedAtMs: null })
     })
 
     test('of a dead node become unknown, those of a live one stay, and a late result is accepted', async () => {
@@ -230,9 +233,12 @@ export function webhooksSuite(stores: Stores): void {
       // The clock of the calling node does not matter.
       const nowMs = 8_000_000_000_000
       const expire = () =>
-        write((tx) => tx.deliveries.expire({ nowMs, startedBeforeMs: T0 - 100, reason: 'lost', limit: 10_000 }))
+        write((tx) =>
+          tx.deliveries.expire({ nowMs, startedBeforeMs: T0 - 100, reason: { message: 'lost' }, limit: 10_000 }),
+        )
       await expire()
       expect([await stateOf(dead), await stateOf(alive), await stateOf(old)]).toEqual(['unknown', 'started', 'unknown'])
+      expect((await stores.store.read.deliveries.get(dead))?.error).toEqual({ message: 'lost' })
       await write((tx) => tx.deliveries.renew('alive', 60_000))
       await expire()
       expect(await stateOf(alive)).toBe('started')
@@ -255,7 +261,7 @@ export function webhooksSuite(stores: Stores): void {
       await write(async (tx) => {
         await tx.deliveries.renew('slow', 60_000)
         await tx.deliveries.renew('other', 60_000)
-        await tx.deliveries.expire({ nowMs: T0, startedBeforeMs: T0 - 100, reason: 'lost', limit: 10_000 })
+        await tx.deliveries.expire({ nowMs: T0, startedBeforeMs: T0 - 100, reason: { message: 'lost' }, limit: 10_000 })
         await tx.deliveries.finish('slow', [ended(sent)])
         await tx.deliveries.redeliver({ of: again, id: newRow({}).id, atMs: T0 })
       })

@@ -38,7 +38,11 @@ test('what is left for a webhook that was deleted is skipped', async () => {
   await write((tx) => tx.webhooks.delete(to.id))
   const ids = await rows(to, 2)
   expect(await beginFor({ to })).toEqual({ started: [], aside: 2 })
-  expect(await get(ids[1] ?? '')).toMatchObject({ state: 'skipped', error: 'the webhook was deleted', endedAtMs: NOW })
+  expect(await get(ids[1] ?? '')).toMatchObject({
+    state: 'skipped',
+    error: { message: 'the webhook was deleted' },
+    endedAtMs: NOW,
+  })
 })
 
 test('what a person asked for is skipped too when the webhook is gone', async () => {
@@ -66,7 +70,7 @@ test('what waits for a paused webhook is skipped, but for what a person asked fo
   const { started, aside } = await beginFor({ to })
   expect([started.map(({ id }) => id), aside]).toEqual([[again?.id], 2])
   expect(await statesOf([first, ...others])).toEqual(['skipped', 'skipped'])
-  expect((await get(first))?.error).toBe('the webhook was disabled: slow')
+  expect((await get(first))?.error?.message).toBe('the webhook was disabled: slow')
 })
 
 test('what waits for a webhook that was deactivated is skipped, paused or not, but for its test', async () => {
@@ -77,7 +81,7 @@ test('what waits for a webhook that was deactivated is skipped, paused or not, b
     const [byHand = ''] = await rowsByHand(to)
     const { started, aside } = await beginFor({ to })
     expect([started.map(({ id }) => id), aside]).toEqual([[byHand], 1])
-    expect(await get(event)).toMatchObject({ state: 'skipped', error: 'the webhook was deactivated' })
+    expect(await get(event)).toMatchObject({ state: 'skipped', error: { message: 'the webhook was deactivated' } })
   }
 })
 
@@ -129,7 +133,7 @@ test('a row that cannot be prepared fails alone, and says why', async () => {
   expect(started.map(({ id }) => id)).toEqual([whole])
   const { state, error, endedAtMs } = (await get(broken))!
   expect([state, endedAtMs]).toEqual(['failed', NOW])
-  expect(error).toMatch(/^it could not be prepared: SyntaxError/)
+  expect(error?.message).toMatch(/^it could not be prepared: SyntaxError/)
 })
 
 test('what is sent again has the bytes of the first time', async () => {
@@ -178,7 +182,7 @@ test('a row that cannot be prepared again keeps the bytes of the first time', as
   expect(started).toEqual([])
   expect(await get(again?.id ?? '')).toMatchObject({
     state: 'failed',
-    error: expect.stringContaining('another key') as string,
+    error: { message: expect.stringContaining('another key') as string },
   })
   expect(await store().read.deliveries.payload(again?.id ?? '')).toMatchObject({ body: kept?.body })
 })

@@ -33,7 +33,8 @@ const append = (accountId: string, over: { type?: string; event?: string; data?:
       ...over,
     }),
   )
-const stateOf = async (id: number) => (await logOf(store(), id)).map(({ state, error }) => [state, error])
+const stateOf = async (id: number) =>
+  (await logOf(store(), id)).map(({ state, error }) => [state, error && error.message])
 
 test('an event becomes a row for each webhook of its account that wants it, and leaves the outbox', async () => {
   const accountId = newAccount()

@@ -45,7 +45,10 @@ describe('how an exchange reads in the log', () => {
   test('with what the receiver said', () => {
     const { end } = deliveryEndOf('d', 3, answered(204), 99)
     expect(end).toMatchObject({ statusCode: 204, durationMs: 7, answer: 'thanks', error: null })
-    expect(deliveryEndOf('d', 3, failedAt('send', 'reset'), 99).end).toMatchObject({ answer: null, error: 'no' })
+    expect(deliveryEndOf('d', 3, failedAt('send', 'reset'), 99).end).toMatchObject({
+      answer: null,
+      error: { message: 'no' },
+    })
   })
 
   test.each([

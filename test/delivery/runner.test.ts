@@ -127,7 +127,7 @@ test('a mistake of ours in the middle of an exchange is unknown, and holds no pl
   await eventually(() => expect(receiver.waiting).toHaveLength(1))
   receiver.waiting.pop()?.fail(new Error('ours'))
   await eventually(async () =>
-    expect(await get(id ?? '')).toMatchObject({ state: 'unknown', error: 'broken off: Error: ours' }),
+    expect(await get(id ?? '')).toMatchObject({ state: 'unknown', error: { message: 'broken off: Error: ours' } }),
   )
   await eventually(() => expect(receiver.waiting).toHaveLength(1))
   receiver.answerAll()

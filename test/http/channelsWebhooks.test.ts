@@ -145,6 +145,7 @@ describe('a webhook of the channels interface', () => {
       [1, 500],
     ])
     expect(all[1].error).toContain('503')
+    expect(all[1].errorSentences).toEqual([{ code: 'request_status', values: { status: 503 } }])
     expect(new Set(received.map(({ body }) => body)).size).toBe(1)
     expect(new Set(received.map(({ headers }) => headers['x-service-streaming-signature'])).size).toBe(3)
     stoppedAtMs = null

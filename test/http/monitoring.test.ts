@@ -190,7 +190,10 @@ it('several sources are feeds of one stream, with what became of their targets',
   const of = { accountId: at.accountId, streamName: 'show', feedId, atMs: clock.now() }
   await at.ctx.store.transaction(async (tx) => {
     await tx.restreamEvents.add({ ...of, ...target, status: 'live' }, 9)
-    await tx.restreamEvents.add({ ...of, ...target, index: 1, status: 'waiting', problem: 'It was lost' }, 9)
+    await tx.restreamEvents.add(
+      { ...of, ...target, index: 1, status: 'waiting', problem: { message: 'It was lost' } },
+      9,
+    )
   })
   const [stream] = (await list('?isRestreaming=true')).data
   expect(stream).toMatchObject({ multisource: true, restreaming: true, startTime: '2026-01-01T00:00:00.000Z' })

@@ -109,7 +109,7 @@ describe.each(testedStores())('deliveries on %s', (name) => {
     subject: 'show',
     data: '{}',
     state: 'skipped',
-    error: 'the webhook was disabled',
+    error: { message: 'the webhook was disabled' },
     createdAtMs: at.ctx.clock.now(),
     ...over,
   })

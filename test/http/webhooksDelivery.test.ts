@@ -157,6 +157,7 @@ describe('a delivery', () => {
     const [failed] = await settled(webhook, 1)
     expect(failed).toMatchObject({ state: 'failed', statusCode: 500, answer: 'an answer' })
     expect(failed.error).toContain('500')
+    expect(failed.errorSentences).toEqual([{ code: 'request_status', values: { status: 500 } }])
     status = 200
     const again = await sluice.call('POST', `${webhook.path}/deliveries/${failed.id}/redeliver`)
     expect(again.json.data).toMatchObject({ state: 'pending', redeliveryOf: failed.id, eventId: failed.eventId })

@@ -18,7 +18,7 @@ function begin() {
       attempts.push(attempt)
       return { tick: () => undefined, end: () => (attempt.isOver = true) }
     },
-    changed: (_, { status, message }) => changes.push([status, message].filter(Boolean).join(': ')),
+    changed: (_, { status, problem }) => changes.push([status, problem?.message].filter(Boolean).join(': ')),
   })
   const pull = (over: Partial<StoredPull> = {}): StoredPull => ({
     id: 1,

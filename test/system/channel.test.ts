@@ -96,7 +96,15 @@ async function seed(): Promise<{ id: string; logId: string }> {
   await app.ctx.store.transaction(async (tx) => {
     await tx.channelEvents.insert([{ id: 'e1', accountId, atMs: 1, type: 'channel.created', data }])
     await tx.deliveries.insert([
-      { ...about, id: 'd1', eventId: 'e1', webhookId: slot, state: 'skipped', error: 'it was paused', attempt: 1 },
+      {
+        ...about,
+        id: 'd1',
+        eventId: 'e1',
+        webhookId: slot,
+        state: 'skipped',
+        error: { message: 'it was paused' },
+        attempt: 1,
+      },
     ])
   })
   await app.close()

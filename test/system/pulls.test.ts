@@ -177,7 +177,10 @@ describe.concurrent('a server over RTMP', () => {
     await watched('returning')
     source.send(statusOf('NetStream.Play.UnpublishNotify'))
     await is(id, 'waiting')
-    expect((await read(id)).problem).toBe('The source says that its stream has ended')
+    expect(await read(id)).toMatchObject({
+      problem: 'The source says that its stream has ended',
+      problemSentences: [{ code: 'source_ended', values: {} }],
+    })
     await watched('returning')
     expect(source.connections).toBe(2)
   })

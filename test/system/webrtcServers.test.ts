@@ -209,11 +209,12 @@ describe('a target over WHIP', () => {
 
   test('that refuses the token is left alone, and says so without it', async () => {
     const { publisher } = await sentTo('unwanted', targetOf('x', 'no-such-token'))
-    const { problem } = await until(async () => {
+    const { problem, problemSentences } = await until(async () => {
       const target = await targetAt('unwanted')
       return target?.status === 'refused' && target
     })
     expect(problem).toMatch(/^The target refuses the login \(40[13]\)/)
+    expect(problemSentences).toContainEqual({ code: 'target_refuses_session', values: { status: expect.any(Number) } })
     expect(problem).not.toContain('no-such-token')
     publisher.end()
   })

@@ -65,5 +65,5 @@ function sentenceOf({ label, url, state }: TargetReport, news: TargetNews): stri
   const name = label || new URL(url).host
   if (news === 'started') return `The target ${name} takes what the engine makes`
   if (news === 'ended') return `Nothing is sent to the target ${name} any more`
-  return `Nothing can be sent to the target ${name}: ${state.message ?? ''}`
+  return `Nothing can be sent to the target ${name}: ${state.problem?.message ?? ''}`
 }

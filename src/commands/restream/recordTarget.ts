@@ -30,7 +30,7 @@ export function recordTarget(
     const before = (await tx.restreamEvents.unfinished([feedId])).find((one) => one.index === index)
     const isKept = before ? before.status === state.status && before.atMs === atMs : state.status === 'off'
     if (isKept) return
-    const change = { index, label, url, status: state.status, problem: state.message, atMs }
+    const change = { index, label, url, status: state.status, problem: state.problem, atMs }
     await tx.restreamEvents.add({ feedId, accountId, streamName, ...change }, KEPT_OF_FEED)
     const told = newsAfter(before?.status === 'live', state.status, news)
     if (told !== null) await emitStreamEvent(tx, { accountId, atMs }, eventOf(feed, target, told))
@@ -70,7 +70,7 @@ export async function endTargets(tx: Tx, feeds: readonly EndedFeed[]): Promise<(
 function eventOf(feed: RestreamedFeed, target: TargetReport, news: TargetNews): WebhookEvent {
   const data = dataOf(feed, target)
   if (news !== 'error') return { type: 'restream', event: news, data }
-  return { type: 'restream', event: 'error', data: { ...data, problem: target.state.message ?? '' } }
+  return { type: 'restream', event: 'error', data: { ...data, problem: target.state.problem?.message ?? '' } }
 }
 
 function dataOf(

@@ -1,6 +1,7 @@
 import { isoTime } from '../../base/time.ts'
 import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
+import { saidAs } from '../../core/notices.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import type { RestreamEvent } from '../../store/store.ts'
@@ -54,6 +55,6 @@ const toEntry = ({ id, feedId, index, label, url, status, problem, atMs }: Restr
   label,
   url,
   status,
-  ...(problem === null ? {} : { problem }),
+  ...saidAs('problem', problem),
   at: isoTime(atMs),
 })

@@ -2,6 +2,7 @@ import { firstIdOf, timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { isoTime } from '../../base/time.ts'
 import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
+import { saidAs } from '../../core/notices.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readDeliveryQuery } from '../../core/webhooks/deliveryQuery.ts'
 import type { Delivery, Payload } from '../../store/store.ts'
@@ -136,7 +137,7 @@ export function toDeliveryEntry(row: Delivery) {
     ...(row.statusCode === null ? {} : { statusCode: row.statusCode }),
     ...(row.durationMs === null ? {} : { durationMs: row.durationMs }),
     ...(row.answer === null ? {} : { answer: row.answer }),
-    ...(row.error === null ? {} : { error: row.error }),
+    ...saidAs('error', row.error),
     ...(row.redeliveryOf === null ? {} : { redeliveryOf: row.redeliveryOf }),
   }
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CodedSentence } from '../notices.ts'
+import { saidAsData } from '../notices.ts'
 import { TARGET_STATUSES } from '../restream/state.ts'
 import { optional, pageQuery, word } from './fields.ts'
 import { ACTIVE_STATUSES, INGEST_PROTOCOLS } from './types.ts'
@@ -106,8 +106,6 @@ const EncoderPace = Type.Object(
   { description: 'How its process keeps up; absent while it has none.' },
 )
 
-const sentences = () => Type.Array(CodedSentence, { description: 'The same as data, where it has codes.' })
-
 const TargetNow = Type.Object({
   id: Type.String(),
   index: Type.Integer({ description: 'Its place in the list, from 0.' }),
@@ -117,11 +115,11 @@ const TargetNow = Type.Object({
   since: time,
   retryOn: optional(time),
   problem: optional(Type.String({ description: 'Why it is `waiting`, `refused` or `failed`.' })),
-  problemSentences: optional(sentences()),
+  problemSentences: optional(saidAsData()),
   bitrateOut: optional(Type.Integer({ description: 'Bits a second that it is sent; absent while it is not live.' })),
   liveSeconds: Type.Integer({ description: 'How long it has taken media since the engine began to send it.' }),
   lastProblem: optional(Type.String({ description: 'The latest problem, also if it is over.' })),
-  lastProblemSentences: optional(sentences()),
+  lastProblemSentences: optional(saidAsData()),
   lastProblemOn: optional(time),
 })
 

@@ -1,6 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import { isoTime } from '../../base/time.ts'
 import { checkStreamName } from '../access/streamName.ts'
+import { saidAs } from '../notices.ts'
 import type { TargetPolicy } from '../restream/targets.ts'
 import { type BodyReader, readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
@@ -82,7 +83,7 @@ export function toPullRecord(pull: Pull, view: PullView): PullRecord {
   const status = statusOf(pull, view)
   const retryAtMs = status === state.status ? state.retryAtMs : null
   // What was wrong when it was last dialled is told until it is dialled again.
-  const message = status === 'idle' || (status === state.status && status !== 'off') ? state.message : null
+  const problem = status === 'idle' || (status === state.status && status !== 'off') ? state.problem : null
   return {
     id,
     tokenId,
@@ -95,7 +96,7 @@ export function toPullRecord(pull: Pull, view: PullView): PullRecord {
     status,
     since: isoTime(state.sinceMs),
     ...(retryAtMs === null ? {} : { retryAt: isoTime(retryAtMs) }),
-    ...(message === null ? {} : { problem: message }),
+    ...saidAs('problem', problem),
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { saidAsData } from '../notices.ts'
 import { flag, orNull } from '../tokens/schemaParts.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { URL_MAX } from '../validation/outboundUrl.ts'
@@ -67,6 +68,7 @@ export const PullRecord = Type.Object(
     since: Type.String({ format: 'date-time', description: 'Since when it has this status.' }),
     retryAt: Type.Optional(Type.String({ format: 'date-time', description: 'When it is dialled again.' })),
     problem: Type.Optional(Type.String({ description: 'What is wrong, for people.' })),
+    problemSentences: Type.Optional(saidAsData()),
   },
   { $id: 'PullRecord', ...closed, description: 'A source that Sluice dials.' },
 )

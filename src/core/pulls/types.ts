@@ -20,7 +20,7 @@ export interface PullSettings {
 export const PULL_STATUSES = [...TARGET_STATUSES, 'idle'] as const
 
 /** How a pull is, as its node wrote it. */
-export type PullState = Pick<TargetState, 'status' | 'sinceMs' | 'retryAtMs' | 'message'>
+export type PullState = Pick<TargetState, 'status' | 'sinceMs' | 'retryAtMs' | 'problem'>
 
 export interface Pull extends PullSettings {
   readonly id: number

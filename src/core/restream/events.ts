@@ -1,3 +1,4 @@
+import type { Said } from '../notices.ts'
 import type { TargetStatus } from './state.ts'
 
 /** A target got another status. */
@@ -8,8 +9,8 @@ export interface TargetChange {
   /** Without secrets. */
   readonly url: string
   readonly status: TargetStatus
-  /** Why it is `waiting`, `refused` or `failed`; for people. */
-  readonly problem: string | null
+  /** Why it is `waiting`, `refused` or `failed`. */
+  readonly problem: Said | null
   /** Epoch milliseconds. */
   readonly atMs: number
 }
@@ -46,7 +47,8 @@ export function targetRuns(changes: readonly TargetChange[], feedEndedAtMs: numb
   })
 }
 
-function withChange(runs: TargetRun[], { status, problem, atMs }: TargetChange): TargetRun[] {
+function withChange(runs: TargetRun[], { status, problem: said, atMs }: TargetChange): TargetRun[] {
+  const problem = said && said.message
   const last = runs.at(-1)
   if (status === 'live') return [...runs, { started: atMs }]
   const error = problem === null ? {} : { error: problem }

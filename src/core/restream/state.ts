@@ -1,4 +1,4 @@
-import type { CodedSentence, Said } from '../notices.ts'
+import { coded, type Said, say } from '../notices.ts'
 
 /**
  * The state machine of one target of a restream, as a pure function: an event, its time and a random number in, the next
@@ -31,10 +31,8 @@ export interface TargetState {
   readonly isProved: boolean
   /** Epoch milliseconds; null: no attempt is due. */
   readonly retryAtMs: number | null
-  /** Why it is `waiting`, `refused` or `failed`; for people. */
-  readonly message: string | null
-  /** The same as data; empty: it has no codes. */
-  readonly sentences: readonly CodedSentence[]
+  /** Why it is `waiting`, `refused` or `failed`. */
+  readonly problem: Said | null
 }
 
 export type TargetEvent =
@@ -91,10 +89,7 @@ const STEADY_MS = 10_000
 /** The share of a pause that the random number decides. It makes a pause shorter, so that the longest stays the longest. */
 const JITTER = 0.25
 
-type Problem = Pick<TargetState, 'message' | 'sentences'>
-
-const NO_PROBLEM: Problem = { message: null, sentences: [] }
-const problemOf = ({ message, sentences = [] }: Said): Problem => ({ message, sentences })
+const problemOf = ({ message, sentences = [] }: Said): Said => ({ message, sentences })
 
 export const offTarget = (nowMs: number): TargetState => ({
   status: 'off',
@@ -103,7 +98,7 @@ export const offTarget = (nowMs: number): TargetState => ({
   refusals: 0,
   isProved: false,
   retryAtMs: null,
-  ...NO_PROBLEM,
+  problem: null,
 })
 
 /** The next state. An event that does not fit the present one changes nothing: those of connections come late. */
@@ -126,7 +121,7 @@ export function advanceTarget(state: TargetState, event: TargetEvent, moment: Ta
       return state.status === 'live' ? moved(state, event.url, moment) : unchanged(state)
     case 'otherCodecs':
       return state.status === 'failed'
-        ? { state: waiting(state, state, moment), effects: [record(null)] }
+        ? { state: waiting(state, state.problem, moment), effects: [record(null)] }
         : unchanged(state)
     case 'unsuitable':
       return isAtRest(state) ? unchanged(state) : rested(state, 'failed', event, nowMs)
@@ -148,7 +143,7 @@ const connecting = (state: TargetState): TargetState => ({
   ...state,
   status: 'connecting',
   retryAtMs: null,
-  ...NO_PROBLEM,
+  problem: null,
 })
 
 const dialled = (state: TargetState): TargetStep => ({
@@ -159,13 +154,13 @@ const dialled = (state: TargetState): TargetStep => ({
 /** It is dialled at once, but not again and again: one that was live for a moment only has failed. */
 function moved(state: TargetState, at: string | null, moment: TargetMoment): TargetStep {
   const { nowMs } = moment
-  if (nowMs - state.sinceMs < STEADY_MS) return lost(state, { message: 'The target asks to connect again' }, moment)
+  if (nowMs - state.sinceMs < STEADY_MS) return lost(state, say(coded('target_moves')), moment)
   const next = connecting({ ...settled(state, nowMs), sinceMs: nowMs })
   return { state: next, effects: [record('ended'), { do: 'hangUp' }, { do: 'dial', at }] }
 }
 
 function accepted(state: TargetState, nowMs: number): TargetStep {
-  return { state: { ...state, status: 'live', sinceMs: nowMs, ...NO_PROBLEM }, effects: [record('started')] }
+  return { state: { ...state, status: 'live', sinceMs: nowMs, problem: null }, effects: [record('started')] }
 }
 
 function stopped(state: TargetState, nowMs: number): TargetStep {
@@ -196,15 +191,15 @@ function lost(state: TargetState, why: Said, moment: TargetMoment): TargetStep {
 }
 
 /** The longer the more often it has failed, also for a publisher that changes its codec all the time. */
-function waiting(state: TargetState, { message, sentences }: Problem, moment: TargetMoment): TargetState {
+function waiting(state: TargetState, problem: Said | null, moment: TargetMoment): TargetState {
   const { nowMs } = moment
   const failures = state.failures + 1
   const retryAtMs = nowMs + pauseMs(failures, moment)
-  return { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message, sentences }
+  return { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, problem }
 }
 
 function rested(state: TargetState, status: 'refused' | 'failed', why: Said, nowMs: number): TargetStep {
-  const next: TargetState = { ...state, status, sinceMs: nowMs, retryAtMs: null, ...problemOf(why) }
+  const next: TargetState = { ...state, status, sinceMs: nowMs, retryAtMs: null, problem: problemOf(why) }
   return { state: next, effects: [record('error'), { do: 'hangUp' }] }
 }
 

@@ -1,5 +1,5 @@
 import { PROTOCOLS_OF, type ViewProtocol } from '../access/protocols.ts'
-import type { CodedSentence, Said } from '../notices.ts'
+import type { Said } from '../notices.ts'
 import { type TargetStatus, TARGET_STATUSES } from '../restream/state.ts'
 import { type Found, isFindingCode } from './findings.ts'
 import { STREAM_HEALTH, type StreamHealth } from './health.ts'
@@ -16,10 +16,8 @@ export interface TargetReading {
   readonly sinceMs: number
   /** When it is dialled again, epoch milliseconds; null: it is not. */
   readonly retryAtMs: number | null
-  /** What is wrong, for people; null: nothing. */
-  readonly problem: string | null
-  /** The same as data; empty or absent: it has no codes. */
-  readonly problemSentences?: readonly CodedSentence[]
+  /** What is wrong; null: nothing. */
+  readonly problem: Said | null
   /** Bits per second, over the last seconds; null: not known, or it is not live. */
   readonly bitrateOut: number | null
   /** How long it has taken media since the feed began. */

@@ -1,6 +1,6 @@
 import { isoTime } from '../../base/time.ts'
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
-import type { CodedSentence } from '../notices.ts'
+import { type CodedSentence, saidAs } from '../notices.ts'
 import type { SourceFinding } from './findings.ts'
 import type { SourceHistory } from './history.ts'
 import type { FeedReading, TargetReading } from './reading.ts'
@@ -25,26 +25,18 @@ export interface TargetOnAir extends Pick<TargetReading, 'index' | 'label' | 'ur
 }
 
 export const targetOnAir = (
-  { sinceMs, retryAtMs, problem, problemSentences, bitrateOut, lastProblem, ...target }: TargetReading,
+  { sinceMs, retryAtMs, problem, bitrateOut, lastProblem, ...target }: TargetReading,
   sourceId: string | null,
 ): TargetOnAir => ({
   ...(sourceId === null ? {} : { sourceId }),
   ...target,
   since: isoTime(sinceMs),
   ...(retryAtMs === null ? {} : { retryOn: isoTime(retryAtMs) }),
-  ...(problem === null ? {} : { problem, ...asData('problemSentences', problemSentences) }),
+  ...saidAs('problem', problem),
   ...(bitrateOut === null ? {} : { bitrateOut }),
-  ...(lastProblem === null
-    ? {}
-    : {
-        lastProblem: lastProblem.message,
-        ...asData('lastProblemSentences', lastProblem.sentences),
-        lastProblemOn: isoTime(lastProblem.atMs),
-      }),
+  ...saidAs('lastProblem', lastProblem),
+  ...(lastProblem === null ? {} : { lastProblemOn: isoTime(lastProblem.atMs) }),
 })
-
-const asData = <N extends string>(name: N, sentences: readonly CodedSentence[] = []): { [K in N]?: CodedSentence[] } =>
-  (sentences.length === 0 ? {} : { [name]: [...sentences] }) as { [K in N]?: CodedSentence[] }
 
 /** A stream on the air as the interface shows it. What is not known is absent. */
 export interface StreamOnAir

@@ -7,6 +7,7 @@ import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { CONNECT_AGAIN } from '../../core/nodes/drain.ts'
+import { NOTICES } from '../../core/notices.ts'
 import { MediaPace } from '../../core/sessions/mediaPace.ts'
 import type { PublishingParameters, UtcTime } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
@@ -64,7 +65,7 @@ const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   token_refreshed: 'Unauthorized: Invalid token',
   token_edited: 'Unauthorized: The token was changed and no longer allows this broadcast',
   token_expired: 'Unauthorized: Token expired',
-  replaced: 'Replaced by another publisher of the same stream',
+  replaced: NOTICES.publisher_replaced,
   kicked: `${CUT}: its session was ended through the API`,
   stopped: `${CUT}: the stream was stopped`,
   reprioritized: `${CUT}: its token got another priority; connect again`,

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { coded, type CodedSentence } from '../../core/notices.ts'
 import { CODECS } from '../codecs/codecs.ts'
 import { readAvcConfig } from '../codecs/h264Config.ts'
 import { hevcParameterSets, hevcType } from '../codecs/hevc.ts'
@@ -20,7 +21,7 @@ const START_CODE = Buffer.from([0, 0, 0, 1])
 const NONE = Buffer.alloc(0)
 
 /** The refusal is a sentence for people: MPEG-TS does not carry the track. */
-export function elementaryStream(track: TrackInfo): Result<ElementaryStream, string> {
+export function elementaryStream(track: TrackInfo): Result<ElementaryStream, CodedSentence> {
   const config = Buffer.from(track.config)
   switch (track.codec) {
     case 'h264':
@@ -36,14 +37,9 @@ export function elementaryStream(track: TrackInfo): Result<ElementaryStream, str
     case 'av1':
     case 'pcma':
     case 'pcmu':
-      return err(`The ${track.kind} is ${CODECS[track.codec].title}, and MPEG-TS takes ${TAKEN[track.kind]}`)
+      return err(coded(`${track.kind}_not_for_ts`, { codec: CODECS[track.codec].title }))
   }
 }
-
-const TAKEN = {
-  video: 'H.264 or HEVC: `transcode` encodes it again',
-  audio: 'AAC or Opus: `transcode` encodes it again',
-} as const
 
 interface NalRules {
   readonly typeOf: (nal: Buffer) => number
@@ -90,12 +86,12 @@ const LOW_COMPLEXITY = 2
 const EXTENDED = [5, 29]
 
 /** ISO/IEC 13818-7 section 6.2, from an AudioSpecificConfig. */
-function adts(config: Buffer): Result<ElementaryStream, string> {
+function adts(config: Buffer): Result<ElementaryStream, CodedSentence> {
   const word = config.length < 2 ? 0 : config.readUInt16BE(0)
   const [object, rate, channels] = [word >> 11, (word >> 7) & 15, (word >> 3) & 15]
   const core = EXTENDED.includes(object) ? LOW_COMPLEXITY : object
   if (core < 1 || core > 4 || rate > 12 || channels < 1 || channels > 7) {
-    return err('The audio is a kind of AAC that MPEG-TS does not carry: `transcode` encodes it again')
+    return err(coded('aac_not_for_ts'))
   }
   const profile = ((core - 1) << 6) | (rate << 2) | (channels >> 2)
   const write = ({ data }: Frame): Uint8Array[] | null => {

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import type { CodedSentence } from '../../core/notices.ts'
 import type { Frame, TrackInfo } from '../frame.ts'
 import { elementaryStream, type ElementaryStream } from './elementary.ts'
 import { PACKET_BYTES } from './packets.ts'
@@ -57,7 +58,7 @@ export class TsWriter {
   }
 
   /** Further frames are of these tracks. The refusal is a sentence for people: MPEG-TS does not carry one. */
-  setTracks(tracks: readonly TrackInfo[]): Result<null, string> {
+  setTracks(tracks: readonly TrackInfo[]): Result<null, CodedSentence> {
     const streams: Stream[] = []
     for (const track of tracks) {
       const stream = elementaryStream(track)

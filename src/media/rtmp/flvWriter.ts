@@ -1,3 +1,4 @@
+import { coded, type CodedSentence } from '../../core/notices.ts'
 import { CODECS, type VideoCodec } from '../codecs/codecs.ts'
 import { type Frame, isDescribed, type TrackInfo, type VideoTrack } from '../frame.ts'
 import { type AmfValue, amfObject, encodeAmf } from './amf0.ts'
@@ -48,13 +49,12 @@ export function isTaken({ codec }: TrackInfo, fourccs: ReadonlySet<string>): boo
 }
 
 /** Why RTMP cannot carry these tracks to a server that takes these codecs; null: it can. */
-export function refuseTracks(tracks: readonly TrackInfo[], fourccs: ReadonlySet<string>): string | null {
+export function refuseTracks(tracks: readonly TrackInfo[], fourccs: ReadonlySet<string>): CodedSentence | null {
   const foreign = tracks.find((track) => !isTaken(track, fourccs))
   if (foreign === undefined) return null
-  const { title } = CODECS[foreign.codec]
-  if (foreign.kind === 'audio') return `The audio is ${title}, and RTMP takes AAC`
-  const why = foreign.codec in FOURCCS ? `this target does not say that it takes ${title}` : 'RTMP takes H.264'
-  return `The video is ${title}, and ${why}: \`transcode\` encodes it again`
+  const codec = CODECS[foreign.codec].title
+  if (foreign.kind === 'audio') return coded('audio_not_for_rtmp', { codec })
+  return coded(foreign.codec in FOURCCS ? 'video_not_for_target' : 'video_not_for_rtmp', { codec })
 }
 
 /** The messages that describe tracks to a decoder, and to services that read metadata only. */

@@ -1,5 +1,6 @@
 import type { Random } from '../../base/random.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { coded, type CodedSentence } from '../../core/notices.ts'
 
 const VERSION = 3
 const BLOCK_BYTES = 1536
@@ -84,10 +85,10 @@ export class ClientHandshake {
   }
 
   /** C2, and the bytes after the handshake; null while it is incomplete. Refused with a sentence; do not push again then. */
-  push(data: Buffer): Result<{ readonly reply: Buffer; readonly rest: Buffer } | null, string> {
+  push(data: Buffer): Result<{ readonly reply: Buffer; readonly rest: Buffer } | null, CodedSentence> {
     this.#received = Buffer.concat([this.#received, data])
     const version = this.#received[0] ?? VERSION
-    if (version !== VERSION) return err(`The server does not speak RTMP: its answer begins with ${version}`)
+    if (version !== VERSION) return err(coded('server_not_rtmp', { byte: version }))
     const end = 1 + 2 * BLOCK_BYTES
     if (this.#received.length < end) return ok(null)
     return ok({ reply: this.#received.subarray(1, 1 + BLOCK_BYTES), rest: this.#received.subarray(end) })

@@ -87,7 +87,7 @@ export class RtmpPlayer implements PulledSource {
     this.#options = options
     this.#address = readPlayAddress(url)
     this.#handshake = new ClientHandshake(random)
-    this.#outgoing = new Outgoing(socket, () => this.#lose({ message: 'The source does not read what it is sent' }))
+    this.#outgoing = new Outgoing(socket, () => this.#lose(say(coded('source_does_not_read'))))
     this.#ingest = new RtmpIngest(sink, { clock, audioNumbers, leftOut })
   }
 
@@ -133,7 +133,7 @@ export class RtmpPlayer implements PulledSource {
 
   #shakeHands(data: Buffer): Buffer | null {
     const step = this.#handshake.push(data)
-    if (!step.ok) this.#lose({ message: step.error })
+    if (!step.ok) this.#lose(say(step.error))
     if (!step.ok || step.value === null) return null
     this.#options.socket.write(step.value.reply)
     this.#state = 'connecting'
@@ -144,7 +144,7 @@ export class RtmpPlayer implements PulledSource {
 
   #read(data: Buffer): void {
     const messages = this.#reader.push(data)
-    if (!messages.ok) return this.#lose({ message: `What the source sends is not RTMP: ${messages.error}` })
+    if (!messages.ok) return this.#lose(say(coded('source_not_rtmp', { text: messages.error })))
     for (const message of messages.value) if (!this.#isOver()) this.#take(message)
     if (!this.#isOver()) this.#outgoing.acknowledge(this.#bytesIn)
   }
@@ -196,7 +196,7 @@ export class RtmpPlayer implements PulledSource {
   }
 
   #command(message: Message): void {
-    if (++this.#commands > MAX_COMMANDS) return this.#lose({ message: 'The source sends too many commands' })
+    if (++this.#commands > MAX_COMMANDS) return this.#lose(say(coded('source_sends_commands')))
     const command = readCommand(message)
     if (command.ok) this.#answered(command.value)
   }

@@ -1,4 +1,5 @@
 import type { Random } from '../../base/random.ts'
+import { coded, say } from '../../core/notices.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import type { SenderEnd, SenderMove } from '../publishing.ts'
 import { TcpSender, type TcpSenderOptions } from '../tcpSender.ts'
@@ -81,7 +82,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
   tracks(tracks: readonly TrackInfo[]): void {
     if (!this.takesMedia) return
     const refusal = refuseTracks(tracks, this.#fourccs)
-    if (refusal !== null) return this.over({ kind: 'unsuitable', message: refusal })
+    if (refusal !== null) return this.over({ kind: 'unsuitable', ...say(refusal) })
     const isFirst = this.#tracks.length === 0
     this.#tracks = tracks
     this.#isDescribed = false
@@ -123,7 +124,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     const rest = this.#state === 'shaking' ? this.#shakeHands(data) : data
     if (rest === null) return
     const messages = this.#reader.push(rest)
-    if (!messages.ok) return this.lose(`The answer of the target is not RTMP: ${messages.error}`)
+    if (!messages.ok) return this.lose(coded('target_not_rtmp', { text: messages.error }))
     for (const message of messages.value) this.#obey(message)
     this.#acknowledge()
   }
@@ -210,9 +211,9 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     if (code === RECONNECT_REQUEST) return this.#move(tcUrl || null)
     if (level !== 'error' && !REFUSALS.has(code)) return
     // Targets repeat the key in their answers.
-    const message = `The target says: ${reasonOf(status, this.#options.key)}`
-    if (REFUSALS.has(code)) this.over({ kind: 'refused', message, isInUse: code === BAD_NAME })
-    else this.lose(message)
+    const why = coded('target_says', { text: reasonOf(status, this.#options.key) })
+    if (REFUSALS.has(code)) this.over({ kind: 'refused', ...say(why), isInUse: code === BAD_NAME })
+    else this.lose(why)
   }
 
   #begin(): void {

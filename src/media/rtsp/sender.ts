@@ -1,5 +1,6 @@
 import { percentDecoded } from '../../base/percent.ts'
 import type { Random } from '../../base/random.ts'
+import { coded, type CodedSentence, say } from '../../core/notices.ts'
 import { type Frame, type FrameSink, isDescribed, type TrackInfo } from '../frame.ts'
 import type { WaitingMedia } from '../mediaQueue.ts'
 import type { SenderEnd } from '../publishing.ts'
@@ -97,7 +98,7 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
     const isAlike = tracks.length === this.#tracks.length
     if (this.#tracks.length === 0 || (isAlike && tracks.every((one, at) => this.#tracks[at]?.follow(one)))) return
     // A session keeps the tracks that it was announced with.
-    this.lose('The broadcast has other tracks than before')
+    this.lose(coded('target_other_tracks'))
   }
 
   frame(frame: Frame): void {
@@ -202,7 +203,7 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
   }
 
   protected received(data: Buffer): void {
-    if (typeof this.#replies.push(data) === 'string') this.lose('The target does not speak RTSP')
+    if (typeof this.#replies.push(data) === 'string') this.lose(coded('target_not_rtsp'))
   }
 
   #answered(reply: RtspReply): void {
@@ -216,7 +217,7 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
   }
 }
 
-const NO_TCP: SenderEnd = { kind: 'unsuitable', message: 'The target takes no media over the connection of RTSP' }
+const NO_TCP: SenderEnd = { kind: 'unsuitable', ...say(coded('target_no_tcp')) }
 
 const loginOf = ({ username, password }: URL): { user: string; password: string } | null =>
   username === '' ? null : { user: percentDecoded(username), password: percentDecoded(password) }
@@ -224,23 +225,20 @@ const loginOf = ({ username, password }: URL): { user: string; password: string 
 /** An address of the target for `c=`; servers take the media from the connection. */
 const connectionOf = ({ hostname }: URL): string => (hostname.startsWith('[') ? 'IP6 ::' : 'IP4 0.0.0.0')
 
-const refused = (message: string): SenderEnd => ({ kind: 'refused', message, isInUse: false })
+const refused = (why: CodedSentence): SenderEnd => ({ kind: 'refused', ...say(why), isInUse: false })
 
 /** Why an answer ends the attempt. */
 function problemOf({ status, reason }: RtspReply, { username }: URL): SenderEnd {
-  const answered = `The target answers ${status} ${reason}`.trim()
-  if (status < 400) return refused('The target redirects to another address, which is not followed')
+  if (status < 400) return refused(coded('target_redirects'))
   switch (status) {
     case 401:
-      return refused(username === '' ? NO_LOGIN : 'The target refuses the user or the password')
+      return refused(coded(username === '' ? 'target_wants_login' : 'target_refuses_login'))
     case 403:
-      return refused('The target refuses access (403)')
+      return refused(coded('target_refuses_access', { status }))
     case 415:
-      return { kind: 'unsuitable', message: 'The target takes none of these codecs (415)' }
+      return { kind: 'unsuitable', ...say(coded('target_none_of_codecs')) }
     case 461:
       return NO_TCP
   }
-  return { kind: 'lost', message: answered }
+  return { kind: 'lost', ...say(coded('target_answers', { text: `${status} ${reason}`.trim() })) }
 }
-
-const NO_LOGIN = 'The target wants a user and a password'

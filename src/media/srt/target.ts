@@ -1,3 +1,4 @@
+import { say } from '../../core/notices.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { elementaryStream } from '../mpegts/elementary.ts'
 import { TsWriter } from '../mpegts/writer.ts'
@@ -74,7 +75,7 @@ export class SrtTarget implements FrameSink {
     const set = this.#writer.setTracks(tracks)
     if (!set.ok) {
       this.#call.end()
-      return this.#over({ kind: 'unsuitable', message: set.error })
+      return this.#over({ kind: 'unsuitable', ...say(set.error) })
     }
     const isFirst = this.#tracks.length === 0
     this.#tracks = tracks

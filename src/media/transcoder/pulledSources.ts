@@ -119,8 +119,8 @@ class SharedSource {
     for (const listener of this.#listeners) what(listener)
   }
 
-  #recorded({ status, message, sentences }: TargetState): void {
-    const said = sentencesOf({ message: message ?? '', sentences })
+  #recorded({ status, problem }: TargetState): void {
+    const said = problem === null ? [] : sentencesOf(problem)
     if (status === 'live') this.#missing = null
     if (status === 'refused') this.#giveUp(say(coded('source_given_up', { times: REFUSALS_MAX }), ...said))
     if (status !== 'waiting') return

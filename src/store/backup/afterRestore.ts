@@ -1,4 +1,6 @@
 import { isoTime } from '../../base/time.ts'
+import { coded, say } from '../../core/notices.ts'
+import { saidColumn } from '../said.ts'
 
 /** What a restored database has to forget, as counts for the operator. */
 export interface Reset {
@@ -20,7 +22,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
   return [
     // A delivery without the number of its attempt is never retried.
     `update deliveries set state = 'unknown', ended_at_ms = ${nowMs}, attempt = null, not_before_ms = null,
-      error = 'restored from a backup before it was sent; the original server may have sent it'
+      error = '${saidColumn(say(coded('delivery_restored')))}'
       where state in ('pending', 'waiting', 'started')`,
     'delete from outbox',
     // The probe at the end of a pause would send the newest missed event again.

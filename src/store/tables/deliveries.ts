@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { CHANNEL_EVENT_TYPE } from '../../core/channels/webhooks/events.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
 import { RowTable } from '../rowTable.ts'
+import { saidColumn } from '../said.ts'
 import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DeliveryNodeVerbs } from './deliveryNodes.ts'
 import { passes } from './deliveryReads.ts'
@@ -67,7 +68,7 @@ const toEndRow = (ended: DeliveryEnd) => ({
   status: ended.statusCode,
   took_ms: ended.durationMs,
   said: ended.answer,
-  problem: ended.error,
+  problem: ended.error && saidColumn(ended.error),
 })
 
 const removePending = statement((db, p: { webhookId: number }) =>
@@ -200,7 +201,7 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
             .where((eb) => eb.or([eb('old.type', '<>', CHANNEL_EVENT_TYPE), eb('old.attempt', 'is not', null)]))
       return db
         .updateTable('deliveries')
-        .set({ state: 'skipped', error: reason, ended_at_ms: atMs })
+        .set({ state: 'skipped', error: saidColumn(reason), ended_at_ms: atMs })
         .where('id', 'in', lockRows(engine, chosen, 'update'))
     })
   }

@@ -1,5 +1,6 @@
 import { retryAfterMs } from '../../core/channels/webhooks/events.ts'
 import { statement } from '../executor.ts'
+import { saidColumn } from '../said.ts'
 import type { Tx } from '../store.ts'
 import { isLost } from './deliveryReads.ts'
 import { DeliveryRetryVerbs } from './deliveryRetries.ts'
@@ -44,7 +45,7 @@ export class DeliveryNodeVerbs extends DeliveryRetryVerbs {
 
   /** A node without a row counts as dead too, so rows with an expired lease are deleted. */
   async expire(input: Parameters<Tx['deliveries']['expire']>[0]): Promise<number> {
-    const expired = await this.executor.all(expire, input)
+    const expired = await this.executor.all(expire, { ...input, reason: saidColumn(input.reason) })
     await this.executor.run(forget, {})
     for (const { id, attempt } of expired) await this.#tryAgain(id, attempt, input)
     return expired.length

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
+import type { Said } from '../../core/notices.ts'
 import { statement } from '../executor.ts'
+import { saidColumn } from '../said.ts'
 import type { Tx } from '../store.ts'
 import { DeliveryCopyVerbs } from './deliveryCopies.ts'
 import { PENDING, STARTED, WAITING } from './deliveryRow.ts'
@@ -122,8 +124,8 @@ export class DeliveryRetryVerbs extends DeliveryCopyVerbs {
     return due + (await this.executor.run(release, beyond))
   }
 
-  giveUp(webhookId: number, reason: string, atMs: number): Promise<number> {
-    return this.executor.run(forget, { webhookId, reason, atMs })
+  giveUp(webhookId: number, reason: Said, atMs: number): Promise<number> {
+    return this.executor.run(forget, { webhookId, reason: saidColumn(reason), atMs })
   }
 
   hold({ except, ...input }: Parameters<Tx['deliveries']['hold']>[0]): Promise<number> {

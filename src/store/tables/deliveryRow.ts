@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Delivery, DeliveryState, NewDelivery, Payload } from '../store.ts'
+import { saidColumn, saidFrom } from '../said.ts'
 import type { RowOf, NewRowOf } from '../schema.ts'
 
 // States in conditions are literals, because the planner cannot match a partial index with a parameter.
@@ -38,7 +39,7 @@ export function toDeliveryRow(row: NewDelivery): NewRowOf<'deliveries'> {
     state: row.state,
     created_at_ms: row.createdAtMs,
     ended_at_ms: row.state === 'skipped' ? row.createdAtMs : null,
-    error: row.error,
+    error: row.error && saidColumn(row.error),
     attempt: row.attempt ?? null,
   }
 }
@@ -59,7 +60,7 @@ export function fromDeliveryRow(row: Omit<RowOf<'deliveries'>, 'node' | 'attempt
     statusCode: row.status_code,
     durationMs: row.duration_ms,
     answer: row.answer,
-    error: row.error,
+    error: saidFrom(row.error),
     redeliveryOf: row.redelivery_of,
   }
 }

@@ -3,6 +3,7 @@ import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
 import type { EnabledPull, StoredPull } from '../pulls.ts'
+import { saidColumn, saidFrom } from '../said.ts'
 import { columnsOf, type DB, type NewRowOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -137,11 +138,11 @@ export class PullTxVerbs extends PullReadVerbs {
 
 type StateColumns = Pick<RowOf<'pulls'>, 'status' | 'since_ms' | 'retry_at_ms' | 'problem'>
 
-const stateColumns = ({ status, sinceMs, retryAtMs, message }: PullState): StateColumns => ({
+const stateColumns = ({ status, sinceMs, retryAtMs, problem }: PullState): StateColumns => ({
   status,
   since_ms: sinceMs,
   retry_at_ms: retryAtMs,
-  problem: message,
+  problem: problem && saidColumn(problem),
 })
 
 type Changeable = Omit<StoredPull, 'id' | 'accountId' | 'addedAtMs' | 'demandAtMs' | 'node' | 'state'>
@@ -173,5 +174,10 @@ const fromRow = (row: RowOf<'pulls'>): StoredPull => ({
   addedAtMs: row.added_at_ms,
   demandAtMs: row.demand_at_ms,
   node: row.node,
-  state: { status: row.status, sinceMs: row.since_ms, retryAtMs: row.retry_at_ms, message: row.problem },
+  state: {
+    status: row.status,
+    sinceMs: row.since_ms,
+    retryAtMs: row.retry_at_ms,
+    problem: saidFrom(row.problem),
+  },
 })

@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import { inserted, insertion, inSlices, statement, Verbs } from '../executor.ts'
+import { saidColumn, saidFrom } from '../said.ts'
 import { columnsOf, type DB, namesOf, namesWithoutId, type RowOf } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
@@ -126,7 +127,7 @@ const toRow = (event: Omit<RestreamEvent, 'id'>) => ({
   label: event.label,
   url: event.url,
   status: event.status,
-  problem: event.problem,
+  problem: event.problem && saidColumn(event.problem),
   at_ms: event.atMs,
 })
 
@@ -139,6 +140,6 @@ const fromRow = (row: RowOf<'restream_events'>): RestreamEvent => ({
   label: row.label,
   url: row.url,
   status: row.status,
-  problem: row.problem,
+  problem: saidFrom(row.problem),
   atMs: row.at_ms,
 })

@@ -21,8 +21,8 @@ const pull = (over: Partial<Pull> = {}): Pull => ({
   state: offTarget(NOW),
   ...over,
 })
-const inState = (status: Pull['state']['status'], retryAtMs: number | null = null, message: string | null = null) => ({
-  state: { status, sinceMs: NOW, retryAtMs, message },
+const inState = (status: Pull['state']['status'], retryAtMs: number | null = null, message?: string) => ({
+  state: { status, sinceMs: NOW, retryAtMs, problem: message === undefined ? null : { message } },
 })
 const before = (ms: number) => ({ demandAtMs: NOW - ms })
 

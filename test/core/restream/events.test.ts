@@ -11,7 +11,7 @@ const change = (atMs: number, status: TargetChange['status'], over: Partial<Targ
   ...over,
 })
 
-const gone = { problem: 'gone' }
+const gone = { problem: { message: 'gone' } }
 
 test('the runs of a target begin when it takes media and end when it no longer does, with what was wrong', () => {
   const changes = [
@@ -21,7 +21,7 @@ test('the runs of a target begin when it takes media and end when it no longer d
     change(4, 'connecting'),
     change(5, 'waiting', gone),
     change(6, 'connecting'),
-    change(7, 'waiting', { problem: 'closed' }),
+    change(7, 'waiting', { problem: { message: 'closed' } }),
     change(8, 'live'),
     change(9, 'off'),
     change(10, 'connecting'),
@@ -53,7 +53,7 @@ test('targets are apart by place and address, and one that was never live has it
     [
       change(1, 'connecting'),
       change(2, 'connecting', other),
-      change(3, 'refused', { problem: 'no' }),
+      change(3, 'refused', { problem: { message: 'no' } }),
       change(4, 'live', other),
       change(5, 'connecting', { url: 'rtmp://e/f' }),
     ],

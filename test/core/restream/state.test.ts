@@ -113,7 +113,7 @@ describe('a target', () => {
       status: 'refused',
       refusals: REFUSALS_MAX,
       retryAtMs: null,
-      message: 'no such key',
+      problem: { message: 'no such key' },
     })
     expect(newsOf(step)).toEqual(['error', 'hangUp'])
     expect(at(step.state, tick, T0 + 3600 * SECOND).effects).toEqual([])
@@ -139,13 +139,17 @@ describe('a target', () => {
 
   test('fails for good when it cannot take the media', () => {
     const step = at(run([start]), unsuitable)
-    expect(step.state).toMatchObject({ status: 'failed', message: 'video is VP8', retryAtMs: null })
+    expect(step.state).toMatchObject({ status: 'failed', problem: { message: 'video is VP8' }, retryAtMs: null })
     expect(at(step.state, start).state.status).toBe('connecting')
   })
 
   test('that cannot take the media is dialled again when its codecs change, later each time', () => {
     const first = at(run([start, unsuitable]), otherCodecs)
-    expect(first.state).toMatchObject({ status: 'waiting', retryAtMs: T0 + SECOND, message: 'video is VP8' })
+    expect(first.state).toMatchObject({
+      status: 'waiting',
+      retryAtMs: T0 + SECOND,
+      problem: { message: 'video is VP8' },
+    })
     expect(newsOf(first)).toEqual([null])
     const second = run([tick, unsuitable], first.state)
     expect(at(second, otherCodecs, T0).state.retryAtMs).toBe(T0 + 2 * SECOND)

@@ -20,7 +20,15 @@ export async function sampleValues({ store, accountId, receiver, makeWebhook }: 
   const webhookId = await makeWebhook(receiver)
   const id = timeOrderedId(Date.now(), systemRandom)
   const event = { type: 'feeds', event: 'started', subject: 'show', data: '{}', createdAtMs: Date.now() }
-  const row = { id, eventId: id, webhookId, accountId, ...event, state: 'skipped' as const, error: 'paused' }
+  const row = {
+    id,
+    eventId: id,
+    webhookId,
+    accountId,
+    ...event,
+    state: 'skipped' as const,
+    error: { message: 'paused' },
+  }
   await store.transaction((tx) => tx.deliveries.insert([row]))
   return { receiver, stream: `${accountId}/show`, logged: webhookId }
 }

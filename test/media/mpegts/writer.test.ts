@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { noticeText } from '../../../src/core/notices.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { TsWriter } from '../../../src/media/mpegts/writer.ts'
 import { PACKET_BYTES } from '../../../src/media/mpegts/packets.ts'
@@ -158,7 +159,7 @@ describe('a writer', () => {
     const writer = new TsWriter()
     const refusal = (track: TrackInfo) => {
       const set = writer.setTracks([track])
-      return set.ok ? null : set.error
+      return set.ok ? '' : noticeText([set.error])
     }
     const none = new Uint8Array()
     expect(refusal({ kind: 'video', codec: 'vp8', width: 1, height: 1, config: none })).toMatch(

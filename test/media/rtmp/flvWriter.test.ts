@@ -33,6 +33,6 @@ test('a server takes what it names, and H.264 always', () => {
   // RTMP has a fourcc for it, which no service takes.
   expect([takes('vp8', '*', 'vp08'), refuseTracks([video('vp8')], new Set(['*']))]).toEqual([
     false,
-    'The video is VP8, and RTMP takes H.264: `transcode` encodes it again',
+    { code: 'video_not_for_rtmp', values: { codec: 'VP8' } },
   ])
 })

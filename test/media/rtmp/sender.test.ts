@@ -152,9 +152,10 @@ describe('a sender', () => {
   test('that is refused says why, without the key', async () => {
     const { port } = await target({}, ({ name }) => `There is no stream ${name}, nor ${encodeURIComponent(name)}`)
     const { ends, accepted } = await send(port, systemClock, 'a+key/with=signs')
-    expect(await until(() => ends[0])).toEqual({
+    expect(await until(() => ends[0])).toMatchObject({
       kind: 'refused',
       message: 'The target says: There is no stream ••••, nor ••••',
+      sentences: [{ code: 'target_says', values: { text: 'There is no stream ••••, nor ••••' } }],
       isInUse: false,
     })
     expect(accepted()).toBe(false)
@@ -171,7 +172,7 @@ describe('a sender', () => {
     const { ends, accepted, sender } = await send(place.port)
     await until(accepted)
     await place.stop()
-    expect(await until(() => ends[0])).toEqual({ kind: 'lost', message: 'The target closed the connection' })
+    expect(await until(() => ends[0])).toMatchObject({ kind: 'lost', message: 'The target closed the connection' })
     sender.end()
     sender.frame(videoAt(0))
     expect(ends).toHaveLength(1)
@@ -182,7 +183,7 @@ describe('a sender', () => {
     const { hub, ends, accepted } = await send(port)
     await until(accepted)
     hub.tracks([{ ...VIDEO, codec: 'vp8' }])
-    expect(ends).toEqual([
+    expect(ends).toMatchObject([
       { kind: 'unsuitable', message: 'The video is VP8, and RTMP takes H.264: `transcode` encodes it again' },
     ])
   })
@@ -194,7 +195,7 @@ describe('a sender', () => {
     const track: TrackInfo = { ...VIDEO, codec: 'hevc' }
     expect([sender.takes(track), sender.takes(VIDEO)]).toEqual([false, true])
     hub.tracks([track])
-    expect(ends).toEqual([
+    expect(ends).toMatchObject([
       {
         kind: 'unsuitable',
         message: 'The video is HEVC, and this target does not say that it takes HEVC: `transcode` encodes it again',
@@ -239,7 +240,7 @@ describe('a sender', () => {
     sender.tick(clock.monotonic() + 9999)
     expect(ends).toEqual([])
     sender.tick(clock.monotonic() + 10_000)
-    expect(ends).toEqual([{ kind: 'lost', message: 'The target did not answer in time' }])
+    expect(ends).toMatchObject([{ kind: 'lost', message: 'The target did not answer in time' }])
   })
 
   test('never throws at what a server answers', async () => {
@@ -294,7 +295,7 @@ describe('a target that does not read', () => {
     pause()
     for (let at = 0; at < 400; at++) hub.frame(videoAt(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
     sender.tick(clock.monotonic() + 10_000)
-    expect(ends).toEqual([{ kind: 'lost', message: 'The target does not read what it is sent' }])
+    expect(ends).toMatchObject([{ kind: 'lost', message: 'The target does not read what it is sent' }])
   })
 })
 

@@ -245,8 +245,13 @@ describe('a target that refuses', () => {
     const { port } = await listening({ refuse: () => ({ ok: false, status: 'No', reason }) })
     const sending = await send(port)
     await until(() => sending.ends.length > 0)
-    expect(sending.ends).toEqual([
-      { kind, message: expect.stringMatching(message), ...(kind === 'refused' ? { isInUse: false } : {}) },
+    expect(sending.ends).toMatchObject([
+      {
+        kind,
+        message: expect.stringMatching(message),
+        sentences: [{ code: expect.stringMatching(/^srt_/) }],
+        ...(kind === 'refused' ? { isInUse: false } : {}),
+      },
     ])
     expect(sending.isReady()).toBe(false)
   })

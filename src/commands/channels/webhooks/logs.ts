@@ -5,6 +5,7 @@ import { readPageQuery } from '../../../core/channels/listQuery.ts'
 import { moment } from '../../../core/validation/moments.ts'
 import { eventIdOf, channelEventBody, type StoredChannelEvent } from '../../../core/channels/webhooks/events.ts'
 import type { LogEntry } from '../../../core/channels/webhooks/schema.ts'
+import { saidAs } from '../../../core/notices.ts'
 import type { LoggedAttempt } from '../../../store/store.ts'
 import type { WebhookContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
@@ -54,7 +55,7 @@ const toEntry = (row: LoggedAttempt): LogEntry => ({
   requestData: JSON.parse(bodyOf(row)) as unknown,
   attempt: row.attempt,
   durationMs: row.durationMs ?? 0,
-  ...(row.error === null ? {} : { error: row.error }),
+  ...saidAs('error', row.error),
   ...(row.redeliveryOf === null ? {} : { redeliveryOf: `lg_${row.redeliveryOf}` }),
 })
 

@@ -8,6 +8,7 @@ import {
   toChannelWebhookRecord,
 } from '../../../core/channels/webhooks/rules.ts'
 import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schema.ts'
+import { coded, say } from '../../../core/notices.ts'
 import type { ChannelWebhook } from '../../../store/store.ts'
 import type { Actor, WebhookContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
@@ -120,7 +121,8 @@ export async function updateChannelWebhook(
     const after = isFresh ? { ...changed, failuresInRow: 0, disabled: null } : changed
     await tx.channelWebhooks.replace(after)
     if (before.disabled && isFresh) await tx.deliveries.resume(before.slot, before.disabled.untilMs, nowMs)
-    if (before.active && !after.active) await tx.deliveries.giveUp(before.slot, 'the webhook was deactivated', nowMs)
+    if (before.active && !after.active)
+      await tx.deliveries.giveUp(before.slot, say(coded('delivery_webhook_inactive')), nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
     await recordChanges(ctx, tx, actor, { object: objectOf(after), verb: 'updated', ...states })
     return ok(toChannelWebhookRecord(after, nowMs))

@@ -51,9 +51,11 @@ export class LadderSteps {
   /** The same as sentences; empty: none is left out. */
   get notice(): CodedSentence[] {
     const minutes = this.#waitMs / 60_000
-    const of = (code: 'engine_leaves_out' | 'engine_halves_frames', labels: readonly string[]): CodedSentence[] =>
-      labels.length === 0 ? [] : [coded(code, { renditions: labels.join(', '), minutes })]
-    return [...of('engine_leaves_out', this.#gone), ...of('engine_halves_frames', this.#thinned)]
+    const [renditions, thinned] = [this.#gone.join(', '), this.#thinned.join(', ')]
+    if (renditions === '')
+      return thinned === '' ? [] : [coded('engine_halves_frames', { renditions: thinned, minutes })]
+    if (thinned === '') return [coded('engine_leaves_out', { renditions, minutes })]
+    return [coded('engine_leaves_out_and_halves', { renditions, thinned, minutes })]
   }
 
   get #gone(): string[] {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CodedSentence } from '../../notices.ts'
+import { CodedSentence, saidAsData } from '../../notices.ts'
 import { date, name, nullable, optional, word } from '../fields.ts'
 import { ALL_EVENTS, CHANNEL_EVENTS } from './events.ts'
 import { closed } from '../../validation/closed.ts'
@@ -96,6 +96,7 @@ export const LogEntry = Type.Object(
     }),
     durationMs: Type.Integer(),
     error: optional(Type.String()),
+    errorSentences: optional(saidAsData()),
     redeliveryOf: optional(Type.String({ description: 'The entry that a person had sent again.' })),
   },
   { $id: 'LogEntry', ...closed, description: 'One attempt to deliver an event, or one that was skipped.' },

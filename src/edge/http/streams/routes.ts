@@ -8,7 +8,7 @@ import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import { RequestThumbnail } from '../../../core/recordings/thumbnailRequest.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS, type ViewProtocol } from '../../../core/access/protocols.ts'
-import { CodedSentence } from '../../../core/notices.ts'
+import { saidAsData } from '../../../core/notices.ts'
 import { TARGET_STATUSES } from '../../../core/restream/state.ts'
 import { FindingsSchema } from '../../../core/streams/findingsSchema.ts'
 import { alternatives, AUDIO_CODECS, VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
@@ -99,9 +99,6 @@ const quoted = (names: readonly string[]): string => alternatives(names.map((nam
 const text = (description?: string) => Type.Optional(Type.String(description === undefined ? {} : { description }))
 const figure = (description?: string) => Type.Optional(Type.Integer(description === undefined ? {} : { description }))
 
-const sentences = () =>
-  Type.Optional(Type.Array(CodedSentence, { description: 'The same as data, where it has codes.' }))
-
 const Target = Type.Object({
   sourceId: text('Of the feed that is sent to it.'),
   index: count('Its place in `restream` of the token, from 0.'),
@@ -111,11 +108,11 @@ const Target = Type.Object({
   since: Type.String({ format: 'date-time', description: 'Since when it has this status.' }),
   retryOn: Type.Optional(Type.String({ format: 'date-time', description: 'When it is dialled again.' })),
   problem: text('What is wrong, for people.'),
-  problemSentences: sentences(),
+  problemSentences: Type.Optional(saidAsData()),
   bitrateOut: figure('Bits per second to it, over the last seconds; absent: it is not live.'),
   liveSeconds: count('How long it has taken media since the broadcast began.'),
   lastProblem: text('The latest problem, also if it is over.'),
-  lastProblemSentences: sentences(),
+  lastProblemSentences: Type.Optional(saidAsData()),
   lastProblemOn: Type.Optional(Type.String({ format: 'date-time' })),
 })
 

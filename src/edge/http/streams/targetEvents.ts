@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { listTargetEvents } from '../../../commands/restream/targetEvents.ts'
+import { saidAsData } from '../../../core/notices.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { TARGET_STATUSES } from '../../../core/restream/state.ts'
 import { accountOf } from '../auth.ts'
@@ -40,6 +41,7 @@ const Answer = Type.Object({
       url: Type.String(),
       status: Type.Enum([...TARGET_STATUSES], { description: 'The status that it got.' }),
       problem: Type.Optional(Type.String({ description: 'Why, for people.' })),
+      problemSentences: Type.Optional(saidAsData()),
       at: Type.String({ format: 'date-time' }),
     }),
   ),

@@ -5,6 +5,7 @@ import { listDeliveries, readDelivery, redeliver } from '../../../commands/webho
 import { redeliverMany } from '../../../commands/webhooks/redeliverMany.ts'
 import { noWebhook } from '../../../commands/webhooks/webhooks.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
+import { saidAsData } from '../../../core/notices.ts'
 import { DELIVERY_STATES, RedeliverMany, REDELIVERIES_MAX } from '../../../core/webhooks/deliveryQuery.ts'
 import { HOOK_TYPES } from '../../../core/webhooks/kinds.ts'
 import { accountOf, actorOf } from '../auth.ts'
@@ -87,7 +88,8 @@ const delivery = {
   statusCode: Type.Optional(Type.Integer()),
   durationMs: Type.Optional(Type.Integer()),
   answer: Type.Optional(Type.String({ description: 'The beginning of what the receiver answered.' })),
-  error: Type.Optional(Type.String()),
+  error: Type.Optional(Type.String({ description: 'Why it has not arrived, for people.' })),
+  errorSentences: Type.Optional(saidAsData()),
   redeliveryOf: Type.Optional(Type.String({ description: 'The delivery that a person sent again.' })),
 }
 

@@ -111,16 +111,12 @@ export class WhepPull implements PulledSource {
       },
       rtcp: (packets, nowMs) => publisher.rtcp(packets, nowMs),
       closed: () =>
-        this.#lose(
-          transport.isConnected
-            ? say(coded('source_ended_session'))
-            : { message: 'The source did not prove that it made the answer, or the handshake failed' },
-        ),
+        this.#lose(transport.isConnected ? say(coded('source_ended_session')) : say(coded('source_unproved'))),
     }
   }
 
   #refuseAnswer(why: string): void {
-    this.#lose({ message: `The answer of the source cannot be used: ${why}` })
+    this.#lose(say(coded('source_answer_unusable', { text: why })))
   }
 
   #lose(why: Said): void {

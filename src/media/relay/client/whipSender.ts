@@ -1,3 +1,4 @@
+import { coded, type CodedSentence, say } from '../../../core/notices.ts'
 import { CODECS } from '../../codecs/codecs.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../frame.ts'
 import { SilenceWatch, SILENT_SECONDS, SLUICE_FAILED } from '../../pulling.ts'
@@ -72,13 +73,13 @@ export class WhipSender implements FrameSink {
     if (this.#isOver || tracks.length === 0) return
     const refused = tracks.find((track) => !this.takes(track))
     if (refused !== undefined) {
-      const message = `Targets over WHIP get H264 and Opus, and the ${refused.kind} is ${CODECS[refused.codec].title}`
-      return this.#over({ kind: 'unsuitable', message })
+      const why = coded(`${refused.kind}_not_for_whip`, { codec: CODECS[refused.codec].title })
+      return this.#over({ kind: 'unsuitable', ...say(why) })
     }
     const kinds = KINDS.filter((kind) => tracks.some((track) => track.kind === kind)).join()
     if (this.#kinds === '') this.#begin(kinds, tracks)
     else if (this.#kinds === kinds) this.#feed.tracks(tracks)
-    else this.#lose('The stream has other tracks now, and the target needs another offer')
+    else this.#lose(coded('target_other_offer'))
   }
 
   frame(frame: Frame): void {
@@ -89,9 +90,7 @@ export class WhipSender implements FrameSink {
   tick(): void {
     if (this.#isOver || this.#kinds === '' || !this.#silence.look(this.#transport?.seenAtMs ?? 0)) return
     const isConnected = this.#transport?.isConnected === true
-    this.#lose(
-      isConnected ? `Nothing was heard of the target for ${SILENT_SECONDS} s` : 'The target did not answer in time',
-    )
+    this.#lose(isConnected ? coded('target_silent', { seconds: SILENT_SECONDS }) : coded('target_no_answer'))
   }
 
   end(): void {
@@ -168,12 +167,7 @@ export class WhipSender implements FrameSink {
       },
       rtp: null,
       rtcp: (packets, nowMs) => viewer.rtcp(packets, nowMs),
-      closed: () =>
-        this.#lose(
-          transport.isConnected
-            ? 'The target has ended the session'
-            : 'The target did not prove that it made the answer, or the handshake failed',
-        ),
+      closed: () => this.#lose(coded(transport.isConnected ? 'target_ended_session' : 'target_unproved')),
     }
   }
 
@@ -184,11 +178,11 @@ export class WhipSender implements FrameSink {
   }
 
   #refuseAnswer(why: string): void {
-    this.#lose(`The answer of the target cannot be used: ${why}`)
+    this.#lose(coded('target_answer_unusable', { text: why }))
   }
 
-  #lose(message: string): void {
-    this.#over({ kind: 'lost', message })
+  #lose(why: CodedSentence): void {
+    this.#over({ kind: 'lost', ...say(why) })
   }
 
   #over(how: SenderEnd): void {

@@ -67,6 +67,17 @@ describe('an engine that is overloaded', () => {
     expect(steps.look(slow(0.5), () => 15, 0, always)).toBe(false)
   })
 
+  test('says in one sentence what it leaves out and of what it drops every second frame', () => {
+    const steps = new LadderSteps(rungsOf(LADDER), true)
+    steps.look(slow(0.01), () => 60, 0, always)
+    steps.look(slow(0.5), () => 60, 0, always)
+    expect(steps.leftOut).toEqual(['1080p', '720p', 'every second frame of 360p'])
+    expect(noticeText(steps.notice)).toBe(
+      'To keep up, this engine leaves out 1080p, 720p and every second frame of 360p until it starts again or has had ' +
+        'room for 10 minutes',
+    )
+  })
+
   test('keeps a copied rendition, which costs nothing, and leaves out all others if it must', () => {
     const [small, large, middle] = rungsOf(LADDER)
     const rungs = [{ ...large, copy: true }, middle, small] as Rung[]

@@ -80,7 +80,6 @@ export const channelDe: Partly<Translation<typeof channelEn>> = {
     cores: (cores) => `${cores} Kerne`,
     lag: (seconds) => `${seconds} s zurück`,
     dropped: (frames) => `${frames} Bilder ausgelassen`,
-    leftOut: (labels) => `ausgelassen: ${labels}`,
     fps: (rate) => `${rate} Bilder/s`,
     on: 'An',
     off: 'Aus',

@@ -76,7 +76,6 @@ export const channelEn = {
     cores: (cores: string) => `${cores} cores`,
     lag: (seconds: string) => `${seconds} s behind`,
     dropped: (frames: string) => `${frames} frames dropped`,
-    leftOut: (labels: string) => `left out: ${labels}`,
     fps: (rate: string) => `${rate} fps`,
     on: 'On',
     off: 'Off',

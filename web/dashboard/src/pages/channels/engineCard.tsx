@@ -73,13 +73,12 @@ function Ladder({ ladderId, isEngineRunning }: LadderProps) {
 const hundredths = (value: number): string => count(Math.round(value * 100) / 100)
 
 function Encoder({ encoder }: { readonly encoder: NonNullable<EngineMonitoring['encoder']> }) {
-  const { speed, lagSeconds, droppedFrames, cores, leftOut } = encoder
+  const { speed, lagSeconds, droppedFrames, cores } = encoder
   const facts = [
     speed === null ? '' : text.speed(hundredths(speed)),
     cores === null ? '' : text.cores(hundredths(cores)),
     lagSeconds < 1 ? '' : text.lag(count(Math.round(lagSeconds))),
     droppedFrames === 0 ? '' : text.dropped(count(droppedFrames)),
-    leftOut.length === 0 ? '' : text.leftOut(leftOut.join(', ')),
   ].filter(Boolean)
   return <p class="note">{facts.join(' · ')}</p>
 }

@@ -20,6 +20,7 @@ import { orToast, toast } from '../../parts/toast.tsx'
 import { count, Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { channelWords } from '../../words/channelWords.ts'
+import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 import { Attempts } from './attempts.tsx'
 import { healthOf } from './channelEvents.ts'
@@ -169,7 +170,7 @@ function Detail({ entry, all, onChoose }: DetailProps) {
         rows={[
           [common.eventId, <code>{entry.eventId}</code>],
           ...(entry.redeliveryOf ? [[common.redeliveryOf, <code>{entry.redeliveryOf}</code>] as const] : []),
-          ...(entry.error ? [[common.problem, entry.error] as const] : []),
+          ...(entry.error ? [[common.problem, noticeWords(entry.error, entry.errorSentences)] as const] : []),
         ]}
       />
       <Attempts attempts={attempts} chosenId={entry.id} onChoose={onChoose} />

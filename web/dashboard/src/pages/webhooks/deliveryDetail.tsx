@@ -5,6 +5,7 @@ import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Pairs } from '../../parts/page.tsx'
 import { count, Time } from '../../parts/values.tsx'
+import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 import { Attempts } from './attempts.tsx'
 import { Sent } from './sent.tsx'
@@ -78,14 +79,23 @@ export function DeliveryDetail({ webhookId, id, listed, onChoose }: DetailProps)
   )
 }
 
-const factsOf = ({ eventId, subject, createdOn, startedOn, durationMs, error, redeliveryOf }: Delivery) => [
+const factsOf = ({
+  eventId,
+  subject,
+  createdOn,
+  startedOn,
+  durationMs,
+  error,
+  errorSentences,
+  redeliveryOf,
+}: Delivery) => [
   [text.eventId, <code>{eventId}</code>] as const,
   ...(subject ? [[text.subject, <code>{subject}</code>] as const] : []),
   [text.happened, <Time at={createdOn} isWhole />] as const,
   ...(startedOn ? [[text.started, <Time at={startedOn} isWhole />] as const] : []),
   ...(durationMs === undefined ? [] : [[text.took, `${count(durationMs)} ms`] as const]),
   ...(redeliveryOf ? [[text.redeliveryOf, <code>{redeliveryOf}</code>] as const] : []),
-  ...(error ? [[text.problem, error] as const] : []),
+  ...(error ? [[text.problem, noticeWords(error, errorSentences)] as const] : []),
 ]
 
 /** Every known delivery of the same event, newest first. Ids are in the order of time. */
