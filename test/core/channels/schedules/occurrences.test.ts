@@ -124,6 +124,29 @@ describe('ends', () => {
     const daily = plan({ recurrence: 'RRULE:FREQ=DAILY', endDate: '2026-01-03', endTime: '09:00' })
     expect(starts(daily, 0, 10).map((start) => start.slice(0, 10))).toEqual(['2026-01-01', '2026-01-02', '2026-01-03'])
   })
+
+  test('a day later where its time is that of the beginning', () => {
+    const [begin, end] = ['2026-01-01T10:00:00.000Z', '2026-01-02T10:00:00.000Z']
+    for (const recurrence of [null, 'RRULE:FREQ=WEEKLY'])
+      expect(first({ recurrence, endTime: '10:00' })).toEqual([begin, end])
+  })
+
+  test.each([
+    ['20260102', 2],
+    ['20260102T100000', 2],
+    ['20260102T095959', 1],
+    ['20260102T090000Z', 2],
+    ['20260102T085959Z', 1],
+  ])('of a rule at UNTIL=%s, which is its last moment', (until, count) => {
+    const daily = plan({ timeZone: 'Europe/Berlin', recurrence: `RRULE:FREQ=DAILY;UNTIL=${until}` })
+    expect(starts(daily, 0, 10)).toHaveLength(count)
+  })
+
+  test('on the day on which it begins, if it is the last one', () => {
+    expect(
+      starts(plan({ recurrence: 'RRULE:FREQ=DAILY', endDate: '2026-01-01', endTime: '11:00' }), 0, 10),
+    ).toHaveLength(1)
+  })
 })
 
 /** Counts how often a search reads its rule, which it does in each period, and ends one that reads it too often. */
