@@ -162,6 +162,29 @@ test('an engine that failed is tried again within a minute, although the clock w
   expect(advanceEngine(failed, { kind: 'tick' }, 3_600_000).effects).toContainEqual({ do: 'launch' })
 })
 
+test('one that has failed often is tried again after a minute, and not at once', () => {
+  let { state } = through(PLAYING)
+  for (let failures = 0; failures < 9; failures += 1) {
+    state = advanceEngine(state, { kind: 'died', message: 'it broke' }, 0).state
+    if (failures >= 6) expect(state.retryAtMs).toBe(60_000)
+    expect(advanceEngine(state, { kind: 'tick' }, 0).effects).toEqual([])
+    state = advanceEngine(state, { kind: 'tick' }, 60_000).state
+  }
+})
+
+test('a notice is shown while the engine is up, until it is taken back', () => {
+  const sentences = [coded('ffmpeg_missing', { program: 'ffmpeg' })]
+  const noticed = (state: EngineState, said = sentences) => advanceEngine(state, { kind: 'notice', sentences: said }, 0)
+  for (const events of [[START], UP, PLAYING]) {
+    const { state } = through(events)
+    const shown = noticed(state)
+    expect(shown).toMatchObject({ state: { status: state.status, message: { sentences } }, effects: [] })
+    expect(noticed(shown.state).state).toBe(shown.state)
+    expect(noticed(shown.state, []).state.message).toBeNull()
+  }
+  for (const state of [INITIAL_STATE, through([...PLAYING, STOP]).state]) expect(noticed(state).state).toBe(state)
+})
+
 describe('a channel', () => {
   test('has the status of its most advanced engine', () => {
     expect(statusOf([])).toBe('stopped')
@@ -177,6 +200,9 @@ describe('a channel', () => {
     expect(isTimedOut([waiting, INITIAL_STATE], 60, 59_999)).toBe(false)
     expect(isTimedOut([waiting, INITIAL_STATE], 60, 60_000)).toBe(true)
     expect(isTimedOut([waiting, playing], 60, 600_000)).toBe(false)
+    // The source of another engine was there a moment ago.
+    const idle = through([...PLAYING, { kind: 'sourceLost' }]).state
+    expect([64_999, 65_000].map((nowMs) => isTimedOut([waiting, idle], 60, nowMs))).toEqual([false, true])
     expect(isTimedOut([waiting], 0, 600_000)).toBe(false)
     expect(isTimedOut([], 60, 600_000)).toBe(false)
   })
