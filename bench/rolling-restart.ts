@@ -1,6 +1,7 @@
 /**
- * Three nodes on one PostgreSQL behind HAProxy, drained and started again one after another during a show: two publishers over
- * WHIP and one over RTMP, viewers over WHEP of all of them, and viewers over HLS of the one over RTMP.
+ * Three nodes on one PostgreSQL behind HAProxy, set up as in packaging/proxies/cluster-haproxy.cfg, drained and started again one
+ * after another during a show: two publishers over WHIP and one over RTMP, viewers over WHEP of all of them, and viewers over HLS of
+ * the one over RTMP.
  *   WHEP=60 HLS=40 DRAIN=20 node bench/rolling-restart.ts
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -29,6 +30,8 @@ const STREAMS = ['one', 'two', 'file'] as const
 
 interface Node {
   readonly port: number
+  /** Of the proxy, which leads to this node: that of its `server.nodeUrl`. */
+  readonly proxyPort: number
   readonly rtmpPort: number
   readonly folder: string
   server: Served
@@ -56,16 +59,17 @@ try {
 process.exit()
 
 async function startNode(): Promise<Node> {
-  const node = { port: await ownPort(), rtmpPort: await ownPort(), folder: newDirectory() }
+  const [port, proxyPort, rtmp] = [await ownPort(), await ownPort(), await ownPort()]
+  const node = { port, proxyPort, rtmpPort: rtmp, folder: newDirectory() }
   return { ...node, server: await run(node) }
 }
 
-function run({ port, rtmpPort: rtmp, folder: data }: Omit<Node, 'server'>): Promise<Served> {
+function run({ port, proxyPort, rtmpPort: rtmp, folder: data }: Omit<Node, 'server'>): Promise<Served> {
   return serve(['--data', data], {
     SLUICE_STORAGE_URL: postgres.url,
     SLUICE_SECRETS_SEALING_KEY: SEALING_KEY,
     SLUICE_SERVER_PORT: String(port),
-    SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
+    SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${proxyPort}`,
     SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1',
     SLUICE_SERVER_DRAIN_SECONDS: String(DRAIN),
     SLUICE_RTMP_PORT: String(rtmp),
@@ -89,15 +93,18 @@ defaults
   retries 3
   timeout check 5s
   default-server inter 500ms fall 2 rise 1
+  retry-on conn-failure empty-response
 frontend http
   mode http
   bind 127.0.0.1:${httpPort}
   option forwardfor
+  http-request disable-l7-retry unless METH_GET
   default_backend nodes
 backend nodes
   mode http
   option httpchk GET /readyz
 ${servers((node) => node.port)}
+${nodes.map(nodeFrontend).join('')}
 frontend rtmp
   mode tcp
   bind 127.0.0.1:${rtmpPort}
@@ -112,6 +119,29 @@ ${servers((node) => node.rtmpPort)}
     env: haproxy?.env,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+}
+
+/** What `server.nodeUrl` of a node leads to. While the node is down, the others serve its players. */
+function nodeFrontend({ port, proxyPort }: Node): string {
+  const others = nodes.filter((other) => other.port !== port)
+  return `
+frontend http${port}
+  mode http
+  bind 127.0.0.1:${proxyPort}
+  option forwardfor
+  http-request disable-l7-retry unless METH_GET
+  use_backend hls${port} if { path_beg /hls/ }
+  default_backend node${port}
+backend node${port}
+  mode http
+  server n 127.0.0.1:${port}
+backend hls${port}
+  mode http
+  option httpchk GET /healthz
+  default-server check inter 500ms fall 1 rise 1 observe layer4 error-limit 1 on-error mark-down
+  server n 127.0.0.1:${port}
+${others.map((other) => `  server n${other.port} 127.0.0.1:${other.port} backup`).join('\n')}
+`
 }
 
 /** An encoder that connects again when it is cut, as OBS does. */

@@ -105,7 +105,26 @@ describe('a player that reloads its first address', () => {
     state.there = undefined
     expect(await next('first')).toBe('second')
     expect(state.asked).toHaveLength(1)
-    expect(await next('second')).toMatch(/gone/)
+  })
+
+  it('is told to try again at the latest stream while the publisher is between two nodes, since that is no end', async () => {
+    const { state, next } = node()
+    await next('first')
+    state.there = undefined
+    expect(await next('second')).toBe(NOT_YET.text)
+    state.there = { url: 'https://three.example.com', stream: 'third' }
+    expect(await next('second')).toBe(NOT_YET.text)
+  })
+
+  it('does not run in a circle between nodes that have sent it to different streams', async () => {
+    const [one, other] = [node(), node()]
+    await one.next('first')
+    other.state.there = { url: TWO, stream: 'third' }
+    await other.next('first')
+    for (const { state } of [one, other]) state.there = undefined
+    // The first node knows the second stream, the other one the third.
+    expect([await other.next('first'), await one.next('third')]).toEqual(['third', NOT_YET.text])
+    expect([await one.next('first'), await other.next('second')]).toEqual(['second', 'third'])
   })
 
   it('is sent on when the publisher moves once more', async () => {

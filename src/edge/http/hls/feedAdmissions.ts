@@ -13,7 +13,7 @@ import type { SessionTicket } from '../media/tickets.ts'
 import type { Admission, Admissions, LocalRendition, MovedStream, RenditionLocation } from './admissions.ts'
 import { admittedViewer, NO_TICKET } from './opening.ts'
 import { type HlsParts, requestOriginOf } from './parts.ts'
-import { NOT_THERE, notYetOf, START_MAX_MS } from './sending.ts'
+import { NOT_THERE, NOT_YET, notYetOf, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
@@ -176,7 +176,8 @@ class FeedAdmission implements Admission {
     if (followed !== null) return ok(followed)
     const { target } = this.viewer
     const feed = await remoteFeed(this.#parts.ctx, target, target.sourceId)
-    if (feed?.url !== nodeUrl) return err(NOT_THERE)
+    // The publisher is between two nodes, or at another one. A player that watches gets the last playlist.
+    if (feed?.url !== nodeUrl) return err(NOT_YET)
     // The viewer was admitted to a feed that needed no token.
     if (feed.secured && this.#ticket.tokenId === null && !this.#isPreview) return err(NO_TICKET)
     const master = await remoteMaster(this.#parts, target, nodeUrl)
@@ -191,11 +192,12 @@ class FeedAdmission implements Admission {
   }
 
   /**
-   * The stream that this player was sent to last; null: it is that of its ticket. Players keep their first
-   * address, also when the publisher moves a second time.
+   * The stream that this player was sent to last; null: it is not later than that of its ticket. Players keep their first
+   * address, also when the publisher moves a second time. Each node has sent a player to other streams: one that sent it back
+   * to an earlier one, while another sent it on, would let it run in a circle. Ids of feeds are in the order of time.
    */
   #followed(): MovedStream | null {
     const { nextStream } = this.viewer
-    return nextStream === null || nextStream === this.#ticket.stream ? null : this.#movedTo(nextStream)
+    return nextStream === null || nextStream <= this.#ticket.stream ? null : this.#movedTo(nextStream)
   }
 }
