@@ -75,7 +75,8 @@ async function throughFfmpeg(media: Media, { query = '', parameters = {}, loss }
   target.tracks(media.tracks)
   link?.lose(loss ?? 0)
   for (const frame of media.frames) {
-    await until(() => target.waitingBytes < 60_000)
+    // Until all is acknowledged: what had waited for seconds, because ffmpeg was stopped, would make the target drop the next frame.
+    if (target.waitingBytes >= 60_000) await until(() => target.waitingBytes === 0)
     target.frame(frame)
   }
   // It shows packets after the latency, and those that still wait are lost with a goodbye.
