@@ -42,7 +42,7 @@ async function beginWithFiles(rotation: Rotation): Promise<Result<void, string>>
   if (await exists(nextKeyFile(config))) return ok(undefined)
   const free = await withApp(rotation, async ({ ctx }) => {
     const nodes = (await ctx.store.read.nodes.list()).filter((node) => !node.isExpired && !isGoneFrom(config)(node))
-    return nodes.length === 0 ? ok(undefined) : err(stopFirst(nodes))
+    return nodes.length === 0 ? ok(undefined) : err(stopFirst(config, nodes))
   })
   if (!free.ok) return free
   const next = loadOrCreateKeyFile(nextKeyFile(config), systemRandom)
@@ -52,20 +52,21 @@ async function beginWithFiles(rotation: Rotation): Promise<Result<void, string>>
 function beginConfigured({ secrets }: Config): Result<void, string> {
   if (secrets.previousSealingKey !== '' && secrets.previousSealingKey !== secrets.sealingKey) return ok(undefined)
   return err(
-    'the key is in secrets.sealingKey: set that to a new key (openssl rand -base64 32) and ' +
-      'secrets.previousSealingKey to the present one on every node, restart the nodes, and run this again',
+    'the key is in secrets.sealingKey. Make a new one (openssl rand -base64 32), set secrets.previousSealingKey to it on every ' +
+      'node, and restart the nodes one after the other. Then swap the two keys, restart them again, and run this. If no server ' +
+      'runs, begin with the keys swapped',
   )
 }
 
 async function resealWith({ config, ctx }: App, { progress }: Rotation): Promise<Result<RotatedKey, string>> {
   const others = () => nodesWithOtherKey(ctx, isGoneFrom(config))
   const before = await others()
-  if (before.length > 0) return err(stopFirst(before))
+  if (before.length > 0) return err(stopFirst(config, before))
   const values = await resealAll(ctx, progress)
   if (!values.ok) return values
   // A server that started with the old key meanwhile may have sealed with it.
   const after = await others()
-  return after.length === 0 ? ok({ keyId: ctx.sealer.keyId, values: values.value }) : err(stopFirst(after))
+  return after.length === 0 ? ok({ keyId: ctx.sealer.keyId, values: values.value }) : err(stopFirst(config, after))
 }
 
 /** The old key stays for the backups from before. A crash between the steps leaves the rotation unfinished, not half. */
@@ -89,7 +90,9 @@ async function withApp<T>(
   }
 }
 
-const stopFirst = (nodes: readonly Node[]): string => {
+function stopFirst(config: Config, nodes: readonly Node[]): string {
   const names = nodes.map(({ hostKey, pid }) => `process ${pid} at ${hostKey}`).join(', ')
-  return `a server runs that does not know the new key (${names}); stop it, and run this again`
+  return hasKeyFiles(config)
+    ? `a server runs that does not know the new key (${names}); stop it, and run this again`
+    : `a server still seals with another key (${names}); swap its keys and restart it, and run this again`
 }
