@@ -27,9 +27,9 @@ function watching({ canBeAsked = true } = {}) {
   return { viewer, layers, send, latest }
 }
 
-/** A report on a packet that left 20 ms ago and was answered at once, and an estimate. */
-function feedback(estimate: number, nowMs: number): RtcpPacket[] {
-  const lastReport = middleOf(ntpOf(nowMs - 20))
+/** A report on a packet that was answered at once, and an estimate. */
+function feedback(estimate: number, nowMs: number, roundTripMs = 20): RtcpPacket[] {
+  const lastReport = middleOf(ntpOf(nowMs - roundTripMs))
   const block = { ssrc: MEDIA, highestSequence: 1, packetsLost: 0, fractionLost: 0, jitter: 0 }
   return [
     { kind: 'rr', ssrc: 1, reports: [{ ...block, lastReport, delaySinceLastReport: 0 }] },
@@ -61,6 +61,19 @@ describe('the estimate of a viewer falls far, and its reports show that nothing 
   it.each(['the process', 'the publisher'] as const)('with a pause of %s, which took its layer away', (what) => {
     expect(layerAfter(what)).toBe('large')
   })
+})
+
+it('a picture each second was a pause, during which no report of a queue counted', () => {
+  const { viewer, send, latest } = watching()
+  for (let ms = 0; ms < 12_000; ms += 20) {
+    const nowMs = START_MS + ms
+    if (ms % 1000 === 0) send(nowMs, true)
+    viewer.pace(nowMs)
+    if (ms % 200 > 0) continue
+    viewer.tick(nowMs)
+    viewer.rtcp(ms < 8000 ? feedback(600_000, nowMs) : feedback(150_000, nowMs, 500), nowMs)
+  }
+  expect(latest()).toBe('small')
 })
 
 it.each(['large', null])(

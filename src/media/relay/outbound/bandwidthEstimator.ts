@@ -128,11 +128,10 @@ export class BandwidthEstimator {
     this.#trust(sent, nowMs)
   }
 
-  /** What is sent stood still until now. Call it until that is over. @param lastedMs since it began, or since the last call */
-  onPause(lastedMs: number, nowMs: number): void {
+  /** What is sent stood still until now. @param missedMs of this process: nothing filled a queue meanwhile, and no report was read */
+  onPause(missedMs: number, nowMs: number): void {
     this.#unevenAtMs = nowMs
-    // Nothing has filled a queue meanwhile.
-    this.#clearAtMs += lastedMs
+    this.#clearAtMs += missedMs
   }
 
   /** The loss of the last half second or more, 0 to 1. */

@@ -126,10 +126,11 @@ export class Viewer {
 
   /** This process or its machine was stopped, nothing comes from the publisher, or nothing of it is forwarded. */
   #notePause(nowMs: number): void {
-    const pacedAtMs = this.#pacedAtMs
+    const missedMs = nowMs - this.#pacedAtMs
+    const stillMs = nowMs - (this.#video?.track?.latestAtMs ?? 0)
     this.#pacedAtMs = nowMs
-    const latestAtMs = Math.min(pacedAtMs, this.#video?.track?.latestAtMs ?? 0)
-    if (nowMs - latestAtMs > PAUSE_MS) this.#estimator.onPause(Math.max(0, nowMs - pacedAtMs), nowMs)
+    if (missedMs > PAUSE_MS) this.#estimator.onPause(missedMs, nowMs)
+    else if (stillMs > PAUSE_MS) this.#estimator.onPause(0, nowMs)
   }
 
   /** Leaves the tracks and sends a BYE. */
