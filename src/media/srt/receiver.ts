@@ -93,8 +93,10 @@ export class SrtReceiver {
   drop([first, last]: Range): void {
     this.#splitBefore(first)
     this.#splitBefore(sequenceAfter(last))
-    for (const gap of this.#gaps) {
-      if (isWithin(gap.first, [first, last])) gap.sinceMs = Number.NEGATIVE_INFINITY
+    for (let at = this.#gapUntil(first); at < this.#gaps.length; at++) {
+      const gap = this.#gaps[at]
+      if (gap === undefined || !isWithin(gap.first, [first, last])) return
+      gap.sinceMs = Number.NEGATIVE_INFINITY
     }
   }
 
@@ -117,16 +119,29 @@ export class SrtReceiver {
   #fill(sequence: number): void {
     this.#splitBefore(sequence)
     this.#splitBefore(sequenceAfter(sequence))
-    const at = this.#gaps.findIndex(({ first }) => first === sequence)
-    if (at >= 0) this.#gaps.splice(at, 1)
+    const at = this.#gapUntil(sequence)
+    if (this.#gaps[at]?.first === sequence) this.#gaps.splice(at, 1)
   }
 
   /** Makes two of the gap that has both this packet and the one before it. */
   #splitBefore(sequence: number): void {
     const last = sequenceAfter(sequence, -1)
-    const at = this.#gaps.findIndex((gap) => isWithin(last, [gap.first, gap.last]))
+    const at = this.#gapUntil(last)
     const gap = this.#gaps[at]
-    if (gap !== undefined && gap.last !== last) this.#gaps.splice(at, 1, { ...gap, last }, { ...gap, first: sequence })
+    if (gap === undefined || gap.last === last || !isWithin(last, [gap.first, gap.last])) return
+    this.#gaps.splice(at, 1, { ...gap, last }, { ...gap, first: sequence })
+  }
+
+  /** The index of the first gap that ends with this packet or a later one. There may be thousands, and each request looks for some. */
+  #gapUntil(sequence: number): number {
+    let [from, to] = [0, this.#gaps.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      const last = this.#gaps[middle]?.last ?? sequence
+      if (stepsBetween(last, sequence) > 0) from = middle + 1
+      else to = middle
+    }
+    return from
   }
 
   #flush(): void {
