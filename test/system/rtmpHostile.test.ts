@@ -315,15 +315,38 @@ describe('a slow client', () => {
   })
 
   test('that sends requests and never reads is cut before much output is queued', async () => {
-    const { publications, listener, client } = await slow()
+    // It may be silent for ever, so that only the queue can end it.
+    const { clock, publications, listener, client } = await slow({ idleMs: Number.MAX_SAFE_INTEGER })
     await client.publish('v2/pub', 'x')
     client.socket.pause()
     const pings = Buffer.concat(Array.from({ length: 2000 }, () => writeMessage(userControl(EVENT.pingRequest, 1))))
-    // No time passes, so that only the queue can end it.
-    while (publications[0]?.ends === 0)
-      await new Promise((resolve) => client.socket.write(pings, () => setImmediate(resolve)))
+    while (publications[0]?.ends === 0) {
+      if (client.socket.writableLength === 0) client.socket.write(pings)
+      clock.advance(1000)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
     expect(publications[0]?.reason).toBe('invalid')
     client.socket.destroy()
+    await listener.stop()
+  })
+
+  test('that sends tens of thousands of messages at once keeps no other waiting: most of them are read later', async () => {
+    const { clock, publications, listener, client } = await slow()
+    await client.publish('v2/pub', 'x')
+    const sent = 30_000
+    client.send(avcConfig())
+    client.socket.write(Buffer.concat(Array.from({ length: sent }, (_, at) => writeMessage(videoFrame(at)))))
+    const frames = (): number => publications[0]?.frames.length ?? 0
+    await until(() => frames() > 9000)
+    // By then all would have been read.
+    const other = await RtmpClient.open(listener.port)
+    await other.publish('v2/pub', 'other')
+    expect(frames()).toBeLessThan(sent / 2)
+    await until(() => {
+      clock.advance(1000)
+      return frames() === sent
+    })
+    expect(publications[0]?.ends).toBe(0)
     await listener.stop()
   })
 

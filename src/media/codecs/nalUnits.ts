@@ -18,7 +18,7 @@ export interface NalPayloads {
 }
 
 /** The most NAL units in one frame; a hundred slices stay far below it. */
-const MAX_NALS = 1024
+export const MAX_NALS = 1024
 const FIRST_FRAGMENT = 0x80
 const LAST_FRAGMENT = 0x40
 
@@ -34,9 +34,9 @@ export function lengthPrefixed(nals: readonly Buffer[]): Buffer {
 /** The NAL units of a frame, as views; null when a length runs past the frame or there are too many units. */
 export function splitNals(frame: Buffer): Buffer[] | null {
   const nals: Buffer[] = []
-  let at = 0
+  let [at, count] = [0, 0]
   while (at < frame.length) {
-    if (at + 4 > frame.length || nals.length === MAX_NALS) return null
+    if (at + 4 > frame.length || count++ === MAX_NALS) return null
     const end = at + 4 + frame.readUInt32BE(at)
     if (end > frame.length) return null
     if (end > at + 4) nals.push(frame.subarray(at + 4, end))

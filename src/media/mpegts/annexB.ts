@@ -1,6 +1,6 @@
+import { MAX_NALS } from '../codecs/nalUnits.ts'
+
 const START = Buffer.from([0, 0, 1])
-/** As many as a frame may have inside Sluice. */
-const MAX_NALS = 1024
 
 /**
  * The NAL units of a byte stream (annex B of H.264 and of H.265), as views, without those that `isLeftOut`; null when there are
@@ -8,12 +8,12 @@ const MAX_NALS = 1024
  */
 export function splitAnnexB(data: Buffer, isLeftOut: (nal: Buffer) => boolean): Buffer[] | null {
   const nals: Buffer[] = []
-  let at = data.indexOf(START)
+  let [at, count] = [data.indexOf(START), 0]
   while (at >= 0) {
+    if (count++ === MAX_NALS) return null
     const next = data.indexOf(START, at + START.length)
     const nal = withoutZeros(data.subarray(at + START.length, next < 0 ? data.length : next))
     if (nal.length > 0 && !isLeftOut(nal)) nals.push(nal)
-    if (nals.length > MAX_NALS) return null
     at = next
   }
   return nals

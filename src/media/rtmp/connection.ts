@@ -8,6 +8,7 @@ import type { Move } from '../../core/nodes/drain.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
+import { MessagePace } from './messagePace.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
 import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
@@ -66,6 +67,7 @@ export class RtmpConnection {
   readonly #reader: ChunkReader
   readonly #outgoing: Outgoing
   readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
+  readonly #pace: MessagePace
   readonly #problems: PublisherProblems
   #handshaking = true
   #state: State = 'talking'
@@ -88,6 +90,7 @@ export class RtmpConnection {
       maxChunkStreams: MAX_CHUNK_STREAMS,
     })
     this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
+    this.#pace = new MessagePace(socket)
     this.#deadline = clock.monotonic() + limits.handshakeMs
     this.#problems = new PublisherProblems(options.log, socket.remoteAddress)
     const received = (data: Buffer): void => this.#received(data)
@@ -120,6 +123,7 @@ export class RtmpConnection {
   tick(now: number, missedMs: number): void {
     this.#deadline += missedMs
     this.#publication?.reportBytes(this.#bytesIn)
+    if (this.#state !== 'deciding') this.#pace.tick()
     if (this.#state === 'deciding' || now < this.#deadline) return
     if (this.#state === 'lingering' || this.#state === 'over') this.#options.socket.destroy()
     else if (this.#handshaking) this.#refuseForeign('No RTMP handshake came in time')
@@ -187,6 +191,7 @@ export class RtmpConnection {
     const messages = this.#reader.push(data)
     if (!messages.ok) return messages.error
     this.#inbox.push(...messages.value)
+    this.#pace.note(messages.value.length)
     this.#work()
     return null
   }
@@ -248,6 +253,7 @@ export class RtmpConnection {
   #aggregate(message: Message): string | null {
     const { parts, isWhole } = splitAggregate(message)
     if (!isWhole) this.#problems.note('An aggregate message is malformed: its parts do not add up')
+    this.#pace.note(parts.length)
     for (const part of parts) {
       const problem = part.type === MESSAGE.audio || part.type === MESSAGE.video ? this.#media(part) : null
       if (problem !== null) return problem

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
-import { lengthPrefixed } from '../codecs/nalUnits.ts'
+import { lengthPrefixed, MAX_NALS } from '../codecs/nalUnits.ts'
 import { parseAacConfig, parseAvcConfig } from './configurations.ts'
 import { parseEnhancedAudio, parseEnhancedVideo } from './enhanced.ts'
 import {
@@ -90,12 +90,12 @@ function readG711(payload: Buffer, codec: 'pcma' | 'pcmu'): FlvPayload {
   return { kind: 'audio', data, track: { kind: 'audio', codec, sampleRate: 8000, channels, config: new Uint8Array() } }
 }
 
-/** Rewrites NAL units with lengths of 1 to 4 bytes to lengths of 4 bytes; null when they do not add up. */
+/** Rewrites NAL units with lengths of 1 to 4 bytes to lengths of 4 bytes; null when they do not add up, or are too many. */
 export function withFourByteLengths(data: Buffer, lengthBytes: number): Buffer | null {
   const units: Buffer[] = []
   let at = 0
   while (at < data.length) {
-    if (at + lengthBytes > data.length) return null
+    if (at + lengthBytes > data.length || units.length === MAX_NALS) return null
     const end = at + lengthBytes + data.readUIntBE(at, lengthBytes)
     if (end > data.length) return null
     units.push(data.subarray(at + lengthBytes, end))

@@ -85,10 +85,12 @@ export const commandMessage = (streamId: number, ...values: readonly AmfValue[])
 /** Type, length, timestamp and message stream of a part, as in an FLV tag; a back pointer with its length follows it. */
 const PART_HEADER_BYTES = 11
 const BACK_POINTER_BYTES = 4
+/** Servers put half a second into one. */
+const MAX_PARTS = 1024
 
 /**
- * The messages in an aggregate message (RTMP 1.0 section 7.1.6), up to the first one that is cut short. Shifts their
- * timestamps so that the first one has the time of the aggregate. The last back pointer may be missing.
+ * The messages in an aggregate message (RTMP 1.0 section 7.1.6), up to the first one that is cut short or one too many. Shifts
+ * their timestamps so that the first one has the time of the aggregate. The last back pointer may be missing.
  */
 export function splitAggregate({ streamId, timestamp, payload }: Message): { parts: Message[]; isWhole: boolean } {
   const parts: Message[] = []
@@ -96,7 +98,7 @@ export function splitAggregate({ streamId, timestamp, payload }: Message): { par
   for (let at = 0; at < payload.length; ) {
     const from = at + PART_HEADER_BYTES
     const end = from > payload.length ? Number.POSITIVE_INFINITY : from + payload.readUIntBE(at + 1, 3)
-    if (end > payload.length) return { parts, isWhole: false }
+    if (end > payload.length || parts.length === MAX_PARTS) return { parts, isWhole: false }
     const time = payload.readUIntBE(at + 4, 3) + payload.readUInt8(at + 7) * 2 ** 24
     firstTime ??= time
     const moved = (timestamp + time - firstTime) >>> 0

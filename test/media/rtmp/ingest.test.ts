@@ -209,6 +209,12 @@ describe('a message that ended a broadcast is left out, and the rest goes on', (
       'A video frame is malformed: the lengths of its NAL units do not add up',
     ],
     [
+      // With 8 million the server stood still for a minute.
+      'a frame of thousands of empty NAL units',
+      bytes(MESSAGE.video, 0x17, 1, 0, 0, 0, ...Buffer.alloc(4 * 2000)),
+      'A video frame is malformed: the lengths of its NAL units do not add up',
+    ],
+    [
       'a video message of another codec',
       bytes(MESSAGE.video, 0x22, 0),
       'Video codec Sorenson H.263 is not supported; send H.264',

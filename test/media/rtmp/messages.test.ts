@@ -44,6 +44,15 @@ describe('an aggregate message', () => {
     )
   })
 
+  test('of half a million empty parts is split into the first thousand', () => {
+    const { payload } = aggregateOf(
+      0,
+      Array.from({ length: 2000 }, () => message(MESSAGE.data, 0, [])),
+    )
+    const { parts, isWhole } = splitAggregate(message(MESSAGE.aggregate, 0, payload))
+    expect([parts.length, isWhole]).toEqual([1024, false])
+  })
+
   test('whose last part is longer than the rest has the parts before it', () => {
     const { payload } = aggregateOf(0, [message(MESSAGE.audio, 0, [9]), message(MESSAGE.video, 0, [1, 2, 3, 4, 5])])
     const parts = [message(MESSAGE.audio, 0, [9])]
