@@ -23,43 +23,43 @@ export interface QueryAnswer {
 }
 
 /** A query with named parameters, compiled once per SQL dialect. */
-export type Statement<P, R> = (engine: SqlDialect, params: P) => Query & { readonly row?: R }
+export type Statement<P, R> = (dialect: SqlDialect, params: P) => Query & { readonly row?: R }
 
-type Build<R> = (db: Kysely<DB>, engine: DialectName) => Compilable<R>
+type Build<R> = (db: Kysely<DB>, dialect: DialectName) => Compilable<R>
 
 /** Runs queries on a connection, a pool or a transaction. The tables depend on nothing else. */
 export abstract class Executor {
-  readonly engine: SqlDialect
+  readonly dialect: SqlDialect
 
-  constructor(engine: SqlDialect) {
-    this.engine = engine
+  constructor(dialect: SqlDialect) {
+    this.dialect = dialect
   }
 
   abstract execute(query: Query): Promise<QueryAnswer>
 
   /** The rows of a prepared statement. */
   all<P, R>(statement: Statement<P, R>, params: P): Promise<R[]> {
-    return this.execute(statement(this.engine, params)).then((answer) => answer.rows as R[])
+    return this.execute(statement(this.dialect, params)).then((answer) => answer.rows as R[])
   }
 
   /** The first row of a prepared statement. */
   first<P, R>(statement: Statement<P, R>, params: P): Promise<R | undefined> {
-    return this.execute(statement(this.engine, params)).then((answer) => answer.rows[0] as R | undefined)
+    return this.execute(statement(this.dialect, params)).then((answer) => answer.rows[0] as R | undefined)
   }
 
   /** Runs a prepared statement; returns how many rows it wrote. */
   run<P>(statement: Statement<P, unknown>, params: P): Promise<number> {
-    return this.execute(statement(this.engine, params)).then((answer) => answer.changed)
+    return this.execute(statement(this.dialect, params)).then((answer) => answer.changed)
   }
 
   /** The rows of a query whose shape depends on its input. */
   ask<R>(build: Build<R>): Promise<R[]> {
-    return this.execute(build(this.engine.db, this.engine.name).compile()).then((answer) => answer.rows as R[])
+    return this.execute(build(this.dialect.db, this.dialect.name).compile()).then((answer) => answer.rows as R[])
   }
 
   /** Runs a query whose shape depends on its input; returns how many rows it wrote. */
   change(build: Build<unknown>): Promise<number> {
-    return this.execute(build(this.engine.db, this.engine.name).compile()).then((answer) => answer.changed)
+    return this.execute(build(this.dialect.db, this.dialect.name).compile()).then((answer) => answer.changed)
   }
 }
 
@@ -74,30 +74,30 @@ class Placeholder {
 const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
 
 /** All of them, for tests that run each. */
-const statements: ((engine: SqlDialect) => Query)[] = []
+const statements: ((dialect: SqlDialect) => Query)[] = []
 
-export const everyStatement = (engine: SqlDialect): Query[] => statements.map((compile) => compile(engine))
+export const everyStatement = (dialect: SqlDialect): Query[] => statements.map((compile) => compile(dialect))
 
 /**
  * Compiles a query once per SQL dialect, which makes it nearly as cheap as raw prepared SQL (compiling costs more than the
  * query itself). `build` uses the properties of `params` as values; each run supplies their contents.
  */
 export function statement<P extends object, R>(
-  build: (db: Kysely<DB>, params: P, engine: DialectName) => Compilable<R>,
+  build: (db: Kysely<DB>, params: P, dialect: DialectName) => Compilable<R>,
 ): Statement<P, R> {
   const name = `sluice_${statements.length + 1}`
   const compiled = new Map<DialectName, Query>()
-  const compile = (engine: SqlDialect): Query => {
-    let query = compiled.get(engine.name)
+  const compile = (dialect: SqlDialect): Query => {
+    let query = compiled.get(dialect.name)
     if (!query) {
-      query = { ...build(engine.db, placeholders as P, engine.name).compile(), name }
-      compiled.set(engine.name, query)
+      query = { ...build(dialect.db, placeholders as P, dialect.name).compile(), name }
+      compiled.set(dialect.name, query)
     }
     return query
   }
   statements.push(compile)
-  return (engine, params) => {
-    const { sql, parameters } = compile(engine)
+  return (dialect, params) => {
+    const { sql, parameters } = compile(dialect)
     return { sql, parameters: fill(parameters, params), name }
   }
 }

@@ -42,10 +42,10 @@ export class RowTable<C extends string> {
   }
 
   /** The parameters for these rows. */
-  params({ engine }: Executor, rows: readonly Row<C>[]): RowParams<C> {
+  params({ dialect }: Executor, rows: readonly Row<C>[]): RowParams<C> {
     const columns = this.#columns.map(([column]) => column)
     const params =
-      engine.name === 'sqlite'
+      dialect.name === 'sqlite'
         ? { json: JSON.stringify(rows.map((row) => columns.map((column) => row[column]))) }
         : Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])]))
     return params as RowParams<C>

@@ -10,7 +10,7 @@ export class ScopedExecutor extends Executor {
   #ended = false
 
   constructor(inner: Executor) {
-    super(inner.engine)
+    super(inner.dialect)
     this.#inner = inner
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { postgresEngine, sqliteEngine } from '../../src/store/engines.ts'
+import { postgresDialect, sqliteDialect } from '../../src/store/dialects.ts'
 import { Executor, type Query, type QueryAnswer, type SqlDialect } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
 import { readsOf } from '../../src/store/reads.ts'
@@ -198,9 +198,9 @@ async function queriesOf(
   ask: (on: Subject) => Promise<unknown>,
   hash: Uint8Array,
 ): Promise<Query[]> {
-  const since = recorder.engine.name === 'sqlite' ? changesSinceSeq : changesSinceXid
+  const since = recorder.dialect.name === 'sqlite' ? changesSinceSeq : changesSinceXid
   const { cursor } = await since(recorder, null)
-  const position = recorder.engine.name === 'sqlite' ? `${ROWS - 5}` : cursor
+  const position = recorder.dialect.name === 'sqlite' ? `${ROWS - 5}` : cursor
   const changes = () => since(recorder, position)
   const due = () => readDue(recorder, { nowMs: NOW, cursor: position, node: 'n-7' })
   recorder.queries.length = 0
@@ -216,7 +216,7 @@ describe('on SQLite', () => {
     const url = join(folder, 'sluice.db')
     await openStore({ url, log: quiet }).then((store) => store.close())
     db = new DatabaseSync(url)
-    await fill(sqliteEngine, (sql) => Promise.resolve(db.exec(sql)))
+    await fill(sqliteDialect, (sql) => Promise.resolve(db.exec(sql)))
   })
   afterAll(() => {
     db.close()
@@ -248,7 +248,7 @@ describe('on SQLite', () => {
   test.each(CASES)('$name reads no large table from end to end', async ({ ask, search }) => {
     db.exec('begin')
     onTestFinished(() => db.exec('rollback'))
-    const queries = await queriesOf(new Recorder(sqliteEngine, run), ask, Buffer.from('7'))
+    const queries = await queriesOf(new Recorder(sqliteDialect, run), ask, Buffer.from('7'))
     expect(queries.length).toBeGreaterThan(0)
     expect(queries.flatMap(scansOf)).toEqual([])
     expect(queries.flatMap(planOf).join()).toContain(search)
@@ -278,7 +278,7 @@ describe.skipIf(!postgresUrl())('on PostgreSQL', () => {
     await openStore({ url: database.url, log: quiet }).then((store) => store.close())
     client = new Client({ connectionString: database.url })
     await client.connect()
-    await fill(postgresEngine, (sql) => client.query(sql))
+    await fill(postgresDialect, (sql) => client.query(sql))
     await client.query('analyze')
   })
   afterAll(async () => {
@@ -312,7 +312,7 @@ describe.skipIf(!postgresUrl())('on PostgreSQL', () => {
     await client.query('begin')
     onTestFinished(async () => void (await client.query('rollback')))
     const { rows } = await client.query<{ hash: Uint8Array }>('select value_hash as hash from tokens where id = 7')
-    const queries = await queriesOf(new Recorder(postgresEngine, run), ask, rows[0]?.hash ?? new Uint8Array())
+    const queries = await queriesOf(new Recorder(postgresDialect, run), ask, rows[0]?.hash ?? new Uint8Array())
     expect(queries.length).toBeGreaterThan(0)
     const long: string[] = []
     for (const query of queries) long.push(...(await longReadsOf(query)))

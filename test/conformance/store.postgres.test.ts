@@ -1,6 +1,6 @@
 import { type Client, DatabaseError } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { postgresEngine } from '../../src/store/engines.ts'
+import { postgresDialect } from '../../src/store/dialects.ts'
 import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
 import { columnsOf } from '../../src/store/schema.ts'
@@ -130,7 +130,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
         /** Runs each statement without values; returns the codes of their failures. */
         const runAll = async (): Promise<Set<string | undefined>> => {
           const codes = new Set<string | undefined>()
-          for (const { name, sql, parameters } of everyStatement(postgresEngine)) {
+          for (const { name, sql, parameters } of everyStatement(postgresDialect)) {
             await earlier.query('begin')
             const failed: unknown = await earlier
               .query({ name: `${name}`, text: sql, values: parameters.map(() => null) })

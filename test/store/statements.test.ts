@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { postgresEngine, sqliteEngine } from '../../src/store/engines.ts'
+import { postgresDialect, sqliteDialect } from '../../src/store/dialects.ts'
 import { everyStatement } from '../../src/store/executor.ts'
 import '../../src/store/reads.ts'
 import '../../src/store/tx.ts'
@@ -8,7 +8,7 @@ import '../../src/store/tx.ts'
 /** A star that stands for columns; others multiply or count. */
 const STAR = /(?:\b(?:select|returning|distinct)|,)\s*\*|\.\s*\*/i
 
-test.each([sqliteEngine, postgresEngine])('every prepared statement names its columns, in %o', (engine) => {
+test.each([sqliteDialect, postgresDialect])('every prepared statement names its columns, in %o', (engine) => {
   const all = everyStatement(engine)
   expect(all.length).toBeGreaterThan(250)
   expect(all.filter(({ sql }) => STAR.test(sql)).map(({ sql }) => sql)).toEqual([])

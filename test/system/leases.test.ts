@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { postgresEngine } from '../../src/store/engines.ts'
+import { postgresDialect } from '../../src/store/dialects.ts'
 import { postgresConnector } from '../../src/store/leases/connection.ts'
 import { type RunningLeases, startLeases } from '../../src/store/leases/leases.ts'
 import type { FromRenewer } from '../../src/store/leases/messages.ts'
@@ -133,7 +133,7 @@ describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judg
       isHolderAlive: () => isAlive,
     })
     const running = renewer.run()
-    renewer.hear({ do: 'keep', renewal: renewalOf(postgresEngine, lease) })
+    renewer.hear({ do: 'keep', renewal: renewalOf(postgresDialect, lease) })
     const before = await seenAtMs()
     await until(async () => (await seenAtMs()) > before)
     isAlive = false

@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events'
 import { isPostgresUrl } from '../../base/postgresUrl.ts'
-import { postgresEngine, sqliteEngine } from '../engines.ts'
+import { postgresDialect, sqliteDialect } from '../dialects.ts'
 import type { StoreLog } from '../log.ts'
 import type { SqlDialect } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -27,7 +27,7 @@ export interface RunningLeases extends Leases {
  */
 export function startLeases(url: string, log: StoreLog, givenUp = new AbortController().signal): RunningLeases {
   const isServer = isPostgresUrl(url)
-  const leases = new RenewedLeases(isServer ? postgresEngine : sqliteEngine, log, (onMessage) =>
+  const leases = new RenewedLeases(isServer ? postgresDialect : sqliteDialect, log, (onMessage) =>
     isServer ? new LeaseThread(url, log, givenUp, onMessage) : renewInProcess(url, onMessage),
   )
   addAbortListener(givenUp, () => void leases.close())
@@ -48,7 +48,7 @@ function renewInProcess(file: string, onMessage: (message: FromRenewer) => void)
 
 class RenewedLeases implements RunningLeases {
   readonly ready: Promise<void>
-  readonly #engine: SqlDialect
+  readonly #dialect: SqlDialect
   readonly #log: StoreLog
   readonly #link: RenewerLink
   readonly #lost = new Map<string, () => void>()
@@ -57,8 +57,8 @@ class RenewedLeases implements RunningLeases {
   #isFailing = false
   #closing: Promise<void> | null = null
 
-  constructor(engine: SqlDialect, log: StoreLog, link: (onMessage: (message: FromRenewer) => void) => RenewerLink) {
-    this.#engine = engine
+  constructor(dialect: SqlDialect, log: StoreLog, link: (onMessage: (message: FromRenewer) => void) => RenewerLink) {
+    this.#dialect = dialect
     this.#log = log
     const first = Promise.withResolvers<void>()
     this.ready = first.promise
@@ -75,7 +75,7 @@ class RenewedLeases implements RunningLeases {
   keep(lease: Lease, lost: () => void = () => undefined, renewed?: () => void): void {
     this.#lost.set(lease.id, lost)
     if (renewed) this.#renewed.set(lease.id, renewed)
-    this.#link.post({ do: 'keep', renewal: renewalOf(this.#engine, lease) })
+    this.#link.post({ do: 'keep', renewal: renewalOf(this.#dialect, lease) })
   }
 
   release(id: string): Promise<void> {

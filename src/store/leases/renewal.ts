@@ -17,21 +17,21 @@ export interface Renewal {
 
 const ORDER: readonly LeaseKind[] = ['node', 'deliveries', 'engines']
 
-export const renewalOf = (engine: SqlDialect, lease: Lease): Renewal => ({
+export const renewalOf = (dialect: SqlDialect, lease: Lease): Renewal => ({
   id: lease.id,
   leaseMs: lease.leaseMs,
-  statements: statementsOf(engine, lease),
+  statements: statementsOf(dialect, lease),
   endsWithHolder: lease.kind === 'node',
   rank: ORDER.indexOf(lease.kind),
 })
 
-function statementsOf(engine: SqlDialect, { kind, id, leaseMs }: Lease): Query[] {
+function statementsOf(dialect: SqlDialect, { kind, id, leaseMs }: Lease): Query[] {
   switch (kind) {
     case 'node':
-      return [nodeRenewal(engine, { id, leaseMs })]
+      return [nodeRenewal(dialect, { id, leaseMs })]
     case 'deliveries':
-      return [senderRenewal(engine, { id, leaseMs })]
+      return [senderRenewal(dialect, { id, leaseMs })]
     case 'engines':
-      return [engineRenewal(engine, { id, leaseMs }), runRenewal(engine, { id })]
+      return [engineRenewal(dialect, { id, leaseMs }), runRenewal(dialect, { id })]
   }
 }

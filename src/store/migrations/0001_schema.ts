@@ -10,8 +10,8 @@ import { Maker } from './maker.ts'
  * Tables with a key of their own are `without rowid` in SQLite: one B-tree instead of two. Indexes of lists have the order
  * of the list, so that all pages cost the same.
  */
-export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
-  const make = new Maker(db, engine)
+export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
+  const make = new Maker(db, dialect)
   await people(make)
   await tokens(make)
   await tokenParts(db, make)
@@ -139,7 +139,7 @@ async function tokenUses(db: Kysely<unknown>, make: Maker): Promise<void> {
   await make.index('token_uses_order', 'token_uses', ['account_id', 'kind', 'last_used_at_ms', 'token_id'])
   const add =
     'insert into token_uses (token_id, account_id, kind, last_used_at_ms) values (new.id, new.account_id, new.kind, 0)'
-  if (make.engine === 'sqlite') {
+  if (make.dialect === 'sqlite') {
     await sql`create trigger token_uses_add after insert on tokens begin ${sql.raw(add)}; end`.execute(db)
     return
   }
@@ -151,13 +151,13 @@ async function tokenUses(db: Kysely<unknown>, make: Maker): Promise<void> {
 }
 
 async function journals(make: Maker): Promise<void> {
-  const xid = make.engine === 'postgres' ? 'xid xid,' : ''
+  const xid = make.dialect === 'postgres' ? 'xid xid,' : ''
   await make.table(
     'changes',
     `seq serial, ${xid} kind text, account_id text, ref_id big, stream_name text null, at_ms big`,
   )
   await make.index('changes_at', 'changes', ['at_ms'])
-  if (make.engine === 'postgres') await make.index('changes_xid', 'changes', ['xid'])
+  if (make.dialect === 'postgres') await make.index('changes_xid', 'changes', ['xid'])
   await make.table(
     'outbox',
     'id serial, account_id text, type text, event text, subject text null, data text, created_at_ms big',

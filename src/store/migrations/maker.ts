@@ -36,26 +36,26 @@ type ColumnType = keyof (typeof TYPES)['sqlite']
 
 /** Creates tables in the SQL dialect from columns given as `name type [null | key], …`. */
 export class Maker {
-  readonly engine: DialectName
+  readonly dialect: DialectName
   readonly #db: Kysely<unknown>
 
-  constructor(db: Kysely<unknown>, engine: DialectName) {
+  constructor(db: Kysely<unknown>, dialect: DialectName) {
     this.#db = db
-    this.engine = engine
+    this.dialect = dialect
   }
 
   async table(name: string, columns: string, key?: string[]): Promise<void> {
     let table: CreateTableBuilder<string, string> = this.#db.schema.createTable(name)
     for (const column of columns.split(',')) table = this.#column(table, column)
     if (key) table = table.addPrimaryKeyConstraint(`${name}_pkey`, key)
-    if (key && this.engine === 'sqlite') table = table.modifyEnd(sql`without rowid`)
+    if (key && this.dialect === 'sqlite') table = table.modifyEnd(sql`without rowid`)
     await table.execute()
   }
 
   #column(table: CreateTableBuilder<string, string>, column: string): CreateTableBuilder<string, string> {
     const [name = '', type = '', extra] = column.trim().split(' ')
     const parent = PARENTS[type]
-    const words = sql.raw(TYPES[this.engine][parent?.type ?? (type as ColumnType)])
+    const words = sql.raw(TYPES[this.dialect][parent?.type ?? (type as ColumnType)])
     return table.addColumn(name, words, (c) => {
       const rule = extra === 'null' ? c : c.notNull()
       if (extra === 'key') return rule.primaryKey()
@@ -79,7 +79,7 @@ export class Maker {
    * selective as any other, and reads the table in the order of its key whatever is searched. PostgreSQL counts on its own.
    */
   async sizes(table: string, sizes: Readonly<Record<string, string>>): Promise<void> {
-    if (this.engine !== 'sqlite') return
+    if (this.dialect !== 'sqlite') return
     // Makes the table of the figures. There are no rows to analyze yet.
     await sql`analyze ${sql.table(table)}`.execute(this.#db)
     await sql`delete from sqlite_stat1 where tbl = ${table}`.execute(this.#db)
@@ -90,7 +90,7 @@ export class Maker {
 
   /** Leaves room in PostgreSQL's pages of a table, so that a changed row may stay in its page. */
   async fillPages(table: string, percent: number): Promise<void> {
-    if (this.engine === 'postgres')
+    if (this.dialect === 'postgres')
       await sql`alter table ${sql.table(table)} set (fillfactor = ${sql.lit(percent)})`.execute(this.#db)
   }
 

@@ -3,7 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { DialectName } from '../executor.ts'
 import * as schema from './0001_schema.ts'
 
-type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
+type Up = (db: Kysely<unknown>, dialect: DialectName) => Promise<void>
 
 /** The schema of the first release. No earlier sources gave theirs this name. */
 const FIRST = '0001_first_release'
@@ -41,16 +41,16 @@ export class DatabaseTooOld extends UnusableDatabase {
  * @throws DatabaseTooNew when the database has a migration of a newer version
  * @throws DatabaseTooOld when it is from before the first release
  */
-export async function migrate(db: Kysely<unknown>, engine: DialectName): Promise<void> {
+export async function migrate(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
   refuseOthers(await namesOf(db))
-  const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations(engine)) } })
+  const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations(dialect)) } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
 }
 
-function migrations(engine: DialectName): Record<string, Migration> {
+function migrations(dialect: DialectName): Record<string, Migration> {
   return Object.fromEntries(
-    [...MIGRATIONS].map(([name, up]) => [name, { up: (db: Kysely<unknown>) => up(db, engine) }]),
+    [...MIGRATIONS].map(([name, up]) => [name, { up: (db: Kysely<unknown>) => up(db, dialect) }]),
   )
 }
 

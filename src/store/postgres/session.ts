@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { postgresEngine } from '../engines.ts'
+import { postgresDialect } from '../dialects.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import { OutdatedPlan, translatePostgresError } from './errors.ts'
 import { StorePool } from './pool.ts'
@@ -9,7 +9,7 @@ export class PgExecutor extends Executor {
   readonly #target: StorePool | ClientBase
 
   constructor(target: StorePool | ClientBase) {
-    super(postgresEngine)
+    super(postgresDialect)
     this.#target = target
   }
 

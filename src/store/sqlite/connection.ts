@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { sqliteEngine } from '../engines.ts'
+import { sqliteDialect } from '../dialects.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import { translateSqliteError } from './errors.ts'
 
@@ -28,7 +28,7 @@ export class SqliteConnection extends Executor {
   readonly #statements = new Map<string, Prepared>()
 
   constructor(file: string, { readOnly, busyTimeoutMs }: ConnectionOptions) {
-    super(sqliteEngine)
+    super(sqliteDialect)
     this.#db = new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs })
     if (!readOnly) this.#db.exec('pragma journal_mode = wal')
     this.#db.exec(`

@@ -145,7 +145,7 @@ class OpenExecutor extends Executor {
   readonly #isOpen: () => boolean
 
   constructor(inner: Executor, isOpen: () => boolean) {
-    super(inner.engine)
+    super(inner.dialect)
     this.#inner = inner
     this.#isOpen = isOpen
   }

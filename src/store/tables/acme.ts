@@ -31,16 +31,16 @@ const prune = statement((db, p: { from: string; until: string; beforeMs: number 
     .where('changed_at_ms', '<', p.beforeMs),
 )
 
-const claim = statement((db, p: { id: string; leaseMs: number; nowMs: number }, engine) =>
+const claim = statement((db, p: { id: string; leaseMs: number; nowMs: number }, dialect) =>
   db
     .insertInto('acme_renewals')
-    .values({ id: p.id, leased_until_ms: leaseEnd(engine, p.leaseMs), due_at_ms: 0, failures: 0 })
+    .values({ id: p.id, leased_until_ms: leaseEnd(dialect, p.leaseMs), due_at_ms: 0, failures: 0 })
     .onConflict((conflict) =>
       conflict
         .column('id')
         .doUpdateSet((eb) => ({ leased_until_ms: eb.ref('excluded.leased_until_ms') }))
         .where('acme_renewals.due_at_ms', '<=', p.nowMs)
-        .where(sql<boolean>`coalesce(acme_renewals.leased_until_ms, 0) < ${databaseTime(engine)}`),
+        .where(sql<boolean>`coalesce(acme_renewals.leased_until_ms, 0) < ${databaseTime(dialect)}`),
     ),
 )
 

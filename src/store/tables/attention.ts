@@ -37,7 +37,7 @@ export class AttentionReadVerbs extends Verbs {
   /** Migrations that a newer version has applied while this process runs. */
   async unknownMigrations(): Promise<string[]> {
     const { rows } = await this.executor.execute(
-      sql`select name from kysely_migration order by name`.compile(this.executor.engine.db),
+      sql`select name from kysely_migration order by name`.compile(this.executor.dialect.db),
     )
     return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !MIGRATIONS.has(name))
   }

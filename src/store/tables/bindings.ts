@@ -11,9 +11,9 @@ const list = statement((db, p: { tokenId: number }) =>
   db.selectFrom('bindings').select(columnsOf('bindings')).where('token_id', '=', p.tokenId).orderBy('ord'),
 )
 
-const lockVersion = statement((db, p: { tokenId: number }, engine) => {
+const lockVersion = statement((db, p: { tokenId: number }, dialect) => {
   const row = db.selectFrom('tokens').select('version').where('id', '=', p.tokenId)
-  return lockRows(engine, row, 'update')
+  return lockRows(dialect, row, 'update')
 })
 
 const last = statement((db, p: { tokenId: number }) =>

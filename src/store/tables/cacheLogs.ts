@@ -95,13 +95,13 @@ const hourOf = (of: Counted, bytesOut: number, atMs: number): RowOf<'usage_hourl
 async function lockSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {
   const stored = new Map<string, Counted>()
   await inSlices([...ids].toSorted(), async (slice) => {
-    const rows = await executor.ask((db, engine) => {
+    const rows = await executor.ask((db, dialect) => {
       const named = db
         .selectFrom('sessions')
         .select(['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
         .where('id', 'in', slice)
         .orderBy('id')
-      return lockRows(engine, named, 'update')
+      return lockRows(dialect, named, 'update')
     })
     for (const row of rows) stored.set(row.id, row)
   })

@@ -9,17 +9,17 @@ export const MAX_CHANGES = 2_000
 /** The channel on which PostgreSQL notifies other nodes of changes. */
 export const CHANNEL = 'sluice_changes'
 
-const append = statement((db, p: Omit<Change, 'streamName'> & { streamName: string | null; atMs: number }, engine) => {
+const append = statement((db, p: Omit<Change, 'streamName'> & { streamName: string | null; atMs: number }, dialect) => {
   const { kind, accountId: account_id, id: ref_id, streamName: stream_name, atMs: at_ms } = p
   const insert = db.insertInto('changes').values({ kind, account_id, ref_id, stream_name, at_ms })
   // PostgreSQL sends it at commit; as part of the insert it costs no round trip.
   const notify = sql`pg_notify(${sql.lit(CHANNEL)}, '')`.as('notified')
-  return engine === 'postgres' ? insert.returning(notify) : insert
+  return dialect === 'postgres' ? insert.returning(notify) : insert
 })
 
 /** The last position that pruning removes: `seq` in SQLite, the transaction in PostgreSQL. */
-const lastBefore = statement((db, p: { beforeMs: number }, engine) => {
-  const position = engine === 'postgres' ? sql`cast(cast(xid as text) as bigint)` : sql`seq`
+const lastBefore = statement((db, p: { beforeMs: number }, dialect) => {
+  const position = dialect === 'postgres' ? sql`cast(cast(xid as text) as bigint)` : sql`seq`
   return db
     .selectFrom('changes')
     .select(sql<number | null>`max(${position})`.as('position'))

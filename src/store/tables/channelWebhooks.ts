@@ -20,7 +20,7 @@ const named = (db: Kysely<DB>, p: { accountId: string; id: string }) =>
 
 const byId = statement(named)
 
-const lock = statement((db, p: { accountId: string; id: string }, engine) => lockRows(engine, named(db, p), 'update'))
+const lock = statement((db, p: { accountId: string; id: string }, dialect) => lockRows(dialect, named(db, p), 'update'))
 
 const allOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
   db

@@ -31,7 +31,7 @@ const startedCount = statement((db, p: { webhookId: number; cap: number }) =>
     .select((eb) => eb.fn.countAll<number>().as('n')),
 )
 
-const claimable = statement((db, p: { webhookId: number; limit: number }, engine) => {
+const claimable = statement((db, p: { webhookId: number; limit: number }, dialect) => {
   const oldest = db
     .selectFrom('deliveries')
     .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
@@ -40,7 +40,7 @@ const claimable = statement((db, p: { webhookId: number; limit: number }, engine
     .where('state', '=', PENDING)
     .orderBy('deliveries.id')
     .limit(p.limit)
-  return lockRows(engine, oldest, 'update', 'deliveries')
+  return lockRows(dialect, oldest, 'update', 'deliveries')
 })
 
 const ENDS = new RowTable('ended', {
@@ -186,7 +186,7 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
     limit,
     includesRequested,
   }: Parameters<Tx['deliveries']['skip']>[0]): Promise<number> {
-    return this.executor.change((db, engine) => {
+    return this.executor.change((db, dialect) => {
       const pending = db
         .selectFrom('deliveries as old')
         .select('old.id')
@@ -202,7 +202,7 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
       return db
         .updateTable('deliveries')
         .set({ state: 'skipped', error: saidColumn(reason), ended_at_ms: atMs })
-        .where('id', 'in', lockRows(engine, chosen, 'update'))
+        .where('id', 'in', lockRows(dialect, chosen, 'update'))
     })
   }
 

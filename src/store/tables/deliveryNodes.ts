@@ -7,30 +7,32 @@ import { DeliveryRetryVerbs } from './deliveryRetries.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
-export const senderRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
+export const senderRenewal = statement((db, p: { id: string; leaseMs: number }, dialect) =>
   db
     .insertInto('delivery_nodes')
-    .values({ id: p.id, alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .values({ id: p.id, alive_until_ms: leaseEnd(dialect, p.leaseMs) })
     .onConflict((c) => c.column('id').doUpdateSet((eb) => ({ alive_until_ms: eb.ref('excluded.alive_until_ms') }))),
 )
 
 const leave = statement((db, p: { node: string }) => db.deleteFrom('delivery_nodes').where('id', '=', p.node))
 
-const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reason: string; limit: number }, engine) => {
-  const lost = db
-    .selectFrom('deliveries as lost')
-    .select('lost.id')
-    .where((eb) => isLost(eb, p.startedBeforeMs, engine))
-    .limit(p.limit)
-  return db
-    .updateTable('deliveries')
-    .set({ state: 'unknown', ended_at_ms: p.nowMs, error: p.reason })
-    .where('id', 'in', lockRows(engine, lost, 'update skip locked'))
-    .returning(['id', 'attempt'])
-})
+const expire = statement(
+  (db, p: { nowMs: number; startedBeforeMs: number; reason: string; limit: number }, dialect) => {
+    const lost = db
+      .selectFrom('deliveries as lost')
+      .select('lost.id')
+      .where((eb) => isLost(eb, p.startedBeforeMs, dialect))
+      .limit(p.limit)
+    return db
+      .updateTable('deliveries')
+      .set({ state: 'unknown', ended_at_ms: p.nowMs, error: p.reason })
+      .where('id', 'in', lockRows(dialect, lost, 'update skip locked'))
+      .returning(['id', 'attempt'])
+  },
+)
 
-const forget = statement((db, _none: object, engine) =>
-  db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', databaseTime(engine)),
+const forget = statement((db, _none: object, dialect) =>
+  db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', databaseTime(dialect)),
 )
 
 /** The nodes that send deliveries, and what they leave behind. */

@@ -28,7 +28,7 @@ const retriesDue = statement((db, p: { nowMs: number }) => db.selectNoFrom(areRe
 export const isLost = (
   eb: ExpressionBuilder<DB & { lost: DB['deliveries'] }, 'lost'>,
   startedBeforeMs: number,
-  engine: DialectName,
+  dialect: DialectName,
 ): Expression<SqlBool> =>
   eb.and([
     eb('lost.state', '=', STARTED),
@@ -40,7 +40,7 @@ export const isLost = (
             .selectFrom('delivery_nodes')
             .select('delivery_nodes.id')
             .whereRef('delivery_nodes.id', '=', 'lost.node')
-            .where('alive_until_ms', '>=', databaseTime(engine)),
+            .where('alive_until_ms', '>=', databaseTime(dialect)),
         ),
       ),
     ]),
@@ -62,12 +62,12 @@ const queued = statement((db, p: { upTo: number }) => {
   return db.selectNoFrom([count('pending').as('pending'), count('waiting').as('waiting')])
 })
 
-const someLost = statement((db, p: { startedBeforeMs: number }, engine) =>
+const someLost = statement((db, p: { startedBeforeMs: number }, dialect) =>
   db
     .selectFrom('deliveries as lost')
     .select('lost.id')
-    .where((eb) => isLost(eb, p.startedBeforeMs, engine))
-    .unionAll(db.selectFrom('delivery_nodes').select('id').where('alive_until_ms', '<', databaseTime(engine)))
+    .where((eb) => isLost(eb, p.startedBeforeMs, dialect))
+    .unionAll(db.selectFrom('delivery_nodes').select('id').where('alive_until_ms', '<', databaseTime(dialect)))
     .limit(1),
 )
 
@@ -126,7 +126,7 @@ export class DeliveryReadVerbs extends Verbs {
           ) as counted
         ) as rows
         from owned ${accountIds.length === 0 ? sql`` : sql`where account_id not in (${sql.join(accountIds)})`}
-        limit ${limit}`.compile(this.executor.engine.db),
+        limit ${limit}`.compile(this.executor.dialect.db),
     )
     return found.rows as Awaited<ReturnType<Reads['deliveries']['due']>>
   }

@@ -33,7 +33,7 @@ const forget = statement((db, p: { webhookId: number; reason: string; atMs: numb
     .where('state', 'in', [WAITING, PENDING]),
 )
 
-const hold = statement((db, p: { webhookId: number; untilMs: number; except: string; limit: number }, engine) => {
+const hold = statement((db, p: { webhookId: number; untilMs: number; except: string; limit: number }, dialect) => {
   const pending = db
     .selectFrom('deliveries as early')
     .select('early.id')
@@ -46,7 +46,7 @@ const hold = statement((db, p: { webhookId: number; untilMs: number; except: str
   return db
     .updateTable('deliveries')
     .set({ state: 'waiting', not_before_ms: p.untilMs })
-    .where('id', 'in', lockRows(engine, pending, 'update'))
+    .where('id', 'in', lockRows(dialect, pending, 'update'))
 })
 
 const resume = statement((db, p: { webhookId: number; untilMs: number; nowMs: number }) =>

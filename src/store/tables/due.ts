@@ -15,12 +15,12 @@ interface DueParameters extends Pick<DueQuery, 'nowMs' | 'node'> {
  * Each part costs the look-up of one index entry. `min` and not `exists`, for which PostgreSQL may choose to read a table
  * whose rows have been deleted.
  */
-const due = statement((db, p: DueParameters, engine) =>
+const due = statement((db, p: DueParameters, dialect) =>
   db
     .selectFrom('meta')
     .select('value as floor')
     .select(
-      engine === 'postgres'
+      dialect === 'postgres'
         ? [
             sql<string>`cast(pg_snapshot_xmin(pg_current_snapshot()) as text)`.as('top'),
             sql<SqlBool>`exists (select 1 from changes where xid >= cast(${p.xid} as xid8))`.as('changes'),
@@ -56,7 +56,7 @@ const due = statement((db, p: DueParameters, engine) =>
 export async function readDue(executor: Executor, { nowMs, node, cursor }: DueQuery): Promise<DueKinds> {
   const row = await executor.first(due, { nowMs, node, xid: xidOf(cursor) })
   if (!row) throw new Error('the meta row of the changes is missing')
-  const hasChanges = executor.engine.name === 'postgres' ? hasChangesSinceXid : hasChangesSinceSeq
+  const hasChanges = executor.dialect.name === 'postgres' ? hasChangesSinceXid : hasChangesSinceSeq
   return {
     changes: cursor !== null && hasChanges(cursor, { ...row, hasRows: Boolean(row.changes) }),
     deliveries: [row.events, row.pending, row.retries, row.probes].some(Boolean),

@@ -4,31 +4,31 @@ import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
-const isExpired = (engine: DialectName): RawBuilder<number> =>
-  sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(engine)} then 1 else 0 end`
+const isExpired = (dialect: DialectName): RawBuilder<number> =>
+  sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(dialect)} then 1 else 0 end`
 
-const byId = statement((db, p: { engineId: string }, engine) =>
+const byId = statement((db, p: { engineId: string }, dialect) =>
   db
     .selectFrom('engine_states')
     .select(columnsOf('engine_states'))
-    .select(isExpired(engine).as('expired'))
+    .select(isExpired(dialect).as('expired'))
     .where('engine_id', '=', p.engineId),
 )
 
-const ofChannel = statement((db, p: { channelId: string }, engine) =>
+const ofChannel = statement((db, p: { channelId: string }, dialect) =>
   db
     .selectFrom('engines')
     .innerJoin('engine_states', 'engine_states.engine_id', 'engines.id')
     .select(columnsOf('engine_states'))
-    .select(isExpired(engine).as('expired'))
+    .select(isExpired(dialect).as('expired'))
     .where('engines.channel_id', '=', p.channelId),
 )
 
-const busy = statement((db, _none: object, engine) =>
+const busy = statement((db, _none: object, dialect) =>
   db
     .selectFrom('engine_states')
     .select(columnsOf('engine_states'))
-    .select(isExpired(engine).as('expired'))
+    .select(isExpired(dialect).as('expired'))
     // Two short index ranges. SQLite uses them only without an `order by`, and never for `is not null`; otherwise it would
     // read all engines that ever ran, every second. No node has an empty name.
     .where((eb) => eb.or([eb('wanted', '=', sql.lit(1 as const)), eb('node', '>', '')])),
@@ -38,25 +38,25 @@ const remove = statement((db, p: { engineId: string }) =>
   db.deleteFrom('engine_states').where('engine_id', '=', p.engineId),
 )
 
-const take = statement((db, p: { engineId: string; node: string; leaseMs: number }, engine) =>
+const take = statement((db, p: { engineId: string; node: string; leaseMs: number }, dialect) =>
   db
     .updateTable('engine_states')
-    .set({ node: p.node, alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .set({ node: p.node, alive_until_ms: leaseEnd(dialect, p.leaseMs) })
     .where('engine_id', '=', p.engineId),
 )
 
-export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
+export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, dialect) =>
   db
     .updateTable('engine_states')
-    .set({ alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .set({ alive_until_ms: leaseEnd(dialect, p.leaseMs) })
     .where('node', '=', p.id),
 )
 
 /** Renews the heartbeats of the runs of a node's engines. */
-export const runRenewal = statement((db, p: { id: string }, engine) =>
+export const runRenewal = statement((db, p: { id: string }, dialect) =>
   db
     .updateTable('runs')
-    .set({ heartbeat_at_ms: databaseTime(engine) })
+    .set({ heartbeat_at_ms: databaseTime(dialect) })
     .where('id', 'in', (eb) =>
       eb
         .selectFrom('engine_states')

@@ -95,7 +95,7 @@ const remoteOf = statement((db, p: StreamRef & { node: string }) =>
     .where('feeds.node', '<>', p.node),
 )
 
-const lockOpen = statement((db, p: StreamRef, engine) => {
+const lockOpen = statement((db, p: StreamRef, dialect) => {
   const rows = db
     .selectFrom('feeds')
     .select(FEED_COLUMNS)
@@ -103,7 +103,7 @@ const lockOpen = statement((db, p: StreamRef, engine) => {
     .where('stream_name', '=', p.streamName)
     .where('ended_at_ms', 'is', null)
     .orderBy('id')
-  return lockRows(engine, rows, 'update')
+  return lockRows(dialect, rows, 'update')
 })
 
 /** Serializes transactions of a stream without an open feed, which have no row to lock. */
@@ -153,7 +153,7 @@ const endOne = statement((db, p: { id: string; atMs: number }) =>
 )
 
 /** Locks them in the order of every lock on several feeds, so that no two writers of the same ones deadlock. */
-const endOfNode = statement((db, p: { node: string; atMs: number }, engine) => {
+const endOfNode = statement((db, p: { node: string; atMs: number }, dialect) => {
   const open = db.selectFrom('feeds').select('id').where('node', '=', p.node).where('ended_at_ms', 'is', null)
   return db
     .updateTable('feeds')
@@ -165,7 +165,7 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, engine) => {
         .else(sql<number>`cast(${p.atMs} as bigint)`)
         .end(),
     }))
-    .where('id', 'in', lockRows(engine, open.orderBy('id'), 'update'))
+    .where('id', 'in', lockRows(dialect, open.orderBy('id'), 'update'))
     .returning(FEED_COLUMNS)
 })
 
@@ -295,7 +295,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
 
   /** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
   async lockOpen(stream: StreamRef): Promise<StoredFeed[]> {
-    if (this.executor.engine.name === 'postgres') await this.executor.all(lockStream, { stream: streamIdOf(stream) })
+    if (this.executor.dialect.name === 'postgres') await this.executor.all(lockStream, { stream: streamIdOf(stream) })
     return (await this.executor.all(lockOpen, stream)).map(feedFromRow)
   }
 

@@ -5,7 +5,7 @@ import type { ClaimTimes, NewClaim } from '../runs.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 /** The rule is that of `judgeClaim`; here it holds also while several nodes claim. */
-const claim = statement((db, p: NewClaim & ClaimTimes, engine) =>
+const claim = statement((db, p: NewClaim & ClaimTimes, dialect) =>
   db
     .insertInto('ingest_claims')
     .values({
@@ -14,7 +14,7 @@ const claim = statement((db, p: NewClaim & ClaimTimes, engine) =>
       connected_at_ms: p.connectedAtMs,
       // It came from no other node.
       since_ms: 0,
-      alive_until_ms: leaseEnd(engine, p.claimMs),
+      alive_until_ms: leaseEnd(dialect, p.claimMs),
     })
     .onConflict((conflict) =>
       conflict
@@ -22,14 +22,14 @@ const claim = statement((db, p: NewClaim & ClaimTimes, engine) =>
         .doUpdateSet((eb) => ({
           node: eb.ref('excluded.node'),
           connected_at_ms: eb.ref('excluded.connected_at_ms'),
-          since_ms: sql<number>`case when ingest_claims.node = excluded.node then ingest_claims.since_ms else ${databaseTime(engine)} end`,
+          since_ms: sql<number>`case when ingest_claims.node = excluded.node then ingest_claims.since_ms else ${databaseTime(dialect)} end`,
           alive_until_ms: eb.ref('excluded.alive_until_ms'),
         }))
         .where(
           sql<boolean>`(ingest_claims.node = excluded.node or (
-            ${databaseTime(engine)} - ingest_claims.since_ms not between 0 and cast(${p.pauseMs} as bigint) - 1 and (
+            ${databaseTime(dialect)} - ingest_claims.since_ms not between 0 and cast(${p.pauseMs} as bigint) - 1 and (
               ingest_claims.connected_at_ms < excluded.connected_at_ms or
-              ingest_claims.alive_until_ms - ${databaseTime(engine)} not between 1 and cast(${p.claimMs} as bigint))))`,
+              ingest_claims.alive_until_ms - ${databaseTime(dialect)} not between 1 and cast(${p.claimMs} as bigint))))`,
         ),
     ),
 )
@@ -46,12 +46,12 @@ export class IngestClaimReadVerbs extends Verbs {
   async of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, IngestClaim>> {
     const found = new Map<string, IngestClaim>()
     await inSlices(ingestIds, async (slice) => {
-      const rows = await this.executor.ask((db, engine) =>
+      const rows = await this.executor.ask((db, dialect) =>
         db
           .selectFrom('ingest_claims')
           .select(['ingest_id', 'node', 'connected_at_ms as connectedAtMs'])
-          .select(sql<number>`${databaseTime(engine)} - since_ms`.as('heldMs'))
-          .select(sql<number>`alive_until_ms - ${databaseTime(engine)}`.as('remainingMs'))
+          .select(sql<number>`${databaseTime(dialect)} - since_ms`.as('heldMs'))
+          .select(sql<number>`alive_until_ms - ${databaseTime(dialect)}`.as('remainingMs'))
           .where('ingest_id', 'in', slice),
       )
       for (const { ingest_id: id, ...of } of rows) found.set(id, of)

@@ -35,7 +35,7 @@ export async function nextStart(executor: Executor, least: number, step: number)
   return row.value
 }
 
-const time = statement((db, _none: object, engine) => db.selectNoFrom(databaseTime(engine).as('now')))
+const time = statement((db, _none: object, dialect) => db.selectNoFrom(databaseTime(dialect).as('now')))
 
 export async function readTime(executor: Executor): Promise<number> {
   const row = await executor.first(time, {})

@@ -21,44 +21,44 @@ import { nextStart } from './meta.ts'
 /** Replaces the end of the lease of a node that was given up: its sessions are being ended, and it is never renewed. */
 const GIVEN_UP = sql.lit(-1)
 
-const insert = statement((db, p: NewNode & { leaseMs: number }, engine) =>
+const insert = statement((db, p: NewNode & { leaseMs: number }, dialect) =>
   db.insertInto('serving_nodes').values({
     id: p.id,
     host_key: p.hostKey,
     pid: p.pid,
-    seen_at_ms: databaseTime(engine),
-    alive_until_ms: leaseEnd(engine, p.leaseMs),
+    seen_at_ms: databaseTime(dialect),
+    alive_until_ms: leaseEnd(dialect, p.leaseMs),
     url: p.url,
   }),
 )
 
-export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
+export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, dialect) =>
   db
     .updateTable('serving_nodes')
-    .set({ seen_at_ms: databaseTime(engine), alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .set({ seen_at_ms: databaseTime(dialect), alive_until_ms: leaseEnd(dialect, p.leaseMs) })
     .where('id', '=', p.id)
     .where('alive_until_ms', '<>', GIVEN_UP),
 )
 
 /** A key share lock prevents the deletion of the row, but allows renewals of its lease. */
-const lockShared = statement((db, p: { id: string }, engine) => {
+const lockShared = statement((db, p: { id: string }, dialect) => {
   const row = db.selectFrom('serving_nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '<>', GIVEN_UP)
-  return lockRows(engine, row, 'key share')
+  return lockRows(dialect, row, 'key share')
 })
 
 /** Skips a node that another one has locked to give it up. */
-const lock = statement((db, p: { id: string }, engine) => {
+const lock = statement((db, p: { id: string }, dialect) => {
   const row = db.selectFrom('serving_nodes').select(columnsOf('serving_nodes')).where('id', '=', p.id)
-  return lockRows(engine, row, 'update skip locked')
+  return lockRows(dialect, row, 'update skip locked')
 })
 
-const lockExpired = statement((db, p: { id: string }, engine) => {
+const lockExpired = statement((db, p: { id: string }, dialect) => {
   const row = db
     .selectFrom('serving_nodes')
     .select(columnsOf('serving_nodes'))
     .where('id', '=', p.id)
-    .where('alive_until_ms', '<', databaseTime(engine))
-  return lockRows(engine, row, 'update skip locked')
+    .where('alive_until_ms', '<', databaseTime(dialect))
+  return lockRows(dialect, row, 'update skip locked')
 })
 
 const giveUp = statement((db, p: { id: string }) =>
@@ -67,10 +67,10 @@ const giveUp = statement((db, p: { id: string }) =>
 
 const remove = statement((db, p: { id: string }) => db.deleteFrom('serving_nodes').where('id', '=', p.id))
 
-const drain = statement((db, p: { id: string }, engine) =>
+const drain = statement((db, p: { id: string }, dialect) =>
   db
     .updateTable('serving_nodes')
-    .set({ draining_since_ms: sql<number>`coalesce(draining_since_ms, ${databaseTime(engine)})` })
+    .set({ draining_since_ms: sql<number>`coalesce(draining_since_ms, ${databaseTime(dialect)})` })
     .where('id', '=', p.id)
     .where('alive_until_ms', '<>', GIVEN_UP),
 )
@@ -101,7 +101,7 @@ const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons, linksTe
 
 type FixedFacts = Omit<NodeFacts, keyof NodeLoadFacts>
 
-const insertFacts = statement((db, p: LoadValues & FixedFacts & { id: string }, engine) =>
+const insertFacts = statement((db, p: LoadValues & FixedFacts & { id: string }, dialect) =>
   db.insertInto('node_facts').values({
     node_id: p.id,
     version: p.version,
@@ -110,36 +110,36 @@ const insertFacts = statement((db, p: LoadValues & FixedFacts & { id: string }, 
     rtmps_port: p.rtmpsPort,
     region: p.region || null,
     ...loadRow(p),
-    reported_at_ms: databaseTime(engine),
+    reported_at_ms: databaseTime(dialect),
   }),
 )
 
-const setLoad = statement((db, p: LoadValues & { id: string }, engine) =>
+const setLoad = statement((db, p: LoadValues & { id: string }, dialect) =>
   db
     .updateTable('node_facts')
-    .set({ ...loadRow(p), reported_at_ms: databaseTime(engine) })
+    .set({ ...loadRow(p), reported_at_ms: databaseTime(dialect) })
     .where('node_id', '=', p.id),
 )
 
-const facts = statement((db, _none: object, engine) =>
+const facts = statement((db, _none: object, dialect) =>
   db
     .selectFrom('node_facts')
     .select(columnsOf('node_facts'))
-    .select(sql<number>`${databaseTime(engine)} - coalesce(reported_at_ms, 0)`.as('age_ms')),
+    .select(sql<number>`${databaseTime(dialect)} - coalesce(reported_at_ms, 0)`.as('age_ms')),
 )
 
-const listed = (db: Kysely<DB>, engine: DialectName) =>
+const listed = (db: Kysely<DB>, dialect: DialectName) =>
   db
     .selectFrom('serving_nodes')
     .select(columnsOf('serving_nodes'))
-    .select(sql<number>`case when alive_until_ms < ${databaseTime(engine)} then 1 else 0 end`.as('expired'))
+    .select(sql<number>`case when alive_until_ms < ${databaseTime(dialect)} then 1 else 0 end`.as('expired'))
     .orderBy('id')
 
-const list = statement((db, _none: object, engine) => listed(db, engine))
+const list = statement((db, _none: object, dialect) => listed(db, dialect))
 
-const doubtful = statement((db, p: { hostKey: string }, engine) =>
-  listed(db, engine).where((eb) =>
-    eb.or([eb('alive_until_ms', '<', databaseTime(engine)), eb('host_key', '=', p.hostKey)]),
+const doubtful = statement((db, p: { hostKey: string }, dialect) =>
+  listed(db, dialect).where((eb) =>
+    eb.or([eb('alive_until_ms', '<', databaseTime(dialect)), eb('host_key', '=', p.hostKey)]),
   ),
 )
 

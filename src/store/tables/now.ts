@@ -5,11 +5,11 @@ import type { DialectName } from '../executor.ts'
  * The time of the database, epoch milliseconds: the clock that all nodes share. Statements write and check leases with it,
  * so that no node's own clock matters. It is the current time, not that of the begin of the transaction.
  */
-export const databaseTime = (engine: DialectName): RawBuilder<number> =>
-  engine === 'postgres'
+export const databaseTime = (dialect: DialectName): RawBuilder<number> =>
+  dialect === 'postgres'
     ? sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
     : sql<number>`cast(round(unixepoch('now', 'subsec') * 1000) as integer)`
 
 /** The end of a lease of this length that begins now. */
-export const leaseEnd = (engine: DialectName, leaseMs: number): RawBuilder<number> =>
-  sql<number>`${databaseTime(engine)} + cast(${leaseMs} as bigint)`
+export const leaseEnd = (dialect: DialectName, leaseMs: number): RawBuilder<number> =>
+  sql<number>`${databaseTime(dialect)} + cast(${leaseMs} as bigint)`

@@ -10,9 +10,9 @@ const pending = statement((db, p: { limit: number }) =>
 )
 
 /** Skips rows that another node is taking. SQLite has only one writer, so there are none. */
-const take = statement((db, p: { limit: number }, engine) => {
+const take = statement((db, p: { limit: number }, dialect) => {
   const oldest = db.selectFrom('outbox as waiting').select('waiting.id').orderBy('waiting.id').limit(p.limit)
-  const mine = lockRows(engine, oldest, 'update skip locked')
+  const mine = lockRows(dialect, oldest, 'update skip locked')
   return db.deleteFrom('outbox').where('id', 'in', mine).returning(columnsOf('outbox'))
 })
 

@@ -12,7 +12,7 @@ const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
 
 const byId = statement(named)
 
-const lock = statement((db, p: { accountId: string; id: number }, engine) => lockRows(engine, named(db, p), 'update'))
+const lock = statement((db, p: { accountId: string; id: number }, dialect) => lockRows(dialect, named(db, p), 'update'))
 
 const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('pulls').select(columnsOf('pulls')).where('account_id', '=', p.accountId).orderBy('id'),

@@ -10,9 +10,9 @@ type Row = RowOf<'recordings'>
 
 const insert = insertion('recordings', namesOf('recordings'))
 
-const lock = statement((db, p: { id: string }, engine) => {
+const lock = statement((db, p: { id: string }, dialect) => {
   const row = db.selectFrom('recordings').select(columnsOf('recordings')).where('id', '=', p.id)
-  return lockRows(engine, row, 'update')
+  return lockRows(dialect, row, 'update')
 })
 
 const replace = statement((db, p: Row) =>

@@ -40,8 +40,8 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
     const owned = (db: unknown, p: { accountId: string; id: string }) =>
       (db as AnyTable).selectFrom(name).select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId)
     this.#byId = statement(owned)
-    this.#lock = statement((db, p: { accountId: string; id: string }, engine) =>
-      lockRows(engine, owned(db, p), 'update'),
+    this.#lock = statement((db, p: { accountId: string; id: string }, dialect) =>
+      lockRows(dialect, owned(db, p), 'update'),
     )
     this.#remove = statement((db, p: { id: string }) =>
       (db as unknown as AnyTable).deleteFrom(name).where('id', '=', p.id),

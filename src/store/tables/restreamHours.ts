@@ -27,7 +27,7 @@ export class RestreamHourReadVerbs extends Verbs {
       where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
       ${streamNames ? sql`and stream_name in (${sql.join(streamNames)})` : sql``}
       ${fields.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
-      limit ${limit}`.compile(this.executor.engine.db),
+      limit ${limit}`.compile(this.executor.dialect.db),
     )
     const blank = { slotMs: 0, streamName: '' }
     const sums = { liveMs: 0, bytesIn: 0, bytesOut: 0 }

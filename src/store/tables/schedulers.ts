@@ -97,7 +97,7 @@ const patternOf = (channelId: string): string => containing(JSON.stringify({ cha
 
 const names = (pattern: string) => sql<SqlBool>`channels like ${pattern} escape '\\'`
 
-const naming = statement((db, p: { accountId: string; pattern: string }, engine) => {
+const naming = statement((db, p: { accountId: string; pattern: string }, dialect) => {
   const rows = db
     .selectFrom('schedulers')
     .select(columnsOf('schedulers'))
@@ -105,7 +105,7 @@ const naming = statement((db, p: { accountId: string; pattern: string }, engine)
     .where('status', '<>', 'terminated')
     .where(names(p.pattern))
     .orderBy('id')
-  return lockRows(engine, rows, 'update')
+  return lockRows(dialect, rows, 'update')
 })
 
 const count = statement((db, p: { accountId: string }) =>

@@ -15,16 +15,16 @@ export class SealedTxVerbs extends Verbs {
     const keyOf = sql`substr(${value}, ${sql.lit(KEY_ID_POSITION.at + 1)}, ${sql.lit(KEY_ID_POSITION.bytes)})`
     const beyond = after === null ? sql`` : sql`and id > ${after}`
     // SQLite has no row locks and needs none.
-    const lock = this.executor.engine.name === 'postgres' ? sql`for update` : sql``
+    const lock = this.executor.dialect.name === 'postgres' ? sql`for update` : sql``
     const query = sql<SealedValue>`select id, ${value} as sealed from ${sql.table(table)}
     where ${keyOf} <> ${Buffer.from(keyId, 'hex')} ${beyond} order by id limit ${limit} ${lock}`
-    const { rows } = await this.executor.execute(query.compile(this.executor.engine.db))
+    const { rows } = await this.executor.execute(query.compile(this.executor.dialect.db))
     return rows as SealedValue[]
   }
 
   async replace(kind: SealedKind, { id, sealed }: SealedValue): Promise<void> {
     const { table, column } = SEALED_COLUMNS[kind]
     const query = sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sealed} where id = ${id}`
-    await this.executor.execute(query.compile(this.executor.engine.db))
+    await this.executor.execute(query.compile(this.executor.dialect.db))
   }
 }

@@ -18,7 +18,7 @@ export class ServedReadVerbs extends Verbs {
       ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
       ${viewed ? sql`and viewed_ms > 0` : sql``}
       ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
-      group by ${grouped} order by ${grouped} limit ${limit}`.compile(this.executor.engine.db),
+      group by ${grouped} order by ${grouped} limit ${limit}`.compile(this.executor.dialect.db),
     )
     const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
     const sums = { bytesOut: 0, bytesFromCaches: 0, viewedMs: 0 }

@@ -82,7 +82,7 @@ const makeSpare = statement((db, p: { id: string }) =>
 )
 
 const endOfNode = statement(
-  (db, p: { node: string; atMs: number; reason: SessionEndReason; limit: number }, engine) => {
+  (db, p: { node: string; atMs: number; reason: SessionEndReason; limit: number }, dialect) => {
     const some = db
       .selectFrom('sessions as open')
       .select('open.id')
@@ -103,7 +103,7 @@ const endOfNode = statement(
           .else(sql<number>`cast(${p.atMs} as bigint)`)
           .end(),
       }))
-      .where('id', 'in', lockRows(engine, some, 'update'))
+      .where('id', 'in', lockRows(dialect, some, 'update'))
   },
 )
 
@@ -127,7 +127,7 @@ interface EqualSpares {
   readonly priority: number | null
 }
 
-const replaceSpares = statement((db, p: EqualSpares, engine) => {
+const replaceSpares = statement((db, p: EqualSpares, dialect) => {
   const equal = db
     .selectFrom('sessions as spare')
     .select('spare.id')
@@ -145,7 +145,7 @@ const replaceSpares = statement((db, p: EqualSpares, engine) => {
   return db
     .updateTable('sessions')
     .set({ kick: 'replaced' })
-    .where('id', 'in', lockRows(engine, equal, 'update'))
+    .where('id', 'in', lockRows(dialect, equal, 'update'))
     .returning('id')
 })
 
@@ -266,7 +266,7 @@ export class SessionTxVerbs extends Verbs {
   }
 
   kickAll({ accountId, streamName, tokenId }: SessionScope, reason: SessionEndReason, limit: number): Promise<number> {
-    return this.executor.change((db, engine) => {
+    return this.executor.change((db, dialect) => {
       const open = db
         .selectFrom('sessions as open')
         .select('open.id')
@@ -281,7 +281,7 @@ export class SessionTxVerbs extends Verbs {
       return db
         .updateTable('sessions')
         .set({ kick: reason })
-        .where('id', 'in', lockRows(engine, some, 'update'))
+        .where('id', 'in', lockRows(dialect, some, 'update'))
     })
   }
 

@@ -39,7 +39,7 @@ export async function listTokens(executor: Executor, query: TokenListQuery): Pro
   const order = query.descending === fromEnd ? 'asc' : 'desc'
   const scan: Scan = { key: KEYS[query.sortBy], order, fromEnd }
   const rows = isFiltered(query)
-    ? await executor.ask((db, engine) => page(db, query, scan, (eb) => passes(eb, engine, query)))
+    ? await executor.ask((db, dialect) => page(db, query, scan, (eb) => passes(eb, dialect, query)))
     : await executor.all(preparedPage(scan), query)
   const tokens = rows.map(fromTokenRow)
   return fromEnd ? tokens.reverse() : tokens
@@ -63,13 +63,13 @@ export async function countTokens(
   query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match' | 'only'>,
 ): Promise<number> {
   if (!isFiltered(query)) return countAll(executor, query.accountId, query.kind)
-  const rows = await executor.ask((db, engine) =>
+  const rows = await executor.ask((db, dialect) =>
     db
       .selectFrom('tokens')
       .select((eb) => eb.fn.countAll<number>().as('n'))
       .where('account_id', '=', query.accountId)
       .where('kind', '=', query.kind)
-      .where((eb) => passes(eb, engine, query)),
+      .where((eb) => passes(eb, dialect, query)),
   )
   return rows[0]?.n ?? 0
 }
@@ -147,10 +147,10 @@ function countedFromEnd({ accountId, kind, offset, limit }: Page) {
 /** What a filtered list shows. */
 function passes(
   eb: ExpressionBuilder<DB, 'tokens'>,
-  engine: DialectName,
+  dialect: DialectName,
   { accountId, match, only }: Filters,
 ): Expression<SqlBool> {
-  const conditions = match ? [matches(eb, engine, match)] : []
+  const conditions = match ? [matches(eb, dialect, match)] : []
   if (only) conditions.push(...passesOnly(eb, accountId, only))
   return eb.and(conditions)
 }
@@ -200,10 +200,10 @@ function isInState(
 /** `like` ignores the case of ASCII letters in SQLite, `ilike` in PostgreSQL (under the collation "C"). */
 function matches(
   eb: ExpressionBuilder<DB, 'tokens'>,
-  engine: DialectName,
+  dialect: DialectName,
   { text, in: where }: Match,
 ): Expression<SqlBool> {
-  const like = sql.raw(engine === 'postgres' ? 'ilike' : 'like')
+  const like = sql.raw(dialect === 'postgres' ? 'ilike' : 'like')
   const part = containing(text)
   const label = sql<SqlBool>`tokens.label ${like} ${part} escape '\\'`
   const stream = eb.exists(

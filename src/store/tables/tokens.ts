@@ -19,7 +19,7 @@ const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('tokens').select(columnsOf('tokens')).where('value_hash', '=', p.hash),
 )
 
-const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, engine) => {
+const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, dialect) => {
   const row = db
     .selectFrom('tokens')
     .select(columnsOf('tokens'))
@@ -27,12 +27,12 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('kind', '=', p.kind)
-  return lockRows(engine, row, 'update')
+  return lockRows(dialect, row, 'update')
 })
 
-const lockShared = statement((db, p: { id: number }, engine) => {
+const lockShared = statement((db, p: { id: number }, dialect) => {
   const row = db.selectFrom('tokens').select(['version', 'value_hash']).where('id', '=', p.id)
-  return lockRows(engine, row, 'share')
+  return lockRows(dialect, row, 'share')
 })
 
 const insert = statement((db, p: TokenValues) => db.insertInto('tokens').values(everyColumn(p)).returning('id'))
@@ -153,7 +153,7 @@ export class TokenTxVerbs extends TokenReadVerbs {
  * a gap.
  */
 async function passId(executor: Executor, id: number): Promise<void> {
-  const { name, db } = executor.engine
+  const { name, db } = executor.dialect
   if (name === 'sqlite') return
   await executor.execute(sql`lock table tokens in share row exclusive mode`.compile(db))
   await executor.execute(

@@ -72,7 +72,7 @@ export class UsageReadVerbs extends Verbs {
     const answer = await this.executor.execute(
       sql`select ${sql.join([...names, ...SUMS])} from ${bothOf(names, sumsOf)}
       ${groupBy.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
-      limit ${limit}`.compile(this.executor.engine.db),
+      limit ${limit}`.compile(this.executor.dialect.db),
     )
     return (answer.rows as Sum[]).map(({ slot: slotMs = 0, ...sum }) => ({
       slotMs,
@@ -94,7 +94,7 @@ export class UsageReadVerbs extends Verbs {
       ${sql.join(sums(sql`bytes_in`, sql`bytes_out`, cacheBytes))} from ${table} ${where} ${page}`
     const answer = await this.executor.execute(
       sql`select "trackingId", ${sql.join(SUMS)} from ${bothOf([sql.ref('trackingId')], sumsOf)} ${page}`.compile(
-        this.executor.engine.db,
+        this.executor.dialect.db,
       ),
     )
     return answer.rows as TrackingIdUsage[]

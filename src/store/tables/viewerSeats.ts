@@ -105,9 +105,9 @@ export class ViewerSeatTxVerbs extends ViewerSeatReadVerbs {
     })
     const holders = [...found].toSorted(byBytes)
     await inSlices(holders, (slice) =>
-      this.executor.ask((db, engine) => {
+      this.executor.ask((db, dialect) => {
         const rows = db.selectFrom('viewer_holders').select('holder').where('holder', 'in', slice).orderBy('holder')
-        return lockRows(engine, rows, 'update')
+        return lockRows(dialect, rows, 'update')
       }),
     )
     return holders

@@ -196,4 +196,4 @@ async function mergeSlot(executor: Executor, { accountId, value, atMs }: At): Pr
 const refs = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)))
 
 const run = async (executor: Executor, query: ReturnType<typeof sql>): Promise<number> =>
-  (await executor.execute(query.compile(executor.engine.db))).changed
+  (await executor.execute(query.compile(executor.dialect.db))).changed

@@ -34,14 +34,14 @@ const isViewed = statement((db, p: StreamRef) =>
 )
 
 /** Blocks `desert` until the viewer is stored. A share lock, so that viewers do not wait for each other. */
-const lockSharedViewed = statement((db, p: StreamRef, engine) => {
+const lockSharedViewed = statement((db, p: StreamRef, dialect) => {
   const row = db
     .selectFrom('viewing')
     .select('viewed')
     .where('account_id', '=', p.accountId)
     .where('stream_name', '=', p.streamName)
     .where('viewed', '=', sql.lit(1 as const))
-  return lockRows(engine, row, 'share')
+  return lockRows(dialect, row, 'share')
 })
 
 const become = statement((db, p: StreamRef & { viewed: 0 | 1 }) =>

@@ -23,7 +23,9 @@ interface NamedWebhook {
 
 const byId = statement((db, p: NamedWebhook) => allOf(db, p).where('id', '=', p.id))
 
-const lock = statement((db, p: NamedWebhook, engine) => lockRows(engine, allOf(db, p).where('id', '=', p.id), 'update'))
+const lock = statement((db, p: NamedWebhook, dialect) =>
+  lockRows(dialect, allOf(db, p).where('id', '=', p.id), 'update'),
+)
 
 const ofAccount = statement((db, p: { accountId: string }) => allOf(db, p).orderBy('id'))
 
@@ -82,9 +84,9 @@ export class WebhookTxVerbs extends WebhookReadVerbs {
 
   async lockAll(ids: readonly number[]): Promise<StoredWebhook[]> {
     if (ids.length === 0) return []
-    const rows = await this.executor.ask((db, engine) => {
+    const rows = await this.executor.ask((db, dialect) => {
       const named = db.selectFrom('webhooks').select(columnsOf('webhooks')).where('id', 'in', ids).orderBy('id')
-      return lockRows(engine, named, 'update')
+      return lockRows(dialect, named, 'update')
     })
     return rows.map(fromRow)
   }

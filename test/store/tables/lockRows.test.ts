@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { postgresEngine, sqliteEngine } from '../../../src/store/engines.ts'
+import { postgresDialect, sqliteDialect } from '../../../src/store/dialects.ts'
 import type { SqlDialect } from '../../../src/store/executor.ts'
 import { lockRows, type RowLock } from '../../../src/store/tables/lockRows.ts'
 
@@ -13,10 +13,10 @@ test.each([
   ['key share', 'for key share'],
 ] as const)('the lock %s is written for PostgreSQL, and left out for SQLite', (lock, written) => {
   const query = 'select "id" from "tokens"'
-  expect(locked(postgresEngine, lock)).toBe(`${query} ${written}`)
-  expect(locked(sqliteEngine, lock)).toBe(query)
+  expect(locked(postgresDialect, lock)).toBe(`${query} ${written}`)
+  expect(locked(sqliteDialect, lock)).toBe(query)
 })
 
 test('of a join one table alone can be locked', () => {
-  expect(locked(postgresEngine, 'update', 'tokens')).toMatch(/ for update of "tokens"$/)
+  expect(locked(postgresDialect, 'update', 'tokens')).toMatch(/ for update of "tokens"$/)
 })

@@ -11,7 +11,7 @@ import {
 import type { SqlDialect } from './executor.ts'
 import type { DB } from './schema.ts'
 
-export const sqliteEngine: SqlDialect = {
+export const sqliteDialect: SqlDialect = {
   name: 'sqlite',
   db: new Kysely<DB>({
     dialect: {
@@ -23,7 +23,7 @@ export const sqliteEngine: SqlDialect = {
   }),
 }
 
-export const postgresEngine: SqlDialect = {
+export const postgresDialect: SqlDialect = {
   name: 'postgres',
   db: new Kysely<DB>({
     dialect: {
