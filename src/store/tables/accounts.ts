@@ -1,7 +1,8 @@
+import type { Kysely } from 'kysely'
 import { type AccountDefaults, NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { Account } from '../store.ts'
 import { insertion, statement, Verbs } from '../executor.ts'
-import { namesOf, type RowOf } from '../schema.ts'
+import { type DB, namesOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
 type Row = RowOf<'accounts'>
@@ -22,13 +23,12 @@ const list = statement((db) => db.selectFrom('accounts').select(NAME).orderBy('c
 
 const insert = insertion('accounts', namesOf('accounts'))
 
-const defaultsOf = statement((db, p: { id: string }) =>
-  db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id),
-)
+const defaults = (db: Kysely<DB>, p: { id: string }) =>
+  db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id)
 
-const lockDefaults = statement((db, p: { id: string }, dialect) =>
-  lockRows(dialect, db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id), 'update'),
-)
+const defaultsOf = statement(defaults)
+
+const lockDefaults = statement((db, p: { id: string }, dialect) => lockRows(dialect, defaults(db, p), 'update'))
 
 const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]>) =>
   db

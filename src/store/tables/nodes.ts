@@ -46,18 +46,14 @@ const lockShared = statement((db, p: { id: string }, dialect) => {
   return lockRows(dialect, row, 'key share')
 })
 
+const lastRenewal = (db: Kysely<DB>, p: { id: string }) =>
+  db.selectFrom('serving_nodes').select('seen_at_ms').where('id', '=', p.id)
+
 /** Skips a node that another one has locked to give it up. */
-const lock = statement((db, p: { id: string }, dialect) => {
-  const row = db.selectFrom('serving_nodes').select(columnsOf('serving_nodes')).where('id', '=', p.id)
-  return lockRows(dialect, row, 'update skip locked')
-})
+const lock = statement((db, p: { id: string }, dialect) => lockRows(dialect, lastRenewal(db, p), 'update skip locked'))
 
 const lockExpired = statement((db, p: { id: string }, dialect) => {
-  const row = db
-    .selectFrom('serving_nodes')
-    .select(columnsOf('serving_nodes'))
-    .where('id', '=', p.id)
-    .where('alive_until_ms', '<', databaseTime(dialect))
+  const row = lastRenewal(db, p).where('alive_until_ms', '<', databaseTime(dialect))
   return lockRows(dialect, row, 'update skip locked')
 })
 

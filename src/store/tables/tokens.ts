@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, inserted, insertion, statement, Verbs } from '../executor.ts'
 import { dbFlag } from '../columns.ts'
-import { columnsOf, namesOf, namesWithoutId } from '../schema.ts'
+import { columnsOf, type DB, namesOf, namesWithoutId } from '../schema.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
@@ -11,22 +11,17 @@ import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 import { countTokens, listTokens } from './tokenList.ts'
 import { securedByName, securedByPattern, type Usable, usableTokens } from './tokenUsable.ts'
 
-const byId = statement((db, p: { id: number }) =>
-  db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).where('id', '=', p.id),
-)
+const named = (db: Kysely<DB>, p: { id: number }) =>
+  db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).where('id', '=', p.id)
+
+const byId = statement(named)
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('tokens').select(columnsOf('tokens')).where('value_hash', '=', p.hash),
 )
 
 const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, dialect) => {
-  const row = db
-    .selectFrom('tokens')
-    .select(columnsOf('tokens'))
-    .select(lastUse)
-    .where('id', '=', p.id)
-    .where('account_id', '=', p.accountId)
-    .where('kind', '=', p.kind)
+  const row = named(db, p).where('account_id', '=', p.accountId).where('kind', '=', p.kind)
   return lockRows(dialect, row, 'update')
 })
 
@@ -164,8 +159,8 @@ async function passId(executor: Executor, id: number): Promise<void> {
 
 function insertStreams(executor: Executor, { id, accountId, kind, streams }: StoredToken): Promise<void> {
   const rows = streams.map(({ streamName, isRegex }, at) => {
-    const named = { stream_name: streamName, is_regex: dbFlag(isRegex) }
-    return { token_id: id, ord: at + 1, account_id: accountId, kind, ...named }
+    const entry = { stream_name: streamName, is_regex: dbFlag(isRegex) }
+    return { token_id: id, ord: at + 1, account_id: accountId, kind, ...entry }
   })
   return insertStreamRows(executor, rows)
 }

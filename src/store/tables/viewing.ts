@@ -1,6 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import { statement, Verbs } from '../executor.ts'
+import type { DB } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
 const make = statement((db, p: StreamRef) =>
@@ -24,25 +25,18 @@ const attempt = statement((db, p: StreamRef & { atMs: number; notAfterMs: number
     .where('attempt_at_ms', '<=', p.notAfterMs),
 )
 
-const isViewed = statement((db, p: StreamRef) =>
+const viewed = (db: Kysely<DB>, p: StreamRef) =>
   db
     .selectFrom('viewing')
     .select('viewed')
     .where('account_id', '=', p.accountId)
     .where('stream_name', '=', p.streamName)
-    .where('viewed', '=', sql.lit(1 as const)),
-)
+    .where('viewed', '=', sql.lit(1 as const))
+
+const isViewed = statement(viewed)
 
 /** Blocks `desert` until the viewer is stored. A share lock, so that viewers do not wait for each other. */
-const lockSharedViewed = statement((db, p: StreamRef, dialect) => {
-  const row = db
-    .selectFrom('viewing')
-    .select('viewed')
-    .where('account_id', '=', p.accountId)
-    .where('stream_name', '=', p.streamName)
-    .where('viewed', '=', sql.lit(1 as const))
-  return lockRows(dialect, row, 'share')
-})
+const lockSharedViewed = statement((db, p: StreamRef, dialect) => lockRows(dialect, viewed(db, p), 'share'))
 
 const become = statement((db, p: StreamRef & { viewed: 0 | 1 }) =>
   db
