@@ -10,6 +10,7 @@ import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
 import { av1Frame } from '../../../src/media/codecs/av1.ts'
 import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
 import { hevcParameterSets, isHevcParameterSet } from '../../../src/media/codecs/hevc.ts'
+import { inHls } from '../../../src/media/codecs/inHls.ts'
 import { isInWebRtc } from '../../../src/media/codecs/inWebRtc.ts'
 import { readFrame } from '../../../src/media/codecs/wholeFrame.ts'
 import { encoded } from '../ffmpeg/frames.ts'
@@ -384,4 +385,15 @@ describe('opus', () => {
   })
 
   it('has no duration when it is empty', () => expect(opusSamples(Buffer.alloc(0))).toBeNull())
+})
+
+it('HLS never has AAC as it is whose channels have a layout of their own, also with a rate that is written out', () => {
+  const aac = (...config: number[]) =>
+    inHls({ kind: 'audio', codec: 'aac', sampleRate: 48_000, channels: 2, config: Uint8Array.from(config) })
+  expect([
+    aac(0x11, 0x90),
+    aac(0x11, 0x80),
+    aac(0x17, 0x80, 0x5d, 0xc0, 0x10),
+    aac(0x17, 0x80, 0x5d, 0xc0, 0x00),
+  ]).toEqual(['always', 'never', 'always', 'never'])
 })

@@ -340,6 +340,22 @@ describe('a publisher is refused, by name', () => {
     expect(seen.leftOut).toEqual(['Video codec VVC is not supported; send H.264 or HEVC'])
   })
 
+  test('but AAC whose layout of channels never comes is left out, and the picture goes on', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const unknown = adts()
+    unknown.writeUInt8(unknown.readUInt8(3) & 0x3f, 3)
+    seen.take(ts.tables(BOTH), ts.video(keyframe(), 0))
+    for (let at = 0; at < 1200; at += 40)
+      seen.take(ts.audio(unknown, ticks(at)), ts.video(deltaFrame(), ticks(at + 40)))
+    expect([seen.order[0], new Set(seen.order.slice(1).map((one) => one.split(' ')[0]))]).toEqual([
+      'h264',
+      new Set(['video']),
+    ])
+    expect(new Set(seen.leftOut)).toEqual(
+      new Set(['The AAC has a layout of channels that was not sent; send mono, stereo, 5.1 or 7.1']),
+    )
+  })
+
   test('but not one that has begun, when its program map is empty for a while', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     seen.take(ts.tables(BOTH.slice(1)), ts.audio(adts(), 0))

@@ -167,8 +167,8 @@ describe('a writer', () => {
     )
     const audio = { kind: 'audio', sampleRate: 8000, channels: 1 } as const
     expect(refusal({ ...audio, codec: 'pcmu', config: none })).toMatch(/^The audio is PCMU, and/)
-    expect(refusal({ ...audio, codec: 'aac', config: Uint8Array.of(0xf8, 0x10) })).toMatch(
-      /^The audio is a kind of AAC/,
-    )
+    // Another object type, and a layout of channels of its own.
+    for (const config of [Uint8Array.of(0xf8, 0x10), Uint8Array.of(0x11, 0x80)])
+      expect(refusal({ ...audio, codec: 'aac', config })).toMatch(/^The audio is a kind of AAC/)
   })
 })
