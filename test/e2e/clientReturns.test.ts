@@ -34,6 +34,8 @@ afterAll(async () => {
   await Promise.all([pages.close(), sluice.close()])
 })
 
+const ASKED = 'PATCH 204'
+
 /** A page with the library, and the requests that it sent. */
 class LibraryPage {
   readonly page: Page
@@ -63,6 +65,16 @@ class LibraryPage {
     expect(await opened.call('watch', { url })).toBe('ok')
     await opened.receives()
     return opened
+  }
+
+  /** Those that changed something: a page that gets nothing for a second asks, also when the machine stood still. */
+  get changes(): string[] {
+    return this.requests.filter((request) => request !== ASKED)
+  }
+
+  /** How often it asked, and was told that its session is there. */
+  get asked(): number {
+    return this.requests.length - this.changes.length
   }
 
   call<T>(name: string, options?: object): Promise<T> {
@@ -102,33 +114,35 @@ test('viewers whose media process is killed come back because they asked, and th
       .poll(() => viewer.states(), SOON)
       .toEqual(['connecting', 'live', 'reconnecting: connection_lost', 'live'])
     await viewer.receives()
-    expect(viewer.requests).toEqual(CAME_BACK)
+    expect(viewer.changes).toEqual(CAME_BACK)
   }
-  expect(publisher.requests).toEqual(['POST 201'])
+  expect(publisher.changes).toEqual(['POST 201'])
 
   // That of the publisher dies: it comes back in the same way, and its viewers wait for it in their session.
   const linked = [await LibraryPage.watching('killed'), await LibraryPage.watching('killed')]
   expect(processIdsOf(process.pid)).toHaveLength(3)
   process.kill(home ?? 0, 'SIGKILL')
-  await expect.poll(() => publisher.requests, SOON).toEqual(CAME_BACK)
+  await expect.poll(() => publisher.changes, SOON).toEqual(CAME_BACK)
   for (const viewer of [...viewers, ...linked]) await viewer.receives()
   for (const viewer of linked) expect(viewer.requests.filter((request) => request.startsWith('POST'))).toHaveLength(1)
 })
 
-test('a publisher who stalls makes each viewer ask once, and none connects again', async () => {
+test('a publisher who stalls makes each viewer ask, and none connects again', async () => {
   const publisher = new TestPublisher('vp8', LOOPBACK)
   const url = `${sluice.base}/api/whip/stalls`
   const answer = await offerTo(url, await tokenFor('stalls'), await publisher.offer())
   await publisher.accept(await answer.text())
   publisher.play()
   const viewers = await Promise.all([LibraryPage.watching('stalls'), LibraryPage.watching('stalls')])
+  const before = viewers.map(({ asked }) => asked)
   publisher.pause()
-  for (const viewer of viewers) await expect.poll(() => viewer.requests, SOON).toEqual(['POST 201', 'PATCH 204'])
+  for (const [at, viewer] of viewers.entries())
+    await expect.poll(() => viewer.asked, SOON).toBeGreaterThan(before[at] ?? 0)
   publisher.play()
   for (const viewer of viewers) {
     await viewer.receives()
     expect(await viewer.states()).toEqual(['connecting', 'live'])
-    expect(viewer.requests).toEqual(['POST 201', 'PATCH 204'])
+    expect(viewer.changes).toEqual(['POST 201'])
   }
   await publisher.close()
 })
