@@ -114,12 +114,13 @@ test('a refusal is shown in plain words with the words of the server, and a new 
 })
 
 test.for([
-  [320, 180],
-  [240, 135],
-  [200, 112],
+  [320, 180, ['P']],
+  [300, 169, ['P']],
+  [240, 135, []],
+  [200, 112, []],
 ] as const)(
-  'in %i by %i pixels a refusal is a line and a button, of which nothing is cut or covered',
-  async ([width, height]) => {
+  'in %i by %i pixels a refusal is a line, what to do where that has room, and a button; nothing is cut or covered',
+  async ([width, height, more]) => {
     await broadcast('club', secured)
     const site = await watching([{ stream: named('club') }, { stream: named('club'), 'ask-token': '' }])
     await site.evaluate(
@@ -127,16 +128,18 @@ test.for([
     )
     for (const at of [0, 1]) {
       await site.reaches('refused: invalid_token', at)
-      const shown = await site.evaluate<{ name: string; text: string; box: number[] }[]>(`(() => {
+      const shown = await site.evaluate<{ name: string; text: string; isWhole: boolean; box: number[] }[]>(`(() => {
       const { left, top } = players()[${at}].getBoundingClientRect()
       const inside = (one) => one.getBoundingClientRect()
       return [...part(${at}, '.title, .message p:not(.title), .detail, .badge, .chip, button, input')]
         .filter((one) => inside(one).width > 0)
         .map((one) => ({ name: one.className || one.type || one.tagName, text: one.textContent,
+          isWhole: one.scrollHeight <= one.clientHeight,
           box: [inside(one).left - left, inside(one).top - top, inside(one).right - left, inside(one).bottom - top] }))
     })()`)
       const names = shown.map(({ name }) => name)
-      expect(names).toEqual(at === 0 ? ['title', 'again'] : ['title', 'text', 'submit'])
+      expect(names).toEqual(['title', ...more, ...(at === 0 ? ['again'] : ['text', 'submit'])])
+      expect(shown.filter(({ isWhole }) => !isWhole)).toEqual([])
       expect(shown[0]?.text).toBe('You need a link of your own')
       for (const { name, box } of shown) {
         const [left = 0, top = 0, right = 0, bottom = 0] = box
