@@ -12,7 +12,7 @@ import { feedSoon } from '../../src/edge/http/hls/feedSoon.ts'
 import { movedNode } from '../../src/edge/http/hls/movedNode.ts'
 import type { HlsParts } from '../../src/edge/http/hls/parts.ts'
 import { RemoteMedia } from '../../src/edge/http/hls/remoteMedia.ts'
-import { NOT_YET, START_MAX_MS } from '../../src/edge/http/hls/sending.ts'
+import { AWAY, NOT_YET, refusedByNode, START_MAX_MS } from '../../src/edge/http/hls/sending.ts'
 import { LatestPlaylists, SharedPlaylist } from '../../src/edge/http/hls/sharedPlaylists.ts'
 import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
@@ -157,6 +157,12 @@ test('pieces are at the node that the publisher has left, for ten seconds', asyn
   expect(await leftOf('first')).toBe('https://three.example.com')
   clock.advance(10_000)
   expect(await leftOf('first')).toBeNull()
+})
+
+test('a node that takes the ticket of another one for wrong, since their clocks differ, is no refusal of the player', () => {
+  const refused = (status: number) => refusedByNode({ status, body: Buffer.from('why') })
+  expect(refused(401)).toBe(AWAY)
+  expect([refused(404).status, refused(503)]).toEqual([404, { status: 503, text: 'why' }])
 })
 
 describe('the latest playlist of a rendition', () => {

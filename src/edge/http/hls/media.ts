@@ -18,6 +18,7 @@ import {
   isNotYet,
   NOT_YET,
   playsMsOf,
+  refusedByNode,
   sendPiece,
   sendPlaylist,
   shareOf,
@@ -250,7 +251,7 @@ async function remoteMedia(
   const fetched = await remote.get(key, `${base}~${tickets.forNode(stream)}/${path}`)
   if (fetched === null) return err(AWAY)
   const { status, body, caching, playsMs } = fetched
-  if (status !== 200) return err(status === 404 ? NOT_THERE : { status, text: body.toString() })
+  if (status !== 200) return err(refusedByNode(fetched))
   if (piece === null) return ok({ playlist: playlists.ofText(body), caching })
   return ok({ piece, bytes: body, playsMs })
 }

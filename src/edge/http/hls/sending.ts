@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
+import type { NodeAnswer } from '../../../core/hls/nodes.ts'
 import { numberOf } from '../../../core/hls/numbers.ts'
 import { acceptsGzip } from '../contentEncoding.ts'
 import { sharesBody } from '../unsent.ts'
@@ -58,6 +59,15 @@ export const NOT_THERE: HttpRefusal = {
   text: 'Not found: this piece of the stream is gone or never was',
   cacheSeconds: 1,
 }
+/**
+ * What a player is told when another node has refused media to this one. After the clock of the database was set, the two differ in
+ * time for some seconds, and the ticket of this node looks wrong there (401): no fault of the player.
+ */
+export function refusedByNode({ status, body }: Pick<NodeAnswer, 'status' | 'body'>): HttpRefusal {
+  if (status === 401) return AWAY
+  return status === 404 ? NOT_THERE : { status, text: body.toString() }
+}
+
 export const TOO_FAR: HttpRefusal = {
   status: 400,
   text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon',
