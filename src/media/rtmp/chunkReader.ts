@@ -31,6 +31,8 @@ const EXTENDED = 0xff_ffff
 /** With the first byte of a message. It grows as bytes arrive. */
 const LEAST_ALLOCATION = 1024
 const NONE = Buffer.alloc(0)
+/** Of one packet, which has 64 KiB at most: no publisher sends messages of less than four bytes with their heads. */
+const MAX_MESSAGES = 16_384
 /** The limit of section 5.4.1: no message is longer. */
 const MAX_CHUNK_BYTES = 0xff_ffff
 
@@ -55,7 +57,7 @@ export class ChunkReader {
     this.#limits = { ...this.#limits, maxMessageBytes: bytes }
   }
 
-  /** The messages that `data` completes. After a refusal the reader must not be used again. */
+  /** The messages that `data`, a packet, completes. After a refusal the reader must not be used again. */
   push(data: Buffer): Result<Message[], string> {
     const messages: Message[] = []
     let at = 0
@@ -69,6 +71,7 @@ export class ChunkReader {
         if (taken === null) return err('the unfinished messages are too large together')
         at += taken
       }
+      if (messages.length > MAX_MESSAGES) return err('too many messages at once')
     }
     return ok(messages)
   }

@@ -205,7 +205,7 @@ export class RtmpConnection {
 
   /** Takes messages in order; pauses while `publish` is being decided. */
   #work(): void {
-    // A packet has room for 65,000 empty messages: to shift each out of the array would move all others.
+    // A packet has room for 16,000 messages: to shift each out of the array would move all others.
     let taken = 0
     while (this.#state === 'talking' || this.#state === 'publishing') {
       const message = this.#inbox[taken++]

@@ -113,6 +113,13 @@ describe('a bound', () => {
     expect(refusedFor(Buffer.concat(many))).toBe('too many chunk streams')
   })
 
+  test('limits the messages of a packet, which has room for 65,000 empty ones: 30 ms of work for each, before anything is decided', () => {
+    const first = writeMessage(message(0, 0, 0), { chunkStreamId: 4 })
+    const again = (count: number) => Buffer.alloc(count, 0xc4)
+    expect(refusedFor(Buffer.concat([first, again(16_383)]))).toBe('accepted')
+    expect(refusedFor(Buffer.concat([first, again(16_384)]))).toBe('too many messages at once')
+  })
+
   test('limits the unfinished bytes on all chunk streams together', () => {
     const size = writeMessage(controlMessage(MESSAGE.setChunkSize, 90_000))
     const half = [4, 5, 6].map((chunkStreamId) =>
