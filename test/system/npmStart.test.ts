@@ -120,6 +120,8 @@ describe('a server of `npm start` stops cleanly and frees its ports', () => {
     const own = await npmStart('script', ['--quiet', '--flush', '--command', 'npm start', '/dev/null'])
     // There the link for the first user is kept by nothing.
     expect(await until(() => /\/dashboard\/#\/setup\?code=[\w-]{43}/.exec(own.log()))).not.toBeNull()
+    // `sluice` is on no path there.
+    expect(own.log()).toContain('with: npm run -s sluice -- user link ')
     own.child.stdin?.write('\u0003')
     await hasStopped(own)
     expect(line(own.log(), 'stopped')).toBeDefined()
