@@ -217,6 +217,34 @@ export function channelSuite(stores: Stores): void {
       expect(await read().ingests.ofChannel(kept.id)).toEqual([keptIngest])
     })
 
+    test('have one slate: another one takes its place, and its file is gone with it', async () => {
+      const { accountId, id: channelId } = await channelOf()
+      const image = { mediaType: 'image/png', width: 64, height: 36, durationMs: null, hasAudio: false } as const
+      const slate = (byte: number) => ({
+        facts: { ...image, id: id('sl'), bytes: 1, createdAtMs: AT },
+        media: new Uint8Array([byte]),
+      })
+      const [first, second] = [slate(1), slate(2)]
+      const shown = async () => (await read().channels.get(accountId, channelId))?.slate
+      const files = () => Promise.all([first, second].map(({ facts }) => read().slates.media(facts.id)))
+      await write((tx) => tx.channels.setSlate(channelId, first))
+      expect([await shown(), await files()]).toEqual([first.facts, [first.media, undefined]])
+      await write((tx) => tx.channels.setSlate(channelId, second))
+      expect([await shown(), await files()]).toEqual([second.facts, [undefined, second.media]])
+      await write((tx) => tx.channels.setSlate(channelId, null))
+      expect([await shown(), await files()]).toEqual([null, [undefined, undefined]])
+    })
+
+    test('use ladders, of which one is deleted and the others stay', async () => {
+      const accountId = newAccount()
+      const [gone, kept] = [newLadder({ accountId }), newLadder({ accountId })]
+      await write(async (tx) => {
+        for (const ladder of [gone, kept]) await tx.abrLadders.insert(ladder)
+        await tx.abrLadders.delete(gone.id)
+      })
+      expect(await read().abrLadders.list(accountId)).toEqual([kept])
+    })
+
     test('are found by name, by part of it in any case, by id, by status', async () => {
       const accountId = newAccount()
       const [stage, studio] = [
