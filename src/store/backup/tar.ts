@@ -143,7 +143,9 @@ function checksumOf(block: Buffer): number {
 }
 
 const isHeader = (block: Buffer): boolean =>
-  textAt(block, 257, 5) === 'ustar' && Number.parseInt(textAt(block, 148, 8), 8) === checksumOf(block)
+  textAt(block, 257, 5) === 'ustar' &&
+  Number.parseInt(textAt(block, 148, 8), 8) === checksumOf(block) &&
+  sizeIn(block) >= 0
 
 function textAt(block: Buffer, from: number, length: number): string {
   const field = block.toString('latin1', from, from + length)
