@@ -132,12 +132,19 @@ export function sessionsSuite(stores: Stores): void {
       const [old, fresh, open] = [await admitted(), await admitted(), await admitted()]
       await write((tx) => tx.sessions.end([ending(old.id, 10, 'left')]))
       await write((tx) => tx.sessions.end([ending(fresh.id, 30, 'left')]))
+      const gone = feed()
+      await write(async (tx) => {
+        await tx.feeds.insert(gone)
+        await tx.feeds.end(gone.feedId, 10)
+      })
+      expect(await write((tx) => tx.sessions.prune(20, 1))).toBe(2)
       while ((await write((tx) => tx.sessions.prune(20, 1))) > 0);
       expect(await Promise.all([old, fresh, open].map(({ id }) => get(id)))).toMatchObject([
         undefined,
         { id: fresh.id },
         { id: open.id },
       ])
+      expect(await stores.other.read.feeds.broadcasts({ ...gone, limit: 1 })).toEqual([])
     })
   })
 
