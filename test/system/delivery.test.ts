@@ -242,7 +242,9 @@ describe.each(testedStores())('webhooks on %s', (engine) => {
     node.runner.wake()
     const skipped = (await settled(node.store, webhook.id, 131)).at(-1)
     expect(skipped).toMatchObject({ state: 'skipped', startedAtMs: null })
-    expect(skipped?.error).toContain('100 deliveries in a row failed; the last: the receiver answered with status 500')
+    expect(skipped?.error?.message).toContain(
+      '100 deliveries in a row failed; the last: the receiver answered with status 500',
+    )
 
     const byHand = { of: skipped!.id, id: `y${skipped!.id.slice(1)}`, atMs: Date.now() }
     await node.store.transaction((tx) => tx.deliveries.redeliver(byHand))
@@ -265,7 +267,7 @@ describe.each(testedStores())('webhooks on %s', (engine) => {
     await node.runner.start()
     const log = await settled(node.store, webhook.id, 3)
     expect(states(log)).toEqual(['delivered', 'failed', 'delivered'])
-    expect(log[1]?.error).toContain('there is no event feeds sneezed')
+    expect(log[1]?.error?.message).toContain('there is no event feeds sneezed')
     expect(namesAt(receiver).toSorted()).toEqual(['after', 'before'])
   })
 

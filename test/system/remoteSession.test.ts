@@ -158,7 +158,8 @@ describe('a redirect', () => {
     const { seen, url } = await server(to(location, status))
     const { answer } = await open(`${url}/whep/show`)
     const message = 'The source redirects to an address that is not followed'
-    expect(answer).toEqual({ ok: false, error: { kind: 'lost', message } })
+    const sentences = [{ code: 'source_redirects_odd', values: {} }]
+    expect(answer).toEqual({ ok: false, error: { kind: 'lost', message, sentences } })
     expect(seen.length).toBeLessThan(5)
   })
 
