@@ -18,7 +18,9 @@ import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
 import type { ViewerRequest } from '../../src/edge/http/viewerRequest.ts'
 import type { ActiveFeed } from '../../src/media/feedsOnAir.ts'
+import { StreamDemand } from '../../src/media/streamDemand.ts'
 import { draining } from '../support/draining.ts'
+import { until } from '../support/until.ts'
 
 const TWO = 'https://two.example.com'
 const request = { socket: {}, headers: {} } as ViewerRequest
@@ -37,6 +39,7 @@ function node() {
     asked: [] as string[],
     waits: [] as number[],
   }
+  const demand = new StreamDemand()
   const viewers = new HlsViewers(clock)
   const ticketId = newId()
   viewers.add(
@@ -65,6 +68,7 @@ function node() {
     ctx: {
       clock,
       sessions: {
+        demand,
         feeds: {
           knowsAll: true,
           get: () => state.here && { feedId: state.here, secured: false },
@@ -82,8 +86,16 @@ function node() {
   }
   /** The stream that the player is sent to, or why not. */
   const next = async (stream: string) => {
-    const found = await (await at(stream)).locateNext(TWO)
+    const found = await (await at(stream)).locateNext()
     return found.ok ? tickets.read(found.value.ticket, found.value.stream)?.stream : found.error.text
+  }
+  /** The same while no node has the feed: what becomes of it when this has happened. */
+  const nextAfter = async (stream: string, happens: () => void) => {
+    const found = next(stream)
+    await until(() => demand.waiters === 1)
+    happens()
+    demand.begun('a/s')
+    return found
   }
   const located = async (stream: string) => {
     const found = await (await at(stream)).locate('v0')
@@ -94,7 +106,7 @@ function node() {
     await admission.locate('v0')
     return admission.leftNode
   }
-  return { state, next, located, leftOf }
+  return { state, next, nextAfter, located, leftOf }
 }
 
 describe('a player that reloads its first address', () => {
@@ -107,24 +119,33 @@ describe('a player that reloads its first address', () => {
     expect(state.asked).toHaveLength(1)
   })
 
-  it('is told to try again at the latest stream while the publisher is between two nodes, since that is no end', async () => {
-    const { state, next } = node()
+  it('waits two seconds for a publisher that is between two nodes, and is told to try again then, since that is no end', async () => {
+    const { state, next, nextAfter } = node()
     await next('first')
     state.there = undefined
-    expect(await next('second')).toBe(NOT_YET.text)
-    state.there = { url: 'https://three.example.com', stream: 'third' }
-    expect(await next('second')).toBe(NOT_YET.text)
+    expect(await nextAfter('second', () => clock.advance(2000))).toBe(NOT_YET.text)
+    const third = { url: 'https://three.example.com', stream: 'third' }
+    expect(await nextAfter('second', () => (state.there = third))).toBe('third')
+    expect(state.asked.at(-1)).toContain(third.url)
+    state.there = undefined
+    expect(await nextAfter('third', () => (state.here = 'fourth'))).toBe('fourth')
   })
 
   it('does not run in a circle between nodes that have sent it to different streams', async () => {
     const [one, other] = [node(), node()]
+    // The names of streams are random, so they say nothing of their order.
+    const [later, earlier] = ['a', 'b']
+    one.state.there = { url: TWO, stream: earlier }
     await one.next('first')
-    other.state.there = { url: TWO, stream: 'third' }
+    other.state.there = { url: TWO, stream: later }
     await other.next('first')
     for (const { state } of [one, other]) state.there = undefined
-    // The first node knows the second stream, the other one the third.
-    expect([await other.next('first'), await one.next('third')]).toEqual(['third', NOT_YET.text])
-    expect([await one.next('first'), await other.next('second')]).toEqual(['second', 'third'])
+    const stays = () => clock.advance(2000)
+    expect([await one.next('first'), await other.next('first')]).toEqual([earlier, later])
+    expect([await one.nextAfter(later, stays), await other.nextAfter(earlier, stays)]).toEqual([
+      NOT_YET.text,
+      NOT_YET.text,
+    ])
   })
 
   it('is sent on when the publisher moves once more', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
-import { encoded } from '../media/ffmpeg/frames.ts'
+import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast as play } from '../support/broadcast.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -113,8 +113,8 @@ test('a viewer at another node is redirected to the one that has the feed, and s
 
 describe('over HLS any node serves', () => {
   /** The media playlist of a viewer who asked this node, and its pieces. */
-  async function watch(at: RunningApp, query: string) {
-    const masterUrl = `${at.base}/hls/${owner.accountId}/live/index.m3u8${query}`
+  async function watch(at: RunningApp, query: string, streamName = 'live') {
+    const masterUrl = `${at.base}/hls/${owner.accountId}/${streamName}/index.m3u8${query}`
     const master = await fetch(masterUrl, { redirect: 'manual' })
     const [uri = ''] = /^[^#\s]+$/m.exec(await master.text()) ?? []
     const playlist = new URL(uri, masterUrl).pathname
@@ -140,8 +140,10 @@ describe('over HLS any node serves', () => {
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
   }
 
+  let recorded: Recorded
+
   beforeAll(async () => {
-    const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
+    recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
     await play(owner, recorded, { streamName: 'live', token: { subscribeRequiresAuth: true } })
     await until(() => other.app.ctx.streamsOnAir(other.accountId, 'live') !== undefined)
   })
@@ -180,6 +182,19 @@ describe('over HLS any node serves', () => {
       expect(statuses).toEqual(Array.from({ length: 8 }, () => 200))
     }
     expect(viewersOf(other).some(({ session }) => session.trackingId === 'robin')).toBe(true)
+  })
+
+  test('a player of another node waits for its publisher, which is between two nodes', async () => {
+    const streamName = 'between'
+    const publisher = await play(owner, recorded, { streamName })
+    const { token } = await makeToken(owner, 'subscribe')
+    const { playlist } = await watch(owner, `?auth=${token}`, streamName)
+    await publisher.end()
+    const isOver = ({ app, accountId }: RunningApp) => app.ctx.streamsOnAir(accountId, streamName) === undefined
+    await until(() => [owner, other].every(isOver))
+    const answer = get(other, playlist)
+    await until(() => other.app.ctx.sessions.demand.waiters === 1)
+    expect(await answer).toMatchObject({ status: 503, text: 'Stream not being published' })
   })
 
   test('twenty viewers with one request to the node of the feed', async () => {

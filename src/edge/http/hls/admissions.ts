@@ -66,8 +66,8 @@ export interface Admission {
   /** Whether `locate` would look at other nodes for a rendition that is not here, as far as memory says. */
   isRemote(rendition: string): boolean
   locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>>
-  /** The stream that continues this one, if the node at `nodeUrl` has it under another name. */
-  locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>>
+  /** The stream that continues this one, which another node no longer has under its name. */
+  locateNext(): Promise<Result<MovedStream, HttpRefusal>>
   /** The node that the publisher has left a moment ago, which still has its pieces; null: it has left none. */
   readonly leftNode: string | null
   /** Why the viewer is refused after a wait; null: it is still admitted. */

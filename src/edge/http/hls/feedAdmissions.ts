@@ -6,6 +6,7 @@ import { cmcdOfUrl } from '../../../core/quality/cmcd.ts'
 import { endShared } from '../../../commands/sessions/endShared.ts'
 import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import { remoteFeed } from '../../../commands/sessions/revoke.ts'
+import { remoteFeedSoon } from './feedSoon.ts'
 import { remoteMaster } from './master.ts'
 import { isReported } from './cacheLog.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
@@ -17,6 +18,7 @@ import { NOT_THERE, NOT_YET, notYetOf, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
+import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
 
 /** A publisher that changes its node is back within this time, or the stream is over. */
 const AWAITED_MS = 10_000
@@ -100,9 +102,7 @@ class FeedAdmission implements Admission {
   }
 
   isRemote(): boolean {
-    const { hls, ctx } = this.#parts
-    const { accountId, streamName, sourceId } = this.viewer.target
-    return hls.find(this.#ticket.stream) === undefined && !ctx.sessions.feeds.get(accountId, streamName, sourceId)
+    return this.#parts.hls.find(this.#ticket.stream) === undefined && this.#feed() === undefined
   }
 
   /**
@@ -110,22 +110,14 @@ class FeedAdmission implements Admission {
    * name.
    */
   async locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>> {
-    const { hls, ctx } = this.#parts
-    const { stream, tokenId } = this.#ticket
-    const { target } = this.viewer
+    const { hls } = this.#parts
+    const { stream } = this.#ticket
     if (hls.find(stream) === undefined) {
-      const feed = ctx.sessions.feeds.get(target.accountId, target.streamName, target.sourceId)
+      const feed = this.#feed()
       if (feed === undefined) return this.#remote()
-      this.#isAt(null)
-      // The viewer was admitted to a feed that needed no token.
-      if (feed.secured && tokenId === null && !this.#isPreview) return err(NO_TICKET)
-      const opened = hls.open(feed)
-      if (!opened.ok) return err({ status: 503, text: opened.error })
-      const { hls: packaged } = opened.value
-      const followed = this.#followed()
-      if (!(await opened.value.ready(followed === null ? START_MAX_MS : 0)))
-        return followed === null ? err(notYetOf(opened.value)) : ok({ movedTo: followed })
-      if (packaged.id !== stream) return ok({ movedTo: this.#movedTo(packaged.id) })
+      const next = await this.#nextHere(feed)
+      if (!next.ok) return next
+      if (next.value !== null) return ok({ movedTo: next.value })
     }
     const found = this.here(rendition)
     return found === undefined ? err(NOT_THERE) : ok({ rendition: found })
@@ -171,33 +163,61 @@ class FeedAdmission implements Admission {
     return left !== null && nowMs - left.atMs < AWAITED_MS ? left.nodeUrl : null
   }
 
-  async locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>> {
+  async locateNext(): Promise<Result<MovedStream, HttpRefusal>> {
     const followed = this.#followed()
     if (followed !== null) return ok(followed)
+    const { ctx } = this.#parts
     const { target } = this.viewer
-    const feed = await remoteFeed(this.#parts.ctx, target, target.sourceId)
-    // The publisher is between two nodes, or at another one. A player that watches gets the last playlist.
-    if (feed?.url !== nodeUrl) return err(NOT_YET)
-    // The viewer was admitted to a feed that needed no token.
-    if (feed.secured && this.#ticket.tokenId === null && !this.#isPreview) return err(NO_TICKET)
-    const master = await remoteMaster(this.#parts, target, nodeUrl)
+    const remote = await remoteFeedSoon(ctx, target)
+    const feed = this.#feed()
+    if (feed !== undefined) {
+      const next = await this.#nextHere(feed)
+      if (!next.ok) return next
+      return next.value === null ? err(NOT_YET) : ok(next.value)
+    }
+    // A player that watches gets the last playlist.
+    if (!remote?.url) return err(NOT_YET)
+    if (!mayGoTo(ctx.policy.region, [remote])) return err(NOT_THERE)
+    if (this.#needsToken(remote)) return err(NO_TICKET)
+    this.#isAt(remote.url)
+    const master = await remoteMaster(this.#parts, target, remote.url)
     if (!master.ok) return master
     const { stream } = master.value
     return stream === this.#ticket.stream ? err(NOT_THERE) : ok(this.#movedTo(stream))
   }
 
+  /** The feed of this node. */
+  #feed(): ActiveFeed | undefined {
+    const { accountId, streamName, sourceId } = this.viewer.target
+    return this.#parts.ctx.sessions.feeds.get(accountId, streamName, sourceId)
+  }
+
+  /** What continues the stream of the ticket at this node, as soon as it can be played; null: that stream itself. */
+  async #nextHere(feed: ActiveFeed): Promise<Result<MovedStream | null, HttpRefusal>> {
+    this.#isAt(null)
+    if (this.#needsToken(feed)) return err(NO_TICKET)
+    const opened = this.#parts.hls.open(feed)
+    if (!opened.ok) return err({ status: 503, text: opened.error })
+    const followed = this.#followed()
+    if (!(await opened.value.ready(followed === null ? START_MAX_MS : 0)))
+      return followed === null ? err(notYetOf(opened.value)) : ok(followed)
+    const { id } = opened.value.hls
+    return ok(id === this.#ticket.stream ? null : this.#movedTo(id))
+  }
+
+  /** The viewer was admitted to a feed that needed no token. */
+  #needsToken({ secured }: { readonly secured: boolean }): boolean {
+    return secured && this.#ticket.tokenId === null && !this.#isPreview
+  }
+
   #movedTo(stream: string): MovedStream {
-    this.viewer.nextStream = stream
+    this.viewer.moves.note(this.#ticket.stream, stream)
     return { stream, ticket: this.#parts.tickets.make({ ...this.#ticket, stream }) }
   }
 
-  /**
-   * The stream that this player was sent to last; null: it is not later than that of its ticket. Players keep their first
-   * address, also when the publisher moves a second time. Each node has sent a player to other streams: one that sent it back
-   * to an earlier one, while another sent it on, would let it run in a circle. Ids of feeds are in the order of time.
-   */
+  /** The stream that this node sent the player to last, from the one of its ticket. */
   #followed(): MovedStream | null {
-    const { nextStream } = this.viewer
-    return nextStream === null || nextStream <= this.#ticket.stream ? null : this.#movedTo(nextStream)
+    const next = this.viewer.moves.next(this.#ticket.stream)
+    return next === null ? null : this.#movedTo(next)
   }
 }

@@ -153,7 +153,7 @@ async function mediaAt(
   const media = await remoteMedia(route, location.nodeUrl, viewer, request)
   if (media.ok || media.error !== NOT_THERE || request.params.file !== MEDIA_PLAYLIST) return media
   // The publisher has come to that node since.
-  const next = await admission.locateNext(location.nodeUrl)
+  const next = await admission.locateNext()
   return next.ok ? err(movedTo(next.value, request)) : next
 }
 

@@ -10,6 +10,7 @@ import type { SessionEndReason } from '../../../core/sessions/endReason.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { type HttpRefusal, notAdmitted } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
+import { remoteFeedSoon } from './feedSoon.ts'
 import type { HlsParts } from './parts.ts'
 import { CONTINUES, LEAVING } from './sending.ts'
 import { SHARED } from './sharing.ts'
@@ -107,6 +108,8 @@ function waiting(parts: HlsParts, ticketId: string, sessionId: string, attempt: 
 async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt): Promise<HttpRefusal | null> {
   const { ctx, viewers } = parts
   const { sessionId } = viewer
+  // A player of another node comes here, maybe before its publisher.
+  if (viewer.ticketId !== sessionId) await remoteFeedSoon(ctx, attempt)
   const admitted = await admitViewerAnywhere(ctx, attempt, {
     sourceId: attempt.sourceId,
     userAgent: attempt.userAgent,

@@ -18,6 +18,30 @@ export interface StreamSource extends StreamRef {
 /** Opens a viewer's session; null: it is open. */
 export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
 
+/** Earlier streams of a player that are remembered. Its publisher has moved as often. */
+const EARLIER_MAX = 8
+
+/**
+ * Where this node has sent a player. Players keep their first address, also when the publisher moves a second time. Each node has
+ * sent a player to other streams: one that sent it back to an earlier one, while another sent it on, would let it run in a circle.
+ */
+export class StreamMoves {
+  readonly #earlier: string[] = []
+  #latest: string | null = null
+
+  note(from: string, to: string): void {
+    this.#latest = to
+    if (this.#earlier.includes(from)) return
+    this.#earlier.push(from)
+    if (this.#earlier.length > EARLIER_MAX) this.#earlier.shift()
+  }
+
+  /** The latest stream; null: this node does not know whether it is later than the one that it is `from`. */
+  next(from: string): string | null {
+    return this.#earlier.includes(from) ? this.#latest : null
+  }
+}
+
 /** A viewer of a feed: a series of requests with the ticket of one session. */
 export class HlsViewer implements TicketViewer {
   /** The session that its ticket names. It is at another node, or is over, if the viewer came with its ticket. */
@@ -34,8 +58,7 @@ export class HlsViewer implements TicketViewer {
   remote: { readonly nodeUrl: string; readonly atMs: number } | null = null
   /** The node that it left for the present one, and when. Its pieces are there for a moment. */
   left: { readonly nodeUrl: string; readonly atMs: number } | null = null
-  /** The stream there that continues the one of its ticket, if the name is another. */
-  nextStream: string | null = null
+  readonly moves = new StreamMoves()
   readonly budget = new TicketBudget()
   readonly #answers = new Set<ViewerAnswer>()
   #open: OpenSession | null = null
