@@ -25,7 +25,7 @@ const EARLIER_MAX = 8
  * Where this node has sent a player. Players keep their first address, also when the publisher moves a second time. Each node has
  * sent a player to other streams: one that sent it back to an earlier one, while another sent it on, would let it run in a circle.
  */
-export class StreamMoves {
+class StreamMoves {
   readonly #earlier: string[] = []
   #latest: string | null = null
 
