@@ -50,6 +50,14 @@ describe('a room with several processes', () => {
     expect(join('viewer', 2)).toEqual([1, 1])
   })
 
+  test('with no viewers at home has none there, also when each other process has one and the home is the least loaded', () => {
+    const placement = new Placement({ processes: PROCESSES, maxProcessesARoom: PROCESSES, maxViewers: 0 })
+    const { join } = roomOf(placement, 'a')
+    join('source')
+    for (const [index, load] of [0.1, 0.4, 0.5].entries()) report(placement, index, load)
+    expect(join('viewer', 4)).toEqual([1, 2, 1, 1])
+  })
+
   test('with every process over the mark goes to the least loaded of those that it has', () => {
     const placement = spread()
     const { join } = roomOf(placement, 'a')

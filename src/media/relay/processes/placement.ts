@@ -89,7 +89,8 @@ export class Placement {
     const open = members.find((process) => !isFull(process))
     if (open !== undefined) return open.index
     const others = this.#processes.filter((process) => !members.includes(process) && !isFull(process))
-    return leastLoaded(members.length < this.#maxProcessesARoom && others.length > 0 ? others : members)?.index
+    const takers = members.length < this.#maxProcessesARoom && others.length > 0 ? others : members
+    return leastLoaded(this.#maxViewers === 0 ? takers.filter((process) => process !== home) : takers)?.index
   }
 
   /** A session joins a room at a process. */
