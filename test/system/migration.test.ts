@@ -72,7 +72,15 @@ function sourcesOf(commit: string): string {
 }
 
 /** PostgreSQL has backups of its own, and what an engine measures is told by the node that runs it, which may be the other one. */
-const NOT_HERE = ['createBackup', 'readEngineMonitoring', 'listEngineMonitoring']
+const NOT_HERE = [
+  'createBackup',
+  'readEngineMonitoring',
+  'listEngineMonitoring',
+  'readIngestMonitoring',
+  'listIngestMonitoring',
+]
+/** No stream that the calls name: one that was on the air has a history. */
+const STREAM = 'upgraded'
 
 interface Version {
   /** Its program. */
@@ -192,16 +200,16 @@ async function accountOf(name: string, cli: Cli) {
 async function showOf(cli: Cli, at: Served) {
   const { accountId, secret } = await accountOf('show', cli)
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ label: 'x', streams: [{ streamName: 'show' }] })
+  const body = JSON.stringify({ label: 'x', streams: [{ streamName: STREAM }] })
   const made = await fetch(`${at.url}/api/publish_token`, { method: 'POST', headers, body })
   const { token } = ((await made.json()) as { data: { token: string } }).data
-  const statusAt = async ({ url }: Served) => (await fetch(`${url}/hls/${accountId}/show/index.m3u8`)).status
+  const statusAt = async ({ url }: Served) => (await fetch(`${url}/hls/${accountId}/${STREAM}/index.m3u8`)).status
   let publishesTo: Served = at
   return {
     statusAt,
     begin(node: Served & { rtmpPort: number }) {
       publishesTo = node
-      pushSource('plain', `rtmp://127.0.0.1:${node.rtmpPort}/v2/pub/show?token=${token}`)
+      pushSource('plain', `rtmp://127.0.0.1:${node.rtmpPort}/v2/pub/${STREAM}?token=${token}`)
     },
     async end() {
       endChildren()
