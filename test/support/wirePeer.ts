@@ -107,6 +107,8 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 
 const [GCM, CM] = [7, 1] as const
 const BINDING_SUCCESS = 0x0101
+/** Past the last flight of a handshake: werift gives up. */
+const PAST_FLIGHTS = 99
 export const PAYLOAD_TYPE = 96
 const FRAGMENT_BYTES = 1100
 
@@ -265,8 +267,10 @@ export class WirePeer {
     }
   }
 
+  /** Sends nothing of its handshake again. */
   close(): void {
     this.#dtls?.close()
+    if (this.#dtls !== null) this.#dtls.dtls.flight = PAST_FLIGHTS
   }
 
   #takeControl(control: Buffer): void {

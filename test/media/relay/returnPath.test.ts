@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { writeNack, writePli, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingSuccess, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { FIRST_VIA } from '../../../src/media/relay/transport/tcp.ts'
@@ -50,6 +50,8 @@ describe('an address that answers nothing', () => {
   it('gets no certificate for a handshake that was begun in its name', async () => {
     const net = new WireNet()
     const publisher = new WirePeer(net, addressOf(1))
+    // Its handshake gets no end, and would go on beside the tests of other files.
+    onTestFinished(() => publisher.close())
     publisher.answersChecks = false
     publisher.publish(net.relay, 'publisher')
     publisher.check({ from: VICTIM })
@@ -63,6 +65,8 @@ describe('an address that answers nothing', () => {
   it('gets no certificate for a cookie that was read elsewhere', async () => {
     const net = new WireNet()
     const publisher = new WirePeer(net, addressOf(1))
+    // Its handshake gets no end, and would go on beside the tests of other files.
+    onTestFinished(() => publisher.close())
     publisher.answersChecks = false
     publisher.publish(net.relay, 'publisher')
     for (const from of [publisher.at, VICTIM]) publisher.check({ from, useCandidate: false })
