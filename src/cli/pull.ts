@@ -22,7 +22,7 @@ const COLUMNS: Columns<PullRecord> = {
   when: ['text', ({ when }) => when],
   status: ['text', ({ status }) => status],
   'next try': ['until', ({ retryAt }) => retryAt],
-  problem: ['sentence', ({ problem }) => problem],
+  problem: ['sentence', ({ problem, lastProblem }) => problem ?? lastProblem],
 }
 
 const list = command({

@@ -7,6 +7,9 @@ export interface StoredPull extends Pull {
   readonly urlSealed: Uint8Array
 }
 
+/** A pull that was never dialled. */
+export type NewPull = Omit<StoredPull, 'id' | 'lastProblem'>
+
 /** A pull that is to run. */
 export interface EnabledPull extends StoredPull {
   /** The region whose nodes may publish with its token; null: all. */
@@ -22,9 +25,9 @@ export interface PullReads {
 }
 
 export interface PullTx extends PullReads {
-  insert(pull: Omit<StoredPull, 'id'>): Promise<StoredPull>
+  insert(pull: NewPull): Promise<StoredPull>
   lock(accountId: string, id: number): Promise<StoredPull | undefined>
-  /** Writes all of it but `demandAtMs`, `node` and `state`. */
+  /** Writes all of it but `demandAtMs`, `node`, `state` and `lastProblem`. */
   replace(pull: StoredPull): Promise<void>
   delete(id: number): Promise<void>
   /** Makes it run at this node, unless it runs at one that serves, is off, or is gone. */

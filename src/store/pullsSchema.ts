@@ -25,5 +25,7 @@ export const PULL_TABLES = {
     since_ms: NUMBER,
     retry_at_ms: NUMBER_OR_NULL,
     problem: TEXT_OR_NULL,
+    last_problem: TEXT_OR_NULL,
+    last_problem_at_ms: NUMBER_OR_NULL,
   },
 }

@@ -48,7 +48,7 @@ export type {
   TokenListQuery,
 } from './tokens.ts'
 
-export type { EnabledPull, StoredPull } from './pulls.ts'
+export type { EnabledPull, NewPull, StoredPull } from './pulls.ts'
 export type { RestreamEvent, RestreamEventQuery } from './restreamEvents.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './feedHealth.ts'

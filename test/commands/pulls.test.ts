@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimPulls, followPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import type { PullState } from '../../src/core/pulls/types.ts'
 import { planMoves } from '../../src/core/nodes/drain.ts'
 import { draining } from '../support/draining.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
@@ -43,6 +44,19 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     await writePullState(one.ctx, ids[0] ?? 0, one.ctx.sessions.node, state)
     expect(await statusOf(ids[0])).toBe('live')
     expect(await statusOf(ids[3])).toBe('off')
+  })
+
+  it('tell at every node what was wrong last, also once that is over', async () => {
+    const [id = 0] = ids
+    const write = (state: PullState) => writePullState(one.ctx, id, one.ctx.sessions.node, state)
+    const shown = async () => (await other.call('GET', `/api/pulls/${id}`)).json.data
+    expect(await shown()).not.toHaveProperty('lastProblem')
+    const lost = { status: 'waiting', retryAtMs: 9, problem: { message: 'The source refused the login' } } as const
+    await write({ ...lost, sinceMs: 1_750_000_000_000 })
+    await write({ status: 'live', sinceMs: 1_750_000_009_000, retryAtMs: null, problem: null })
+    const last = { lastProblem: 'The source refused the login', lastProblemOn: '2025-06-15T15:06:40.000Z' }
+    expect(await shown()).toMatchObject({ status: 'live', ...last })
+    expect(await shown()).not.toHaveProperty('problem')
   })
 
   it('stay at a node that drains while they are on the air, and run elsewhere otherwise', async () => {

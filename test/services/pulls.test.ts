@@ -35,6 +35,7 @@ function begin() {
     demandAtMs: 0,
     node: 'n',
     state: offTarget(0),
+    lastProblem: null,
     ...over,
   })
   const wanted = (over: Partial<StoredPull> = {}) => pull({ demandAtMs: clock.now(), ...over })

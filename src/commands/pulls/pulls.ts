@@ -140,6 +140,7 @@ function auditView({
   urlSealed: _sealed,
   node: _node,
   state: _state,
+  lastProblem: _lastProblem,
   demandAtMs: _demand,
   ...shown
 }: StoredPull): Partial<Pull> {

@@ -78,7 +78,7 @@ interface PullView {
 
 /** A pull as responses show it. */
 export function toPullRecord(pull: Pull, view: PullView): PullRecord {
-  const { id, tokenId, streamName, label, enabled, when, shownUrl, addedAtMs, state } = pull
+  const { id, tokenId, streamName, label, enabled, when, shownUrl, addedAtMs, state, lastProblem } = pull
   const { seesSecrets } = view
   const status = statusOf(pull, view)
   const retryAtMs = status === state.status ? state.retryAtMs : null
@@ -97,6 +97,8 @@ export function toPullRecord(pull: Pull, view: PullView): PullRecord {
     since: isoTime(state.sinceMs),
     ...(retryAtMs === null ? {} : { retryAt: isoTime(retryAtMs) }),
     ...saidAs('problem', problem),
+    ...saidAs('lastProblem', lastProblem),
+    ...(lastProblem === null ? {} : { lastProblemOn: isoTime(lastProblem.atMs) }),
   }
 }
 

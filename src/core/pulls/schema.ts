@@ -69,6 +69,9 @@ export const PullRecord = Type.Object(
     retryAt: Type.Optional(Type.String({ format: 'date-time', description: 'When it is dialled again.' })),
     problem: Type.Optional(Type.String({ description: 'What is wrong, for people.' })),
     problemSentences: Type.Optional(saidAsData()),
+    lastProblem: Type.Optional(Type.String({ description: 'The latest problem, also if it is over.' })),
+    lastProblemSentences: Type.Optional(saidAsData()),
+    lastProblemOn: Type.Optional(Type.String({ format: 'date-time' })),
   },
   { $id: 'PullRecord', ...closed, description: 'A source that Sluice dials.' },
 )

@@ -1,3 +1,4 @@
+import type { Said } from '../notices.ts'
 import { TARGET_STATUSES, type TargetState } from '../restream/state.ts'
 
 /** Bounds. A value outside gets a 400 that names the bound. */
@@ -35,4 +36,6 @@ export interface Pull extends PullSettings {
   /** The node that runs it; null: none does. */
   readonly node: string | null
   readonly state: PullState
+  /** The latest problem, also if it is over; null: there was none. */
+  readonly lastProblem: (Said & { readonly atMs: number }) | null
 }

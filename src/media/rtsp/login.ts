@@ -76,7 +76,7 @@ const written = (fields: Readonly<Record<string, string>>): string =>
 
 function readChallenge(line: string): Challenge {
   const scheme = /^\s*(\w+)/.exec(line)?.[1]?.toLowerCase() ?? ''
-  const pairs = [...line.matchAll(/([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g)]
+  const pairs = [...line.matchAll(/(?<![\w-])([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g)]
   const fields = pairs.map(
     ([, name = '', quoted, bare]) => [name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? ''] as const,
   )

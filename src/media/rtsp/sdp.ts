@@ -25,7 +25,7 @@ export function readSdp(text: string): SdpTracks {
 }
 
 function encodingOf(section: string): string {
-  const [, type = ''] = /^\S+ \S+ \S+ (\d+)/.exec(section) ?? []
+  const [, type = ''] = /^\S+ \S+ \S+ (\d{1,3})\b/.exec(section) ?? []
   const [, name] = new RegExp(String.raw`^a=rtpmap:${type} ([\w.-]{1,32})/`, 'm').exec(section) ?? []
   return (name ?? BY_TYPE.get(type) ?? 'unknown').toUpperCase()
 }

@@ -122,7 +122,7 @@ async function tokenParts(db: Kysely<unknown>, make: Maker): Promise<void> {
     'pulls',
     `id serial, account_id text, token_id token, stream_name text, label text, url_sealed bytes, shown_url text,
     enabled flag, run_when text, version big, added_at_ms big, demand_at_ms big, node text null, status text, since_ms big,
-    retry_at_ms big null, problem text null`,
+    retry_at_ms big null, problem text null, last_problem text null, last_problem_at_ms big null`,
   )
   await make.index('pulls_account', 'pulls', ['account_id', 'id'])
   await make.index('pulls_token', 'pulls', ['token_id'])

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
-import type { EnabledPull, StoredPull } from '../pulls.ts'
+import type { EnabledPull, NewPull, StoredPull } from '../pulls.ts'
 import { saidColumn, saidFrom } from '../said.ts'
 import { columnsOf, type DB, type NewRowOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
@@ -54,10 +54,17 @@ const want = statement((db, p: { id: number; atMs: number }) =>
     .where('run_when', '=', 'onDemand'),
 )
 
-const setState = statement((db, p: { id: number; node: string } & StateColumns) =>
+const setState = statement((db, p: { id: number; node: string; problem_at_ms: number | null } & StateColumns) =>
   db
     .updateTable('pulls')
-    .set({ status: p.status, since_ms: p.since_ms, retry_at_ms: p.retry_at_ms, problem: p.problem })
+    .set((eb) => ({
+      status: p.status,
+      since_ms: p.since_ms,
+      retry_at_ms: p.retry_at_ms,
+      problem: p.problem,
+      last_problem: eb.fn.coalesce(eb.val(p.problem), eb.ref('last_problem')),
+      last_problem_at_ms: eb.fn.coalesce(eb.val(p.problem_at_ms), eb.ref('last_problem_at_ms')),
+    }))
     .where('id', '=', p.id)
     .where('node', '=', p.node),
 )
@@ -85,14 +92,7 @@ export class PullReadVerbs extends Verbs {
 }
 
 export class PullTxVerbs extends PullReadVerbs {
-  async insert({
-    accountId,
-    addedAtMs,
-    demandAtMs,
-    node,
-    state,
-    ...pull
-  }: Omit<StoredPull, 'id'>): Promise<StoredPull> {
+  async insert({ accountId, addedAtMs, demandAtMs, node, state, ...pull }: NewPull): Promise<StoredPull> {
     const added = { account_id: accountId, added_at_ms: addedAtMs, demand_at_ms: demandAtMs, node }
     const fixed = { ...added, ...stateColumns(state) }
     const row = inserted(
@@ -128,7 +128,8 @@ export class PullTxVerbs extends PullReadVerbs {
   }
 
   async setState(id: number, node: string, state: PullState): Promise<void> {
-    await this.executor.run(setState, { id, node, ...stateColumns(state) })
+    const problem_at_ms = state.problem && state.sinceMs
+    await this.executor.run(setState, { id, node, problem_at_ms, ...stateColumns(state) })
   }
 
   async release(id: number, node: string): Promise<void> {
@@ -145,11 +146,14 @@ const stateColumns = ({ status, sinceMs, retryAtMs, problem }: PullState): State
   problem: problem && saidColumn(problem),
 })
 
-type Changeable = Omit<StoredPull, 'id' | 'accountId' | 'addedAtMs' | 'demandAtMs' | 'node' | 'state'>
+type Changeable = Omit<NewPull, 'accountId' | 'addedAtMs' | 'demandAtMs' | 'node' | 'state'>
 
 const settingColumns = (
   pull: Changeable,
-): Omit<NewRowOf<'pulls'>, 'account_id' | 'added_at_ms' | 'demand_at_ms' | 'node' | keyof StateColumns> => ({
+): Omit<
+  NewRowOf<'pulls'>,
+  'account_id' | 'added_at_ms' | 'demand_at_ms' | 'node' | 'last_problem' | 'last_problem_at_ms' | keyof StateColumns
+> => ({
   token_id: pull.tokenId,
   stream_name: pull.streamName,
   label: pull.label,
@@ -180,4 +184,10 @@ const fromRow = (row: RowOf<'pulls'>): StoredPull => ({
     retryAtMs: row.retry_at_ms,
     problem: saidFrom(row.problem),
   },
+  lastProblem: lastProblemFrom(row),
 })
+
+function lastProblemFrom({ last_problem, last_problem_at_ms }: RowOf<'pulls'>): StoredPull['lastProblem'] {
+  const said = saidFrom(last_problem)
+  return said && { ...said, atMs: last_problem_at_ms ?? 0 }
+}

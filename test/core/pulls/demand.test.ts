@@ -19,6 +19,7 @@ const pull = (over: Partial<Pull> = {}): Pull => ({
   demandAtMs: 0,
   node: null,
   state: offTarget(NOW),
+  lastProblem: null,
   ...over,
 })
 const inState = (status: Pull['state']['status'], retryAtMs: number | null = null, message?: string) => ({

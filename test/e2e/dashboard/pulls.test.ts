@@ -50,6 +50,28 @@ test('sources are added, changed, switched off and deleted on the page of their 
   expect(await stored()).toEqual([])
 })
 
+test('a source has a page with its state and its last refusal, from which it is switched off and removed', async () => {
+  const { id } = await dashboard.token('publish', { label: 'Yards', streams: [{ streamName: 'yard' }] })
+  const url = 'rtsp://viewer:s3cret-pass@camera.invalid/main'
+  const made = await dashboard.api('POST', '/api/pulls', { tokenId: id, streamName: 'yard', label: 'Back yard', url })
+  const page = await dashboard.open(`/tokens/publish/${id}`)
+  onTestFinished(() => page.close())
+  await page.getByRole('link', { name: 'Back yard' }).click()
+  await page.getByRole('heading', { name: 'Back yard' }).waitFor()
+  const state = page.locator('section.card', { has: page.getByRole('heading', { name: 'State' }) })
+  await state.getByText('the host name does not exist').waitFor()
+  expect(await axe(page)).toEqual([])
+  expect(await page.content()).not.toContain('s3cret-pass')
+  await page.getByRole('button', { name: 'Switch off' }).click()
+  // What was wrong is told also while nothing is.
+  await state.getByText('Last problem').waitFor()
+  expect(await state.textContent()).toContain('Last problem: The host name does not exist')
+  await page.getByRole('button', { name: 'Remove' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await page.getByRole('heading', { name: 'Yards' }).waitFor()
+  expect((await dashboard.api('GET', `/api/pulls/${made.data.id}`)).status).toBe(404)
+})
+
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })

@@ -12,6 +12,7 @@ describe('a session description', () => {
     [sdp('m=video 0 RTP/AVP 26'), 'JPEG', null],
     [sdp('m=application 0 RTP/AVP 98', 'a=rtpmap:98 vnd.onvif.metadata/90000'), null, null],
     [sdp('m=video 0 RTP/AVP 99'), 'UNKNOWN', null],
+    [sdp(`m=video 0 RTP/AVP ${'9'.repeat(60_000)}`), 'UNKNOWN', null],
     ['', null, null],
   ])('names its codecs', (text, video, audio) => {
     expect(readSdp(text)).toEqual({ video, audio })

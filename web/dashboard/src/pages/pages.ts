@@ -32,6 +32,10 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./tokens/tokenPage.tsx').then((module) => module.PublishTokenPage),
   },
   {
+    path: '/tokens/publish/:tokenId/sources/:id',
+    load: () => import('./tokens/pullPage.tsx').then((module) => module.PullPage),
+  },
+  {
     path: '/tokens/subscribe/:id',
     load: () => import('./tokens/tokenPage.tsx').then((module) => module.SubscribeTokenPage),
   },

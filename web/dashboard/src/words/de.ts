@@ -1030,6 +1030,12 @@ export const de: Sentences = {
       onDemand: 'Nur solange jemand zuschaut',
       onDemandNote: 'Wird für den ersten Zuschauer angewählt und etwa 20 Sekunden nach dem letzten verlassen.',
       isOnDemand: 'solange jemand zuschaut',
+      isAlways: 'solange der Server läuft',
+      state: 'Zustand',
+      dialled: 'Angewählt',
+      added: 'Hinzugefügt',
+      removeTitle: (name) => `${name} entfernen?`,
+      removeText: 'Was sie sendet, endet.',
     },
     addresses: {
       broadcast: 'Damit senden',

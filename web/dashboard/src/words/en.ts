@@ -1017,6 +1017,12 @@ export const en = {
       onDemand: 'Only while it is watched',
       onDemandNote: 'Dialled for the first viewer, and left about 20 seconds after the last.',
       isOnDemand: 'while it is watched',
+      isAlways: 'as long as the server runs',
+      state: 'State',
+      dialled: 'Dialled',
+      added: 'Added',
+      removeTitle: (name: string) => `Remove ${name}?`,
+      removeText: 'What it publishes ends.',
     },
     addresses: {
       broadcast: 'Broadcast with it',

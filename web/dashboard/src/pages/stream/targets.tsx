@@ -50,14 +50,23 @@ export const TargetState = ({
 export const TargetFacts = ({ target }: { readonly target: TargetOnAir }) => (
   <>
     <p class="num">{target.status === 'live' ? <Taking target={target} /> : <TargetState target={target} />}</p>
-    {target.problem === undefined && target.lastProblem !== undefined && (
-      <p class="note">
-        {text.lastProblem(noticeWords(target.lastProblem, target.lastProblemSentences))} ·{' '}
-        <Time at={target.lastProblemOn ?? target.since} />
-      </p>
-    )}
+    <LastProblem of={target} />
   </>
 )
+
+type Troubled = Pick<TargetOnAir, 'problem' | 'lastProblem' | 'lastProblemSentences' | 'lastProblemOn' | 'since'>
+
+/** What was wrong before, where nothing is now. */
+export const LastProblem = ({
+  of: { problem, lastProblem, lastProblemSentences, lastProblemOn, since },
+}: {
+  readonly of: Troubled
+}) =>
+  problem === undefined && lastProblem !== undefined ? (
+    <p class="note">
+      {text.lastProblem(noticeWords(lastProblem, lastProblemSentences))} · <Time at={lastProblemOn ?? since} />
+    </p>
+  ) : null
 
 const Taking = ({ target: { since, bitrateOut } }: { readonly target: TargetOnAir }) => (
   <>

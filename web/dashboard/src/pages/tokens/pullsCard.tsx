@@ -7,9 +7,10 @@ import { sessionNews } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
 import { LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
+import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { TARGET_SHAPES, TargetState } from '../stream/targets.tsx'
+import { LastProblem, TARGET_SHAPES, TargetState } from '../stream/targets.tsx'
 import type { TokenRecord } from './operations.ts'
 import { type Pull, type PullBody, PullDialog } from './pullDialog.tsx'
 import { SwitchedRow } from './switchedRow.tsx'
@@ -17,7 +18,7 @@ import { SwitchedRow } from './switchedRow.tsx'
 const text = words.tokens.pulls
 
 /** States have no events of their own. */
-const STATES = { slowMs: 5000 }
+export const STATES = { slowMs: 5000 }
 
 /** Sources that Sluice dials in the name of a token. */
 export function PullsCard({ token }: { readonly token: TokenRecord }) {
@@ -73,6 +74,7 @@ interface PullRowProps {
 const PullRow = ({ pull, ...actions }: PullRowProps) => (
   <SwitchedRow
     name={pull.label || pull.streamName}
+    href={linkTo(`/tokens/publish/${pull.tokenId}/sources/${pull.id}`)}
     shape={TARGET_SHAPES[pull.status]}
     isOn={pull.enabled}
     text={text}
@@ -82,8 +84,16 @@ const PullRow = ({ pull, ...actions }: PullRowProps) => (
       <code>{pull.streamName}</code> <code>{pull.url}</code>
       {pull.when === 'onDemand' && ` · ${text.isOnDemand}`}
     </p>
+    <PullState pull={pull} />
+  </SwitchedRow>
+)
+
+/** How a source is, and what was wrong with it before. */
+export const PullState = ({ pull }: { readonly pull: Pull }) => (
+  <>
     <p class="num">
       <TargetState target={{ ...pull, ...(pull.retryAt !== undefined && { retryOn: pull.retryAt }) }} />
     </p>
-  </SwitchedRow>
+    <LastProblem of={pull} />
+  </>
 )

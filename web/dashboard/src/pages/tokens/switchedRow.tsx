@@ -8,6 +8,8 @@ import { words } from '../../words/words.ts'
 
 interface SwitchedRowProps {
   readonly name: string
+  /** Its own page. */
+  readonly href?: string
   readonly shape: StateKind
   readonly isOn: boolean
   readonly text: { readonly enabled: string; readonly edit: string; readonly remove: string }
@@ -18,7 +20,7 @@ interface SwitchedRowProps {
 }
 
 /** What belongs to a token and can be switched off, changed and removed. */
-export function SwitchedRow({ name, shape, isOn, text, onSwitch, onEdit, onRemove, children }: SwitchedRowProps) {
+export function SwitchedRow({ name, href, shape, isOn, text, onSwitch, onEdit, onRemove, children }: SwitchedRowProps) {
   const toggle = useSubmit(onSwitch)
   const removal = useSubmit(onRemove)
   const error = toggle.error ?? removal.error
@@ -26,7 +28,7 @@ export function SwitchedRow({ name, shape, isOn, text, onSwitch, onEdit, onRemov
     <li>
       <Shape kind={shape} isSmall />
       <div class="grow">
-        <b>{name}</b>
+        <b>{href === undefined ? name : <a href={href}>{name}</a>}</b>
         {children}
         {error && <Notice kind="error">{error.message}</Notice>}
       </div>
