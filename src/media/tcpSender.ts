@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
+import { LateLooks } from '../base/lateLooks.ts'
 import type { Logger } from '../base/log.ts'
 import { walled } from '../base/walls.ts'
 import { coded, type CodedSentence, say } from '../core/notices.ts'
@@ -13,6 +14,7 @@ import { SLUICE_FAILED } from './pulling.ts'
 const ANSWER_MS = 10_000
 /** How long a target may leave media unread. */
 const STUCK_MS = 10_000
+const TICK_MS = 1000
 
 export interface TcpSenderOptions {
   /** Connected, and encrypted where the URL asks for that. */
@@ -36,8 +38,9 @@ export abstract class TcpSender<M extends WaitingMedia> {
   protected readonly clock: Clock
   readonly #ended: TcpSenderOptions['ended']
   readonly #queue = new MediaQueue<M>()
-  /** Monotonic milliseconds, as all times here; null: no answer is due. */
-  #answerByMs: number | null = null
+  readonly #looks: LateLooks
+  /** Since when an answer is due, monotonic milliseconds, as all times here; null: none is. */
+  #dueSinceMs: number | null = null
   /** Since when the target has left media unread; null: it reads. */
   #blockedSinceMs: number | null = null
   #isSkipping = false
@@ -48,6 +51,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
     this.socket = socket
     this.clock = clock
     this.#ended = ended
+    this.#looks = new LateLooks(TICK_MS, clock.monotonic())
     const received = (data: Buffer): void => {
       if (!this.isOver) this.received(data)
     }
@@ -83,9 +87,10 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   /** Called every second: ends a connection that stands still. */
   tick(nowMs: number): void {
-    if (this.#answerByMs !== null && nowMs >= this.#answerByMs) this.lose(coded('target_no_answer'))
-    else if (this.#blockedSinceMs !== null && nowMs - this.#blockedSinceMs >= STUCK_MS)
-      this.lose(coded('target_does_not_read'))
+    this.#looks.look(nowMs)
+    const lasted = (sinceMs: number | null): number => (sinceMs === null ? 0 : this.#looks.lastedMs(sinceMs, nowMs))
+    if (lasted(this.#dueSinceMs) >= ANSWER_MS) this.lose(coded('target_no_answer'))
+    else if (lasted(this.#blockedSinceMs) >= STUCK_MS) this.lose(coded('target_does_not_read'))
   }
 
   /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
@@ -114,7 +119,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   /** Answers are due within `ANSWER_MS` from now on, or no longer. */
   protected awaitAnswer(isDue = true): void {
-    this.#answerByMs = isDue ? this.clock.monotonic() + ANSWER_MS : null
+    this.#dueSinceMs = isDue ? this.clock.monotonic() : null
   }
 
   /** Whether a frame is left out, because media before it was. */
@@ -170,7 +175,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   #close(): void {
     this.#isOver = true
-    this.#answerByMs = null
+    this.#dueSinceMs = null
     this.#queue.clear()
   }
 }

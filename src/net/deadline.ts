@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { LateLooks } from '../base/lateLooks.ts'
+import { watchedFor } from '../base/lateLooks.ts'
 
 /** The abort reason of a deadline that has passed. */
 export class OutOfTime extends Error {
@@ -25,8 +25,8 @@ export interface Deadline {
 }
 
 /**
- * A signal that aborts with `OutOfTime` after `limitMs`, or with its parent, for the parent's reason. After a pause of this
- * process the time begins again: what came meanwhile still waits in the socket.
+ * A signal that aborts with `OutOfTime` after `limitMs`, or with its parent, for the parent's reason. A pause of this process
+ * does not count: what came meanwhile still waits in the socket.
  */
 export function startDeadline(clock: Clock, limitMs: number, parent?: AbortSignal): Deadline {
   const work = new AbortController()
@@ -35,7 +35,7 @@ export function startDeadline(clock: Clock, limitMs: number, parent?: AbortSigna
   if (parent?.aborted) follow()
   parent?.addEventListener('abort', follow)
   // A cancelled sleep rejects. That is the normal end.
-  lastedFor(clock, limitMs, timer.signal).then(
+  watchedFor(clock, limitMs, timer.signal).then(
     () => work.abort(new OutOfTime(limitMs)),
     () => undefined,
   )
@@ -47,12 +47,6 @@ export function startDeadline(clock: Clock, limitMs: number, parent?: AbortSigna
     },
     stop: () => work.abort(new Stopped('stopped')),
   }
-}
-
-async function lastedFor(clock: Clock, limitMs: number, signal: AbortSignal): Promise<void> {
-  const looks = new LateLooks(limitMs, clock.monotonic())
-  do await clock.sleep(limitMs, signal)
-  while (looks.look(clock.monotonic()) > 0)
 }
 
 /** Callers abort for reasons of their own. Here each of them only means: stop. */

@@ -62,7 +62,7 @@ export class FeedMeter {
     const mark = this.#markOf(entry, nowMs)
     if (mark !== null) this.#add(mark)
     const silentMs = entry.mediaAtMs === null ? 0 : this.#looks.lastedMs(entry.mediaAtMs, nowMs)
-    if (this.#looks.lastedMs(this.#startedAtMs, nowMs) >= BEGINNING_MS)
+    if (nowMs - Math.max(this.#startedAtMs, this.#looks.resumedMs) >= BEGINNING_MS)
       this.#findings.look(sourceFactsOf(entry), this.#clock.now(), nowMs)
     const isImpaired = this.findings.length > 0
     this.health = healthOf(this.#recent(nowMs), { silentMs, before: this.health, isImpaired })

@@ -4,7 +4,7 @@ import type { SharedStream } from '../core/nodes/nodeLinks.ts'
 import type { EngineLinks, ShareFigures } from '../media/engine.ts'
 
 /** Used requests that are remembered: more than nodes send while one is valid, usually those of hours. */
-const NONCES_MAX = 10_000
+const NONCES_MAX = 40_000
 /** Rooms that are lent at a time. */
 const LENT_MAX = 5000
 

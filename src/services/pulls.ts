@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
+import { LateLooks } from '../base/lateLooks.ts'
 import type { Random } from '../base/random.ts'
-import { isWanted } from '../core/pulls/demand.ts'
+import { DEMAND_MS, isWanted } from '../core/pulls/demand.ts'
 import { type AttemptEvent, type DialAttempt, TargetDriver } from '../core/restream/driver.ts'
 import { SOURCE_PAUSE_MAX_MS, type TargetState } from '../core/restream/state.ts'
 import type { StoredPull } from '../store/store.ts'
@@ -14,8 +15,12 @@ export interface PullsOptions {
   readonly changed: (pull: StoredPull, state: TargetState) => void
 }
 
+const TICK_MS = 1000
+
 interface RunningPull {
   readonly pull: StoredPull
+  /** The latest wish on record, and since when, monotonic: a clock that was set makes it no older. */
+  demand: { readonly atMs: number; readonly sinceMs: number }
   readonly driver: TargetDriver<DialAttempt>
 }
 
@@ -23,9 +28,11 @@ interface RunningPull {
 export class Pulls {
   readonly #options: PullsOptions
   readonly #running = new Map<number, RunningPull>()
+  readonly #looks: LateLooks
 
   constructor(options: PullsOptions) {
     this.#options = options
+    this.#looks = new LateLooks(TICK_MS, options.clock.monotonic())
   }
 
   has(id: number): boolean {
@@ -45,7 +52,7 @@ export class Pulls {
     const listed = new Map(pulls.map((pull) => [pull.id, pull]))
     for (const [id, running] of this.#running) {
       const now = listed.get(id)
-      const stays = now?.version === running.pull.version && (isRefused(running) || isWanted(now, nowMs))
+      const stays = now?.version === running.pull.version && (isRefused(running) || this.#staysWanted(running, now))
       if (!stays) this.#stop(id)
     }
     for (const pull of pulls) if (!this.#running.has(pull.id) && isWanted(pull, nowMs)) this.#start(pull)
@@ -63,6 +70,7 @@ export class Pulls {
 
   /** Call it every second. */
   tick(): void {
+    this.#looks.look(this.#options.clock.monotonic())
     for (const { driver } of this.#running.values()) driver.tick()
   }
 
@@ -70,8 +78,15 @@ export class Pulls {
     for (const id of this.#running.keys()) this.#stop(id)
   }
 
+  /** Nodes with viewers renew the wish, also after a pause of theirs or after a clock was set. */
+  #staysWanted(running: RunningPull, { when, demandAtMs: atMs }: StoredPull): boolean {
+    const nowMs = this.#options.clock.monotonic()
+    if (running.demand.atMs !== atMs) running.demand = { atMs, sinceMs: nowMs }
+    return when === 'always' || this.#looks.lastedMs(running.demand.sinceMs, nowMs) < DEMAND_MS
+  }
+
   #start(pull: StoredPull): void {
-    const { open, changed } = this.#options
+    const { clock, open, changed } = this.#options
     // Why it was not on the air is told until it is live: an attempt may take ten of fifteen seconds.
     let problem: TargetState['problem'] = null
     const driver = new TargetDriver({
@@ -83,7 +98,9 @@ export class Pulls {
         changed(pull, { ...state, problem })
       },
     })
-    this.#running.set(pull.id, { pull, driver })
+    const { id, demandAtMs: atMs } = pull
+    const sinceMs = clock.monotonic() - Math.abs(clock.now() - atMs)
+    this.#running.set(id, { pull, driver, demand: { atMs, sinceMs } })
     driver.handle({ kind: 'start' })
   }
 

@@ -24,7 +24,7 @@ export interface StoredEngineState extends Pick<EngineState, 'idleSinceMs' | 'fa
   runId: string | null
 }
 
-/** The state as written by `put`. Only `take` and `renew` write the lease. */
+/** The state as written by `put`. Only `take` and renewals write the lease. */
 export type EngineStateRecord = Omit<StoredEngineState, 'isExpired'>
 
 /** A publisher that is connected to a node. */
@@ -222,8 +222,6 @@ export interface RunTx {
     put(state: EngineStateRecord): Promise<void>
     /** Assigns the engine to this node, with a lease of this length. */
     take(engineId: string, node: string, leaseMs: number): Promise<void>
-    /** Renews the leases of all engines of a node, and the heartbeats of their runs. */
-    renew(node: string, leaseMs: number): Promise<void>
     delete(engineId: string): Promise<void>
   }
   ingestClaims: {

@@ -224,8 +224,6 @@ export interface FeedReads {
   tokenIds(accountId: string, streamName?: string): Promise<number[]>
   /** Names of streams with a feed on record, in order of name. */
   recentNames(accountId: string, limit: number): Promise<string[]>
-  /** Feeds on the air at all nodes, oldest first. */
-  open(limit: number): Promise<StoredFeed[]>
   /** Ids of the feeds on the air at a node. */
   openIds(node: string): Promise<string[]>
   /** Feeds on the air at a node that users have recorded, or no longer. */
@@ -297,8 +295,6 @@ export interface NodeTx {
   /** Records what a new node says of itself, and later how busy it is; nothing then if the node is gone. */
   insertFacts(id: string, facts: NodeFacts): Promise<void>
   setLoad(id: string, load: NodeLoadFacts): Promise<void>
-  /** Renews the lease. False: the node was given up, and its sessions have ended. */
-  renew(id: string, leaseMs: number): Promise<boolean>
   /** Locks the node, so that no other can give it up until the transaction ends. False: it was given up. */
   lockShared(id: string): Promise<boolean>
   /**

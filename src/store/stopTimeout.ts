@@ -1,3 +1,5 @@
+/** How often a wait is looked at. A pause of the process is one look, so it gives nothing up. */
+const LOOK_MS = 500
 /** Less than what a connection may take to open, so that this limit is the one that is reached. */
 const SILENT_MS = 4_000
 /** Of a server that has answered something meanwhile. It ends statements itself after this time. */
@@ -38,16 +40,20 @@ export class StopTimeout {
     return (isAnswered) => {
       if (isAnswered) this.#answers += 1
       this.#waits.delete(wait)
-      clearTimeout(wait.limit)
+      clearInterval(wait.limit)
     }
   }
 
   #limit(wait: Wait): void {
     const answers = this.#answers
-    const giveUp = (): void => this.#givingUp.abort()
-    wait.limit = setTimeout(() => {
-      if (this.#answers === answers) giveUp()
-      else wait.limit = setTimeout(giveUp, SLOW_MS - SILENT_MS)
-    }, SILENT_MS)
+    let waitedMs = 0
+    wait.limit = setInterval(() => {
+      waitedMs += LOOK_MS
+      if (waitedMs >= (this.#answers === answers ? SILENT_MS : SLOW_MS)) this.#giveUp()
+    }, LOOK_MS)
+  }
+  #giveUp(): void {
+    for (const { limit } of this.#waits) clearInterval(limit)
+    this.#givingUp.abort()
   }
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { admit, type TestNode, makeToken, publish, startTestNode, view } from '../support/testNode.ts'
+import { expireLease } from '../support/leases.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { until } from '../support/until.ts'
 
@@ -86,7 +87,7 @@ describe.each(testedStores())('two nodes on %s', (engine) => {
     expect(await active('lost')).toEqual([id])
     const gone = other.ctx.sessions.node
     await other.crash()
-    await one.ctx.store.transaction((tx) => tx.nodes.renew(gone, -1))
+    await expireLease(place.url, gone)
     await one.node.sweep()
     expect(await active('lost')).toEqual([])
   })

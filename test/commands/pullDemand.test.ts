@@ -164,6 +164,11 @@ describe.each(testedStores())('a pull on demand, on %s', (engine) => {
       await followPulls(one.ctx)
       expect(await isWantedNow()).toBe(true)
     }
+    for (const byMs of [90_000, -90_000]) {
+      clock.setWall(byMs)
+      await followPulls(one.ctx)
+      expect(await isWantedNow()).toBe(true)
+    }
     await closeSession(one.ctx, session.id, 'left')
     const leftAtMs = clock.now()
     clock.advance(5_000)

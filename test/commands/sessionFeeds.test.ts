@@ -23,6 +23,7 @@ import {
 import { targetReport } from '../support/targetReport.ts'
 import { until } from '../support/until.ts'
 import { ending } from '../conformance/store.samples.ts'
+import { expireLease } from '../support/leases.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const IDLE_MS = 60_000
@@ -85,7 +86,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     const { node } = other.ctx.sessions
     await other.crash()
     // Leases have the time of the database, which is later than the clock of this test.
-    await at.ctx.store.transaction((tx) => tx.nodes.renew(node, -1))
+    await expireLease(place.url, node)
     clock.advance(1000)
     await at.node.sweep()
     const ended = (await events()).find(({ name }) => name === 'feeds ended')
@@ -106,7 +107,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     await record(other, 1, 'waiting', 'error')
     const { node } = other.ctx.sessions
     await other.crash()
-    await at.ctx.store.transaction((tx) => tx.nodes.renew(node, -1))
+    await expireLease(place.url, node)
     await at.node.sweep()
     await record(at, 0, 'live', 'started')
     const told = (await events()).filter(({ name }) => name.startsWith('restream'))
@@ -261,7 +262,9 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     const emitted = await names()
     expect(emitted.filter((name) => name === 'feeds started')).toHaveLength(20)
     expect(emitted.filter((name) => name === 'feeds ended')).toHaveLength(19)
-    expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.sessions.feeds.all()[0]?.feedId }])
+    expect(await at.ctx.store.read.feeds.remote('', 10)).toMatchObject([
+      { feedId: at.ctx.sessions.feeds.all()[0]?.feedId },
+    ])
   })
 
   it('report the end of a feed whose edge does not answer, after five seconds', async () => {

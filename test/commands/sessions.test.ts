@@ -25,7 +25,7 @@ import {
 } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
-import { evenTime, unrenewed } from '../support/leases.ts'
+import { evenTime, expireLease, unrenewed } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
@@ -339,7 +339,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
 
   it('give up no node while the clock that judges leases has just jumped', async () => {
     const other = await startTestNode({ url: place.url })
-    await at.ctx.store.transaction((tx) => tx.nodes.renew(other.ctx.sessions.node, -1))
+    await expireLease(place.url, other.ctx.sessions.node)
     const options = {
       hostKey: 'third',
       pid: 1,

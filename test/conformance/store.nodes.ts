@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { NewNode } from '../../src/store/store.ts'
+import { renewLease } from '../support/leases.ts'
 import { until } from '../support/until.ts'
 import { ending, newAccount, newSession } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -29,7 +30,7 @@ export function nodesSuite(stores: Stores): void {
       url: 'https://one.example',
     })
     const find = async (id: string) => (await stores.other.read.nodes.list()).find((one) => one.id === id)
-    const renew = (id: string, leaseMs: number) => write((tx) => tx.nodes.renew(id, leaseMs))
+    const renew = (id: string, leaseMs: number) => renewLease(stores.url, { kind: 'node', id, leaseMs })
     const giveUp = (id: string, isKnownDead = false) => write((tx) => tx.nodes.giveUp(id, isKnownDead))
 
     test('have a lease by the time of the database, and are given up when it has expired', async () => {

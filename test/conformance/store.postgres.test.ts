@@ -24,6 +24,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
     const database = await freshDatabase(server.url)
     const opened: Store[] = []
     return {
+      url: database.url,
       open: async () => {
         const store = await openStore({ url: database.url, log: quiet })
         opened.push(store)

@@ -6,6 +6,7 @@ import { StoreClient } from '../../src/store/postgres/client.ts'
 import { NotOpened } from '../../src/store/postgres/errors.ts'
 import { Hosts } from '../../src/store/postgres/hosts.ts'
 import { StoreUnavailable, type Tx } from '../../src/store/store.ts'
+import { renewLease } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { freshDatabase, postgresUrl, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
@@ -47,20 +48,16 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
   })
 
   test('the load that a node reports holds up no renewal of its lease', async () => {
-    const [store, leases] = [
-      await openStore({ url: database.url, log: quiet }),
-      await openStore({ url: database.url, log: quiet }),
-    ]
+    const store = await openStore({ url: database.url, log: quiet })
     await store.transaction(async (tx) => {
       await tx.nodes.insert({ id: 'n', hostKey: 'h', pid: 1, url: null }, 60_000)
       await tx.nodes.insertFacts('n', NODE_FACTS)
     })
     await store.transaction(async (tx) => {
       await tx.nodes.setLoad('n', { ...NODE_FACTS, cpuPercent: 50 })
-      expect(await leases.transaction((other) => other.nodes.renew('n', 60_000))).toBe(true)
+      expect(await renewLease(database.url, { kind: 'node', id: 'n', leaseMs: 60_000 })).toBe(true)
     })
     await store.close()
-    await leases.close()
   })
 
   test('the bytes of caches and the totals of sessions lock rows in one order, so that they never deadlock', async () => {
@@ -180,6 +177,18 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     await opened
     expect(client.serverPid).toBeGreaterThan(0)
     await client.end()
+  })
+
+  test('a pause of the process is taken from no time in which the server has to answer; one that does not is given up', async () => {
+    const answerMs = 300
+    const client = new StoreClient({ hosts: new Hosts(database.url), openingMs: 5000, answerMs })
+    await client.connect()
+    const answered = client.query('select 1 as one')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, answerMs + 100)
+    expect((await answered).rows).toEqual([{ one: 1 }])
+    const ended = new Promise((resolve) => client.once('end', resolve))
+    await expect(client.query('select pg_sleep(60)')).rejects.toThrow('timeout: the server gave no answer in time')
+    await ended
   })
 
   test('a server that does not open a connection is given up', async () => {

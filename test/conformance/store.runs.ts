@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { EngineStateRecord } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.channels.ts'
+import { renewLease } from '../support/leases.ts'
 import { newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
@@ -40,7 +41,7 @@ function statesAndRuns(stores: Stores): void {
       // No node has taken it.
       expect(await isExpired()).toBe(true)
       const atMs = await stores.store.time()
-      await stores.store.transaction((tx) => tx.engineStates.renew('node 1', 60_000))
+      await renewLease(stores.url, { kind: 'engines', id: 'node 1', leaseMs: 60_000 })
       expect(await stores.other.read.engineStates.busy()).toContainEqual({ ...state, isExpired: false })
       expect(await stores.other.read.engineStates.get(state.engineId)).toEqual({ ...state, isExpired: false })
       const [renewed] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })

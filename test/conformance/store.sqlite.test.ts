@@ -20,10 +20,12 @@ import { storeConformance } from './store.ts'
 
 storeConformance('the store on SQLite', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-store-'))
+  const url = join(folder, 'data', 'sluice.db')
   const opened: Store[] = []
   return Promise.resolve({
+    url,
     open: async () => {
-      const store = await openStore({ url: join(folder, 'data', 'sluice.db'), log: quiet })
+      const store = await openStore({ url, log: quiet })
       opened.push(store)
       return store
     },

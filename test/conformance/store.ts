@@ -29,6 +29,7 @@ import { webhooksSuite } from './store.webhooks.ts'
 
 /** One database with any number of stores, as several nodes or processes would have. */
 export interface Harness {
+  readonly url: string
   open(): Promise<Store>
   /** Closes every store and removes the database. */
   remove(): Promise<void>
@@ -36,6 +37,7 @@ export interface Harness {
 
 /** Two stores on one database. Each suite uses accounts of its own. */
 export interface Stores {
+  readonly url: string
   readonly store: Store
   readonly other: Store
 }
@@ -44,9 +46,10 @@ export interface Stores {
 export function storeConformance(name: string, makeHarness: () => Promise<Harness>): void {
   describe(name, () => {
     let harness: Harness
-    const stores: { store?: Store; other?: Store } = {}
+    const stores: { url?: string; store?: Store; other?: Store } = {}
     beforeAll(async () => {
       harness = await makeHarness()
+      stores.url = harness.url
       // As the server has it.
       stores.store = notifyingStore(await harness.open(), () => undefined)
       stores.other = await harness.open()

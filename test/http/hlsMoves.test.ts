@@ -15,6 +15,7 @@ import { RemoteMedia } from '../../src/edge/http/hls/remoteMedia.ts'
 import { AWAY, NOT_YET, refusedByNode, START_MAX_MS } from '../../src/edge/http/hls/sending.ts'
 import { LatestPlaylists, SharedPlaylist } from '../../src/edge/http/hls/sharedPlaylists.ts'
 import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
+import { Handover } from '../../src/edge/http/media/handover.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
 import type { ViewerRequest } from '../../src/edge/http/viewerRequest.ts'
 import type { ActiveFeed } from '../../src/media/feedsOnAir.ts'
@@ -179,6 +180,22 @@ test('pieces are at the node that the publisher has left, for ten seconds', asyn
   clock.advance(10_000)
   expect(await leftOf('first')).toBeNull()
 })
+
+test.each([90_000, -90_000])(
+  'while two nodes differ by %i ms, since the clock of the database was set, one takes what the other has signed',
+  (aheadMs) => {
+    const key = hmacKey(randomBytes(32))
+    const there = new ManualClock(clock.now() + aheadMs)
+    const ticket = new Tickets(key, clock).forNode('a/show')
+    expect(new Tickets(key, there).regionOfNode(ticket, 'a/show')).toBe('')
+    const attempt = { accountId: 'a', streamName: 'show', presented: 'token', origin: 'https://page.example' } as never
+    const refused = { status: 307, message: 'there', url: 'https://there.example' } as never
+    const { location = '' } = new Handover(key, clock).refusalOf(refused, { url: '/api/whep/a/show' } as never, attempt)
+    const request = { query: Object.fromEntries(new URL(location).searchParams) } as never
+    const received = new Handover(key, there).received(request, { ...(attempt as object), origin: 'null' } as never)
+    expect(received).toMatchObject({ isHandedOver: true, attempt: { origin: 'https://page.example' } })
+  },
+)
 
 test('a node that takes the ticket of another one for wrong, since their clocks differ, is no refusal of the player', () => {
   const refused = (status: number) => refusedByNode({ status, body: Buffer.from('why') })

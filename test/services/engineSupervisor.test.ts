@@ -9,7 +9,7 @@ import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import type { Actor, Context } from '../../src/commands/context.ts'
 import type { Leases } from '../../src/store/store.ts'
-import { evenTime } from '../support/leases.ts'
+import { evenTime, expireLease, renewLease } from '../support/leases.ts'
 import { silentLog } from '../support/log.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -139,7 +139,7 @@ describe('a node', () => {
     const { engineId, report, node } = await started()
     await report({ kind: 'ready' })
     const lastMs = await ctx.store.time()
-    await ctx.store.transaction((tx) => tx.engineStates.renew(node, 15_000))
+    await renewLease(testNode.url, { kind: 'engines', id: node, leaseMs: 15_000 })
     // Renewals have the time of the database, which no clock of a node is behind.
     clock.advance((await ctx.store.time()) - clock.now())
     const other = new Scripted()
@@ -163,7 +163,7 @@ describe('a node', () => {
     clock.advance(60_000)
     await settle()
     expect(other.launches).toEqual([])
-    await ctx.store.transaction((tx) => tx.engineStates.renew(node, -1))
+    await expireLease(testNode.url, node, 'engines')
     isEven = false
     await settle()
     expect(other.launches).toEqual([])

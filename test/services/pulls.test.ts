@@ -39,32 +39,59 @@ function begin() {
     ...over,
   })
   const wanted = (over: Partial<StoredPull> = {}) => pull({ demandAtMs: clock.now(), ...over })
-  return { clock, attempts, changes, pulls, pull, wanted }
+  const pass = (seconds: number): void => {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.advance(1000)
+      pulls.tick()
+    }
+  }
+  return { clock, attempts, changes, pulls, pull, wanted, pass }
 }
 
 test('a pull on demand is dialled when it is wanted, and left 20 seconds after the last viewer', () => {
-  const { clock, attempts, pulls, pull, wanted } = begin()
+  const { attempts, pulls, pull, wanted, pass } = begin()
   pulls.follow([pull()])
   expect([attempts.length, pulls.has(1)]).toEqual([0, false])
   const first = wanted()
   pulls.follow([first])
   attempts[0]?.report({ kind: 'accepted' })
-  clock.advance(19_000)
+  pass(19)
   pulls.follow([first])
   expect(attempts[0]?.isOver).toBe(false)
-  clock.advance(1_000)
+  pass(1)
   pulls.follow([first])
   expect([attempts.length, attempts[0]?.isOver, pulls.has(1)]).toEqual([1, true, false])
   pulls.follow([wanted()])
   expect(attempts.length).toBe(2)
 })
 
-test('what was wrong with a source that is left is told', () => {
-  const { clock, attempts, changes, pulls, wanted } = begin()
+test.each([90_000, -90_000])('a pull on demand with viewers ended when the clock was set by %i ms', (byMs) => {
+  const { clock, attempts, pulls, wanted, pass } = begin()
   const first = wanted()
   pulls.follow([first])
+  attempts[0]?.report({ kind: 'accepted' })
+  clock.setWall(byMs)
+  pulls.follow([first])
+  // Another node has renewed the wish.
+  pass(10)
+  pulls.follow([wanted()])
+  pass(19)
+  expect(attempts.map(({ isOver }) => isOver)).toEqual([false])
+  const latest = wanted()
+  pulls.follow([latest])
+  // A suspended process could not renew it.
+  clock.advance(60_000)
+  pulls.follow([latest])
+  expect(attempts.map(({ isOver }) => isOver)).toEqual([false])
+})
+
+test('what was wrong with a source that is left is told', () => {
+  const { clock, attempts, changes, pulls, wanted, pass } = begin()
+  const first = wanted()
+  pulls.follow([first])
+  pass(19)
+  clock.advance(1000)
   attempts[0]?.report({ kind: 'lost', message: 'No answer' })
-  clock.advance(20_000)
   pulls.follow([first])
   expect(changes).toEqual(['connecting', 'waiting: No answer', 'off: No answer'])
 })

@@ -1,3 +1,4 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { openApp, type App } from '../../src/app/app.ts'
 import { startCascade } from '../../src/app/cascade.ts'
 import { startRestreams } from '../../src/app/restream.ts'
@@ -10,6 +11,8 @@ import type { Context } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { PushedKeys } from '../../src/services/pushedKeys.ts'
 import type { TargetReport } from '../../src/services/restreams.ts'
+import { sqliteDialect } from '../../src/store/dialects.ts'
+import { renewalOf } from '../../src/store/leases/renewal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
@@ -39,6 +42,8 @@ const FACTS = { ...NODE_FACTS, version: '0.0.0', cores: 2, cpuPercent: 10, rtmpP
 
 export interface NodeOptions {
   readonly real: Store
+  /** A connection of its own, as renewals have. */
+  readonly database: DatabaseSync
   readonly scheduler: Scheduler
   readonly time: WorldTime
   readonly targets: Targets
@@ -198,10 +203,12 @@ export class SimNode implements Runner {
   async renew(): Promise<void> {
     const lease = this.#lease
     if (lease === null) return
-    const isKept = await this.#options.scheduler.work(() =>
-      this.#options.real.transaction((tx) => tx.nodes.renew(lease.id, LEASE_MS)),
+    const { scheduler, database } = this.#options
+    const { statements } = renewalOf(sqliteDialect, { kind: 'node', id: lease.id, leaseMs: LEASE_MS })
+    const renewed = await scheduler.work(async () =>
+      statements.map(({ sql, parameters }) => database.prepare(sql).run(...(parameters as SQLInputValue[])).changes),
     )
-    if (isKept) this.isExpired = false
+    if (renewed[0] === 1) this.isExpired = false
     else if (this.#lease === lease) {
       this.#lease = null
       lease.lost()

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import type { WorldTime } from './clock.ts'
 import { LEASE_MS, type NodeOptions, SimNode } from './node.ts'
@@ -7,7 +6,6 @@ import type { SeededRandom } from './scheduler.ts'
 interface NodesOptions extends Omit<NodeOptions, 'hostKey' | 'pid' | 'isRunning'> {
   readonly real: Store
   readonly time: WorldTime
-  readonly database: DatabaseSync
   /** Notes an error of something that must not fail. */
   readonly guard: (work: Promise<unknown>) => Promise<void>
   /** The process of a node has ended, and its clients notice. */

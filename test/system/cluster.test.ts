@@ -23,6 +23,7 @@ import {
   startTestNode,
   view,
 } from '../support/testNode.ts'
+import { expireLease } from '../support/leases.ts'
 import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -195,7 +196,7 @@ describe('a node that stalls for longer than its lease, and continues', () => {
     const stalled = reports[0]?.node ?? ''
     await until(async () => {
       // Its lease expires. The database may still have a last renewal of it to do.
-      await here.ctx.store.transaction((tx) => tx.nodes.renew(stalled, -1))
+      await expireLease(place.url, stalled)
       await here.node.sweep()
       return (await here.ctx.store.read.nodes.list()).length === 1
     })
@@ -215,7 +216,7 @@ describe('a node that stalls for longer than its lease, and continues', () => {
     expect(reports.find(({ wentLive }) => wentLive !== undefined)?.wentLive).toBe(false)
     expect(reports.find(({ again }) => again !== undefined)?.cuts).toEqual([['lost'], ['lost'], ['lost']])
     expect(own.flatMap(({ cuts }) => cuts)).toEqual([])
-    const feeds = await here.ctx.store.read.feeds.open(10)
+    const feeds = await here.ctx.store.read.feeds.remote('', 10)
     expect(feeds.map(({ streamName }) => streamName).toSorted()).toEqual(['again', 'moving', 'own', 'taken'])
     const idsOf = async (name: string) =>
       (await eventsOf(here)).filter((event) => event.name === name).map(({ data }) => String(data['feedId']))

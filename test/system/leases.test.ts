@@ -13,7 +13,9 @@ import { Renewer } from '../../src/store/leases/renewer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Lease, type Node, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { quiet } from '../conformance/store.samples.ts'
+import { expireLease } from '../support/leases.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { tcpProxy } from '../support/tcpProxy.ts'
 import { until } from '../support/until.ts'
 
 const LEASE_MS = 600
@@ -62,7 +64,7 @@ describe.each(testedStores())('leases on %s', (engine) => {
     await store.transaction((tx) => tx.deliveries.leave(sender))
     const last = await seenAtMs(lease.id)
     // The lease of the engines continues, and shows when another round is complete.
-    const expire = () => store.transaction((tx) => tx.engineStates.renew(`${sender} engines`, -1))
+    const expire = () => expireLease(place.url, `${sender} engines`, 'engines')
     await expire()
     await until(async () => (await store.read.engineStates.get(engineId))?.isExpired === false)
     expect([await seenAtMs(lease.id), await senders(place.url, sender)]).toEqual([last, 0])
@@ -163,8 +165,20 @@ describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judg
     await leases.close()
   })
 
+  it('begin when the server opens a connection, after a first one that it did not open in time', async () => {
+    const url = new URL(place.url)
+    const proxy = await tcpProxy(Number(url.port))
+    proxy.cut('closed')
+    url.port = String(proxy.port)
+    const leases = startLeases(url.href, { ...quiet, warn: () => proxy.open() })
+    await leases.ready
+    await leases.close()
+    await proxy.close()
+  })
+
   it('are not renewed without a server', async () => {
     const leases = startLeases('postgres://sluice@127.0.0.1:1/none', quiet)
+    leases.keep(lease)
     await expect(leases.ready).rejects.toBeInstanceOf(StoreUnavailable)
     await leases.close()
   })

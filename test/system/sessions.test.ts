@@ -7,6 +7,7 @@ import { eventsOf, type TestNode, makeToken, publish, startTestNode, tryToView, 
 import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
+import { expireLease } from '../support/leases.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
 
@@ -58,7 +59,7 @@ describe.each(testedStores())('a server on %s that is killed', (engine) => {
       expect(stored).toMatchObject({ endReason: 'lost', endedAtMs: expect.any(Number) })
       expect(stored?.bytesIn).toBeGreaterThanOrEqual(bytes)
     }
-    expect(await at.ctx.store.read.feeds.open(10)).toEqual([])
+    expect(await at.ctx.store.read.feeds.remote('', 10)).toEqual([])
     expect(await at.ctx.store.read.nodes.list()).toHaveLength(1)
   }
 
@@ -176,7 +177,7 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
     await crowd(two.ctx, two.accountId, 'show', 2_500)
     const dead = two.ctx.sessions.node
     await until(async () => {
-      await one.ctx.store.transaction((tx) => tx.nodes.renew(dead, -1))
+      await expireLease(place.url, dead)
       await Promise.all([one.node.sweep(), one.node.sweep()])
       return (await one.ctx.store.read.nodes.list()).every(({ id }) => id !== dead)
     })
@@ -208,7 +209,7 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
     const names = async () => (await eventsOf(one)).map(({ name }) => name)
     await until(async () => {
       // Unless it is renewed between the two.
-      await one.ctx.store.transaction((tx) => tx.nodes.renew(taken, -1))
+      await expireLease(place.url, taken)
       await one.node.sweep()
       return (await names()).length > 1
     })

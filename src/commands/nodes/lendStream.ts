@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { mayGoTo } from '../../core/clusters.ts'
 import { areNear, linkParent, type LinkNodes } from '../../core/nodes/linkParent.ts'
 import {
-  LINK_REQUEST_MS,
+  SIGNED_FOR_NODE_MS,
   type LinkAnswer,
   linkAnswerText,
   linkKeyText,
@@ -134,8 +134,8 @@ function senderKey(ctx: SessionContext, request: LinkRequest, code: string): Res
   if (key === undefined) return refuse(401, 'the code is wrong')
   if (request.to !== sessions.node) return refuse(401, 'it is for another node')
   const { atMs, nonce } = request
-  if (Math.abs(clock.now() - atMs) > LINK_REQUEST_MS) return refuse(401, 'it is too old')
-  const use = lentRooms.useNonce(nonce, atMs + LINK_REQUEST_MS)
+  if (Math.abs(clock.now() - atMs) > SIGNED_FOR_NODE_MS) return refuse(401, 'it is too old')
+  const use = lentRooms.useNonce(nonce, atMs + SIGNED_FOR_NODE_MS)
   if (use === 'fresh') return ok(key)
   return use === 'used' ? refuse(401, 'it came before') : refuse(429, 'there are too many requests')
 }

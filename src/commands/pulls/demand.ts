@@ -1,4 +1,4 @@
-import { isStale, isWanted, mayBeWanted, mayComeSoon, WAIT_MS } from '../../core/pulls/demand.ts'
+import { isStale, mayBeWanted, mayComeSoon, WAIT_MS } from '../../core/pulls/demand.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { StoreUnavailable, type StoredPull } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
@@ -41,14 +41,14 @@ async function want({ store, sessions }: DemandContext, ids: readonly number[], 
   return true
 }
 
-/** Notes which of these have viewers at this node, so that their sources stay. One that is idle is left so. */
+/** Notes which of these have viewers at this node, so that their sources stay. One that no node runs is left so. */
 export async function keepWanted(
   { store, clock, sessions }: DemandContext,
   pulls: readonly StoredPull[],
 ): Promise<void> {
   const nowMs = clock.now()
   const watched = pulls.filter(
-    (pull) => isWanted(pull, nowMs) && isStale(pull, nowMs) && mayBeWanted(pull, nowMs) && hasViewers(sessions, pull),
+    (pull) => pull.node !== null && isStale(pull, nowMs) && mayBeWanted(pull, nowMs) && hasViewers(sessions, pull),
   )
   if (watched.length === 0) return
   await store.transaction(async (tx) => {

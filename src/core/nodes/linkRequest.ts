@@ -41,8 +41,11 @@ export type Signed<T> = T & { readonly code: string }
 
 /** Both sides must mean the same. Raise it when what goes over a link changes. */
 export const LINK_VERSION = 3
-/** How long a request may be under way, and how far the clocks of two nodes may differ. */
-export const LINK_REQUEST_MS = 30_000
+/**
+ * How long what one node signs for another is good. It is under way for a moment, but when the clock of the database is set, nodes
+ * that have read it and nodes that have not differ for some seconds.
+ */
+export const SIGNED_FOR_NODE_MS = 120_000
 const MAX_TEXT = 300
 const MAX_ADDRESSES = 16
 

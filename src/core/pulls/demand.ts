@@ -1,7 +1,7 @@
 import type { Pull } from './types.ts'
 
 /** A pull on demand ends this long after its stream was last watched. Its viewers have a pause to reload the player. */
-const DEMAND_MS = 20_000
+export const DEMAND_MS = 20_000
 /** How often watching is noted: at least twice within `DEMAND_MS`, so that one failed write ends nothing. */
 const RENEW_MS = 5_000
 /** How long a viewer waits for the source. Players of HLS give a playlist ten seconds and more. */
@@ -9,7 +9,7 @@ export const WAIT_MS = 8_000
 
 type Demanded = Pick<Pull, 'when' | 'demandAtMs'>
 
-/** Whether the source is to be dialled, or to stay. By the distance, so that a clock that was put back ends it too. */
+/** Whether the source is to be dialled. By the distance, so that a wish from before a clock was put back is none. */
 export const isWanted = ({ when, demandAtMs }: Demanded, nowMs: number): boolean =>
   when === 'always' || Math.abs(nowMs - demandAtMs) < DEMAND_MS
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { ByAddress } from '../../base/byAddress.ts'
-import { LateLooks } from '../../base/lateLooks.ts'
+import { systemClock } from '../../base/clock.ts'
+import { watchedFor } from '../../base/lateLooks.ts'
 import { networkKey } from '../../core/access/address.ts'
 
 export interface HandshakeLimits {
@@ -29,7 +30,7 @@ const LIMITS: HandshakeLimits = { handshakeMs: 10_000, max: 1024 }
 export class PendingHandshakes<T extends Beginning> {
   readonly #limits: HandshakeLimits
   readonly counts = { done: 0, failed: 0, timedOut: 0, gaveWay: 0 }
-  readonly #pending = new Map<string, { readonly connection: T; readonly timer: NodeJS.Timeout }>()
+  readonly #pending = new Map<string, { readonly connection: T; readonly timer: AbortController }>()
   /** The keys of these. */
   readonly #byAddress = new ByAddress<string>(networkKey)
 
@@ -75,14 +76,12 @@ export class PendingHandshakes<T extends Beginning> {
     return this.#byAddress.crowdFor(addressKey, { ofAddress, ofAll: max }) ?? []
   }
 
-  /** A timer that comes late is one of a process that was paused: then the time begins again. */
   #limitTime(key: string, connection: T): void {
-    const { handshakeMs } = this.#limits
-    const looks = new LateLooks(handshakeMs, performance.now())
-    const timer = setTimeout(() => {
-      if (looks.look(performance.now()) > 0) this.#limitTime(key, connection)
-      else this.#drop(key, connection, 'timedOut')
-    }, handshakeMs).unref()
+    const timer = new AbortController()
+    watchedFor(systemClock, this.#limits.handshakeMs, timer.signal).then(
+      () => this.#drop(key, connection, 'timedOut'),
+      () => undefined,
+    )
     this.#pending.set(key, { connection, timer })
   }
 
@@ -94,7 +93,7 @@ export class PendingHandshakes<T extends Beginning> {
   #take(key: string, connection: T): boolean {
     const pending = this.#pending.get(key)
     if (pending?.connection !== connection) return false
-    clearTimeout(pending.timer)
+    pending.timer.abort()
     this.#byAddress.delete(key)
     return this.#pending.delete(key)
   }

@@ -110,7 +110,7 @@ export class RelaySession {
   }
 
   /** Why the session is over; null while it is not. */
-  timedOut(nowMs: number, looks: LateLooks): EndReason | null {
+  timedOut(nowMs: number, looks: Pick<LateLooks, 'lastedMs'>): EndReason | null {
     const { isConnected, seenAtMs } = this.transport
     if (isConnected) return looks.lastedMs(seenAtMs, nowMs) > this.#silenceTimeoutMs ? 'lost' : null
     const [sinceMs, mostMs] =
@@ -119,7 +119,7 @@ export class RelaySession {
   }
 
   /** Whether a publisher has fallen silent, or is heard again; null: neither. */
-  silence(nowMs: number, looks: LateLooks): MediaEngineEvent | null {
+  silence(nowMs: number, looks: Pick<LateLooks, 'lastedMs'>): MediaEngineEvent | null {
     // Most sessions are of viewers, and each tick asks all of them.
     if (this.publisher === null) return null
     const { isConnected, mediaAtMs } = this.transport

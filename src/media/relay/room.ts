@@ -138,7 +138,7 @@ export class Room {
   }
 
   /** The viewers' sessions to end: their source is gone for too long, or has codecs that they did not negotiate. */
-  withoutSource(nowMs: number, looks: LateLooks): string[] {
+  withoutSource(nowMs: number, looks: Pick<LateLooks, 'lastedMs'>): string[] {
     const isOver = (sinceMs: number | null): boolean =>
       sinceMs !== null && looks.lastedMs(sinceMs, nowMs) > SOURCE_TIMEOUT_MS
     return [...this.#subscriptions]

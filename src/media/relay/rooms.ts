@@ -21,7 +21,7 @@ export class Rooms {
   }
 
   /** See `Room.withoutSource`. */
-  withoutSource(nowMs: number, looks: LateLooks): string[] {
+  withoutSource(nowMs: number, looks: Pick<LateLooks, 'lastedMs'>): string[] {
     return [...this.#rooms.values()].flatMap((room) => room.withoutSource(nowMs, looks))
   }
 }

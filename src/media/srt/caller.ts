@@ -41,6 +41,8 @@ export interface SrtLink extends CallAgreement {
   readonly timeUs: () => number
   readonly control: (fields: Omit<ControlFields, 'socketId' | 'timeUs'>) => void
   readonly data: SendRun
+  /** See `LateLooks`. */
+  readonly lastedMs: (sinceMs: number, nowMs: number) => number
 }
 
 /** What a connection is for: it sends media, or receives it. */
@@ -94,6 +96,7 @@ export class SrtCall {
   readonly #socketId: number
   readonly #sequence: number
   readonly #ticking: Repetition
+  readonly #looks: LateLooks
   readonly #sendRun: SendRun
   #state: State = 'inducting'
   #cookie = 0
@@ -118,10 +121,13 @@ export class SrtCall {
     const received = (datagram: Buffer): void => this.#received(datagram)
     socket.on('message', walled(received, this.#failed))
     socket.on('error', (error: NodeJS.ErrnoException) => this.#reported(error))
-    const looks = new LateLooks(tickMs, this.#beganAtMs)
-    const tick = walled((nowMs: number) => this.#tick(nowMs, looks.look(nowMs)), this.#failed)
-    const name = 'look after an SRT call'
-    this.#ticking = repeat({ clock, log, name, everyMs: tickMs }, async () => tick(clock.monotonic()))
+    this.#looks = new LateLooks(tickMs, this.#beganAtMs)
+    const tick = walled(() => this.#tick(clock.monotonic()), this.#failed)
+    this.#ticking = repeat({ clock, log, name: 'look after an SRT call', everyMs: tickMs }, async () => {
+      // After the constructor: a first tick that fails ends a call, and its owner has one then.
+      await Promise.resolve()
+      tick()
+    })
   }
 
   /** A fault of ours ends this call and no other. */
@@ -140,18 +146,18 @@ export class SrtCall {
     if (this.#state !== 'over') this.#close()
   }
 
-  #tick(nowMs: number, missedMs: number): void {
-    this.#heardAtMs += missedMs
+  #tick(nowMs: number): void {
+    this.#looks.look(nowMs)
     if (this.#state === 'over') return
     if (this.#state !== 'connected') return this.#open(nowMs)
     this.#half?.tick(nowMs)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#control({ type: CONTROL.keepAlive })
-    if (nowMs - this.#heardAtMs > SILENCE_MS) this.#lose(coded('peer_silent'))
+    if (this.#looks.lastedMs(this.#heardAtMs, nowMs) > SILENCE_MS) this.#lose(coded('peer_silent'))
   }
 
   /** What was heard before the agreement does not count: an answer may come again and again. */
   #open(nowMs: number): void {
-    if (nowMs - this.#heardAtMs > OPENING_MS) return this.#lose(coded('peer_no_answer'))
+    if (this.#looks.lastedMs(this.#heardAtMs, nowMs) > OPENING_MS) return this.#lose(coded('peer_no_answer'))
     if (nowMs - this.#sentAtMs < REPEAT_MS) return
     const ids = { sequence: this.#sequence, socketId: this.#socketId }
     if (this.#state === 'inducting') this.#handshake(writeInduction(ids))
@@ -216,6 +222,7 @@ export class SrtCall {
       timeUs: () => this.#timeUs(),
       control: (fields) => this.#control(fields),
       data: (run, datagramBytes) => this.#send(run, datagramBytes),
+      lastedMs: (sinceMs, nowMs) => this.#looks.lastedMs(sinceMs, nowMs),
     })
   }
 

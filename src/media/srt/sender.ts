@@ -61,6 +61,8 @@ export interface SrtSenderOptions {
   readonly timeUs: () => number
   readonly control: (fields: Omit<ControlFields, 'socketId' | 'timeUs'>) => void
   readonly data: SendRun
+  /** See `LateLooks`. */
+  readonly lastedMs: (sinceMs: number, nowMs: number) => number
 }
 
 interface Sent {
@@ -103,12 +105,13 @@ export class SrtSender {
     return this.#bytes
   }
 
-  /** Nothing more should be sent now: the receiver does not keep up, or is gone. */
+  /** Nothing more should be sent now: the receiver does not keep up, or is gone. After a pause of ours its answers still wait. */
   isFull(nowMs: number): boolean {
-    const { latencyMs, windowPackets } = this.#options
+    const { latencyMs, windowPackets, lastedMs } = this.#options
     if (this.#bytes > BYTES_MAX || this.#waiting.size >= windowPackets) return true
     const [oldest] = this.#waiting.values()
-    return oldest !== undefined && nowMs - oldest.sentAtMs > Math.max(SPAN_MAX_MS, latencyMs * SPAN_IN_LATENCIES)
+    const spanMs = Math.max(SPAN_MAX_MS, latencyMs * SPAN_IN_LATENCIES)
+    return oldest !== undefined && lastedMs(oldest.sentAtMs, nowMs) > spanMs
   }
 
   /**

@@ -9,7 +9,7 @@ export interface OwnConnection {
 }
 
 /** Limits every wait; together they are shorter than a lease, so that a dead connection is replaced in time. */
-const TIMEOUTS = { openingMs: 3_000, query_timeout: 3_000 } as const
+const TIMEOUTS = { openingMs: 3_000, answerMs: 3_000 } as const
 const LIMITS = { statement_timeout: 3_000, lock_timeout: 1_000 } as const
 
 /** Opens connections to the host that takes writes. Imports little else of the store, which saves memory in the thread. */

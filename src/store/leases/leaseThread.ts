@@ -68,7 +68,9 @@ export class LeaseThread implements RenewerLink {
   async #endOf(worker: Worker): Promise<void> {
     await new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     if (this.#isClosed) return
-    this.#onMessage({ say: 'failing', reason: 'the thread that renews leases has ended' })
+    const reason = 'the thread that renews leases has ended'
+    this.#onMessage({ say: 'failing', reason })
+    this.#onMessage({ say: 'neverReady', reason })
     this.#restart = setTimeout(() => this.#startAgain(), RESTART_MS).unref()
   }
 

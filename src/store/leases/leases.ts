@@ -13,7 +13,7 @@ import type { Lease, Leases } from './types.ts'
 
 /** Leases that this process renews until it closes them. */
 export interface RunningLeases extends Leases {
-  /** Resolves after the first renewal; rejects with StoreUnavailable when it fails. */
+  /** Resolves after the first renewal; rejects with StoreUnavailable after as many that fail as a lease has. */
   readonly ready: Promise<void>
   /** Stops all renewals. Idempotent. */
   close(): Promise<void>
@@ -65,9 +65,9 @@ class RenewedLeases implements RunningLeases {
     // A caller that awaits `ready` gets the error; without one it must not end the process.
     this.ready.catch(() => undefined)
     this.#link = link((message) => {
-      const why = message.say === 'failing' ? message.reason : null
-      if (why === null) first.resolve()
-      else first.reject(new StoreUnavailable(`no connection to renew leases with: ${why}`))
+      if (message.say === 'ready') first.resolve()
+      if (message.say === 'neverReady')
+        first.reject(new StoreUnavailable(`no connection to renew leases with: ${message.reason}`))
       this.#received(message)
     })
   }
@@ -107,6 +107,8 @@ class RenewedLeases implements RunningLeases {
         return this.#holderIsLost(message.id)
       case 'failing':
         return this.#failing(message.reason)
+      case 'neverReady':
+        return undefined
     }
   }
 

@@ -21,6 +21,8 @@ export type FromRenewer =
   | { readonly say: 'renewed'; readonly ids: readonly string[] }
   /** Another node gave the holder up. */
   | { readonly say: 'lost'; readonly id: string }
+  /** No round has succeeded yet, and too many have failed. */
+  | { readonly say: 'neverReady'; readonly reason: string }
   /** Renewals fail, or succeed again (null). */
   | { readonly say: 'failing'; readonly reason: string | null }
 

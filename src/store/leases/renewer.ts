@@ -29,6 +29,9 @@ export class Renewer {
   #connection: OwnConnection | null = null
   #round: Promise<boolean> = Promise.resolve(true)
   #failing: string | null = null
+  #isReady = false
+  /** Rounds before the first that succeeded. */
+  #failed = 0
 
   constructor(options: RenewerOptions) {
     this.#options = options
@@ -44,7 +47,6 @@ export class Renewer {
   /** Renews until it is closed. */
   async run(): Promise<void> {
     this.#round = this.#renewAll()
-    if (await this.#round) this.#options.say({ say: 'ready' })
     while (!this.#isClosing) {
       await this.#pause(await this.#round)
       if (!this.#isClosing && this.#options.isHolderAlive()) this.#round = this.#renewAll()
@@ -78,9 +80,13 @@ export class Renewer {
       for (const renewal of renewals) if (await this.#renewOne(this.#connection, renewal)) ids.push(renewal.id)
       this.#reportFailing(null)
       if (ids.length > 0) this.#options.say({ say: 'renewed', ids })
+      if (!this.#isReady) this.#options.say({ say: 'ready' })
+      this.#isReady = true
       return true
     } catch (error) {
       this.#reportFailing(errorText(error))
+      this.#failed += this.#isReady ? 0 : 1
+      if (this.#failed === TIMES_A_LEASE) this.#options.say({ say: 'neverReady', reason: errorText(error) })
       await this.#disconnect()
       return false
     }

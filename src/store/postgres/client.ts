@@ -11,16 +11,18 @@ export type ServerLimits = Partial<
 >
 
 export interface ClientSettings
-  extends Omit<ClientConfig, keyof ServerLimits | 'connectionString' | 'connectionTimeoutMillis'> {
+  extends Omit<ClientConfig, keyof ServerLimits | 'connectionString' | 'connectionTimeoutMillis' | 'query_timeout'> {
   readonly hosts: Hosts
   /** The server has so long to open the connection. */
   readonly openingMs: number
+  /** The server has so long to answer a query; after that the connection is closed. Absent: as long as it takes. */
+  readonly answerMs?: number
   /** Closes the connection when it gives the server up. Absent: nothing does. */
   readonly stopTimeout?: StopTimeout
   readonly limits?: ServerLimits
 }
 
-/** How often a connection that opens is looked at. A pause of the process is one look, so it uses up no time of the server. */
+/** How often a wait for the server is looked at. A pause of the process is one look, so it uses up no time of the server. */
 const LOOKS = 10
 
 interface Opening {
@@ -41,7 +43,7 @@ export class StoreClient extends Client {
   /** The server process behind this connection when it was opened. */
   serverPid = 0
 
-  constructor({ hosts, stopTimeout, limits = {}, openingMs, ...config }: ClientSettings) {
+  constructor({ hosts, stopTimeout, limits = {}, openingMs, answerMs, ...config }: ClientSettings) {
     const url = hosts.current
     super({ ...config, connectionString: libraryUrl(url), keepAlive: true })
     this.#stopTimeout = stopTimeout
@@ -51,6 +53,9 @@ export class StoreClient extends Client {
     this.#url = url
     this.#opening = openingOf(limits)
     this.on('error', () => undefined)
+    if (answerMs === undefined) return
+    const query = (...given: [string]): Promise<unknown> => this.#answered(super.query(...given), answerMs)
+    this.query = query as typeof this.query
   }
 
   /** A pooler such as PgBouncer stands between: it names another process than the server does. */
@@ -71,7 +76,7 @@ export class StoreClient extends Client {
 
   async #open(): Promise<this> {
     const over = this.#stopTimeout?.wait()
-    const looking = this.#limitOpening()
+    const looking = this.#limit(this.#openingMs, new NotOpened('timeout: the connection was not opened in time'))
     try {
       await super.connect()
       await this.#begin()
@@ -86,13 +91,20 @@ export class StoreClient extends Client {
     }
   }
 
-  #limitOpening(): NodeJS.Timeout {
+  /** The timer of `query_timeout` of the library would end a wait after a pause of the process, before the answer is read. */
+  #answered<T>(answer: Promise<T>, answerMs: number): Promise<T> {
+    const looking = this.#limit(answerMs, new Error('timeout: the server gave no answer in time'))
+    return answer.finally(() => clearInterval(looking))
+  }
+
+  /** Closes the connection when the time of the server is over. */
+  #limit(ms: number, why: Error): NodeJS.Timeout {
     let left = LOOKS
     const look = (): void => {
       left -= 1
-      if (left === 0) this.#destroy(new NotOpened('timeout: the connection was not opened in time'))
+      if (left === 0) this.#destroy(why)
     }
-    return setInterval(look, this.#openingMs / LOOKS).unref()
+    return setInterval(look, ms / LOOKS).unref()
   }
 
   /** What waits for an answer on it fails. `end` would wait for the server. */

@@ -42,7 +42,7 @@ export class Listener {
       hosts: this.#hosts,
       stopTimeout: this.#stopTimeout,
       openingMs: OPENING_MS,
-      query_timeout: ANSWER_MS,
+      answerMs: ANSWER_MS,
       types: types(),
     })
     this.#client = client

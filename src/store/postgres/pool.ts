@@ -29,7 +29,7 @@ export function types(): CustomTypesConfig {
 /** Limits every wait: for the opening of a connection, an answer, and on the server for a lock, a statement and an idle transaction. */
 export const OPENING_MS = 5_000
 const IDLE_TIMEOUT_MS = 30_000
-const QUERY_TIMEOUT_MS = 15_000
+const ANSWER_MS = 15_000
 const LIMITS: ServerLimits = {
   lock_timeout: 5_000,
   statement_timeout: 10_000,
@@ -124,7 +124,7 @@ export class StorePool extends Pool {
 }
 
 export function createPool(hosts: Hosts, { stopTimeout, poolSize: max, log }: PostgresOptions): StorePool {
-  const settings = { hosts, stopTimeout, openingMs: OPENING_MS, query_timeout: QUERY_TIMEOUT_MS }
+  const settings = { hosts, stopTimeout, openingMs: OPENING_MS, answerMs: ANSWER_MS }
   const Client = clientOf({ ...settings, limits: LIMITS, types: types() })
   const config = { Client, max, idleTimeoutMillis: IDLE_TIMEOUT_MS }
   const pool = new StorePool(hosts, config, stopTimeout)

@@ -114,11 +114,6 @@ export class EngineStateTxVerbs extends EngineStateReadVerbs {
     await this.executor.run(take, { engineId, node, leaseMs })
   }
 
-  async renew(id: string, leaseMs: number): Promise<void> {
-    await this.executor.run(engineRenewal, { id, leaseMs })
-    await this.executor.run(runRenewal, { id })
-  }
-
   async delete(engineId: string): Promise<void> {
     await this.executor.run(remove, { engineId })
   }

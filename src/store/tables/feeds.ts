@@ -43,10 +43,6 @@ const insert = statement((db, p: FeedRow) =>
   }),
 )
 
-const open = statement((db, p: { limit: number }) =>
-  db.selectFrom('feeds').select(FEED_COLUMNS).where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
-)
-
 const openIds = statement((db, p: { node: string }) =>
   db.selectFrom('feeds').select('id').where('node', '=', p.node).where('ended_at_ms', 'is', null),
 )
@@ -216,10 +212,6 @@ export class FeedReadVerbs extends Verbs {
   /** Names of streams with a feed on record, in order of name. */
   async recentNames(accountId: string, limit: number): Promise<string[]> {
     return (await this.executor.all(recentNames, { accountId, limit })).map(({ name }) => name)
-  }
-
-  async open(limit: number): Promise<StoredFeed[]> {
-    return (await this.executor.all(open, { limit })).map(feedFromRow)
   }
 
   async openIds(node: string): Promise<string[]> {

@@ -189,10 +189,6 @@ export class NodeTxVerbs extends NodeReadVerbs {
     await this.executor.run(setLoad, { id, ...valuesOf(load) })
   }
 
-  async renew(id: string, leaseMs: number): Promise<boolean> {
-    return (await this.executor.run(nodeRenewal, { id, leaseMs })) === 1
-  }
-
   async lockShared(id: string): Promise<boolean> {
     return (await this.executor.first(lockShared, { id })) !== undefined
   }

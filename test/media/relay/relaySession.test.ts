@@ -8,7 +8,7 @@ import { RelaySession, type Role } from '../../../src/media/relay/relaySession.t
 import type { WebRtcTransport } from '../../../src/media/relay/transport/webRtcTransport.ts'
 
 /** No look was late. */
-const IN_TIME = new LateLooks(0, 0)
+const IN_TIME = { lastedMs: (sinceMs: number, nowMs: number) => nowMs - sinceMs }
 
 const START_MS = 1_750_000_000_000
 const agreed = negotiatePublish(
@@ -64,12 +64,18 @@ test.each([
   expect([made.timedOut(at, IN_TIME), made.timedOut(at + 1, IN_TIME)]).toEqual([null, 'lost'])
 })
 
-test('a pause of the process ends no session; then the time begins again', () => {
-  const { made } = session('publisher')
+test('pauses of the process end no session, and keep none that is dead', () => {
+  const { made, transport } = session('publisher')
+  transport.seenAtMs = START_MS
   const looks = new LateLooks(250, START_MS)
-  const resumedMs = START_MS + 60_000
-  looks.look(resumedMs)
-  expect([made.timedOut(resumedMs, looks), made.timedOut(resumedMs + 15_001, looks)]).toEqual([null, 'lost'])
+  const reasons: ReturnType<typeof made.timedOut>[] = []
+  // It stands still for a second and a half again and again, and runs for two seconds in between.
+  for (let at = START_MS, round = 0; round < 8; round += 1) {
+    for (let looked = 0; looked < 8; looked += 1) looks.look((at += 250))
+    looks.look((at += 1500))
+    reasons.push(made.timedOut(at, looks))
+  }
+  expect(reasons).toEqual([null, null, null, null, null, null, null, 'lost'])
 })
 
 test('bytes are reported when there are more, with the silence and the frames of a publisher', () => {

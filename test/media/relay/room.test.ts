@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { LateLooks } from '../../../src/base/lateLooks.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { Room } from '../../../src/media/relay/room.ts'
 import { Rooms } from '../../../src/media/relay/rooms.ts'
 
 /** No look was late. */
-const IN_TIME = new LateLooks(0, 0)
+const IN_TIME = { lastedMs: (sinceMs: number, nowMs: number) => nowMs - sinceMs }
 
 const sourceOf = (sessionId: string, sourceId: string | null = null, priority: number | null = null): Source => ({
   sessionId,

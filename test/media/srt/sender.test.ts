@@ -41,6 +41,7 @@ class Sending {
       keys,
       packetsOfKey: PACKETS_OF_KEY,
       timeUs: () => this.nowMs * 1000,
+      lastedMs: (sinceMs, nowMs) => nowMs - sinceMs,
       control: ({ type, body }) => {
         if (type === CONTROL.userDefined && body !== undefined) this.#messages.push(body)
       },

@@ -264,6 +264,14 @@ describe('a target that refuses', () => {
     expect(JSON.stringify(sending.ends)).not.toContain(PASSPHRASE)
   })
 
+  test('by a fault of ours with the first datagram is reported as lost', async () => {
+    const socket = await socketTo(1)
+    vi.spyOn(socket, 'getSendQueueSize').mockThrow(new Error('broken'))
+    const sending = await send(1, { socket, log: { ...silentLog, error: () => undefined } })
+    await until(() => sending.ends.length > 0)
+    expect(sending.ends).toMatchObject([{ kind: 'lost', sentences: [{ code: 'source_failed_here' }] }])
+  })
+
   test('by a closed port is lost at once', async () => {
     const listener = await listenForSrt()
     await listener.stop()
@@ -316,18 +324,23 @@ describe('a target that hangs', () => {
     for (let index = 0; index < 90; index++) {
       target.frame(videoAt(index, 500))
       clock.advance(40)
+      await setImmediate()
     }
     // 50 intervals of 40 ms are the two seconds.
     expect(target.dropped).toBe(90 - 51)
     expect(target.waitingBytes).toBeLessThan(100_000)
     // Each picture fits into a datagram.
-    await until(() => scripted.sequences.length === 51)
+    await until(() => new Set(scripted.sequences).size === 51)
     const ack = Buffer.alloc(28)
     ack.writeUInt32BE((scripted.sequences[0] ?? 0) + 51)
     scripted.control(CONTROL.ack, ack, 1)
     await until(() => target.waitingBytes === 0)
     for (let index = 90; index < 110; index++) target.frame(videoAt(index, 500))
     // The keyframe is that with the number 100.
+    expect(target.dropped).toBe(90 - 51 + 10)
+    // After a pause of the process, what came meanwhile is read after the next frame of the feed.
+    clock.advance(60_000)
+    target.frame(videoAt(110, 500))
     expect(target.dropped).toBe(90 - 51 + 10)
     expect(sending.ends).toEqual([])
     await passes(clock, 6000)

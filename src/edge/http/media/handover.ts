@@ -5,12 +5,11 @@ import { constantTimeEqual, hmacSha256, sha256Hex } from '../../../base/crypto.t
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { PublisherAdmission, ViewerAdmission } from '../../../commands/sessions/admit.ts'
 import { atNode } from '../../../core/nodes/atNode.ts'
+import { SIGNED_FOR_NODE_MS } from '../../../core/nodes/linkRequest.ts'
 import { type HttpRefusal, notAdmitted } from './refusal.ts'
 
 type NotAdmitted = Extract<PublisherAdmission | ViewerAdmission, { ok: false }>
 
-/** How long a client may take to follow the redirect. */
-const GOOD_FOR_MS = 30_000
 /** The name of the parameter that a redirect adds to the address. */
 export const HANDOVER_PARAMETER = 'handover'
 
@@ -54,7 +53,7 @@ export class Handover {
   }
 
   #seal(attempt: AccessAttempt): string {
-    const untilMs = (this.#clock.now() + GOOD_FOR_MS).toString(36)
+    const untilMs = (this.#clock.now() + SIGNED_FOR_NODE_MS).toString(36)
     const origin = Buffer.from(attempt.origin ?? '').toString('base64url')
     return `${untilMs}.${origin}.${this.#mac(attempt, untilMs, origin)}`
   }

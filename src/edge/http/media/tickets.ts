@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { constantTimeEqual, hmacSha256 } from '../../../base/crypto.ts'
 import { readGrant, writeGrant } from '../../../core/channels/grantText.ts'
 import type { Grant } from '../../../core/channels/playback.ts'
+import { SIGNED_FOR_NODE_MS } from '../../../core/nodes/linkRequest.ts'
 
 /** What a ticket says: this session may read this stream. */
 export interface SessionTicket {
@@ -36,8 +37,6 @@ const CACHED_MAX = 10_000
 const SESSION_SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.(0|[1-9a-z][0-9a-z]{0,10})\.([\w-]{0,3500})\.[\w-]{22}$/
 const GRANT_SHAPE = /^g\.([1-9A-HJ-NP-Za-km-z]{22})\.([\w.-]{4,2304})\.[\w-]{22}$/
 const NODE_SHAPE = /^node\.(\d{1,15})(?:\.([a-z0-9-]{1,64}))?\.([\w-]{22})$/i
-/** A request of another node takes less, and clocks of nodes differ by less. */
-const NODE_TICKET_MS = 120_000
 
 /**
  * Signs the addresses of one viewer for players and caches that cannot send a header. Its signature prevents
@@ -78,7 +77,7 @@ export class Tickets {
 
   /** A ticket with which a node of this installation reads a stream of another node. */
   forNode(stream: string): string {
-    const untilMs = this.#clock.now() + NODE_TICKET_MS
+    const untilMs = this.#clock.now() + SIGNED_FOR_NODE_MS
     const region = this.#region === '' ? '' : `.${this.#region}`
     return `node.${untilMs}${region}.${this.#mac(nodeText(untilMs, this.#region, stream))}`
   }
@@ -87,7 +86,7 @@ export class Tickets {
   regionOfNode(ticket: unknown, stream: string): string | null {
     const [, until = '', region = '', mac = ''] = (typeof ticket === 'string' && NODE_SHAPE.exec(ticket)) || []
     const leftMs = Number(until) - this.#clock.now()
-    if (mac === '' || leftMs <= 0 || leftMs > 2 * NODE_TICKET_MS) return null
+    if (mac === '' || leftMs <= 0 || leftMs > 2 * SIGNED_FOR_NODE_MS) return null
     return constantTimeEqual(mac, this.#mac(nodeText(Number(until), region, stream))) ? region : null
   }
 

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { ByAddress } from '../../../base/byAddress.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { watchedFor } from '../../../base/lateLooks.ts'
 import { addressKeyOf, networkKey } from '../../../core/access/address.ts'
 import type { Endpoint } from './socket.ts'
 
@@ -144,8 +146,12 @@ async function closeAll(servers: ReadonlyMap<string, Server>): Promise<void> {
 
 /** A peer that lost its connection is noticed by its silence, as over UDP. */
 function limitTime(socket: Socket, unknownMs: number, silentMs: number): void {
-  const timer = setTimeout(() => isUnknown(socket) && socket.destroy(), unknownMs)
-  socket.once('close', () => clearTimeout(timer))
+  const closed = new AbortController()
+  socket.once('close', () => closed.abort())
+  watchedFor(systemClock, unknownMs, closed.signal).then(
+    () => isUnknown(socket) && socket.destroy(),
+    () => undefined,
+  )
   // After a pause of this process the first timeout comes before what waits in the socket is read.
   let readBytes = -1
   socket.setTimeout(silentMs / 2).on('timeout', () => {
