@@ -18,6 +18,9 @@ import { portProblem, serverUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { loadSources, readConfig } from './session.ts'
 
+/** Until then lines of the log are still being written, and the first requests come. */
+const FREE_AFTER_MS = 1000
+
 /** Starts the server and runs until it is asked to stop. */
 export const serveCommand = command({
   path: ['serve'],
@@ -60,6 +63,7 @@ async function serve(
 ): Promise<Result<{ json: unknown; text: string }, CliRefusal>> {
   const { globals, host } = call
   let serving: Serving | null = null
+  let freeing: NodeJS.Timeout | undefined
   const stopRequested = host.stopRequested({
     onReload: () => void serving?.reload(),
     onDrain: () => void serving?.drain(),
@@ -71,10 +75,11 @@ async function serve(
     const setLogLevel = (next: LogLevel): void => log.setLevel(globals.verbose ? 'debug' : next)
     serving = await host.startServing(app, { readConfig: readAgain, setLogLevel })
     await logReady(app, log, call, serving.port)
-    void freeStartMemory()
+    freeing = setTimeout(() => void freeStartMemory(), FREE_AFTER_MS)
     const drained = serving.drained.then(() => 'drained')
     log.info({ reason: await Promise.race([stopRequested, drained]) }, 'stopping')
   } finally {
+    clearTimeout(freeing)
     await allInTurn([() => serving?.stop(), () => app.close()])
   }
   log.info({}, 'stopped')
