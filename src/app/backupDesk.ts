@@ -5,10 +5,11 @@ import { err, ok, type Result } from '../base/result.ts'
 import { VERSION } from '../base/version.ts'
 import { isPostgres, storageUrl } from '../config/paths.ts'
 import { failure, type Failure } from '../core/errors.ts'
+import type { Said } from '../core/notices.ts'
 import type { BackupDesk, BackupState, LatestBackup } from '../edge/http/about/backup.ts'
 import { withBackupFile } from '../store/backup/backupFile.ts'
 import { makeBackupInThread } from '../store/backup/backupThread.ts'
-import { roomProblem, sentenceOf } from '../store/backup/make.ts'
+import { refusalOf, roomProblem } from '../store/backup/make.ts'
 import { backupsFolder } from '../store/backup/migrationCopy.ts'
 import type { App } from './app.ts'
 
@@ -24,7 +25,7 @@ export class LocalBackups implements BackupDesk {
   readonly #folder: string
   readonly #stop = new AbortController()
   #running: Promise<void> | null = null
-  #problem: string | null = null
+  #problem: Said | null = null
   #isReserved = false
 
   constructor(app: App) {
@@ -73,13 +74,13 @@ export class LocalBackups implements BackupDesk {
   }
 
   async #make(): Promise<void> {
-    const made = await this.#replace().catch((error: unknown) => err(sentenceOf(error, this.#folder)))
+    const made = await this.#replace().catch((error: unknown) => err(refusalOf(error, this.#folder)))
     if (made.ok || this.#stop.signal.aborted) return
     this.#problem = made.error
-    this.#app.ctx.log.warn({ problem: made.error }, 'a backup could not be made')
+    this.#app.ctx.log.warn({ problem: made.error.message }, 'a backup could not be made')
   }
 
-  async #replace(): Promise<Result<unknown, string>> {
+  async #replace(): Promise<Result<unknown, Said>> {
     const { config, ctx } = this.#app
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const database = storageUrl(config)

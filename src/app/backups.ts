@@ -21,7 +21,7 @@ import type { Config } from '../config/schema.ts'
 import type { BackupFacts, Backups, RestoredFacts } from '../cli/host.ts'
 import type { Reset } from '../store/backup/afterRestore.ts'
 import { type BackupSecrets, type OpenBackup, withBackupFile } from '../store/backup/backupFile.ts'
-import { type BackupSource, makeBackup, sentenceOf, sqliteSource } from '../store/backup/make.ts'
+import { type BackupSource, makeBackup, refusalOf, sqliteSource } from '../store/backup/make.ts'
 import { AUTHORITY_FILE, KEY_FILES, type Manifest } from '../store/backup/manifest.ts'
 import { restoreSqlite, schemaProblem } from '../store/backup/restore.ts'
 import { targetProblem } from '../store/backup/sqlite.ts'
@@ -41,7 +41,7 @@ async function createBackup(config: Config, file: string, withKey: boolean): Pro
   const source = await sourceOf(config)
   if (!source.ok) return source
   const made = await makeBackup(request, source.value)
-  return made.ok ? ok(factsOf(made.value, ring.value)) : made
+  return made.ok ? ok(factsOf(made.value, ring.value)) : err(made.error.message)
 }
 
 /** What has to stay secret: the keys, and the authority that devices trust, with its own key. */
@@ -127,7 +127,7 @@ async function readable<T>(
     const result = await withBackupFile(file, work)
     return result.ok ? result : err(`${file}: ${result.error}`)
   } catch (error) {
-    return err(sentenceOf(error, file))
+    return err(refusalOf(error, file).message)
   }
 }
 

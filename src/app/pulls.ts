@@ -4,11 +4,11 @@ import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
 import { err, ok } from '../base/result.ts'
-import { coded, say } from '../core/notices.ts'
+import { say } from '../core/notices.ts'
 import type { PullState } from '../core/pulls/types.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
-import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
+import { answerPublisher, cutNotice, type IngestParts } from '../edge/ingest/broadcast.ts'
 import { Publication } from '../media/publication.ts'
 import type { PublishAnswer, PublisherConnection } from '../media/publishing.ts'
 import type { DialSource, PullProblem } from '../media/pulling.ts'
@@ -105,8 +105,8 @@ function openPull(
         cut: async (why, reason) =>
           attempt.cut(
             reason === 'replaced'
-              ? { kind: 'unsuitable', ...say(coded('publisher_replaced')) }
-              : { kind: 'lost', message: why },
+              ? { kind: 'unsuitable', ...cutNotice(reason) }
+              : { kind: 'lost', ...(reason === undefined ? { message: why } : cutNotice(reason)) },
           ),
       }
       const destination = { kind: 'stream', streamName, presented, sourceId: null, parameters: NO_PARAMETERS } as const
@@ -133,7 +133,7 @@ function receiverOf(answer: Extract<PublishAnswer, { ok: true }>): SourceReceive
 }
 
 /** What the decision refuses is asked for again a few times; a limit may be free later. */
-const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): PullProblem => ({
+const refusalOf = ({ status, reason, code = '' }: Extract<PublishAnswer, { ok: false }>): PullProblem => ({
   kind: reason === 'limit' || reason === 'unavailable' ? 'lost' : 'refused',
-  ...say(coded('pull_not_allowed', { text: status })),
+  ...say({ code: 'pull_not_allowed', values: { text: status, refusal: code } }),
 })

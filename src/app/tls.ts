@@ -7,6 +7,7 @@ import { tlsSource } from '../config/tlsSource.ts'
 import type { Repetition } from '../base/repeat.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { isoTime } from '../base/time.ts'
+import type { Said } from '../core/notices.ts'
 import { AcmeCertificate } from '../tls/acme/renewal.ts'
 import { challengeAnswer } from '../tls/acme/values.ts'
 import { followFiles, readFiles, unlessExpired } from '../tls/files.ts'
@@ -45,14 +46,14 @@ export async function openTls(app: App): Promise<Tls | null> {
 export async function tryTls(config: Config): Promise<Result<unknown, string>> {
   const source = tlsSource(config)
   if (!source.ok) return source
-  if (source.value === 'files') return readFiles(config.tls)
+  if (source.value === 'files') return inWords(await readFiles(config.tls))
   const problem = source.value === 'acme' ? authoritiesProblem('tls.acme.caFile', config.tls.acme.caFile) : null
   return problem === null ? source : err(problem)
 }
 
 async function fromFiles(app: App): Promise<Tls> {
   const { ctx } = app
-  const certificate = new ServedCertificate(orThrow(await readFiles(app.config.tls)), ctx.log)
+  const certificate = new ServedCertificate(orThrow(inWords(await readFiles(app.config.tls))), ctx.log)
   const { expiresMs } = certificate.current
   if (expiresMs <= ctx.clock.now())
     ctx.log.error({ expiredAt: isoTime(expiresMs) }, 'the certificate has expired, so clients refuse it: renew it')
@@ -60,7 +61,7 @@ async function fromFiles(app: App): Promise<Tls> {
     const now = app.config.tls
     if (certFile === now.certFile && keyFile === now.keyFile) return ok(NOTHING_PREPARED)
     const found = unlessExpired(await readFiles({ certFile, keyFile }), certificate, ctx.clock.now())
-    return found.ok ? ok({ ...NOTHING_PREPARED, take: () => certificate.replace(found.value) }) : found
+    return found.ok ? ok({ ...NOTHING_PREPARED, take: () => certificate.replace(found.value) }) : inWords(found)
   }
   const files = liveView(() => app.config.tls)
   return { certificate, authority: null, follow: () => followFiles(files, certificate, ctx), prepare }
@@ -90,6 +91,8 @@ export function configuredNames({ server, tls }: Config): string[] {
   const shown = [server.publicUrl, server.nodeUrl].filter((url) => url !== '').map((url) => new URL(url).hostname)
   return [...tls.selfSignedNames, ...shown.map((name) => name.replace(/^\[|\]$/g, ''))]
 }
+
+const inWords = <T>(result: Result<T, Said>): Result<T, string> => (result.ok ? result : err(result.error.message))
 
 function orThrow<T>(result: Result<T, string>): T {
   if (!result.ok) throw new CannotStart(result.error)

@@ -10,7 +10,7 @@ const log = command({
   summary: 'List refused clients with the reason, newest first',
   detail:
     'Repeats of a refusal within a minute share one line, with the times of the first and the last; on a terminal, how long ' +
-    'they are ago. The list includes admissions if access.log.admissionRate records them.',
+    'they are ago. The list includes admissions if `sluice account update --log-admissions on` or access.log.admissionRate has them recorded.',
   flags: {
     limit: mostEntries(100, 10_000),
     stream: textFlag('NAME', 'Only this stream.'),

@@ -6,7 +6,7 @@ import { toAccountSettings } from '../core/accounts/requests.ts'
 import type { AccountDefaults } from '../core/tokens/accountDefaults.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { command } from './command.ts'
-import { required, textFlag, texts, toggleFlag, wholeOrWord } from './flag.ts'
+import { choiceOrNone, required, textFlag, texts, toggleFlag, wholeOrWord } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { fields } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -51,7 +51,7 @@ const toJson = ({ id, name, createdAtMs }: { id: string; name: string; createdAt
 
 const show = command({
   path: ['account', 'show'],
-  summary: 'Show what an account says for its tokens and recordings',
+  summary: 'Show what an account says for its tokens, recordings and access log',
   detail: 'docs/reference/api.md#account-defaults explains it.',
   examples: ['sluice account show', 'sluice account show --account a1b2c3 --json'],
   run: (call) =>
@@ -60,7 +60,7 @@ const show = command({
 
 const update = command({
   path: ['account', 'update'],
-  summary: 'Change what an account says for its tokens and recordings',
+  summary: 'Change what an account says for its tokens, recordings and access log',
   detail:
     'Countries hold for all tokens without country rules of their own; sessions that they refuse end at once. Days hold for ' +
     'recordings that get complete from now on, unless their token has its own. Regions hold for broadcasts that begin from now on.',
@@ -73,6 +73,7 @@ const update = command({
       min: 1,
       max: TOKEN_LIMITS.recordingDaysMax,
     }),
+    'log-admissions': choiceOrNone(['on', 'off'], 'Whether the access log gets admissions too.'),
     'default-cluster': textFlag(
       'REGION',
       'Only servers of this region take publishers of tokens that name none themselves; auto: all do.',
@@ -85,7 +86,7 @@ const update = command({
   },
   examples: [
     'sluice account update --deny-country FR --deny-country BE',
-    'sluice account update --no-deny-country --recording-days 30',
+    'sluice account update --log-admissions on --recording-days 30',
   ],
   run: async (call) => {
     const body = settingsBody(call.flags)
@@ -99,11 +100,12 @@ const update = command({
 
 function settingsAnswer(defaults: AccountDefaults) {
   const settings = toAccountSettings(defaults)
-  const { allowedCountries, deniedCountries, recordingDays, defaultCluster, geoCascade } = settings
+  const { allowedCountries, deniedCountries, recordingDays, logAdmissions, defaultCluster, geoCascade } = settings
   const text = fields({
     allowedCountries: allowedCountries.join(', ') || 'any',
     deniedCountries: deniedCountries.join(', ') || 'none',
     recordingDays: recordingDays ?? 'until they are deleted',
+    logAdmissions: logAdmissions ? 'on' : 'off',
     defaultCluster,
     geoCascade: geoCascade.isEnabled ? geoCascade.clusters.join(', ') : 'off',
   })
@@ -116,6 +118,7 @@ interface SettingsFlags {
   readonly 'deny-country': readonly string[]
   readonly 'no-deny-country': boolean
   readonly 'recording-days': number | null | undefined
+  readonly 'log-admissions': 'on' | 'off' | undefined
   readonly 'default-cluster': string | undefined
   readonly 'geo-cascade': readonly string[]
   readonly 'no-geo-cascade': boolean
@@ -128,11 +131,12 @@ function settingsBody(flags: SettingsFlags): Result<object, CliRefusal> {
   if (both !== undefined) return err(usage(`--${both} and --no-${both} exclude each other`))
   const listOf = (name: (typeof lists)[number]) => (flags[name].length > 0 || flags[`no-${name}`] ? flags[name] : null)
   const [allowedCountries, deniedCountries, clusters] = lists.map(listOf)
-  const { 'recording-days': days, 'default-cluster': defaultCluster } = flags
+  const { 'recording-days': days, 'log-admissions': logged, 'default-cluster': defaultCluster } = flags
   const body = {
     ...(allowedCountries ? { allowedCountries } : {}),
     ...(deniedCountries ? { deniedCountries } : {}),
     ...(days === undefined ? {} : { recordingDays: days }),
+    ...(logged === undefined ? {} : { logAdmissions: logged === 'on' }),
     ...(defaultCluster === undefined ? {} : { defaultCluster }),
     ...(clusters ? { geoCascade: { isEnabled: clusters.length > 0, clusters } } : {}),
   }

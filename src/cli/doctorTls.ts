@@ -6,6 +6,7 @@ import { authorityFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import { daysLeft, expiresSoon } from '../core/certificates/renewal.ts'
+import { type Said, sentencesOf } from '../core/notices.ts'
 import type { Context } from '../commands/context.ts'
 import { AcmeCertificate } from '../tls/acme/renewal.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -27,7 +28,7 @@ export async function checkTls(config: Config, nowMs: number): Promise<Finding[]
 
 async function checkFiles(config: Config, nowMs: number): Promise<Finding> {
   const read = await readFiles(config.tls)
-  return read.ok ? checkCertificate(config, read.value, nowMs) : found('FAIL', CHECK, 'text', { text: read.error })
+  return read.ok ? checkCertificate(config, read.value, nowMs) : failed('FAIL', read.error)
 }
 
 function checkCertificate({ server }: Config, certificate: Certificate, nowMs: number): Finding {
@@ -60,7 +61,10 @@ export async function checkAcme(ctx: Context, config: Config): Promise<Finding[]
   return [checkCertificate(config, stored, ctx.clock.now()), ...(problem === null ? [] : [failed('warn', problem)])]
 }
 
-const failed = (outcome: 'warn' | 'FAIL', text: string): Finding => found(outcome, CHECK, 'text', { text })
+const failed = (outcome: 'warn' | 'FAIL', said: Said): Finding => ({
+  ...found(outcome, CHECK, 'text', { text: said.message }),
+  sentences: sentencesOf(said),
+})
 
 /** Whether RTMPS and the redirect can have their ports. */
 export async function checkTlsPorts({ server, rtmp, tls }: Config): Promise<Finding[]> {

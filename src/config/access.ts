@@ -32,7 +32,8 @@ export const access = {
       admissionRate: rate({
         live: true,
         default: 0,
-        about: 'The share of admissions that Sluice writes to the access log.',
+        about:
+          'The share of admissions that Sluice writes to the access log; an account can have all of its own written, at run time.',
       }),
       retentionDays: integer({
         live: true,
@@ -47,14 +48,15 @@ export const access = {
         min: 1,
         max: 1_000_000,
         about:
-          'The most rows per minute for the refusals of one account, after repeats are folded; further refusals are only counted.',
+          'The most rows per minute for the refusals of one account, after repeats are folded, and for its admissions; ' +
+          'further ones are only counted.',
       }),
       totalRowsPerMinute: integer({
         live: true,
         default: 2400,
         min: 1,
         max: 10_000_000,
-        about: 'The most rows per minute for the refusals of all accounts of one process.',
+        about: 'The most rows per minute for the refusals of all accounts of one process, and as many for admissions.',
       }),
       minFreeMegabytes: integer({
         live: true,

@@ -4,7 +4,7 @@ import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { EngineMessage } from './channels/types.ts'
 import type { FullReason } from './nodes/load.ts'
 import type { LinkProblem } from './nodes/nodeLinks.ts'
-import { coded, type CodedSentence, noticeText, sentencesOf } from './notices.ts'
+import { coded, type CodedSentence, noticeText, type Said, sentencesOf } from './notices.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 import type { SourceReading } from './streams/source.ts'
@@ -96,7 +96,7 @@ export interface AttentionFacts {
   /** The latest media process that ended by itself or hung; null: none did. */
   readonly mediaProcessEnd: { readonly atMs: number; readonly isHung: boolean; readonly sessions: number } | null
   /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
-  readonly certificate: (Validity & { readonly problem: string | null }) | null
+  readonly certificate: (Validity & { readonly problem: Said | null }) | null
 }
 
 /** For so long a media process that ended is shown. */
@@ -201,7 +201,7 @@ function certificateOf({ certificate, nowMs }: AttentionFacts): AttentionItem[] 
   else if (expiresSoon(certificate, nowMs))
     items.push(warning(about, coded('certificate_expires', { days: daysLeft(certificate, nowMs) }), renew))
   if (problem !== null)
-    items.push(warning({ kind: 'certificate_kept', until }, coded('certificate_kept'), said(problem)))
+    items.push(warning({ kind: 'certificate_kept', until }, coded('certificate_kept'), ...sentencesOf(problem)))
   return items
 }
 

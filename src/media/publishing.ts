@@ -35,7 +35,8 @@ export type PublishRefusal =
 
 /** The publisher gets `status` unchanged if its protocol has room for words, before the connection closes. */
 export type PublishAnswer =
-  | { readonly ok: false; readonly status: string; readonly reason: PublishRefusal }
+  /** `code`: that of the decision or the limit; absent: there was neither. */
+  | { readonly ok: false; readonly status: string; readonly reason: PublishRefusal; readonly code?: string }
   | {
       readonly ok: true
       /** Takes the media; its `end` is called exactly once. */

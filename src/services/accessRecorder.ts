@@ -9,7 +9,7 @@ import type { TraceStep } from '../core/access/types.ts'
 import { type AccessLogRow, isUnavailable, type Store } from '../store/store.ts'
 import { DiskGuard } from './diskGuard.ts'
 import { KnownAccounts } from './knownAccounts.ts'
-import { type BudgetOptions, RefusalBudget } from './refusalBudget.ts'
+import { type BudgetOptions, RowBudget } from './rowBudget.ts'
 
 /** Read at each use, so they may change. */
 export interface AccessLogLimits extends BudgetOptions {
@@ -50,7 +50,7 @@ const OLD_AT_ONCE = 1000
 
 /**
  * Records decisions for `GET /api/access/log`. Recording never delays or changes a decision, and anonymous requests cannot
- * fill the disk or the memory with refusals: repeats share one row, rows have a budget, an unknown account has none, and
+ * fill the disk or the memory: repeats of a refusal share one row, rows have a budget, an unknown account has none, and
  * recording pauses when the disk is nearly full.
  */
 export class AccessRecorder {
@@ -59,7 +59,9 @@ export class AccessRecorder {
   folded = 0
   readonly #options: AccessRecorderOptions
   readonly #accounts: KnownAccounts
-  readonly #budget: RefusalBudget
+  /** Of refusals and of admissions: neither can use up the rows of the other. */
+  readonly #refusals: RowBudget
+  readonly #admissions: RowBudget
   readonly #disk: DiskGuard
   /** Refusals whose repeats share a row, by `keyOf`; the oldest first. */
   readonly #open = new Map<string, { readonly row: AccessLogRow; readonly untilMs: number }>()
@@ -74,7 +76,8 @@ export class AccessRecorder {
   constructor(options: AccessRecorderOptions) {
     this.#options = options
     this.#accounts = new KnownAccounts(options.clock)
-    this.#budget = new RefusalBudget(options.limits)
+    this.#refusals = new RowBudget(options.limits)
+    this.#admissions = new RowBudget(options.limits)
     this.#disk = new DiskGuard({ ...options, minFreeBytes: () => options.limits.minFreeMegabytes * 1_000_000 })
   }
 
@@ -84,7 +87,11 @@ export class AccessRecorder {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Should this decision be recorded? Random at a sampling rate below 1. */
+  get limits(): Readonly<AccessLogLimits> {
+    return this.#options.limits
+  }
+
+  /** Should this decision be recorded, whatever its account says? Random at a sampling rate below 1. */
   wants(allowed: boolean): boolean {
     const { limits, random } = this.#options
     const rate = allowed ? limits.admissionRate : limits.refusalRate
@@ -93,7 +100,7 @@ export class AccessRecorder {
   }
 
   /**
-   * Records one decision for which `wants` was true. Synchronous and cheap.
+   * Records one decision for which `wants` was true, or an admission that its account wants. Synchronous and cheap.
    *
    * @param accountExists true when the account certainly exists, as that of a token or an API secret does
    */
@@ -128,7 +135,7 @@ export class AccessRecorder {
     const nowMs = this.#options.clock.monotonic()
     const key = noted.allowed ? null : keyOf(noted)
     if (key !== null && this.#fold(key, atMs, nowMs)) return undefined
-    const used = noted.allowed ? null : this.#budget.take(noted, nowMs)
+    const used = (noted.allowed ? this.#admissions : this.#refusals).take(noted, nowMs)
     if (used !== null) return this.dropped.add(used)
     const { limits, random } = this.#options
     const { bufferRows } = limits

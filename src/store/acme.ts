@@ -1,11 +1,12 @@
 // The store's interface for ACME. Import it from `store.ts`.
+import type { Said } from '../core/notices.ts'
 
 /** The attempts to renew a certificate. */
 export interface AcmeRenewal {
   /** Those in a row that failed. */
   readonly failures: number
   /** Why the latest one failed; null: it did not. */
-  readonly problem: string | null
+  readonly problem: Said | null
   /** The next one begins after this. */
   readonly dueAtMs: number
 }

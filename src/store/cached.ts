@@ -201,6 +201,11 @@ export class AccessCache {
     return this.#accountOf(accountId)
   }
 
+  /** Whether an account wants its admissions in the access log. @throws StoreUnavailable */
+  async logsAdmissions(accountId: string): Promise<boolean> {
+    return (await this.#accountOf(accountId)).logAdmissions
+  }
+
   /**
    * Call it after a committed change of what an account says for its tokens on this node. It changes rarely, so the tokens of
    * all accounts are read again.

@@ -47,6 +47,7 @@ const TABLES = {
     geo_cascade: TEXT_OR_NULL,
     /** Null: recordings stay. */
     recording_days: NUMBER_OR_NULL,
+    log_admissions: FLAG,
     version: NUMBER,
   },
   secrets: {
@@ -197,6 +198,7 @@ const TABLES = {
     leased_until_ms: NUMBER_OR_NULL,
     due_at_ms: NUMBER,
     failures: NUMBER,
+    /** JSON. */
     problem: TEXT_OR_NULL,
   },
   sessions: {
@@ -287,6 +289,7 @@ const TABLES = {
     duration_ms: NUMBER_OR_NULL,
     /** JSON. */
     tracks: TEXT,
+    /** JSON. */
     problem: TEXT_OR_NULL,
     /** The host key of the node that has the file. */
     host_key: TEXT,

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { err, ok, type Result } from '../base/result.ts'
+import { coded, type CodedSentence } from '../core/notices.ts'
 
 /** A certificate with its chain, and its private key. */
 export interface PemPair {
@@ -21,8 +22,8 @@ export interface Certificate extends PemPair {
 /** Older versions have known weaknesses, and no browser of the last years needs them (RFC 8996). */
 const MIN_VERSION = 'TLSv1.2'
 
-/** Checks that key and certificate belong together. The error is a predicate after the name of the pair. */
-export function readCertificate({ cert, key }: PemPair): Result<Certificate, string> {
+/** Checks that key and certificate belong together. The error follows the name of the pair. */
+export function readCertificate({ cert, key }: PemPair): Result<Certificate, CodedSentence> {
   try {
     const leaf = new X509Certificate(cert)
     return ok({
@@ -44,11 +45,11 @@ const namesOf = ({ subjectAltName = '' }: X509Certificate): string[] =>
   subjectAltName.split(', ').flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? [])
 
 /** OpenSSL's words say little to an operator. The message never contains a part of the key. */
-function explain({ code = '', message }: NodeJS.ErrnoException): string {
-  if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'do not belong together: the key is of another certificate'
+function explain({ code = '', message }: NodeJS.ErrnoException): CodedSentence {
+  if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return coded('certificate_pair_differs')
   if (/BAD_DECRYPT|BAD_PASSWORD|NEED_PASSWORD|INTERRUPTED_OR_CANCELLED/.test(code))
-    return 'have a key with a passphrase: write the key without one'
+    return coded('certificate_pair_passphrase')
   if (/NO_START_LINE|BAD_END_LINE|UNSUPPORTED|WRONG_TAG|BAD_BASE64|DECODE/.test(code))
-    return 'are not a PEM certificate and its PEM key, or were cut'
-  return `cannot be used: ${code || message}`
+    return coded('certificate_pair_no_pem')
+  return coded('certificate_pair_unusable', { text: code || message })
 }

@@ -1,10 +1,11 @@
-import { isoTime } from '../base/time.ts'
+import { isoDay } from '../base/time.ts'
 import { open, stat } from 'node:fs/promises'
-import { fileProblem } from '../base/errorCode.ts'
+import { fileProblem, hasCode } from '../base/errorCode.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { coded, type CodedSentence, type Said, say } from '../core/notices.ts'
 import { type Certificate, readCertificate } from './certificate.ts'
 import type { ServedCertificate } from './served.ts'
 
@@ -19,29 +20,35 @@ const LOOK_MS = 500
 /** Reads again even if nothing seems to have changed: some file systems have coarse times. */
 const READ_MS = 60_000
 
-/** Reads both files. The error is a sentence for the operator. */
-export async function readFiles({ certFile, keyFile }: CertificateFiles): Promise<Result<Certificate, string>> {
+/** Reads both files. The error is for the operator. */
+export async function readFiles({ certFile, keyFile }: CertificateFiles): Promise<Result<Certificate, Said>> {
   const cert = await readText('tls.certFile', certFile)
   if (!cert.ok) return cert
   const key = await readText('tls.keyFile', keyFile)
   if (!key.ok) return key
   const pair = readCertificate({ cert: cert.value, key: key.value })
-  return pair.ok ? pair : err(`tls.certFile ${certFile} and tls.keyFile ${keyFile} ${pair.error}`)
+  return pair.ok ? pair : err(say(coded('certificate_pair', { cert: certFile, key: keyFile }), pair.error))
 }
 
-async function readText(name: string, path: string): Promise<Result<string, string>> {
+async function readText(key: string, path: string): Promise<Result<string, Said>> {
   try {
     const file = await open(path)
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES + 1))
-      if (bytesRead > MAX_BYTES) return err(`${name}: ${path} is larger than 1 MB`)
+      if (bytesRead > MAX_BYTES) return err(say(coded('certificate_file_large', { key, path })))
       return ok(buffer.toString('utf8', 0, bytesRead))
     } finally {
       await file.close()
     }
   } catch (error) {
-    return err(`${name}: ${path} ${fileProblem(error)}`)
+    return err(say(unreadable(error, key, path)))
   }
+}
+
+function unreadable(error: unknown, key: string, path: string): CodedSentence {
+  if (hasCode(error, 'ENOENT')) return coded('certificate_file_missing', { key, path })
+  if (hasCode(error, 'EACCES', 'EPERM')) return coded('certificate_file_forbidden', { key, path })
+  return coded('text', { text: `${key}: ${path} ${fileProblem(error)}` })
 }
 
 /**
@@ -73,12 +80,12 @@ export function followFiles(
 
 /** An expired certificate does not replace one that is valid. */
 export function unlessExpired(
-  found: Result<Certificate, string>,
+  found: Result<Certificate, Said>,
   { current }: ServedCertificate,
   nowMs: number,
-): Result<Certificate, string> {
+): Result<Certificate, Said> {
   const hasExpired = found.ok && found.value.expiresMs <= nowMs && current.expiresMs > nowMs
-  return hasExpired ? err(`the new certificate has expired on ${isoTime(found.value.expiresMs)}`) : found
+  return hasExpired ? err(say(coded('certificate_new_expired', { date: isoDay(found.value.expiresMs) }))) : found
 }
 
 async function stateOf(path: string): Promise<string> {

@@ -8,6 +8,7 @@ import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { DAY_MS, HOUR_MS } from '../base/time.ts'
+import { noticeText } from '../core/notices.ts'
 import { renewAtMs, type Validity } from '../core/certificates/renewal.ts'
 import { type Certificate, type PemPair, readCertificate } from './certificate.ts'
 import type { ServedCertificate } from './served.ts'
@@ -60,7 +61,7 @@ export function readAuthority(path: string): Result<PemPair, string> | null {
     )
   const pair = { cert: blocksOf(text, 'CERTIFICATE'), key: blocksOf(text, 'PRIVATE KEY') }
   const checked = readCertificate(pair)
-  return checked.ok ? ok(pair) : err(`the certificate and the key in ${path} ${checked.error}`)
+  return checked.ok ? ok(pair) : err(`the certificate and the key in ${path}: ${noticeText([checked.error])}`)
 }
 
 function textOf(path: string): string | null {
@@ -86,7 +87,7 @@ export async function selfSigned(
 ): Promise<Certificate> {
   const issued = await (await issuing()).issueLeaf(authority, names, validityOf(clock.now(), days), random)
   const certificate = readCertificate(issued)
-  if (!certificate.ok) throw new Error(`the issued certificate and its key ${certificate.error}`)
+  if (!certificate.ok) throw new Error(`the issued certificate and its key: ${noticeText([certificate.error])}`)
   return certificate.value
 }
 

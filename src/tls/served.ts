@@ -1,11 +1,12 @@
 import { isoTime } from '../base/time.ts'
 import type { Logger } from '../base/log.ts'
+import type { Said } from '../core/notices.ts'
 import type { Certificate } from './certificate.ts'
 
 /** The certificate of all handshakes of this process. Parts that listen follow it. */
 export class ServedCertificate {
   #current: Certificate
-  #problem: string | null = null
+  #problem: Said | null = null
   readonly #log: Logger
   readonly #listeners = new Set<(current: Certificate) => void>()
 
@@ -20,7 +21,7 @@ export class ServedCertificate {
   }
 
   /** Why the latest replacement failed; null: it did not. */
-  get problem(): string | null {
+  get problem(): Said | null {
     return this.#problem
   }
 
@@ -38,10 +39,13 @@ export class ServedCertificate {
   }
 
   /** Keeps the current one. Logs a problem once. */
-  keep(problem: string): void {
-    if (problem === this.#problem) return
+  keep(problem: Said): void {
+    if (problem.message === this.#problem?.message) return
     this.#problem = problem
-    this.#log.error({ problem, expiresAt: iso(this.#current) }, 'the certificate was not replaced; the old one stays')
+    this.#log.error(
+      { problem: problem.message, expiresAt: iso(this.#current) },
+      'the certificate was not replaced; the old one stays',
+    )
   }
 
   #say({ serial, names, expiresMs }: Certificate, what: string): void {

@@ -42,7 +42,7 @@ test('the doctor says that a key has a passphrase, which Sluice cannot ask for',
   for (const type of ['pkcs8', 'sec1'] as const) {
     const tls = writePair(dir, { cert, key: String(createPrivateKey(key).export({ type, ...lock })) })
     expect(await findings({ tls })).toEqual([
-      expect.stringMatching(/^FAIL .* have a key with a passphrase: write the key without one$/),
+      expect.stringMatching(/^FAIL .* they have a key with a passphrase: write the key without one$/),
     ])
   }
 })

@@ -115,6 +115,17 @@ describe.each(testedStores())('the access log on %s, under a flood of refusals,'
     expect(counts).toEqual([1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3])
   })
 
+  it('limits the rows of admissions, and leaves refusals theirs', async () => {
+    const log = recorder()
+    const admission = { allowed: true, code: null, message: 'Allowed' } as const
+    for (let at = 0; at < 500; at += 1) log.note(noted({ ...admission, address: `198.51.100.${at % 250}` }), true)
+    for (let at = 0; at < 500; at += 1) log.note(noted({ address: `203.0.113.${at % 250}`, tokenId: at }), true)
+    await log.flush()
+    const rows = await rowsOf()
+    expect(rows.filter(({ allowed }) => allowed)).toHaveLength(40)
+    expect(rows.filter(({ allowed }) => !allowed)).toHaveLength(40)
+  })
+
   it('limits the rows that invented names and origins cause, per address, per account and in all', async () => {
     const log = recorder()
     for (let at = 0; at < 500; at += 1)

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { coded, say } from '../../src/core/notices.ts'
 import type { Stores } from './store.ts'
 
 const NOW = 1_750_000_000_000
+const AWAY = say(coded('certificate_not_issued'), coded('authority_undecided', { host: 'ca.example' }))
 
 /** Values and renewals of ACME, which all nodes share. */
 export function acmeSuite(stores: Stores): void {
@@ -48,8 +50,8 @@ export function acmeSuite(stores: Stores): void {
       const { store, other } = stores
       const id = 'certificate:failed'
       await claim(id, 60_000)
-      await store.transaction((tx) => tx.acme.fail(id, { failures: 2, dueAtMs: NOW + 1000, problem: 'away' }))
-      expect(await other.read.acme.renewal(id)).toEqual({ failures: 2, problem: 'away', dueAtMs: NOW + 1000 })
+      await store.transaction((tx) => tx.acme.fail(id, { failures: 2, dueAtMs: NOW + 1000, problem: AWAY }))
+      expect(await other.read.acme.renewal(id)).toEqual({ failures: 2, problem: AWAY, dueAtMs: NOW + 1000 })
       expect(await claim(id, 60_000, NOW + 999)).toBe(false)
       expect(await claim(id, 60_000, NOW + 1000)).toBe(true)
       await store.transaction((tx) => tx.acme.settle(id, NOW + 5000))

@@ -32,6 +32,7 @@ export function peopleSuite(stores: Stores): void {
         deniedCountries: [],
         geoCascade: null,
         recordingDays: null,
+        logAdmissions: false,
         version: 0,
       }
       expect(await stores.other.read.accounts.defaults(id)).toEqual(none)
@@ -41,6 +42,7 @@ export function peopleSuite(stores: Stores): void {
         defaultCluster: 'north',
         geoCascade: ['all'],
         recordingDays: 30,
+        logAdmissions: true,
         version: 1,
       }
       await stores.store.transaction(async (tx) => {

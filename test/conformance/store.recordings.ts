@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../src/base/random.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
+import { coded, say } from '../../src/core/notices.ts'
 import type { StoredRecording, Tx } from '../../src/store/store.ts'
 import { newAccount, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -49,7 +50,7 @@ export function recordingsSuite(stores: Stores): void {
         bytes: 2 ** 40,
         durationMs: 4321,
         tracks: [{ type: 'video', codec: 'h264', width: 1280, height: 720 }],
-        problem: 'none, really',
+        problem: say(coded('recording_empty')),
         expiresAtMs: T0 + 6000,
         node: 'node2',
       }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type AttentionFacts, attentionOf } from '../../src/core/attention.ts'
+import { coded, say } from '../../src/core/notices.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)
 const NOTHING: AttentionFacts = {
@@ -148,8 +149,8 @@ describe('what needs attention', () => {
     expect(expired).toMatchObject({ kind: 'certificate_expires', severity: 'error' })
     const far = { ...certificate, expiresMs: NOW_MS + 60 * day }
     expect(of({ certificate: far })).toEqual([])
-    expect(texts({ certificate: { ...far, problem: 'the key is of another one' } })).toEqual([
-      'The certificate was not replaced: the key is of another one',
-    ])
+    expect(
+      texts({ certificate: { ...far, problem: say(coded('certificate_new_expired', { date: '2026-01-02' })) } }),
+    ).toEqual(['The certificate was not replaced: The new certificate has expired on 2026-01-02'])
   })
 })

@@ -185,7 +185,7 @@ describe('any bytes', () => {
           expect(parts.length).toSatisfy((count: number) => count >= 1 && count <= 17)
           for (const { trackId, read } of parts) {
             expect(trackId).toBeLessThanOrEqual(255)
-            if (!read.ok) expect(read.error.text).toMatch(/^[A-Z].*[^.]$/)
+            if (!read.ok) expect(read.error.message).toMatch(/^[A-Z].*[^.]$/)
             else if (read.value.kind === 'track' && read.value.track.kind === 'video') {
               expect(read.value.track.width).toBeLessThanOrEqual(65_536)
             }
@@ -230,7 +230,7 @@ describe('any bytes', () => {
         for (const { laterMs, ...one } of parts) {
           nowMs += laterMs
           const taken = ingest.take({ streamId: 1, ...one })
-          if (!taken.ok) expect(taken.error).toMatch(/(is|are) not supported(; send|: track)/)
+          if (!taken.ok) expect(taken.error.message).toMatch(/(is|are) not supported(; send|: track)/)
         }
       }),
       RUNS,

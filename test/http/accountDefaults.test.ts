@@ -10,6 +10,7 @@ import { recheckLate } from '../../src/commands/sessions/revoke.ts'
 import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
 import { cliActor, type Context } from '../../src/commands/context.ts'
 import { overriding } from '../../src/store/nouns.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { type Ran, run } from '../cli/fakeHost.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { attemptOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
@@ -171,6 +172,7 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
   const NOTHING = {
     ...OPEN,
     recordingDays: null,
+    logAdmissions: false,
     defaultCluster: 'auto',
     geoCascade: { isEnabled: false, clusters: [] },
   }
@@ -214,6 +216,49 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
     expect(await apply('')).toContain('stays: accountDefaults')
     expect(await apply('', '--prune')).toBe('deleted accountDefaults\n')
     expect([await show(), await check(id, 'FR')]).toEqual([NOTHING, expect.objectContaining({ allowed: true })])
+  })
+
+  it('has admissions recorded from the switch on until it is switched off, over HTTP and by command', async () => {
+    const ADMISSIONS = '/api/access/admissions'
+    const { id, token } = await makeToken(at, 'publish')
+    const admit = async (): Promise<void> => {
+      const { session } = await publish(at, { presented: token })
+      await closeSession(at.ctx, session.id, 'left')
+    }
+    const admitted = async () => {
+      await at.ctx.recorder.flush()
+      return (await at.call('GET', `/api/access/log?tokenId=${id}&allowed=true`)).json.data
+    }
+    const data = { isEnabled: false, rate: 0, rowsPerMinute: 240 }
+    expect((await at.call('GET', ADMISSIONS)).json.data).toEqual(data)
+    await admit()
+    expect(await admitted()).toEqual([])
+
+    const on = await at.call('PUT', ADMISSIONS, { isEnabled: true })
+    expect([on.status, on.json.data]).toEqual([200, { ...data, isEnabled: true }])
+    const [row] = await at.ctx.store.read.audit.recent(at.accountId, 1)
+    expect([row?.action, JSON.parse(row?.before ?? ''), JSON.parse(row?.after ?? '')]).toMatchObject([
+      'account.update',
+      { logAdmissions: false },
+      { logAdmissions: true },
+    ])
+    await admit()
+    // A question is no admission.
+    await at.call('POST', '/api/access/check', { action: 'publish', protocol: 'whip', streamName: 'show', tokenId: id })
+    expect(await admitted()).toMatchObject([{ source: 'admission', action: 'publish', allowed: true }])
+
+    expect((await sluice('account', 'update', '--log-admissions', 'off')).stdout).toMatch(/logAdmissions +off\n/)
+    await admit()
+    expect([(await admitted()).length, (await at.call('GET', ADMISSIONS)).json.data]).toEqual([1, data])
+    expect((await at.call('PUT', ADMISSIONS, { isEnabled: 'yes' })).status).toBe(400)
+  })
+
+  it('admits clients while the store cannot say whether admissions are recorded', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const asked = vi.spyOn(at.ctx.cache, 'logsAdmissions').mockRejectedValueOnce(new StoreUnavailable('gone'))
+    expect(await admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())).toMatchObject({ ok: true })
+    expect(asked).toHaveBeenCalledOnce()
+    asked.mockRestore()
   })
 
   it('refuses a second list beside the one that it has', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordingsHostKey } from '../../src/app/packager.ts'
 import { expireRecordings } from '../../src/commands/recordings/expire.ts'
 import { completeRecording, failRecording } from '../../src/commands/recordings/lifecycle.ts'
+import { coded, say } from '../../src/core/notices.ts'
 import type { StoredRecording } from '../../src/store/store.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -73,7 +74,7 @@ it('the days of an account count from when a recording is complete, for those th
   expect((await sluice.call('GET', EXPIRATION)).json.data).toEqual(shown)
   const from = ctx.clock.now() + 30 * DAY_MS
   await completeRecording(ctx, during ?? '', FILE)
-  await failRecording(ctx, failed ?? '', 'no media')
+  await failRecording(ctx, failed ?? '', say(coded('recording_empty')))
   const until = ctx.clock.now() + 30 * DAY_MS
   expect((await sluice.call('PUT', EXPIRATION, {})).json.data).toEqual({ ...shown, recordings: null })
   await completeRecording(ctx, after ?? '', FILE)

@@ -9,6 +9,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import type { Repetition } from '../../src/base/repeat.ts'
 import { checkAcme } from '../../src/cli/doctorTls.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { Said } from '../../src/core/notices.ts'
 import { explainFailure } from '../../src/tls/acme/failures.ts'
 import { orderCertificate } from '../../src/tls/acme/order.ts'
 import { AcmeCertificate } from '../../src/tls/acme/renewal.ts'
@@ -84,10 +85,10 @@ test('a busy authority is asked again when it said, at most after half a day, an
       status: 429,
       after: '7200',
       ms: 2 * HOUR_MS,
-      problem: /^No certificate: 127.* has a rate limit: the service is closed/,
+      problem: /^No certificate: 127.* has a rate limit\. It says: the service is closed/,
     },
     { status: 503, after: '9999999', ms: 12 * HOUR_MS, problem: /^No certificate: 127.* answers with status 503/ },
-    { status: 503, after: 'soon', ms: 0, problem: /answers with status 503: the service is closed/ },
+    { status: 503, after: 'soon', ms: 0, problem: /answers with status 503\. It says: the service is closed/ },
   ]) {
     answers = { '/dir': { status, headers: { 'retry-after': after }, body: { detail } } }
     const failures = (await renewal())?.failures ?? 0
@@ -98,7 +99,7 @@ test('a busy authority is asked again when it said, at most after half a day, an
     const pauseMs = dueAtMs - node.ctx.clock.now()
     expect(pauseMs).toBeGreaterThanOrEqual(ms)
     expect(pauseMs).toBeLessThanOrEqual(Math.max(1.5 * ms, HOUR_MS))
-    expect(said).toMatch(problem)
+    expect(said?.message).toMatch(problem)
     await node.ctx.store.transaction((tx) => tx.acme.fail(id, { failures: failures + 1, problem: null, dueAtMs: 0 }))
   }
 })
@@ -113,7 +114,7 @@ test('a file of authorities that is not there is named with its key', async () =
     signal: new AbortController().signal,
   })
   const problem = await order.catch((error: unknown) => explainFailure(error, base))
-  expect(problem).toBe(`No certificate: tls.acme.caFile: ${lost} does not exist`)
+  expect((problem as Said).message).toBe(`No certificate: tls.acme.caFile: ${lost} does not exist`)
 })
 
 test('an order that stays pending holds up no stop', async () => {
@@ -154,7 +155,7 @@ test('the doctor says that the certificate has expired, and why it was not renew
   await ctx.store.transaction(async (tx) => {
     await tx.acme.put(id, sealValue(ctx.sealer, JSON.stringify(pair)), 0)
     await tx.acme.claim(id, 0, ctx.clock.now())
-    await tx.acme.fail(id, { failures: 9, problem: 'No certificate: it cannot be reached', dueAtMs: 0 })
+    await tx.acme.fail(id, { failures: 9, problem: { message: 'No certificate: it cannot be reached' }, dueAtMs: 0 })
   })
   const flags = { tls: { redirectPort: 80, acme: { ...acme(), agreeToTerms: true } } }
   const config = loadConfig({ env: {}, flags })

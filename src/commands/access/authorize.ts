@@ -25,7 +25,7 @@ import {
 } from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
-import type { AccessLogRow } from '../../store/store.ts'
+import { type AccessLogRow, isUnavailable } from '../../store/store.ts'
 import type { Noted } from '../../services/accessRecorder.ts'
 import type { AccessContext } from '../context.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
@@ -103,7 +103,7 @@ export async function authorize<D = never>(
     const final = settled ?? { ...evaluation, decision: refuseBinding(evaluation.decision) }
     const { allowed, tokenId } = final.decision
     if (allowed && tokenId !== null) ctx.lastUses.noteToken(tokenId, ctx.clock.now())
-    record(ctx, 'admission', final)
+    record(ctx, 'admission', final, null, await isWanted(ctx, final.decision))
     return { ...final, turnedAway: null, declined: null }
   }
 }
@@ -319,14 +319,26 @@ function refuseBinding(decision: Decision): Decision {
   return { allowed: false, code: 'address_not_allowed', message: text, tokenId: decision.tokenId, trace }
 }
 
+/** Whether the account wants this admission in its log. A store that does not answer keeps no client out. */
+async function isWanted({ cache }: AccessContext, decision: Decision): Promise<boolean> {
+  if (!decision.allowed) return false
+  try {
+    return await cache.logsAdmissions(decision.accountId)
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    return false
+  }
+}
+
 function record(
   ctx: AccessContext,
   source: LogSource,
   { request, decision }: Evaluation,
   turnedAway: TurnedAway | null = null,
+  isForced = false,
 ): void {
   const outcome = outcomeOf(decision, turnedAway)
-  if (!ctx.recorder.wants(outcome.allowed)) return
+  if (!isForced && !ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const token = tokenOf(credential)
   const accountId = request.accountId ?? token?.accountId

@@ -5,6 +5,7 @@ import {
   readDistributionChange,
   readExpirationChange,
   readGeoCascadeChange,
+  readLogAdmissionsChange,
   readSecurityChange,
   readSettingsChange,
 } from '../../core/accounts/requests.ts'
@@ -23,6 +24,7 @@ const READERS = {
   cluster: readClusterChange,
   /** How long recordings are kept. */
   expiration: readExpirationChange,
+  logAdmissions: readLogAdmissionsChange,
   /** All of it. */
   settings: readSettingsChange,
 } as const satisfies Record<string, ReadDefaults>

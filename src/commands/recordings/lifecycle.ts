@@ -1,4 +1,5 @@
 import { settledSpan } from '../../base/clock.ts'
+import type { Said } from '../../core/notices.ts'
 import { expiryAfter, recordingData } from '../../core/recordings/rules.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
@@ -56,7 +57,7 @@ export interface EndedRecording {
   /** When the last media arrived. */
   readonly atMs: number
   /** Why the recording ended before its feed; null: it did not. */
-  readonly problem: string | null
+  readonly problem: Said | null
 }
 
 /**
@@ -67,13 +68,11 @@ export const endRecording = (ctx: SessionContext, id: string, { atMs, problem }:
   change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'recording') return
     const span = settledSpan({ startedAtMs: recording.startedAtMs, endedAtMs: atMs }, ctx.clock.now())
-    const cause = problem === null ? {} : { problem: problem.slice(0, PROBLEM_MAX) }
+    const cause = problem === null ? {} : { problem }
     const ended = { ...recording, ...span, ...cause, state: 'processing' as const, node: ctx.sessions.node }
     await tx.recordings.replace(ended)
     if (problem !== null) await emitEvent(ctx, tx, ended, 'error')
   })
-
-const PROBLEM_MAX = 1000
 
 export interface RecordedFile {
   readonly bytes: number
@@ -86,8 +85,8 @@ export const completeRecording = (ctx: SessionContext, id: string, file: Recorde
   finish(ctx, id, { ...file, state: 'completed' })
 
 /** Records that there is no file, and why. */
-export const failRecording = (ctx: SessionContext, id: string, problem: string): Promise<void> =>
-  finish(ctx, id, { state: 'error', problem: problem.slice(0, PROBLEM_MAX) })
+export const failRecording = (ctx: SessionContext, id: string, problem: Said): Promise<void> =>
+  finish(ctx, id, { state: 'error', problem })
 
 /** Its files are removed; deletes the last of its record. */
 export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> =>
@@ -106,7 +105,7 @@ export async function abandonedRecordings(
   return unfinished.filter(({ node, state }) => state === 'deleting' || node === ctx.sessions.node || !alive.has(node))
 }
 
-type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; problem: string })
+type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; problem: Said })
 
 function finish(ctx: SessionContext, id: string, end: End): Promise<void> {
   return change(ctx, id, async (tx, recording) => {

@@ -74,6 +74,16 @@ export const MediaExpiration = Type.Object(
   },
 )
 
+export const LogAdmissions = Type.Object(
+  { isEnabled: Type.Boolean() },
+  {
+    $id: 'LogAdmissions',
+    ...closed,
+    description: 'Whether the access log gets the admissions of the account from now on.',
+    examples: [{ isEnabled: true }],
+  },
+)
+
 /** All defaults of an account at once, as files of provisioning and the command line have them. */
 const AccountSettings = Type.Object(
   {
@@ -84,6 +94,9 @@ const AccountSettings = Type.Object(
         Type.Integer({ minimum: 1, maximum: TOKEN_LIMITS.recordingDaysMax }),
         'As `recordings.days` of `MediaExpiration`.',
       ),
+    ),
+    logAdmissions: Type.Optional(
+      Type.Boolean({ description: 'Whether the access log gets admissions too, within the bounds of refusals.' }),
     ),
     geoCascade: Type.Optional(Type.Object(geoCascade, closed)),
     defaultCluster: Type.Optional(DefaultCluster.properties.defaultCluster),
@@ -134,7 +147,16 @@ export const readSettingsChange: ReadDefaults = (body, before, regions) => {
   const recordingDays = days === undefined ? before.recordingDays : days
   checkCluster(reader, 'defaultCluster', regions)
   const defaultCluster = reader.value('defaultCluster') ?? before.defaultCluster
-  return settle(problems, { ...readCountries(reader, before), recordingDays, geoCascade, defaultCluster })
+  const logAdmissions = reader.value('logAdmissions') ?? before.logAdmissions
+  const settings = { recordingDays, logAdmissions, geoCascade, defaultCluster }
+  return settle(problems, { ...readCountries(reader, before), ...settings })
+}
+
+/** Parses `{isEnabled}`. */
+export const readLogAdmissionsChange: ReadDefaults = (body, before) => {
+  const problems = new Problems()
+  const isEnabled = readShape(LogAdmissions, body, problems).value('isEnabled')
+  return settle(problems, { logAdmissions: isEnabled ?? before.logAdmissions })
 }
 
 /** Parses `{defaultCluster}`. */

@@ -1,3 +1,5 @@
+import { NOTICES } from '../notices.ts'
+
 /** A node that drains: it takes nothing new, moves what it has to other nodes, and then ends. Times are monotonic milliseconds. */
 export interface Drain {
   readonly beganAtMs: number
@@ -41,7 +43,7 @@ export interface Move {
 export type AskToMove = (move: Move) => void
 
 /** What a publisher reads that did not move and is cut. */
-export const CONNECT_AGAIN = 'This server is about to stop; connect again'
+export const CONNECT_AGAIN = NOTICES.cut_moved
 
 /** When what moves. All times are milliseconds since the begin. */
 export interface MovePlan {

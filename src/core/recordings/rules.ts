@@ -2,6 +2,7 @@ import type { Result } from '../../base/result.ts'
 import { DAY_MS, isoTime } from '../../base/time.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
+import { saidAs } from '../notices.ts'
 import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
 import { readSearch } from '../pages/search.ts'
 import { streamIdOf } from '../streams/streamId.ts'
@@ -67,7 +68,7 @@ export function toRecordingRecord(recording: Recording) {
     ...(bytes === null ? {} : { bytes }),
     ...(durationMs === null ? {} : { durationMs }),
     tracks: tracks.map((track) => ({ ...track })),
-    ...(problem === null ? {} : { problem }),
+    ...saidAs('problem', problem),
     ...(expiresAtMs === null ? {} : { expiresOn: isoTime(expiresAtMs) }),
     ...(recording.state === 'completed' ? filesOf(recording) : {}),
   }

@@ -1,3 +1,5 @@
+import type { Said } from '../notices.ts'
+
 /** One track of a recording, as events and the API show it. */
 export interface RecordedTrack {
   readonly type: 'video' | 'audio'
@@ -27,8 +29,8 @@ export interface Recording {
   readonly bytes: number | null
   readonly durationMs: number | null
   readonly tracks: readonly RecordedTrack[]
-  /** Why it failed, as a sentence for the user. */
-  readonly problem: string | null
+  /** Why it failed, for the user. */
+  readonly problem: Said | null
   /** When it is deleted, epoch milliseconds; null: it stays. */
   readonly expiresAtMs: number | null
 }

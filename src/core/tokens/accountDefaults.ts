@@ -11,6 +11,8 @@ export interface AccountDefaults {
   readonly geoCascade: readonly string[] | null
   /** How long recordings are kept after they are complete, days; null: until they are deleted. */
   readonly recordingDays: number | null
+  /** Whether the access log gets its admissions, within the bounds of refusals. */
+  readonly logAdmissions: boolean
   /** Grows with each change. */
   readonly version: number
 }
@@ -22,6 +24,7 @@ export const NO_DEFAULTS: AccountDefaults = {
   deniedCountries: [],
   geoCascade: null,
   recordingDays: null,
+  logAdmissions: false,
   version: 0,
 }
 

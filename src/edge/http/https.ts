@@ -2,6 +2,7 @@ import { type IncomingMessage, type RequestListener, type ServerOptions, ServerR
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Validity } from '../../core/certificates/renewal.ts'
+import type { Said } from '../../core/notices.ts'
 import type { ServedCertificate } from '../../tls/served.ts'
 import type { HttpConnections } from './connections.ts'
 
@@ -43,9 +44,7 @@ export function addHsts(response: ServerResponse, { hstsSeconds }: HttpsOptions)
 }
 
 /** When the served certificate is valid, and why the latest replacement failed. */
-export function servedFacts({
-  certificate: { current, problem },
-}: HttpsOptions): Validity & { problem: string | null } {
+export function servedFacts({ certificate: { current, problem } }: HttpsOptions): Validity & { problem: Said | null } {
   const { beginsMs, expiresMs } = current
   return { beginsMs, expiresMs, problem }
 }

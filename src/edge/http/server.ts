@@ -254,7 +254,7 @@ async function managementInterfaces(app: FastifyInstance, ctx: Context, options:
 function managementRoutes(api: FastifyInstance, ctx: Context, options: ManagementOptions): void {
   const { sign, peerOf, recordings = NO_FILES } = options
   tokenRoutes(api, ctx, peerOf)
-  accessRoutes(api, ctx, sign)
+  accessRoutes(api, ctx, sign, peerOf)
   usageRoutes(api, ctx, sign)
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)

@@ -6,8 +6,7 @@ import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
-import { CONNECT_AGAIN } from '../../core/nodes/drain.ts'
-import { NOTICES } from '../../core/notices.ts'
+import { coded, type NoticeCode, type Said, say } from '../../core/notices.ts'
 import { MediaPace } from '../../core/sessions/mediaPace.ts'
 import type { PublishingParameters, UtcTime } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
@@ -58,21 +57,25 @@ const REASONS: Readonly<Record<PublishEnd, SessionEndReason>> = {
   stopped: 'shutdown',
 }
 
-const CUT = 'The broadcast was ended by the server'
-/** What a publisher reads when its session ends for this reason, where `CUT` alone would say too little. */
-const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
-  token_deleted: 'Unauthorized: Invalid token',
-  token_refreshed: 'Unauthorized: Invalid token',
-  token_edited: 'Unauthorized: The token was changed and no longer allows this broadcast',
-  token_expired: 'Unauthorized: Token expired',
-  replaced: NOTICES.publisher_replaced,
-  kicked: `${CUT}: its session was ended through the API`,
-  stopped: `${CUT}: the stream was stopped`,
-  reprioritized: `${CUT}: its token got another priority; connect again`,
-  moved: CONNECT_AGAIN,
-  shutdown: 'The server is stopping; connect again',
-  lost: 'The server lost track of this broadcast; connect again',
-}
+/** The notice for each reason, where that of any end would say too little. */
+const CUTS = {
+  token_deleted: 'cut_token_gone',
+  token_refreshed: 'cut_token_gone',
+  token_edited: 'cut_token_edited',
+  token_expired: 'cut_token_expired',
+  replaced: 'publisher_replaced',
+  kicked: 'cut_kicked',
+  stopped: 'cut_stopped',
+  reprioritized: 'cut_reprioritized',
+  moved: 'cut_moved',
+  shutdown: 'cut_shutdown',
+  lost: 'cut_lost',
+} as const satisfies Partial<Record<SessionEndReason, NoticeCode>>
+
+/** What a publisher reads when its session ends for this reason. */
+export const cutNotice = (reason: SessionEndReason): Said => say(coded(isOfCuts(reason) ? CUTS[reason] : 'cut'))
+
+const isOfCuts = (reason: SessionEndReason): reason is keyof typeof CUTS => Object.hasOwn(CUTS, reason)
 
 /**
  * Answers a publisher whose protocol delivers whole frames, before it sends any. An admitted one has a session: its feed goes on
@@ -124,10 +127,10 @@ async function broadcast(
     sourceId,
     lateMs: (nowMs) => pace.lateMs(nowMs),
     show: (feed) => parts.feed(feed, hub, ctx.sessions.get(feed.sessionId)?.standing?.priority ?? null),
-    cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT, reason),
+    cut: (_, reason) => connection.cut(cutNotice(reason).message, reason),
     askToMove: connection.askToMove,
   })
-  if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
+  if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted), code: admitted.code }
   const { session } = admitted
   const hub = parts.makeHub(parameters.utcTime ?? (admitted.token?.enableUTCInsertion === true ? 'all' : 'none'))
   noteUnknownParameters(ctx, session, parameters)

@@ -1,3 +1,5 @@
+import { coded, type CodedSentence } from '../../core/notices.ts'
+
 /** What is known of a codec. The files beside this one read its packets and frames. */
 interface CodecFacts {
   /** As messages to publishers and viewers write it. */
@@ -77,6 +79,13 @@ export const WATCHED_BY: Readonly<Partial<Record<RtpCodec, string>>> = {
 }
 
 export const rtpAudioFormat = (codec: RtpAudioCodec): RtpAudioFormat => AUDIO[codec].rtp
+
+/** Why a codec is not taken. @param titles of those that are */
+export function unsupportedCodec(kind: 'video' | 'audio', codec: string, titles: readonly string[]): CodedSentence {
+  const [supported, last] = [titles.slice(0, -1).join(', '), titles.at(-1) ?? '']
+  if (supported === '') return coded(`${kind}_codec_only`, { codec, supported: last })
+  return coded(`${kind}_codec_unsupported`, { codec, supported, last })
+}
 
 /** `a, b or c`. */
 export const alternatives = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' or $1')

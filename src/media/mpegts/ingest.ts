@@ -1,4 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
+import { alternatives, unsupportedCodec } from '../codecs/codecs.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
 import { type AudioTrack, type Frame, type FrameSink, trackKey, type VideoTrack } from '../frame.ts'
 import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
@@ -39,16 +41,17 @@ interface MediaTime extends Pick<TrackTime, 'marks'> {
   readonly timeUs: number
 }
 
-const PROBLEMS: Readonly<Record<TsProblem, string>> = {
-  damaged: 'The transport stream is damaged: packets are missing, or do not add up',
-  scrambled: 'The transport stream is scrambled; send it without',
-  programs: 'The transport stream has several programs; send one',
+const PROBLEMS: Readonly<Record<TsProblem, Said>> = {
+  damaged: { message: 'The transport stream is damaged: packets are missing, or do not add up' },
+  scrambled: say(coded('ts_scrambled')),
+  programs: say(coded('ts_programs')),
 }
 
-const NO_MEDIA = 'The program of the transport stream has no video or audio'
-const NONE_LISTED = 'The program of the transport stream has no video, and none of the listed audio tracks'
+const NO_PROGRAM = say(coded('ts_no_program'))
+const NO_MEDIA = say(coded('ts_no_media'))
+const NONE_LISTED = say(coded('ts_none_listed'))
 const NO_LAYOUT = 'The AAC has a layout of channels that was not sent; send mono, stereo, 5.1 or 7.1'
-const SUPPORTED = { video: 'H.264 or HEVC', audio: 'AAC or Opus' } as const
+const SUPPORTED = { video: ['H.264', 'HEVC'], audio: ['AAC', 'Opus'] } as const
 
 /**
  * Turns an MPEG transport stream into tracks and frames. Reports tracks with the first frame that needs them, audio only
@@ -61,8 +64,8 @@ export class TsIngest implements TsHandler {
   readonly #demuxer: TsDemuxer
   readonly #ticks = new LongTicks()
   readonly #times: TrackTimes
-  #refusal: string | null = null
-  #missing: string | null = 'No MPEG transport stream with a program came'
+  #refusal: Said | null = null
+  #missing: Said | null = NO_PROGRAM
   #beganAtMs: number | null = null
   #video: VideoTrack | null = null
   /** By their indexes. */
@@ -86,8 +89,8 @@ export class TsIngest implements TsHandler {
     this.#demuxer = new TsDemuxer(this, options.maxFrameBytes)
   }
 
-  /** Returns why the publisher is refused, in a sentence for its operator; null: it goes on. */
-  take(data: Buffer): string | null {
+  /** Returns why the publisher is refused, for its operator; null: it goes on. */
+  take(data: Buffer): Said | null {
     const nowMs = this.#options.clock.monotonic()
     this.#beganAtMs ??= nowMs
     this.#demuxer.push(data)
@@ -128,7 +131,7 @@ export class TsIngest implements TsHandler {
     const stream = streams.find((one) => one.kind === 'audio' && one.pid === pid)
     const { codec = null, title = '' } = stream ?? {}
     if (stream !== undefined && codec !== null) return [stream]
-    const what = title === '' ? 'is none of the program' : `has codec ${title}; send ${SUPPORTED.audio}`
+    const what = title === '' ? 'is none of the program' : `has codec ${title}; send ${alternatives(SUPPORTED.audio)}`
     this.#options.leftOut(`The audio track with PID ${pid} ${what}`)
     return []
   }
@@ -159,7 +162,7 @@ export class TsIngest implements TsHandler {
   }
 
   problem(problem: TsProblem): void {
-    if (problem === 'damaged' || this.#hasBegun) this.#options.leftOut(PROBLEMS[problem])
+    if (problem === 'damaged' || this.#hasBegun) this.#options.leftOut(PROBLEMS[problem].message)
     else this.#refusal ??= PROBLEMS[problem]
   }
 
@@ -172,9 +175,9 @@ export class TsIngest implements TsHandler {
     }
     const [other] = streams
     if (first !== undefined || other === undefined) return first === undefined ? [] : [first]
-    const text = `${kind === 'video' ? 'Video' : 'Audio'} codec ${other.title} is not supported; send ${SUPPORTED[kind]}`
-    if (kind === 'video' ? this.#video !== null : this.#audio.size > 0) this.#options.leftOut(text)
-    else this.#refusal ??= text
+    const why = say(unsupportedCodec(kind, other.title, SUPPORTED[kind]))
+    if (kind === 'video' ? this.#video !== null : this.#audio.size > 0) this.#options.leftOut(why.message)
+    else this.#refusal ??= why
     return []
   }
 

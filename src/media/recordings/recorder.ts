@@ -1,5 +1,6 @@
 import type { WriteStream } from 'node:fs'
 import { type Clock, dateSince, type Moment, momentOf } from '../../base/clock.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
 import type { TrackInfo } from '../frame.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
@@ -10,7 +11,7 @@ export interface RecordingEnd {
   /** Arrival of the last media on the disk, epoch milliseconds. */
   readonly atMs: number
   /** Why the recording ended before its feed; null: it ended with the feed. */
-  readonly problem: string | null
+  readonly problem: Said | null
   /** Frames dropped because the disk was too slow. */
   readonly dropped: number
 }
@@ -64,7 +65,7 @@ export class Recorder {
   }
 
   /** Ends the recording. Idempotent. */
-  stop(problem: string | null): void {
+  stop(problem: Said | null): void {
     if (this.#over) return
     this.#over = true
     this.#unsubscribe()
@@ -73,27 +74,25 @@ export class Recorder {
     else file.end(() => this.#ended(problem))
   }
 
-  #ended(problem: string | null): void {
+  #ended(problem: Said | null): void {
     const atMs = dateSince(this.#createdAt, this.#options.clock, this.#writtenAtMs)
     this.#options.ended({ atMs, problem, dropped: this.#sink?.dropped ?? 0 })
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
     const isFirst = this.#parts.length === 0
-    if (this.#over || this.#parts.length >= PARTS_MAX) return this.stop('the broadcast changes its format too often')
+    if (this.#over || this.#parts.length >= PARTS_MAX) return this.stop(say(coded('recording_formats')))
     this.#file?.end()
     this.#parts = [...this.#parts, { file: `part-${this.#parts.length}.mkv`, tracks: tracks.map(partTrack) }]
     try {
       this.#file = this.#options.files.begin(this.#options.id, this.#parts)
     } catch (error) {
-      return this.stop(`the recording cannot be written: ${(error as Error).message}`)
+      return this.stop(notWritten(error as Error))
     }
-    this.#file.on('error', (error) => this.stop(`the recording cannot be written: ${error.message}`))
+    this.#file.on('error', (error) => this.stop(notWritten(error)))
     if (!isFirst) return
     const atMs = dateSince(this.#createdAt, this.#options.clock)
-    this.#options
-      .begun(this.#parts[0]?.tracks ?? [], atMs)
-      .catch(() => this.stop('the store could not save the recording'))
+    this.#options.begun(this.#parts[0]?.tracks ?? [], atMs).catch(() => this.stop(say(coded('recording_not_saved'))))
   }
 
   #write(bytes: Uint8Array): boolean {
@@ -107,6 +106,10 @@ export class Recorder {
     return true
   }
 }
+
+const TEXT_MAX = 900
+const notWritten = ({ message }: Error): Said =>
+  say(coded('recording_not_written', { text: message.slice(0, TEXT_MAX) }))
 
 const partTrack = (track: TrackInfo): PartTrack => {
   const { kind, codec } = track

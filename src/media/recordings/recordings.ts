@@ -1,9 +1,10 @@
 import { type Clock, inTime, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
-import { exitReason, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
+import { exitReason, exitSentence, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder, type RecordingEnd } from './recorder.ts'
@@ -15,9 +16,9 @@ import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recor
 export interface RecordingBook {
   begin(feed: ActiveFeed, recording: { id: string; atMs: number; tracks: readonly RecordedTrack[] }): Promise<void>
   /** @param problem why it ended before its feed, which is emitted at once; null: it did not */
-  end(id: string, atMs: number, problem: string | null): Promise<void>
+  end(id: string, atMs: number, problem: Said | null): Promise<void>
   complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly RecordedTrack[] }): Promise<void>
-  fail(id: string, problem: string): Promise<void>
+  fail(id: string, problem: Said): Promise<void>
   /** Its files are removed. */
   forget(id: string): Promise<void>
   /** Recordings that no other process works on, for this one to finish or delete. */
@@ -89,7 +90,7 @@ export class Recordings {
       begun: (tracks, atMs) => (begun = this.#begin(feed, id, tracks, atMs)),
       ended: (end) => {
         const { problem, dropped } = end
-        if (problem !== null) log.error({ recordingId: id, problem }, 'a recording ended early')
+        if (problem !== null) log.error({ recordingId: id, problem: problem.message }, 'a recording ended early')
         if (dropped > 0) log.warn({ recordingId: id, frames: dropped }, 'the disk was too slow for all of a recording')
         if (begun !== null) this.#await(this.#later('saving the end of a recording', this.#end(id, begun, end)))
         else if (problem !== null)
@@ -141,7 +142,7 @@ export class Recordings {
   }
 
   /** Saves a recording that failed before its first media, so that its account gets the reason. */
-  async #failAtOnce(feed: ActiveFeed, id: string, problem: string): Promise<void> {
+  async #failAtOnce(feed: ActiveFeed, id: string, problem: Said): Promise<void> {
     const { book, clock } = this.#options
     this.#active.add(id)
     try {
@@ -213,12 +214,12 @@ export class Recordings {
     const before = await files.madeBefore(id)
     if (before !== null) return this.#complete(id, before)
     const parts = await files.parts(id)
-    if (parts.length === 0) return book.fail(id, 'nothing was recorded')
+    if (parts.length === 0) return book.fail(id, say(coded('recording_empty')))
     if (!(await this.#hasRoom(id))) return
     const made = await this.#convert(id, parts)
     if (made === null) return
     this.#needed.delete(id)
-    if (typeof made === 'string') return book.fail(id, made)
+    if ('message' in made) return book.fail(id, made)
     await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
   }
 
@@ -256,12 +257,12 @@ export class Recordings {
   }
 
   /** The duration; or the problem; or null when the next round has to try again. */
-  async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | string | null> {
+  async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | Said | null> {
     const { ffmpeg, files, clock, log } = this.#options
     const args = finishArguments(parts, files.unfinished(id))
     for (let attempt = 1; ; attempt++) {
       const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
-      if (!started.ok && started.error.code === 'missing') return started.error.message
+      if (!started.ok && started.error.code === 'missing') return started.error
       if (!started.ok) {
         await pause(clock, BUSY_MS, this.#stopping.signal)
         return null
@@ -282,7 +283,7 @@ export class Recordings {
         return null
       }
       // A kill, such as for lack of memory, may not happen again.
-      if (!wasKilled(exit) || attempt === ATTEMPTS) return exitReason(exit)
+      if (!wasKilled(exit) || attempt === ATTEMPTS) return say(exitSentence(exit))
     }
   }
 
@@ -306,7 +307,7 @@ export class Recordings {
     if (this.#recorders.size === 0 || (await files.free()) >= limits.minFreeBytes) return
     for (const [feedId, recorder] of this.#recorders) {
       this.#recorders.delete(feedId)
-      recorder.stop('the disk is full: less is free than recordings.minFreeMegabytes asks for')
+      recorder.stop(say(coded('recording_disk_full')))
     }
   }
 

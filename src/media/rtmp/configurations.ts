@@ -1,4 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
+import { coded } from '../../core/notices.ts'
 import { readAacConfig } from '../codecs/aac.ts'
 import { isAv1Config } from '../codecs/av1.ts'
 import type { VideoCodec } from '../codecs/codecs.ts'
@@ -58,5 +59,5 @@ const OPUS_HEAD = 'OpusHead'
 export function parseOpusConfig(header: Buffer): Result<FlvPayload, FlvProblem> {
   const channels =
     header.toString('latin1', 0, OPUS_HEAD.length) === OPUS_HEAD ? (header[OPUS_HEAD.length + 1] ?? 2) : 2
-  return channels > 2 ? unsupported(`Opus with ${channels} channels is not supported; send 2`) : ok(OPUS)
+  return channels > 2 ? unsupported(coded('opus_channels', { channels })) : ok(OPUS)
 }

@@ -245,7 +245,7 @@ export class RtmpConnection {
   #media(message: Message): string | null {
     if (this.#publication === null) return 'Media came before the permission to publish'
     const taken = this.#publication.take(message)
-    if (!taken.ok) return taken.error
+    if (!taken.ok) return taken.error.message
     if (taken.value === 'media') this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     return null
   }

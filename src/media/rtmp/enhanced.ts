@@ -1,5 +1,6 @@
 import { ok, type Result } from '../../base/result.ts'
-import { alternatives } from '../codecs/codecs.ts'
+import { coded } from '../../core/notices.ts'
+import { unsupportedCodec } from '../codecs/codecs.ts'
 import { type AudioTrack, rtpAudioTrack } from '../frame.ts'
 import {
   parseAacConfig,
@@ -60,10 +61,10 @@ const AUDIO: Readonly<Record<string, AudioFourcc>> = {
 export const VIDEO_FOURCCS = Object.keys(VIDEO)
 export const AUDIO_FOURCCS = Object.keys(AUDIO)
 
-const titlesOf = (codecs: Readonly<Record<string, { readonly title: string }>>): string =>
-  alternatives(Object.values(codecs).map(({ title }) => title))
+const titlesOf = (codecs: Readonly<Record<string, { readonly title: string }>>): readonly string[] =>
+  Object.values(codecs).map(({ title }) => title)
 
-const TITLES: Readonly<Record<Kind, string>> = { video: titlesOf(VIDEO), audio: titlesOf(AUDIO) }
+const TITLES: Readonly<Record<Kind, readonly string[]>> = { video: titlesOf(VIDEO), audio: titlesOf(AUDIO) }
 
 /** Packet types, of both kinds unless the name says otherwise. */
 const PACKET = {
@@ -93,8 +94,7 @@ export function parseEnhancedVideo(payload: Buffer): FlvPart[] {
 function readVideo({ type, fourcc, body, offsetUs }: Packet, key: boolean): Parsed {
   const codec = VIDEO[fourcc]
   if (codec === undefined) return unknown('video', fourcc)
-  if (type === PACKET.videoMpegTsStart)
-    return unsupported(`${codec.title} as in MPEG-TS is not supported; send it as in MP4`)
+  if (type === PACKET.videoMpegTsStart) return unsupported(coded('codec_as_in_ts', { codec: codec.title }))
   if (body.length === 0) return ok(IGNORED)
   if (type === PACKET.sequenceStart) return codec.config(body)
   if (type !== PACKET.codedFrames && type !== PACKET.videoFramesX) return ok(IGNORED)
@@ -147,7 +147,7 @@ function readTracks(payload: Buffer, kind: Kind, head: Head, read: (packet: Pack
   const types = payload[head.at] ?? 0
   const [form, type] = [types >> 4, types & 0x0f]
   if (form > MULTITRACK_TYPE.manyTracksManyCodecs)
-    return ofOnlyTrack(unsupported(`A message with ${kind} tracks in form ${form} is not supported; send OneTrack`))
+    return ofOnlyTrack(unsupported(coded(`${kind}_tracks_form`, { form })))
   const hasOwnFourccs = form === MULTITRACK_TYPE.manyTracksManyCodecs
   const hasSizes = form !== MULTITRACK_TYPE.oneTrack
   const shared = hasOwnFourccs ? '' : fourccAt(payload, head.at + 1)
@@ -208,5 +208,5 @@ const cutShort = (kind: Kind): Result<never, FlvProblem> =>
 
 function unknown(kind: Kind, fourcc: string): Result<never, FlvProblem> {
   const name = /^[\w.-]{4}$/.test(fourcc) ? fourcc : 'of enhanced RTMP'
-  return unsupported(`${kind === 'video' ? 'Video' : 'Audio'} codec ${name} is not supported; send ${TITLES[kind]}`)
+  return unsupported(unsupportedCodec(kind, name, TITLES[kind]))
 }

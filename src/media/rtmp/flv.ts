@@ -1,4 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
+import { unsupportedCodec } from '../codecs/codecs.ts'
 import { lengthPrefixed, MAX_NALS } from '../codecs/nalUnits.ts'
 import { parseAacConfig, parseAvcConfig } from './configurations.ts'
 import { parseEnhancedAudio, parseEnhancedVideo } from './enhanced.ts'
@@ -54,7 +55,7 @@ function readPlainVideo(payload: Buffer): Result<FlvPayload, FlvProblem> {
   if (first === undefined) return ok(IGNORED)
   if (first >> 4 === COMMAND_FRAME) return ok(IGNORED)
   const codec = first & 0x0f
-  if (codec !== AVC) return unsupported(`Video codec ${VIDEO_NAMES[codec] ?? codec} is not supported; send H.264`)
+  if (codec !== AVC) return unsupported(unsupportedCodec('video', VIDEO_NAMES[codec] ?? String(codec), ['H.264']))
   if (payload.length < 5) return damaged('A video message is cut short')
   const data = payload.subarray(5)
   if (data.length === 0) return ok(IGNORED)
@@ -76,7 +77,7 @@ function readPlainAudio(payload: Buffer): Result<FlvPayload, FlvProblem> {
   const codec = first >> 4
   const g711 = G711[codec]
   if (g711 !== undefined) return ok(readG711(payload, g711))
-  if (codec !== AAC) return unsupported(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)
+  if (codec !== AAC) return unsupported(unsupportedCodec('audio', AUDIO_NAMES[codec] ?? String(codec), ['AAC']))
   if (payload.length < 2) return damaged('An audio message is cut short')
   const data = payload.subarray(2)
   if (data.length === 0) return ok(IGNORED)

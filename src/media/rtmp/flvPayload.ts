@@ -1,4 +1,5 @@
 import { err, type Result } from '../../base/result.ts'
+import { type CodedSentence, type Said, say } from '../../core/notices.ts'
 import type { AudioTrack, VideoTrack } from '../frame.ts'
 
 /**
@@ -22,10 +23,9 @@ interface FlvData {
 }
 
 /** What is wrong with a message, in a sentence for the operator of the publisher. */
-export interface FlvProblem {
+export interface FlvProblem extends Said {
   /** `damaged`: only this message. `unsupported`: its codec. */
   readonly kind: 'damaged' | 'unsupported'
-  readonly text: string
 }
 
 /** What a message has of one track. Most messages are of track 0 alone; with enhanced RTMP one may have several. */
@@ -40,5 +40,5 @@ export const IGNORED: FlvPayload = { kind: 'ignored' }
 /** Of a message that names no track. */
 export const ofOnlyTrack = (read: FlvPart['read']): FlvPart[] => [{ trackId: 0, read }]
 
-export const damaged = (text: string): Result<never, FlvProblem> => err({ kind: 'damaged', text })
-export const unsupported = (text: string): Result<never, FlvProblem> => err({ kind: 'unsupported', text })
+export const damaged = (text: string): Result<never, FlvProblem> => err({ kind: 'damaged', message: text })
+export const unsupported = (why: CodedSentence): Result<never, FlvProblem> => err({ kind: 'unsupported', ...say(why) })

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import type { Said } from '../../core/notices.ts'
 import { readFrame } from '../codecs/wholeFrame.ts'
 import { type AudioTrack, type FrameSink, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
@@ -75,8 +76,8 @@ export class RtmpIngest {
     this.#declared = bitrates
   }
 
-  /** Refused with a sentence for the person who publishes: the codec of a track that has not begun, or of several. */
-  take({ type, timestamp, payload }: Message): Result<Taken, string> {
+  /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several. */
+  take({ type, timestamp, payload }: Message): Result<Taken, Said> {
     const isVideo = type === MESSAGE.video
     let taken: Taken = 'dropped'
     for (const part of isVideo ? parseVideo(payload) : parseAudio(payload)) {
@@ -92,7 +93,7 @@ export class RtmpIngest {
     return 'dropped'
   }
 
-  #takeVideo({ trackId, read }: FlvPart, timestamp: number): Result<Taken, string> {
+  #takeVideo({ trackId, read }: FlvPart, timestamp: number): Result<Taken, Said> {
     if (!read.ok)
       return this.#leave(read.error, { isThere: this.#video.get(trackId) !== undefined, isFirst: this.#video.isEmpty })
     const media = read.value
@@ -104,7 +105,7 @@ export class RtmpIngest {
     return ok('media')
   }
 
-  #takeAudio({ trackId, read }: FlvPart, timestamp: number): Result<Taken, string> {
+  #takeAudio({ trackId, read }: FlvPart, timestamp: number): Result<Taken, Said> {
     const index = this.#audioIndexOf(trackId)
     if (index === NOT_TAKEN) return ok(this.#options.audioNumbers?.length ? 'dropped' : this.#drop(FURTHER_AUDIO))
     if (!read.ok) return this.#leave(read.error, { isThere: this.#audio.has(index), isFirst: this.#audio.size === 0 })
@@ -118,9 +119,9 @@ export class RtmpIngest {
    * The codec of a track that is not there yet may refuse the publisher: that of the first of its kind at any time, that of
    * another one only before the publication has begun.
    */
-  #leave({ kind, text }: FlvProblem, { isThere, isFirst }: TrackState): Result<Taken, string> {
+  #leave({ kind, ...why }: FlvProblem, { isThere, isFirst }: TrackState): Result<Taken, Said> {
     const isRefused = kind === 'unsupported' && !isThere && (isFirst || !this.#hasBegun)
-    return isRefused ? err(text) : ok(this.#drop(text))
+    return isRefused ? err(why) : ok(this.#drop(why.message))
   }
 
   #audioIndexOf(trackId: number): number {

@@ -178,7 +178,7 @@ export class RtmpPlayer implements PulledSource {
   #media(message: Message): void {
     if (this.#state !== 'playing') return
     const taken = this.#ingest.take(message)
-    if (!taken.ok) this.#over({ kind: 'unsuitable', message: taken.error })
+    if (!taken.ok) this.#over({ kind: 'unsuitable', ...taken.error })
     else if (taken.value === 'media') this.#progress++
   }
 

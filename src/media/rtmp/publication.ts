@@ -1,4 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
+import type { Said } from '../../core/notices.ts'
 import { type Admitted, Publication } from '../publication.ts'
 import { type IngestOptions, RtmpIngest, type Taken } from './ingest.ts'
 import type { DeclaredBitrates } from './metadata.ts'
@@ -14,7 +15,7 @@ export class RtmpPublication extends Publication {
   }
 
   /** Takes a message with audio or video. Messages after the end are ignored. */
-  take(message: Message): Result<Taken, string> {
+  take(message: Message): Result<Taken, Said> {
     return this.isOver ? ok('dropped') : this.#ingest.take(message)
   }
 

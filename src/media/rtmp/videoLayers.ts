@@ -1,4 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
+import { coded, type CodedSentence } from '../../core/notices.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
 import { CODECS } from '../codecs/codecs.ts'
 import type { VideoTrack } from '../frame.ts'
@@ -54,8 +55,7 @@ export class VideoLayers {
     const other = [...this.#layers.values()].find((layer) => layer !== before)
     if (other !== undefined && other.track.codec !== track.codec) return unsupported(mixed(trackId, track, other))
     if (before === undefined) {
-      if (this.#layers.size >= MAX_LAYERS)
-        return unsupported(`More than ${MAX_LAYERS} video tracks are not supported; send ${MAX_LAYERS} at most`)
+      if (this.#layers.size >= MAX_LAYERS) return unsupported(coded('video_tracks_too_many', { most: MAX_LAYERS }))
       this.#layers.set(trackId, { trackId, track, lengthBytes, isListed: false, latestMs: 0 })
       return ok(this.#main === null)
     }
@@ -128,8 +128,7 @@ function isRepeated(before: VideoTrack, { codec, config }: VideoTrack, lengthByt
   return lengthBytes === null || Buffer.compare(before.config, config) === 0
 }
 
-function mixed(trackId: number, track: VideoTrack, other: VideoLayer): string {
-  const [one, another] = [CODECS[track.codec].title, CODECS[other.track.codec].title]
-  const found = `track ${trackId} is ${one}, and track ${other.trackId} ${another}`
-  return `Video tracks of several codecs are not supported: ${found}; send one codec in all of them`
+function mixed(track: number, { codec }: VideoTrack, other: VideoLayer): CodedSentence {
+  const [one, otherCodec] = [CODECS[codec].title, CODECS[other.track.codec].title]
+  return coded('video_tracks_mixed', { track, codec: one, other: other.trackId, otherCodec })
 }

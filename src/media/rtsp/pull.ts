@@ -114,7 +114,7 @@ export class RtspPull implements PulledSource {
   #take(chunk: Buffer): void {
     if (this.#isOver) return
     const refusal = this.#ingest.take(chunk)
-    if (refusal !== null) this.#fail({ kind: 'unsuitable', message: refusal })
+    if (refusal !== null) this.#fail({ kind: 'unsuitable', ...refusal })
   }
 
   /** Begins again on the same connection, which has no session yet. */

@@ -225,7 +225,7 @@ export class SrtConnection {
   #deliver(body: Buffer): void {
     this.#mediaAtMs = this.#heardAtMs
     const refusal = this.#ingest?.take(body) ?? null
-    if (refusal !== null) this.#reject(refusal, 'invalid')
+    if (refusal !== null) this.#reject(refusal.message, 'invalid')
   }
 
   #send(fields: Omit<ControlFields, 'socketId' | 'timeUs'>): void {

@@ -80,7 +80,7 @@ export class SrtPull implements PulledSource {
   #deliver(body: Buffer): void {
     this.#mediaBytes += body.length
     const refusal = this.#ingest.take(body)
-    if (refusal !== null) this.#fail({ kind: 'unsuitable', message: refusal })
+    if (refusal !== null) this.#fail({ kind: 'unsuitable', ...refusal })
   }
 
   #lose(why: Said): void {

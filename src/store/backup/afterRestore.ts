@@ -31,7 +31,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     `update feeds set ended_at_ms = ${atLeast('started_at_ms')}, reading = null where ended_at_ms is null`,
     'update viewing set viewed = 0 where viewed = 1',
     `update recordings set state = 'error', ended_at_ms = coalesce(ended_at_ms, ${atLeast('started_at_ms')}),
-      problem = 'the database was restored from a backup of this moment' where state in ('recording', 'processing')`,
+      problem = '${saidColumn(say(coded('recording_restored')))}' where state in ('recording', 'processing')`,
     `update runs set ended_at_ms = case when heartbeat_at_ms > started_at_ms then heartbeat_at_ms else started_at_ms end,
       stop_type = 'error', stop_id = '' where ended_at_ms is null`,
     'update engine_states set node = null, alive_until_ms = null',

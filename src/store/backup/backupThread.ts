@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { programBeside } from '../../base/programBeside.ts'
 import { err, type Result } from '../../base/result.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import type { BackupRequest } from './make.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -14,12 +15,12 @@ export interface BackupJob extends BackupRequest {
 }
 
 /** Makes a backup in a thread, until `stop` breaks it off. Never rejects. @returns as `makeBackup` */
-export function makeBackupInThread(job: BackupJob, stop: AbortSignal): Promise<Result<Manifest, string>> {
+export function makeBackupInThread(job: BackupJob, stop: AbortSignal): Promise<Result<Manifest, Said>> {
   const worker = new Worker(PROGRAM, { workerData: job, name: 'backup', resourceLimits: RESOURCES })
   stop.addEventListener('abort', () => void worker.terminate(), { once: true })
   return new Promise((resolve) => {
     worker.once('message', resolve)
-    worker.once('error', (error) => resolve(err(`the backup failed: ${error.message}`)))
-    worker.once('exit', () => resolve(err('the backup was broken off')))
+    worker.once('error', (error) => resolve(err(say(coded('backup_failed', { text: error.message })))))
+    worker.once('exit', () => resolve(err(say(coded('backup_broken_off')))))
   })
 }

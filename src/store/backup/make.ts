@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { hasCode } from '../../base/errorCode.ts'
 import { exists, partialOf, publish, removeLeftPartials } from '../../base/files.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { coded, type CodedSentence, type Said, say } from '../../core/notices.ts'
 import { translateSqliteError } from '../sqlite/errors.ts'
 import { StoreUnavailable } from '../store.ts'
 import { type BackupSecrets, writeBackupFile } from './backupFile.ts'
@@ -32,17 +33,17 @@ export interface BackupSource {
 const SPARE_BYTES = 4 * 1024 * 1024
 
 /** Makes a backup file. It appears complete or not at all. @returns its manifest, or a sentence */
-export async function makeBackup(request: BackupRequest, source: BackupSource): Promise<Result<Manifest, string>> {
+export async function makeBackup(request: BackupRequest, source: BackupSource): Promise<Result<Manifest, Said>> {
   const { file } = request
   const [data, archive] = [partialOf(file, 'data'), partialOf(file, 'backup')]
   try {
-    if (await exists(file)) return err(`${file} exists; choose another name, or delete it first`)
+    if (await exists(file)) return err(say(coded('backup_exists', { path: file })))
     await removeLeftPartials(file)
     // The data, and the archive with a copy of it.
     const room = await roomProblem(dirname(file), 2 * source.bytes + SPARE_BYTES)
     if (room !== null) return err(room)
     const facts = await source.copyTo(data)
-    if (!facts.ok) return facts
+    if (!facts.ok) return err({ message: facts.error })
     const manifest = await writeBackupFile(archive, {
       data,
       secrets: request.secrets,
@@ -51,7 +52,7 @@ export async function makeBackup(request: BackupRequest, source: BackupSource): 
     await publish(archive, file)
     return ok(manifest)
   } catch (error) {
-    return err(sentenceOf(error, file))
+    return err(refusalOf(error, file))
   } finally {
     for (const partial of [data, `${data}-journal`, archive]) await rm(partial, { force: true })
   }
@@ -71,23 +72,26 @@ export async function sqliteSource(database: string): Promise<BackupSource> {
 }
 
 /** Why `bytes` do not fit into a folder; null if they do. */
-export async function roomProblem(folder: string, bytes: number): Promise<string | null> {
+export async function roomProblem(folder: string, bytes: number): Promise<Said | null> {
   const { bavail, bsize } = await statfs(folder)
   const freeBytes = bavail * bsize
   if (freeBytes >= bytes) return null
-  return `the disk of ${folder} has ${megabytes(freeBytes)} MB left, and this needs ${megabytes(bytes)} MB: make room, or choose another disk`
+  return say(coded('backup_no_room', { folder, free: megabytes(freeBytes), needed: megabytes(bytes) }))
 }
 
 const megabytes = (bytes: number): number => Math.ceil(bytes / 1_000_000)
 
-/** A sentence for what the machine refused. Rethrows a mistake of ours. */
-export function sentenceOf(raw: unknown, path: string): string {
+/** What the machine refused. Rethrows a mistake of ours. */
+export const refusalOf = (raw: unknown, path: string): Said => say(sentenceOf(raw, path))
+
+function sentenceOf(raw: unknown, path: string): CodedSentence {
   const error = translateSqliteError(raw)
-  if (error instanceof StoreUnavailable) return `${error.message}: ${path}`
-  if (hasCode(error, 'EEXIST')) return `${path} exists; choose another name, or delete it first`
-  if (hasCode(error, 'ENOENT', 'ENOTDIR')) return `the directory of ${path} does not exist`
-  if (hasCode(error, 'EACCES', 'EPERM', 'EROFS')) return `this user may not write ${path}`
-  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return `the disk is full: ${path} was not written`
-  if (hasCode(error, 'EIO', 'EISDIR', 'ENAMETOOLONG')) return `${path} cannot be used: ${(error as Error).message}`
+  if (error instanceof StoreUnavailable) return coded('backup_store', { text: error.message, path })
+  if (hasCode(error, 'EEXIST')) return coded('backup_exists', { path })
+  if (hasCode(error, 'ENOENT', 'ENOTDIR')) return coded('backup_no_folder', { path })
+  if (hasCode(error, 'EACCES', 'EPERM', 'EROFS')) return coded('backup_forbidden', { path })
+  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return coded('backup_disk_full', { path })
+  if (hasCode(error, 'EIO', 'EISDIR', 'ENAMETOOLONG'))
+    return coded('backup_unusable', { path, text: (error as Error).message })
   throw error
 }

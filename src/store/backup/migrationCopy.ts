@@ -58,7 +58,8 @@ async function makeCopy(
     nowMs,
     secrets: { keys: [], authority: null },
   }
-  return makeBackup(request, await sqliteSource(database))
+  const made = await makeBackup(request, await sqliteSource(database))
+  return made.ok ? made : err(made.error.message)
 }
 
 /** Sorts by time. */

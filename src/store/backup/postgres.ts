@@ -15,7 +15,7 @@ import { Hosts } from '../postgres/hosts.ts'
 import { types } from '../postgres/pool.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
 import type { OpenBackup } from './backupFile.ts'
-import { type BackupSource, sentenceOf } from './make.ts'
+import { type BackupSource, refusalOf } from './make.ts'
 import type { DatabaseFacts } from './manifest.ts'
 
 /** A connection for programs of PostgreSQL: its address without the password, which no process list shows then. */
@@ -116,7 +116,7 @@ export async function restorePostgres(
     const reset = resetStatements(nowMs, Date.parse(backup.manifest.createdAt))
     return await pipeToPsql(targetOf(host), data, [`reset search_path`, COUNT_UNDER_WAY, ...reset])
   } catch (error) {
-    return err(sentenceOf(error, data))
+    return err(refusalOf(error, data).message)
   } finally {
     await rm(data, { force: true })
   }

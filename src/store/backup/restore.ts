@@ -9,7 +9,7 @@ import { migrateFile } from '../sqlite/migrator.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
 import type { OpenBackup } from './backupFile.ts'
 import type { Manifest } from './manifest.ts'
-import { roomProblem, sentenceOf } from './make.ts'
+import { refusalOf, roomProblem } from './make.ts'
 import { checkKeys, isIntact, onSqlite, targetProblem } from './sqlite.ts'
 
 export interface RestoreRequest {
@@ -48,14 +48,14 @@ export async function restoreSqlite(backup: OpenBackup, request: RestoreRequest)
     // The data, and what a migration adds.
     const bytes = Object.values(backup.manifest.files).reduce((sum, file) => sum + file.bytes, 0)
     const room = await roomProblem(dirname(database), 2 * bytes)
-    if (room !== null) return err(room)
+    if (room !== null) return err(room.message)
     const restored = await writeDraft(backup, request, draft)
     if (!restored.ok) return restored
     request.writeSecrets()
     await publish(draft, database)
     return restored
   } catch (error) {
-    return err(sentenceOf(error, database))
+    return err(refusalOf(error, database).message)
   } finally {
     for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${draft}${end}`, { force: true })
   }

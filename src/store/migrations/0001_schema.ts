@@ -28,7 +28,7 @@ async function people(make: Maker): Promise<void> {
   await make.table(
     'accounts',
     `id text key, name text, created_at_ms big, allowed_countries text, denied_countries text, geo_cascade text null,
-    default_cluster text null, recording_days big null, version big`,
+    default_cluster text null, recording_days big null, log_admissions flag, version big`,
   )
   await make.table(
     'secrets',

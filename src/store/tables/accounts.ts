@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { type AccountDefaults, NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { Account } from '../store.ts'
+import { dbFlag } from '../columns.ts'
 import { insertion, statement, Verbs } from '../executor.ts'
 import { type DB, namesOf, type RowOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
@@ -14,6 +15,7 @@ const DEFAULTS = [
   'denied_countries',
   'geo_cascade',
   'recording_days',
+  'log_admissions',
   'version',
 ] as const
 
@@ -39,6 +41,7 @@ const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]
       denied_countries: p.denied_countries,
       geo_cascade: p.geo_cascade,
       recording_days: p.recording_days,
+      log_admissions: p.log_admissions,
       version: p.version,
     })
     .where('id', '=', p.id),
@@ -85,6 +88,7 @@ const toDefaults = (row: Pick<Row, (typeof DEFAULTS)[number]>): AccountDefaults 
   deniedCountries: JSON.parse(row.denied_countries) as string[],
   geoCascade: row.geo_cascade === null ? null : (JSON.parse(row.geo_cascade) as string[]),
   recordingDays: row.recording_days,
+  logAdmissions: row.log_admissions === 1,
   version: row.version,
 })
 
@@ -94,6 +98,7 @@ const fromDefaults = ({
   deniedCountries,
   geoCascade,
   recordingDays,
+  logAdmissions,
   version,
 }: AccountDefaults) => ({
   default_cluster: defaultCluster === NO_DEFAULTS.defaultCluster ? null : defaultCluster,
@@ -101,5 +106,6 @@ const fromDefaults = ({
   denied_countries: JSON.stringify(deniedCountries),
   geo_cascade: geoCascade && JSON.stringify(geoCascade),
   recording_days: recordingDays,
+  log_admissions: dbFlag(logAdmissions),
   version,
 })

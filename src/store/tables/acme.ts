@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AcmeRenewal } from '../acme.ts'
 import { statement, Verbs } from '../executor.ts'
+import { saidColumn, saidFrom } from '../said.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 const value = statement((db, p: { id: string }) =>
@@ -44,7 +45,7 @@ const claim = statement((db, p: { id: string; leaseMs: number; nowMs: number }, 
     ),
 )
 
-const end = statement((db, p: { id: string } & AcmeRenewal) =>
+const end = statement((db, p: { id: string; failures: number; dueAtMs: number; problem: string | null }) =>
   db
     .updateTable('acme_renewals')
     .set({ leased_until_ms: null, failures: p.failures, due_at_ms: p.dueAtMs, problem: p.problem })
@@ -56,8 +57,9 @@ export class AcmeReadVerbs extends Verbs {
     return (await this.executor.first(value, { id }))?.value_sealed
   }
 
-  renewal(id: string): Promise<AcmeRenewal | undefined> {
-    return this.executor.first(renewal, { id })
+  async renewal(id: string): Promise<AcmeRenewal | undefined> {
+    const row = await this.executor.first(renewal, { id })
+    return row && { ...row, problem: saidFrom(row.problem) }
   }
 }
 
@@ -79,7 +81,7 @@ export class AcmeTxVerbs extends Verbs {
     await this.executor.run(end, { id, dueAtMs, failures: 0, problem: null })
   }
 
-  async fail(id: string, failure: AcmeRenewal): Promise<void> {
-    await this.executor.run(end, { id, ...failure })
+  async fail(id: string, { problem, ...failure }: AcmeRenewal): Promise<void> {
+    await this.executor.run(end, { id, ...failure, problem: problem && saidColumn(problem) })
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
+import { saidColumn, saidFrom } from '../said.ts'
 import { insertion, statement, Verbs } from '../executor.ts'
 import { columnsOf, namesOf, type RowOf } from '../schema.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
@@ -129,7 +130,7 @@ const toRow = (recording: StoredRecording): Row => ({
   bytes: recording.bytes,
   duration_ms: recording.durationMs,
   tracks: JSON.stringify(recording.tracks),
-  problem: recording.problem,
+  problem: recording.problem && saidColumn(recording.problem),
   host_key: recording.hostKey,
   node: recording.node,
   expires_at_ms: recording.expiresAtMs,
@@ -147,7 +148,7 @@ const fromRow = (row: Row): StoredRecording => ({
   bytes: row.bytes,
   durationMs: row.duration_ms,
   tracks: JSON.parse(row.tracks) as RecordedTrack[],
-  problem: row.problem,
+  problem: saidFrom(row.problem),
   hostKey: row.host_key,
   node: row.node,
   expiresAtMs: row.expires_at_ms,

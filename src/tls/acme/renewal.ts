@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS, isoTime } from '../../base/time.ts'
 import { daysLeft, renewAtMs, renewalPauseMs } from '../../core/certificates/renewal.ts'
+import { noticeText, type Said } from '../../core/notices.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
@@ -58,7 +59,7 @@ export class AcmeCertificate {
   }
 
   /** Why the latest renewal of any node failed; null: it did not. */
-  async problem(): Promise<string | null> {
+  async problem(): Promise<Said | null> {
     return (await this.#options.store.read.acme.renewal(this.#id))?.problem ?? null
   }
 
@@ -134,7 +135,7 @@ export class AcmeCertificate {
 
   async #keep(pair: PemPair): Promise<void> {
     const checked = readCertificate(pair)
-    if (!checked.ok) throw new Error(`the certificate of the authority and its key ${checked.error}`)
+    if (!checked.ok) throw new Error(`the certificate of the authority and its key: ${noticeText([checked.error])}`)
     const { store, sealer, clock } = this.#options
     await store.transaction(async (tx) => {
       await tx.acme.put(this.#id, sealValue(sealer, JSON.stringify(pair)), clock.now())
@@ -149,13 +150,13 @@ export class AcmeCertificate {
     const problem = explainFailure(error, directoryUrl)
     await store.transaction((tx) => tx.acme.fail(this.#id, { failures, dueAtMs, problem }))
     const retryAt = isoTime(dueAtMs)
-    log.warn({ failures, retryAt, daysLeft: daysLeft(current, clock.now()) }, problem)
+    log.warn({ failures, retryAt, daysLeft: daysLeft(current, clock.now()) }, problem.message)
   }
 
   #read(sealed: Uint8Array): Certificate {
     const pair = JSON.parse(openValue(this.#options.sealer, sealed)) as PemPair
     const checked = readCertificate(pair)
-    if (!checked.ok) throw new Error(`the stored certificate and its key ${checked.error}`)
+    if (!checked.ok) throw new Error(`the stored certificate and its key: ${noticeText([checked.error])}`)
     return checked.value
   }
 }

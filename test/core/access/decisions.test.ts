@@ -9,6 +9,7 @@ import { parseSelfSigned } from '../../../src/core/access/selfSigned.ts'
 import { compileStreams } from '../../../src/core/access/streamName.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../../src/core/access/types.ts'
 import { CHECKS } from '../../../web/dashboard/src/pages/access/checks.ts'
+import { stepDe } from '../../../web/dashboard/src/words/traceDe.ts'
 import { type DecisionCase, loadDecisions, MESSAGES, PLAIN_TOKEN, signSelfSigned } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
@@ -58,6 +59,7 @@ function checkTrace(decision: Decision, { credential }: AccessRequest): void {
   const { trace } = decision
   expect(trace.map((step) => step.check)).toEqual(CHECKS.slice(0, trace.length))
   expect(trace.filter((step) => step.outcome === 'fail').length).toBe(decision.allowed ? 0 : 1)
+  expect(trace.map(({ detail }) => detail).filter((detail) => stepDe(detail) === undefined)).toEqual([])
   if (!decision.allowed) expect(trace.at(-1)?.outcome).toBe('fail')
   else expect(trace.length).toBe(credential.kind === 'none' ? 1 : CHECKS.length)
   expect(JSON.stringify(trace)).not.toContain(VALUE)
@@ -92,11 +94,12 @@ function verified(test: DecisionCase): Credential {
   const parsed = parseSelfSigned(text)
   if (!parsed.ok) return { kind: 'unknown', why: parsed.error }
   const { alg, claims, signature, signingInput } = parsed.value
-  if (claims.tokenId !== ID) return { kind: 'unknown', why: 'no such parent' }
+  if (claims.tokenId !== ID) return { kind: 'unknown', why: 'the parent token does not exist' }
   const expected = createHmac(`sha${alg.slice(2)}`, VALUE)
     .update(signingInput)
     .digest()
-  if (!timingSafeEqual(expected, signature)) return { kind: 'unknown', why: 'wrongly signed' }
+  if (!timingSafeEqual(expected, signature))
+    return { kind: 'unknown', why: 'the signature is not made with the parent token' }
   return { kind: 'selfSigned', token: snapshotOf(test), claims }
 }
 

@@ -33,7 +33,7 @@ export class Seen implements FrameSink {
   }
   /** Takes them in order; the last answer. */
   take(...parts: readonly Buffer[]): string | null {
-    return parts.map((part) => this.ingest.take(part)).at(-1) ?? null
+    return parts.map((part) => this.ingest.take(part)?.message ?? null).at(-1) ?? null
   }
 }
 

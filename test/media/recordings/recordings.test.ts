@@ -33,7 +33,7 @@ function recordings(clock: ManualClock, unfinished: string[] = [], ffmpeg = noFf
     begin: async (_feed, { id }) => void begun.push(id),
     end: async (id, atMs) => void ended.set(id, atMs),
     complete: async (id) => void completed.push(id),
-    fail: async (id, problem) => void failed.set(id, problem),
+    fail: async (id, problem) => void failed.set(id, problem.message),
     forget: async () => undefined,
     abandoned: async () => unfinished.map((id) => ({ id, state: 'recording' })),
   }

@@ -19,7 +19,7 @@ function taken(messages: readonly Message[]) {
   const ingest = new RtmpIngest(sink, { clock: null, leftOut: (what) => leftOut.push(what) })
   const problems = messages.flatMap((one) => {
     const result = ingest.take(one)
-    return result.ok ? [] : [result.error]
+    return result.ok ? [] : [result.error.message]
   })
   return { lists, frames, leftOut, problems }
 }

@@ -26,7 +26,7 @@ function taken(...messages: readonly Message[]) {
   const leftOut: string[] = []
   const ingest = new RtmpIngest(seen, { clock: null, leftOut: (what) => leftOut.push(what) })
   const taken = messages.map((one) => ingest.take(one))
-  const problems = taken.flatMap((result) => (result.ok ? [] : [result.error]))
+  const problems = taken.flatMap((result) => (result.ok ? [] : [result.error.message]))
   const counts = taken.map((result) => result.ok && result.value === 'media')
   return { order: seen.order, lists: seen.lists, frames: seen.frames, problems, leftOut, counts }
 }

@@ -31,7 +31,7 @@ function taken(messages: readonly Message[], { takesLayers = true, audioNumbers 
   const ingest = new RtmpIngest(sink, { clock: null, leftOut: (what) => leftOut.push(what), audioNumbers })
   const problems = messages.flatMap((one) => {
     const result = ingest.take(one)
-    return result.ok ? [] : [result.error]
+    return result.ok ? [] : [result.error.message]
   })
   const named = lists.map((tracks) =>
     tracks.map((track) => (track.kind === 'video' ? `${track.layer ?? 'alone'} ${track.width}` : track.codec)),

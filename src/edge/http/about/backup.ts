@@ -4,6 +4,7 @@ import { ok, type Result } from '../../../base/result.ts'
 import { auditBackup } from '../../../commands/backups.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure, type Failure } from '../../../core/errors.ts'
+import { type Said, saidAs, saidAsData } from '../../../core/notices.ts'
 import { actorOf } from '../auth.ts'
 import { count } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
@@ -28,7 +29,7 @@ export interface BackupState {
   readonly engine: 'sqlite' | 'postgres'
   readonly isRunning: boolean
   /** Why the last attempt since the start made none; a sentence. */
-  readonly problem: string | null
+  readonly problem: Said | null
   /** Of those that were made here. */
   readonly latest: LatestBackup | null
 }
@@ -126,7 +127,7 @@ const send = (request: FastifyRequest, reply: FastifyReply, path: string, { crea
 const toRecord = ({ sessions }: Context, { problem, latest, ...rest }: BackupState) => ({
   node: sessions.node,
   ...rest,
-  ...(problem === null ? {} : { problem }),
+  ...saidAs('problem', problem),
   ...(latest === null ? {} : { latest }),
 })
 
@@ -135,6 +136,7 @@ const Backup = Type.Object({
   engine: Type.Enum(['sqlite', 'postgres'], { description: '`postgres`: use `sluice backup FILE`.' }),
   isRunning: Type.Boolean({ description: 'One is being made.' }),
   problem: Type.Optional(Type.String({ description: 'Why the last attempt made none.' })),
+  problemSentences: Type.Optional(saidAsData()),
   latest: Type.Optional(
     Type.Object(
       {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { DAY_MS, isoTime } from '../../../base/time.ts'
 import { daysLeft, expiresSoon } from '../../../core/certificates/renewal.ts'
+import { saidAs, saidAsData } from '../../../core/notices.ts'
 import { reportedNode } from '../fieldSchemas.ts'
 import type { HttpsOptions } from '../https.ts'
 
@@ -46,7 +47,7 @@ const certificateAt = ({ certificate: { current, problem } }: Pick<HttpsOptions,
   expiresOn: isoTime(current.expiresMs),
   daysLeft: daysLeft(current, nowMs),
   isLate: expiresSoon(current, nowMs),
-  ...(problem === null ? {} : { problem }),
+  ...saidAs('problem', problem),
 })
 
 export const Upkeep = Type.Object({
@@ -70,6 +71,7 @@ export const Upkeep = Type.Object({
         daysLeft: Type.Integer({ description: 'Negative once it has expired.' }),
         isLate: Type.Boolean({ description: 'It should have been renewed by now.' }),
         problem: Type.Optional(Type.String({ description: 'Why the latest replacement failed.' })),
+        problemSentences: Type.Optional(saidAsData()),
       },
       { description: 'Absent: Sluice speaks no TLS.' },
     ),

@@ -1,19 +1,24 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
+import { ok } from '../../../base/result.ts'
 import { checkAccess } from '../../../commands/access/checkAccess.ts'
 import { listAccessLog, readAccessLogEntry, summarizeAccessLog } from '../../../commands/access/accessLog.ts'
+import { changeDefaults } from '../../../commands/accounts/defaults.ts'
 import type { Context } from '../../../commands/context.ts'
+import { LogAdmissions } from '../../../core/accounts/requests.ts'
 import { LOG_SOURCES, LOGGED_CODES } from '../../../core/access/logQuery.ts'
 import { PROTOCOLS, PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
-import { accountOf } from '../auth.ts'
+import type { AccountDefaults } from '../../../core/tokens/accountDefaults.ts'
+import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
+import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { pageCursor } from '../fieldSchemas.ts'
 
 /** The dry run of the decision, and the record of decisions. */
-export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
+export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac, peerOf: PeerOf): void {
   const tag = 'access'
   app.post(
     '/api/access/check',
@@ -47,6 +52,24 @@ export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
     }),
     async (request, reply) =>
       sendResult(reply, await readAccessLogEntry(ctx, accountOf(request), request.params.decisionId)),
+  )
+  app.get(
+    '/api/access/admissions',
+    document(tag, 'Whether the access log gets admissions', { operationId: 'readLogAdmissions', data: AdmissionsData }),
+    async (request, reply) =>
+      sendResult(reply, ok(admissionsOf(ctx, await ctx.cache.accountDefaults(accountOf(request))))),
+  )
+  app.put(
+    '/api/access/admissions',
+    document(tag, 'Record admissions in the access log from now on, or no more', {
+      operationId: 'updateLogAdmissions',
+      body: LogAdmissions,
+      data: AdmissionsData,
+    }),
+    async (request, reply) => {
+      const changed = await changeDefaults(ctx, actorOf(request, peerOf), 'logAdmissions', request.body)
+      return sendResult(reply, changed.ok ? ok(admissionsOf(ctx, changed.value)) : changed)
+    },
   )
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/access/summary',
@@ -149,6 +172,17 @@ const LogEntryWithTrace = Type.Object({
   }),
 })
 
+const AdmissionsData = Type.Object({
+  isEnabled: Type.Boolean({ description: 'The account wants its admissions recorded.' }),
+  rate: Type.Number({ description: 'Their share that is recorded without that, 0 to 1 (access.log.admissionRate).' }),
+  rowsPerMinute: Type.Integer({ description: 'The most that are recorded (access.log.rowsPerMinute).' }),
+})
+
+function admissionsOf({ recorder }: Context, { logAdmissions }: AccountDefaults): Static<typeof AdmissionsData> {
+  const { admissionRate: rate, rowsPerMinute } = recorder.limits
+  return { isEnabled: logAdmissions, rate, rowsPerMinute }
+}
+
 const SummaryQuery = Type.Object({
   from: Type.Optional(
     Type.String({ format: 'date-time', description: 'Inclusive; default 24 hours before `until`, at most 31 days.' }),
@@ -162,7 +196,7 @@ const SummaryQuery = Type.Object({
 const Summary = Type.Object({
   from: Type.String({ format: 'date-time' }),
   until: Type.String({ format: 'date-time' }),
-  allowed: Type.Integer({ description: 'By default Sluice records refusals only (access.log.admissionRate).' }),
+  allowed: Type.Integer({ description: 'By default Sluice records refusals only; `/api/access/admissions` says so.' }),
   refused: Type.Integer(),
   codes: Type.Array(Type.Object({ code: Type.Enum([...LOGGED_CODES]), count: Type.Integer() }), {
     description: 'Refusals by code, the most first; repeats count.',

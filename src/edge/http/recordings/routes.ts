@@ -19,6 +19,7 @@ import { switchRecording } from '../../../commands/recordings/switchRecording.ts
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { type FieldErrors, failure } from '../../../core/errors.ts'
+import { saidAsData } from '../../../core/notices.ts'
 import { readRecordingLink, readSignRecording } from '../../../core/recordings/rules.ts'
 import { RecordingLinkQuery, SignedRecording, SignRecording } from '../../../core/recordings/signSchema.ts'
 import { SwitchRecording } from '../../../core/recordings/switchSchema.ts'
@@ -233,7 +234,8 @@ const Recording = Type.Object({
       height: Type.Optional(Type.Integer()),
     }),
   ),
-  problem: Type.Optional(Type.String({ description: 'Why there is no file.' })),
+  problem: Type.Optional(Type.String({ description: 'Why there is no file, or it ended before its broadcast.' })),
+  problemSentences: Type.Optional(saidAsData()),
   expiresOn: Type.Optional(Type.String({ format: 'date-time', description: 'When it is deleted; absent: it stays.' })),
   url: Type.Optional(Type.String({ description: 'Where it can be fetched, with an API secret.' })),
   thumbnailUrl: Type.Optional(Type.String({ description: 'Where its thumbnail is, of a recording with video.' })),

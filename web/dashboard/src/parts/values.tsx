@@ -28,9 +28,9 @@ export function Time({ at, isWhole = false }: { readonly at: string; readonly is
 export const count = (value: number): string => plain.format(value)
 
 /** Seconds and their hundredths; null: a dash. */
-export const seconds = (value: number | null): string => (value === null ? '–' : `${parts.format(value)} s`)
+export const seconds = (value: number | null): string => (value === null ? '–' : `${parts.format(value)}\u00a0s`)
 
-/** Bytes in decimal units, three digits. */
+/** Bytes in decimal units, three digits. No line ends between a figure and its unit. */
 export function bytes(value: number): string {
   return scaled(value, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
 }
@@ -42,7 +42,7 @@ export function bitrate(bitsPerSecond: number): string {
 
 function scaled(value: number, units: readonly string[]): string {
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)))
-  return `${short.format(value / 1000 ** power)} ${units[power] ?? ''}`
+  return `${short.format(value / 1000 ** power)}\u00a0${units[power] ?? ''}`
 }
 
 /** A length of time as `1:42:08`, or in days. */

@@ -154,13 +154,14 @@ export const configurationDe: Readonly<Record<string, string>> = {
     'Wie lange ein Knoten gesicherte Streams anderer Knoten weitergibt, wenn die Datenbank nicht erreichbar ist, ' +
     'in Sekunden.',
   'access.log.refusalRate': 'Der Anteil der Abweisungen, die Sluice ins Zugriffslog schreibt.',
-  'access.log.admissionRate': 'Der Anteil der Zulassungen, die Sluice ins Zugriffslog schreibt.',
+  'access.log.admissionRate':
+    'Der Anteil der Zulassungen, die Sluice ins Zugriffslog schreibt; ein Konto kann im Betrieb alle seine schreiben lassen.',
   'access.log.retentionDays': 'Wie lange Zeilen des Zugriffslogs bleiben, in Tagen.',
   'access.log.rowsPerMinute':
     'Wie viele Zeilen pro Minute die Abweisungen eines Kontos höchstens bekommen, Wiederholungen ' +
-    'zusammengefasst; weitere werden nur gezählt.',
+    'zusammengefasst, und ebenso viele seine Zulassungen; weitere werden nur gezählt.',
   'access.log.totalRowsPerMinute':
-    'Wie viele Zeilen pro Minute die Abweisungen aller Konten eines Prozesses höchstens bekommen.',
+    'Wie viele Zeilen pro Minute die Abweisungen aller Konten eines Prozesses höchstens bekommen, und ebenso viele die Zulassungen.',
   'access.log.minFreeMegabytes':
     'Wie viel Platz das Zugriffslog neben einer SQLite-Datenbank frei lässt, in Megabyte, höchstens aber ein ' +
     'Zwanzigstel des Datenträgers.',

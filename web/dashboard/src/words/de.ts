@@ -1307,9 +1307,14 @@ export const de: Sentences = {
     noToken: 'keiner',
     noMatch: 'Keine Entscheidung passt',
     noMatchText: 'Ändern oder entfernen Sie die Filter.',
-    noAdmitted:
-      'Zulassungen werden nur aufgezeichnet, wenn die Konfiguration es sagt: access.log.admissionRate: 1 zeichnet jede auf, ' +
-      'sobald sie neu geladen ist.',
+    admissionsNotKept:
+      'Nur Abweisungen werden aufgezeichnet. Auch Zulassungen sind möglich, von da an und mit den Adressen der Zuschauer.',
+    admissionsInPart: (percent) => `${percent} % der Zulassungen werden aufgezeichnet, wie es die Konfiguration sagt.`,
+    admissionsKept: (rows) => `Zulassungen werden aufgezeichnet, höchstens ${rows} je Minute.`,
+    keepAdmissions: 'Zulassungen aufzeichnen',
+    keepNoAdmissions: 'Nicht mehr aufzeichnen',
+    admissionsOn: 'Zulassungen werden von jetzt an aufgezeichnet',
+    admissionsOff: 'Zulassungen werden nicht mehr aufgezeichnet',
     showAll: 'Alle Entscheidungen zeigen',
     emptyTitle: 'Noch ist keine Entscheidung aufgezeichnet',
     emptyText:

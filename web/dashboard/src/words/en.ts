@@ -1290,9 +1290,14 @@ export const en = {
     noToken: 'none',
     noMatch: 'No decision matches',
     noMatchText: 'Change the filters, or remove them.',
-    noAdmitted:
-      'Admissions are recorded only if the configuration says so: access.log.admissionRate: 1 records each, from the ' +
-      'moment it is loaded again.',
+    admissionsNotKept:
+      'Only refusals are recorded. Admissions can be too, from then on, with the addresses of viewers.',
+    admissionsInPart: (percent: string) => `${percent} % of admissions are recorded, as the configuration says.`,
+    admissionsKept: (rows: string) => `Admissions are recorded, at most ${rows} a minute.`,
+    keepAdmissions: 'Record admissions',
+    keepNoAdmissions: 'Record no more',
+    admissionsOn: 'Admissions are recorded from now on',
+    admissionsOff: 'Admissions are not recorded any more',
     showAll: 'Show all decisions',
     emptyTitle: 'No decision is on record yet',
     emptyText:

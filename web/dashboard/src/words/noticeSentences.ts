@@ -19,8 +19,13 @@ export function sayIn(
 
 function sentenceIn(table: Readonly<Record<string, string>>, { code, values }: NoticeSentence): string | undefined {
   if (code === 'finding') return findingSentence(values)
-  return table[code]?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => shownAs(name, values[name] ?? ''))
+  const shown = { ...values, text: refusalText(values) }
+  return table[code]?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => shownAs(name, shown[name as 'text'] ?? ''))
 }
+
+/** The reason for a refusal that has a code; else the text as it came. */
+const refusalText = ({ refusal = '', text = '' }: NoticeSentence['values']): string | number =>
+  words.access.codes[String(refusal)] ?? text
 
 const shownAs = (name: string, value: string | number): string => {
   if (name === 'date') return shownDate(String(value))

@@ -16,6 +16,7 @@ import { type Column, More, Table } from '../../parts/table.tsx'
 import { count } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, route } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { Admissions } from './admissions.tsx'
 import { type Decision, DecisionCard, kindOf } from './decision.tsx'
 import { DryRunCard, emptyQuestion, type Question } from './dryRun.tsx'
 import { countedFrom, type Filters, OUTCOMES, readFilters, searchOf, setFilters, typedOf } from './filters.ts'
@@ -74,6 +75,7 @@ export function AccessPage({ query }: PageArgs) {
       <div class="cols form-side">
         <section class="card access-decisions" aria-label={text.decisions}>
           <Tools filters={filters} refused={filters.range === 'all' ? undefined : summary.data?.refused} />
+          {filters.outcome === 'admitted' && <Admissions />}
           {log.error && <LoadError error={log.error} onRetry={log.reload} />}
           <Decisions log={log} filters={filters} isNarrowed={hasFilter(filters)} />
           <div class="card-foot">
@@ -178,7 +180,7 @@ function Decisions(props: { readonly log: Walked<Row>; readonly filters: Filters
   if (log.data.length === 0)
     return isNarrowed ? (
       <Empty title={text.noMatch} action={<LinkButton href={linkTo('/access')}>{text.showAll}</LinkButton>}>
-        {filters.outcome === 'admitted' ? text.noAdmitted : text.noMatchText}
+        {text.noMatchText}
       </Empty>
     ) : (
       <Empty title={text.emptyTitle}>{text.emptyText}</Empty>

@@ -1,4 +1,5 @@
 import { Shape } from '../../parts/state.tsx'
+import { stepWords } from '../../words/traceWords.ts'
 import { words } from '../../words/words.ts'
 import { CHECKS } from './checks.ts'
 import './access.css'
@@ -21,7 +22,7 @@ export function Verdict(props: { readonly isAllowed: boolean; readonly code: str
       <Shape kind={isAllowed ? 'ok' : 'error'} />
       <div>
         <b>{isAllowed ? text.yes : text.no(text.codes[code] ?? code)}</b>
-        <p>{detail}</p>
+        <p>{stepWords(detail)}</p>
       </div>
     </div>
   )
@@ -38,7 +39,7 @@ export function Trace({ steps }: { readonly steps: readonly Step[] }) {
           {outcome === 'skip' ? <Dash /> : <Shape kind={outcome === 'pass' ? 'ok' : 'error'} />}
           <div>
             <b>{nameOf(check)}</b>
-            <p>{detail}</p>
+            <p>{stepWords(detail)}</p>
           </div>
         </li>
       ))}

@@ -26,6 +26,7 @@ import { toast } from '../../parts/toast.tsx'
 import { bytes, count, duration, Time } from '../../parts/values.tsx'
 import { type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 import { useUnderWay } from './underWay.ts'
 import '../../parts/screen.css'
@@ -169,7 +170,11 @@ function columnsOf(choices: Choices, rows: readonly Recording[]): Column<Recordi
     {
       id: 'state',
       title: text.state,
-      cell: (one) => <State kind={STATES[one.state]}>{one.problem ?? text.states[one.state]}</State>,
+      cell: (one) => (
+        <State kind={STATES[one.state]}>
+          {noticeWords(one.problem ?? text.states[one.state], one.problemSentences)}
+        </State>
+      ),
     },
     { id: 'began', title: text.began, priority: 2, cell: ({ startedOn }) => <Time at={startedOn} isWhole /> },
     {

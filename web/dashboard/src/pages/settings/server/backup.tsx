@@ -6,6 +6,7 @@ import { Button } from '../../../parts/button.tsx'
 import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
 import { bytes, count, Time } from '../../../parts/values.tsx'
+import { noticeWords } from '../../../words/noticeWords.ts'
 import { settingsWords } from '../../../words/settingsWords.ts'
 
 const text = settingsWords.server.backup
@@ -46,7 +47,7 @@ export function BackupCard() {
   )
 }
 
-function Content({ engine, problem, latest, isRunning }: Backup) {
+function Content({ engine, problem, problemSentences, latest, isRunning }: Backup) {
   if (engine === 'postgres') return <p class="note">{text.postgres}</p>
   return (
     <>
@@ -55,7 +56,7 @@ function Content({ engine, problem, latest, isRunning }: Backup) {
           {text.running}
         </p>
       )}
-      {problem && <Notice kind="error">{problem}</Notice>}
+      {problem && <Notice kind="error">{noticeWords(problem, problemSentences)}</Notice>}
       {latest ? <Latest {...latest} /> : <p>{text.none}</p>}
       <p class="note">{text.about}</p>
     </>

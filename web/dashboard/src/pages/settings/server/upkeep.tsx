@@ -5,6 +5,7 @@ import { documentAt } from '../../../navigation.ts'
 import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
 import { State } from '../../../parts/state.tsx'
+import { noticeWords } from '../../../words/noticeWords.ts'
 import { settingsWords } from '../../../words/settingsWords.ts'
 import type { NodeProps } from './nodeProps.ts'
 
@@ -44,7 +45,9 @@ function Content({ version, certificate, countryDatabase }: Upkeep) {
           [text.countries, countryDatabase ? <Countries {...countryDatabase} /> : text.noCountries],
         ]}
       />
-      {certificate?.problem && <Notice kind="warn">{certificate.problem}</Notice>}
+      {certificate?.problem && (
+        <Notice kind="warn">{noticeWords(certificate.problem, certificate.problemSentences)}</Notice>
+      )}
     </>
   )
 }

@@ -4,9 +4,9 @@ import { addressKey, networkKey } from '../core/access/address.ts'
 import type { AccessLogRow } from '../store/store.ts'
 
 export interface BudgetOptions {
-  /** The most rows for refusals of one account in a minute. */
+  /** The most rows for one account in a minute. */
   readonly rowsPerMinute: number
-  /** The most rows for refusals of all accounts in a minute. */
+  /** The most rows for all accounts in a minute. */
   readonly totalRowsPerMinute: number
 }
 
@@ -15,8 +15,8 @@ const ADDRESS_SHARE = 0.25
 /** About 100 bytes each. */
 const KEYS_MAX = 20_000
 
-/** Limits the rows for refusals by address, by account and in total, so that memory and disk stay bounded. */
-export class RefusalBudget {
+/** Limits rows of the access log by address, by account and in total, so that memory and disk stay bounded. */
+export class RowBudget {
   readonly #ofAddress: Throttle
   /** Of the network around it. */
   readonly #ofNetwork: Throttle
