@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../media/rtmp/enhanced.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import type { Peer } from './peer.ts'
 import { blocksOf, readPages } from '../support/markdown.ts'
 import { buildPlayer, PlayerPage, type PlayerPageOptions } from './playerPage.ts'
@@ -84,6 +88,17 @@ test('without UDP and TCP for media the player takes HLS, which is loaded only t
   expect(await site.text()).toMatch(/^No connection for the video\|/)
   await site.evaluate("players()[0].setAttribute('mode', 'hls')")
   await site.plays()
+})
+
+test('a stream over HLS that the browser cannot decode is named at once, with its codecs', async () => {
+  const token = await stage.token('publish', { streams: [{ streamName: 'hevc' }], hlsCodecs: 'source' })
+  const recorded = await encoded({ video: 'hevc', audio: 'aac', seconds: 4, size: '320x180' })
+  const url = stage.rtmp('hevc', token.token)
+  const publisher = await RtmpPublisher.start(url, systemClock, enhancedMessages(recorded))
+  onTestFinished(() => publisher.end())
+  const site = await watching([{ stream: named('hevc'), mode: 'hls' }])
+  await site.reaches('refused: codec_not_supported')
+  expect(await site.text()).toMatch(/^This browser cannot decode the stream\|.*hvc1/)
 })
 
 test('a refusal is shown in plain words with the words of the server, and a new token begins at once', async () => {

@@ -14,8 +14,13 @@ const PROGRAM = 1
 const TABLES_EVERY_US = 500_000
 /** The clock is due each 100 ms (ISO/IEC 13818-1 section 2.7.2). */
 const CLOCK_EVERY_US = 80_000
-/** How much the times are ahead of the clock: what audio and video may come apart. */
-const AHEAD_TICKS = 0.2 * 90_000
+/** A time that is further back is of another source. */
+const BACK_MAX_US = 10_000_000
+/**
+ * How much the times are ahead of the clock: what audio and video may come apart. Encoders over SRT put up to 350 ms of audio into one
+ * packet, which comes as much later than the video of its time.
+ */
+const AHEAD_TICKS = 0.5 * 90_000
 const WRAP = 2 ** 33
 
 const FLAG = { discontinuity: 0x80, randomAccess: 0x40, clock: 0x10 } as const
@@ -85,7 +90,7 @@ export class TsWriter {
       this.#groups,
     )
     for (const part of parts) {
-      if ('clockUs' in part) this.#clock(run, part.clockUs)
+      if ('clock' in part) this.#clock(run, part.clock)
       else this.#write(run, part)
     }
     return run.bytes
@@ -98,10 +103,18 @@ export class TsWriter {
     const { decodeTimeUs } = frame
     const field = this.#fieldOf(frame, stream)
     const unit = { pid: stream.pid, payload: new Pieces([pesHead(frame, stream, bytesOf(data)), ...data]), field }
-    const isClockDue = field.clock === null && Math.abs(decodeTimeUs - this.#clockAtUs) > CLOCK_EVERY_US
-    if (isClockDue) this.#clockAtUs = decodeTimeUs
+    const clock = field.clock === null ? this.#clockAt(decodeTimeUs, CLOCK_EVERY_US) : null
     const tables = this.#areTablesDue(frame) ? this.#tables(decodeTimeUs) : []
-    return [...tables, ...(isClockDue ? [{ clockUs: decodeTimeUs }] : []), unit]
+    return [...tables, ...(clock === null ? [] : [{ clock }]), unit]
+  }
+
+  /** Null: none is due. The clock never goes back within a source: receivers would take that for another one. */
+  #clockAt(timeUs: number, everyUs: number): Field | null {
+    const laterUs = timeUs - this.#clockAtUs
+    const isOther = laterUs < -BACK_MAX_US
+    if (laterUs <= everyUs && !isOther) return null
+    this.#clockAtUs = timeUs
+    return { flags: FLAG.clock | (isOther ? FLAG.discontinuity : 0), clock: clockOf(timeUs) }
   }
 
   #areTablesDue({ kind, key, decodeTimeUs }: Frame): boolean {
@@ -110,18 +123,18 @@ export class TsWriter {
 
   #fieldOf({ kind, key, isJump, decodeTimeUs }: Frame, { pid }: Stream): Field {
     const access = kind === 'video' && key ? FLAG.randomAccess : 0
-    if (pid !== this.#clockPid) return { flags: access, clock: null }
-    this.#clockAtUs = decodeTimeUs
+    const field = pid === this.#clockPid ? this.#clockAt(decodeTimeUs, 0) : null
+    if (field === null) return { flags: access, clock: null }
     const jump = isJump === true ? FLAG.discontinuity : 0
-    return { flags: access | jump | FLAG.clock, clock: clockOf(decodeTimeUs) }
+    return { flags: access | jump | field.flags, clock: field.clock }
   }
 
   /** A packet without a payload, which is not counted (section 2.4.3.3). */
-  #clock(run: Run, timeUs: number): void {
+  #clock(run: Run, field: Field): void {
     const at = run.next()
     const counter = ((this.#counters.get(this.#clockPid) ?? 0) + 15) & 15
     run.bytes.writeUInt32BE(headOf(this.#clockPid, { isStart: false, hasField: true, counter }) & ~0x10, at)
-    writeField(run.bytes, at + HEAD_BYTES, ROOM_BYTES, { flags: FLAG.clock, clock: clockOf(timeUs) })
+    writeField(run.bytes, at + HEAD_BYTES, ROOM_BYTES, field)
   }
 
   #tables(timeUs: number): Unit[] {
@@ -159,11 +172,11 @@ interface Unit {
   readonly field: Field
 }
 
-/** `clockUs`: a packet with the clock alone. */
-type Part = Unit | { readonly clockUs: number }
+/** `clock`: a packet with the clock alone. */
+type Part = Unit | { readonly clock: Field }
 
 function packetsOf(part: Part): number {
-  if ('clockUs' in part) return 1
+  if ('clock' in part) return 1
   return 1 + Math.max(0, Math.ceil((part.payload.bytes - ROOM_BYTES + fieldBytes(part.field)) / ROOM_BYTES))
 }
 

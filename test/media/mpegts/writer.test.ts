@@ -84,6 +84,26 @@ function payloadOf(bytes: Buffer, pid: number): Buffer {
   return Buffer.concat(parts)
 }
 
+/** The clocks of a stream, whether each is another one, and how far the time of each frame was ahead of the latest; ticks of 90 kHz. */
+function clocksOf(frames: readonly Buffer[]) {
+  const [clocks, jumps, ahead]: [number[], boolean[], number[]] = [[], [], []]
+  const bytes = Buffer.concat(frames)
+  for (let at = 0; at < bytes.length; at += PACKET_BYTES) {
+    const word = bytes.readUInt32BE(at)
+    const field = (word & 0x20) === 0 ? 0 : 1 + bytes.readUInt8(at + 4)
+    if (field > 6 && (bytes.readUInt8(at + 5) & 0x10) !== 0) {
+      clocks.push(bytes.readUInt32BE(at + 6) * 2 + (bytes.readUInt8(at + 10) >> 7))
+      jumps.push((bytes.readUInt8(at + 5) & 0x80) !== 0)
+    }
+    const pes = at + 4 + field
+    const isMedia = (word & 0x40_0010) === 0x40_0010 && ((word >> 8) & 0x1fff) < 0x1000 && (word & 0x1f_ff00) !== 0
+    if (!isMedia) continue
+    const [high, low] = [bytes.readUInt16BE(pes + 10) >> 1, bytes.readUInt16BE(pes + 12) >> 1]
+    ahead.push(((bytes.readUInt8(pes + 9) >> 1) & 7) * 2 ** 30 + high * 2 ** 15 + low - (clocks.at(-1) ?? 0))
+  }
+  return { clocks, jumps, ahead }
+}
+
 describe('a writer', () => {
   test('writes one delimiter, first, and parameter sets at keyframes that lack them', () => {
     const config = Buffer.from([1, 66, 0, 30, 0xff, 0xe1, 0, 4, 0x67, 66, 0, 30, 1, 0, 2, 0x68, 0x99])
@@ -123,6 +143,44 @@ describe('a writer', () => {
     const clocks = ofPid(0x100)
     expect(clocks).toHaveLength(10)
     expect(clocks.map((word) => word & 15)).toEqual(clocks.map(() => 0))
+  })
+
+  const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: Buffer.alloc(0) }
+  const audioAt = (timeUs: number) => frameOf('audio', timeUs, Buffer.from([0xfc, 1]))
+  const videoAt = (timeUs: number) => frameOf('video', timeUs, nals([0x41, 1]), false)
+
+  test('has a clock that never goes back, and times ahead of it, where audio comes in bursts of 350 ms', () => {
+    const writer = new TsWriter()
+    writer.setTracks([VIDEO(Buffer.alloc(0)), OPUS])
+    const frames = Array.from({ length: 120 }, (_, at) => {
+      const endUs = at * 16_667
+      const burst =
+        at % 21 === 20 ? Array.from({ length: 17 }, (__, one) => audioAt(endUs - 350_000 + one * 20_000)) : []
+      return [videoAt(endUs), ...burst]
+    }).flat()
+    const { clocks, ahead } = clocksOf(frames.map((frame) => writer.frames([frame]) ?? Buffer.alloc(0)))
+    expect(clocks).toEqual(clocks.toSorted((a, b) => a - b))
+    expect(clocks).toHaveLength(120)
+    expect(Math.min(...ahead)).toBeGreaterThan(0)
+  })
+
+  test('has a clock that goes on with audio that comes before video of its time', () => {
+    const writer = new TsWriter()
+    writer.setTracks([VIDEO(Buffer.alloc(0)), OPUS])
+    const frames = [videoAt(0), audioAt(100_000), videoAt(40_000), videoAt(80_000), videoAt(120_000)]
+    const { clocks } = clocksOf(frames.map((frame) => writer.frames([frame]) ?? Buffer.alloc(0)))
+    expect(clocks).toEqual([0, 9000, 10_800])
+  })
+
+  test('says that its clock is another one where that of a source follows that was ahead of it by minutes', () => {
+    const writer = new TsWriter()
+    writer.setTracks([VIDEO(Buffer.alloc(0)), OPUS])
+    const frames = [videoAt(300_000_000), audioAt(40_000), videoAt(60_000)]
+    const { clocks, jumps } = clocksOf(frames.map((frame) => writer.frames([frame]) ?? Buffer.alloc(0)))
+    expect([clocks, jumps]).toEqual([
+      [27_000_000, 3600, 5400],
+      [false, true, false],
+    ])
   })
 
   test('writes frames that leave together as it does one after the other', () => {
