@@ -4,23 +4,20 @@ import type { Pull } from '../core/pulls/types.ts'
 /** A pull on demand, as this node last read it. */
 export type DemandedPull = Pick<Pull, 'id' | 'accountId' | 'streamName' | 'when' | 'demandAtMs' | 'node' | 'state'>
 
-/** Viewers of this node who wait for a source at a time. Further ones are answered at once. */
-const WAITERS_MAX = 1000
+/**
+ * Streams that viewers of this node wait for at a time. Viewers of further ones are answered at once. Any number wait for one
+ * stream, since each has a connection, which are bounded: so the viewers of one leave a place for those of the others.
+ */
+const STREAMS_MAX = 1000
 
 /**
- * The streams whose sources are dialled when a viewer comes, and the viewers of this node who wait for them. Without such
- * streams it is empty, and costs a look into an empty map.
+ * The streams whose sources are dialled when a viewer comes, and the viewers of this node who wait for them, or for a publisher
+ * that is between two nodes. Without such streams it is empty, and costs a look into an empty map.
  */
 export class StreamDemand {
   #pulls = new Map<string, readonly DemandedPull[]>()
   readonly #waiting = new Map<string, Set<AbortController>>()
   readonly #listeners = new Set<() => void>()
-  #waiters = 0
-
-  /** Viewers who wait. */
-  get waiters(): number {
-    return this.#waiters
-  }
 
   /** The pulls on demand of a stream. @param key see `streamKey` */
   of(key: string): readonly DemandedPull[] {
@@ -50,15 +47,13 @@ export class StreamDemand {
     for (const listener of this.#listeners) listener()
   }
 
-  /** True: the stream may have begun. False: it has not within `timeoutMs`, or too many wait. */
+  /** True: the stream may have begun. False: it has not within `timeoutMs`, or too many streams are awaited. */
   async wait(key: string, clock: Pick<Clock, 'sleep'>, timeoutMs: number): Promise<boolean> {
-    if (this.#waiters >= WAITERS_MAX) return false
-    const waiter = new AbortController()
     const waiting = this.#waiting.get(key) ?? new Set()
+    if (waiting.size === 0 && this.#waiting.size >= STREAMS_MAX) return false
+    const waiter = new AbortController()
     this.#waiting.set(key, waiting.add(waiter))
-    this.#waiters += 1
     await pause(clock, timeoutMs, waiter.signal)
-    this.#waiters -= 1
     waiting.delete(waiter)
     if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key)
     return waiter.signal.aborted

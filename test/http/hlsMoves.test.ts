@@ -18,7 +18,7 @@ import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 import { Handover } from '../../src/edge/http/media/handover.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
 import type { ViewerRequest } from '../../src/edge/http/viewerRequest.ts'
-import type { ActiveFeed } from '../../src/media/feedsOnAir.ts'
+import { type ActiveFeed, FeedsOnAir } from '../../src/media/feedsOnAir.ts'
 import { StreamDemand } from '../../src/media/streamDemand.ts'
 import { draining } from '../support/draining.ts'
 import { until } from '../support/until.ts'
@@ -93,7 +93,7 @@ function node() {
   /** The same while no node has the feed: what becomes of it when this has happened. */
   const nextAfter = async (stream: string, happens: () => void) => {
     const found = next(stream)
-    await until(() => demand.waiters === 1)
+    await until(() => [...demand.awaited].length === 1)
     happens()
     demand.begun('a/s')
     return found
@@ -228,25 +228,17 @@ describe('the latest playlist of a rendition', () => {
 test('a node that is asked for a feed waits a second until it is on the air', async () => {
   for (const begins of [true, false]) {
     const time = new ManualClock()
-    let feed: ActiveFeed | undefined
-    let told: () => void = () => undefined
-    const feeds = {
-      get: () => feed,
-      watch(listener: () => void) {
-        told = listener
-        return () => (told = () => undefined)
-      },
-    }
-    const found = feedSoon({ sessions: { feeds }, clock: time } as never, {
-      accountId: 'a',
-      streamName: 's',
-      sourceId: null,
-    })
-    told()
-    if (begins) feed = { feedId: 'f' } as ActiveFeed
-    if (begins) told()
+    const demand = new StreamDemand()
+    const feeds = new FeedsOnAir(demand)
+    const source = { accountId: 'a', streamName: 's', sourceId: null }
+    const found = feedSoon({ sessions: { feeds, demand }, clock: time } as never, source)
+    await until(() => [...demand.awaited].length === 1)
+    feeds.add({ ...source, sourceId: 'other', streamName: 't', feedId: 'o' } as ActiveFeed)
+    const feed = { ...source, feedId: 'f' } as ActiveFeed
+    if (begins) feeds.add(feed)
     else time.advance(1000)
-    expect(await found).toBe(feed)
+    expect(await found).toBe(begins ? feed : undefined)
+    expect([...demand.awaited]).toEqual([])
   }
 })
 

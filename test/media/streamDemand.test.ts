@@ -36,13 +36,16 @@ test('viewers whose pull is deleted, or whose server stops, wait no longer', asy
   expect(await waits[1]).toBe(true)
 })
 
-test('at most 1,000 viewers wait, and the next is answered at once', async () => {
+test('viewers of at most 1,000 streams wait, so those of one stream keep no others from waiting', async () => {
   const [demand, clock] = [new StreamDemand(), new ManualClock()]
-  const waits = Array.from({ length: 1000 }, (_, n) => demand.wait(`stream ${n % 10}`, clock, 8_000))
-  expect(await demand.wait('stream 0', clock, 8_000)).toBe(false)
+  const crowd = Array.from({ length: 1001 }, () => demand.wait('stream 0', clock, 8_000))
+  const others = Array.from({ length: 999 }, (_, n) => demand.wait(`stream ${n + 1}`, clock, 8_000))
+  expect(await demand.wait('stream 1000', clock, 8_000)).toBe(false)
+  const late = demand.wait('stream 0', clock, 8_000)
   demand.begun('stream 0')
-  expect((await Promise.all(waits.filter((_, n) => n % 10 === 0))).every(Boolean)).toBe(true)
-  const next = demand.wait('stream 0', clock, 8_000)
-  demand.begun('stream 0')
-  expect(await next).toBe(true)
+  expect((await Promise.all([...crowd, late])).every(Boolean)).toBe(true)
+  const next = demand.wait('stream 1000', clock, 8_000)
+  expect([...demand.awaited]).toHaveLength(1000)
+  clock.advance(8_000)
+  expect((await Promise.all([...others, next])).some(Boolean)).toBe(false)
 })
