@@ -191,6 +191,7 @@ export const NOTICES = {
   source_does_not_read: 'The source does not read what it is sent',
   source_not_rtmp: 'What the source sends is not RTMP: {text}',
   source_sends_commands: 'The source sends too many commands',
+  target_sends_commands: 'The target sends too many commands',
   source_redirects_odd: 'The source redirects to an address that is not followed',
   source_no_sdp: 'The source did not answer with SDP',
   source_answer_unusable: 'The answer of the source cannot be used: {text}',

@@ -18,12 +18,22 @@ export class MessagePace {
   /** So many have come. */
   note(messages: number): void {
     this.#count += messages
-    if (this.#count > MAX_MESSAGES) this.#socket.pause()
+    if (this.#isOver) this.#socket.pause()
   }
 
-  /** Call it every second. */
+  /** Reads on after a pause for another reason, unless too many have come. */
+  resume(): void {
+    if (!this.#isOver) this.#socket.resume()
+  }
+
+  /** Call it every second, but not while there is another reason to pause. */
   tick(): void {
-    if (this.#count > MAX_MESSAGES) this.#socket.resume()
+    const wasOver = this.#isOver
     this.#count = 0
+    if (wasOver) this.#socket.resume()
+  }
+
+  get #isOver(): boolean {
+    return this.#count > MAX_MESSAGES
   }
 }

@@ -19,6 +19,11 @@ export class StreamDemand {
   readonly #waiting = new Map<string, Set<AbortController>>()
   readonly #listeners = new Set<() => void>()
 
+  /** Viewers who wait. */
+  get waiters(): number {
+    return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
   /** The pulls on demand of a stream. @param key see `streamKey` */
   of(key: string): readonly DemandedPull[] {
     return this.#pulls.get(key) ?? []

@@ -6,6 +6,7 @@ import { walled } from '../base/walls.ts'
 import { coded, type CodedSentence, say } from '../core/notices.ts'
 import type { Frame, TrackInfo } from './frame.ts'
 import { leave } from './leaving.ts'
+import { MessagePace } from './messagePace.ts'
 import { MediaQueue, type WaitingMedia } from './mediaQueue.ts'
 import type { SenderEnd } from './publishing.ts'
 import { SLUICE_FAILED } from './pulling.ts'
@@ -38,6 +39,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
   protected readonly clock: Clock
   readonly #ended: TcpSenderOptions['ended']
   readonly #queue = new MediaQueue<M>()
+  readonly #pace: MessagePace
   readonly #looks: LateLooks
   /** Since when an answer is due, monotonic milliseconds, as all times here; null: none is. */
   #dueSinceMs: number | null = null
@@ -51,6 +53,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
     this.socket = socket
     this.clock = clock
     this.#ended = ended
+    this.#pace = new MessagePace(socket)
     this.#looks = new LateLooks(TICK_MS, clock.monotonic())
     const received = (data: Buffer): void => {
       if (!this.isOver) this.received(data)
@@ -87,6 +90,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   /** Called every second: ends a connection that stands still. */
   tick(nowMs: number): void {
+    this.#pace.tick()
     this.#looks.look(nowMs)
     const lasted = (sinceMs: number | null): number => (sinceMs === null ? 0 : this.#looks.lastedMs(sinceMs, nowMs))
     if (lasted(this.#dueSinceMs) >= ANSWER_MS) this.lose(coded('target_no_answer'))
@@ -120,6 +124,11 @@ export abstract class TcpSender<M extends WaitingMedia> {
   /** Answers are due within `ANSWER_MS` from now on, or no longer. */
   protected awaitAnswer(isDue = true): void {
     this.#dueSinceMs = isDue ? this.clock.monotonic() : null
+  }
+
+  /** The target has sent so many messages: a flood of them waits. */
+  protected note(messages: number): void {
+    this.#pace.note(messages)
   }
 
   /** Whether a frame is left out, because media before it was. */

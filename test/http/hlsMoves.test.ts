@@ -93,7 +93,7 @@ function node() {
   /** The same while no node has the feed: what becomes of it when this has happened. */
   const nextAfter = async (stream: string, happens: () => void) => {
     const found = next(stream)
-    await until(() => [...demand.awaited].length === 1)
+    await until(() => demand.waiters === 1)
     happens()
     demand.begun('a/s')
     return found
@@ -232,7 +232,7 @@ test('a node that is asked for a feed waits a second until it is on the air', as
     const feeds = new FeedsOnAir(demand)
     const source = { accountId: 'a', streamName: 's', sourceId: null }
     const found = feedSoon({ sessions: { feeds, demand }, clock: time } as never, source)
-    await until(() => [...demand.awaited].length === 1)
+    await until(() => demand.waiters === 1)
     feeds.add({ ...source, sourceId: 'other', streamName: 't', feedId: 'o' } as ActiveFeed)
     const feed = { ...source, feedId: 'f' } as ActiveFeed
     if (begins) feeds.add(feed)

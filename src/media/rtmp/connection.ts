@@ -8,9 +8,8 @@ import type { Move } from '../../core/nodes/drain.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
-import { MessagePace } from './messagePace.ts'
+import { MessagePace } from '../messagePace.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
-import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
 import { RtmpPublication } from './publication.ts'
 import { reconnectingUrl, remoteUrl } from './reconnect.ts'
@@ -234,7 +233,7 @@ export class RtmpConnection {
         return this.#answerPing(message.payload)
       case MESSAGE.data:
       case MESSAGE.dataAmf3:
-        this.#publication?.declare(readBitrates(message))
+        this.#publication?.declare(message)
         return null
       default:
         return null // Acknowledgements have no effect.
@@ -332,7 +331,7 @@ export class RtmpConnection {
     })
     if (answer.ok) this.#admit(answer)
     else if (this.#state === 'deciding') this.#reject(DENIED, answer.status)
-    socket.resume()
+    this.#pace.resume()
   }
 
   /** When the publisher left meanwhile, reports the end at once. */

@@ -7,7 +7,7 @@ import { MainLayer } from '../layers.ts'
 import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { FlvPart, FlvPayload, FlvProblem } from './flvPayload.ts'
-import type { DeclaredBitrates } from './metadata.ts'
+import { type DeclaredBitrates, MetadataReader } from './metadata.ts'
 import { MESSAGE, type Message } from './messages.ts'
 import { VideoLayers } from './videoLayers.ts'
 
@@ -63,6 +63,7 @@ export class RtmpIngest {
   readonly #unconfiguredSinceMs = new Map<string, number>()
   #hasBegun = false
   readonly #times: TrackTimes
+  readonly #metadata = new MetadataReader()
   #declared: DeclaredBitrates = {}
 
   constructor(sink: FrameSink, options: IngestOptions = TRUSTED) {
@@ -71,9 +72,9 @@ export class RtmpIngest {
     this.#times = new TrackTimes(options.clock)
   }
 
-  /** For the tracks that come next: publishers send it before their configurations. */
-  declare(bitrates: DeclaredBitrates): void {
-    this.#declared = bitrates
+  /** Takes a message with data, which may describe the tracks that come next: publishers send it before their configurations. */
+  declare(message: Message): void {
+    this.#declared = this.#metadata.read(message, this.#options.clock?.monotonic() ?? 0) ?? this.#declared
   }
 
   /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several. */

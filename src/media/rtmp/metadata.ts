@@ -1,3 +1,4 @@
+import { Allowance } from '../../base/allowance.ts'
 import { decodeAmf } from './amf0.ts'
 import { MESSAGE, type Message } from './messages.ts'
 
@@ -9,6 +10,11 @@ export interface DeclaredBitrates {
 
 /** Metadata has some hundred bytes. */
 const MAX_BYTES = 16_384
+const EVENT = 'onMetaData'
+/** A message begins with its names. */
+const NAMES_BYTES = 64
+/** Publishers send it at their start, and when their settings change. */
+const ALLOWED = { burst: 16, perSecond: 1 }
 /** A larger number is a mistake. */
 const MAX_KBITS = 200_000
 
@@ -23,10 +29,21 @@ export function readBitrates({ type, payload }: Message): DeclaredBitrates {
   if (!values.ok) return {}
   const [name, ...others] = values.value
   const [event, properties] = name === '@setDataFrame' ? others : [name, others[0]]
-  if (event !== 'onMetaData' || !(properties instanceof Map)) return {}
+  if (event !== EVENT || !(properties instanceof Map)) return {}
   const video = bitsOf(properties.get('videodatarate'))
   const audio = bitsOf(properties.get('audiodatarate'))
   return { ...(video === null ? {} : { video }), ...(audio === null ? {} : { audio }) }
+}
+
+/** Reads the metadata of one connection, no more often than publishers send it: to read one costs as much as a hundred frames. */
+export class MetadataReader {
+  readonly #allowance = new Allowance(ALLOWED)
+
+  /** Null: it is another message, of which some publishers send one with each frame, or one too many. */
+  read(message: Message, nowMs: number): DeclaredBitrates | null {
+    const isMetadata = message.payload.subarray(0, NAMES_BYTES).includes(EVENT)
+    return isMetadata && this.#allowance.take(nowMs) ? readBitrates(message) : null
+  }
 }
 
 /** @param kbits thousands of bits per second */

@@ -1,6 +1,7 @@
 import type { Random } from '../../base/random.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import { walled } from '../../base/walls.ts'
+import { MessagePace } from '../messagePace.ts'
 import {
   CLOSED,
   NO_ANSWER,
@@ -18,7 +19,6 @@ import { type RtmpCommand, readCommand } from './commands.ts'
 import { ClientHandshake } from './handshake.ts'
 import { RtmpIngest } from './ingest.ts'
 import { commandMessage, EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
-import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
 import { ENHANCED } from './replies.ts'
 import { readStatus, reasonOf } from './status.ts'
@@ -73,6 +73,7 @@ export class RtmpPlayer implements PulledSource {
   readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
   readonly #outgoing: Outgoing
   readonly #ingest: RtmpIngest
+  readonly #pace: MessagePace
   readonly #silence = new SilenceWatch()
   #state: State = 'shaking'
   #bytesIn = 0
@@ -87,6 +88,7 @@ export class RtmpPlayer implements PulledSource {
     this.#options = options
     this.#address = readPlayAddress(url)
     this.#handshake = new ClientHandshake(random)
+    this.#pace = new MessagePace(socket)
     this.#outgoing = new Outgoing(socket, () => this.#lose(say(coded('source_does_not_read'))))
     this.#ingest = new RtmpIngest(sink, { clock, audioNumbers, leftOut })
   }
@@ -107,6 +109,7 @@ export class RtmpPlayer implements PulledSource {
   }
 
   tick(): void {
+    this.#pace.tick()
     if (++this.#ticks % MINUTE_TICKS === 0) this.#commands = 0
     if (this.#state === 'over' || !this.#silence.look(this.#progress)) return
     const isPlaying = this.#state === 'playing'
@@ -145,6 +148,7 @@ export class RtmpPlayer implements PulledSource {
   #read(data: Buffer): void {
     const messages = this.#reader.push(data)
     if (!messages.ok) return this.#lose(say(coded('source_not_rtmp', { text: messages.error })))
+    this.#pace.note(messages.value.length)
     for (const message of messages.value) if (!this.#isOver()) this.#take(message)
     if (!this.#isOver()) this.#outgoing.acknowledge(this.#bytesIn)
   }
@@ -170,7 +174,7 @@ export class RtmpPlayer implements PulledSource {
         return this.#event(message.payload)
       case MESSAGE.data:
       case MESSAGE.dataAmf3:
-        return this.#ingest.declare(readBitrates(message))
+        return this.#ingest.declare(message)
     }
   }
 
@@ -185,6 +189,7 @@ export class RtmpPlayer implements PulledSource {
   #aggregate(message: Message): void {
     const { parts, isWhole } = splitAggregate(message)
     if (!isWhole) this.#options.leftOut('An aggregate message is malformed: its parts do not add up')
+    this.#pace.note(parts.length)
     for (const part of parts) if (part.type === MESSAGE.audio || part.type === MESSAGE.video) this.#media(part)
   }
 

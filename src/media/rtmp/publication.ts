@@ -2,7 +2,6 @@ import { ok, type Result } from '../../base/result.ts'
 import type { Said } from '../../core/notices.ts'
 import { type Admitted, Publication } from '../publication.ts'
 import { type IngestOptions, RtmpIngest, type Taken } from './ingest.ts'
-import type { DeclaredBitrates } from './metadata.ts'
 import type { Message } from './messages.ts'
 
 /** A publication in the messages of RTMP. */
@@ -19,8 +18,8 @@ export class RtmpPublication extends Publication {
     return this.isOver ? ok('dropped') : this.#ingest.take(message)
   }
 
-  /** For the tracks that it describes next. */
-  declare(bitrates: DeclaredBitrates): void {
-    this.#ingest.declare(bitrates)
+  /** Takes a message with data, which may describe the tracks that come next. */
+  declare(message: Message): void {
+    this.#ingest.declare(message)
   }
 }

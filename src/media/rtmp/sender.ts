@@ -1,3 +1,4 @@
+import { Allowance } from '../../base/allowance.ts'
 import type { Random } from '../../base/random.ts'
 import { coded, say } from '../../core/notices.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
@@ -15,6 +16,8 @@ import { readStatus, reasonOf } from './status.ts'
 /** Answers are short. */
 const MAX_ANSWER_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
+/** In a minute, and at once. */
+const MAX_COMMANDS = 64
 /** With the 128 bytes that RTMP begins with, headers would be 1% of the media. */
 const CHUNK_BYTES = 4096
 const CHUNK_STREAMS = { control: 2, command: 3, [MESSAGE.audio]: 4, [MESSAGE.video]: 6 } as const
@@ -55,6 +58,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
   readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
+  readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
   #state: State = 'shaking'
   #streamId = 0
   #window = SMALLEST_WINDOW
@@ -125,6 +129,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     if (rest === null) return
     const messages = this.#reader.push(rest)
     if (!messages.ok) return this.lose(coded('target_not_rtmp', { text: messages.error }))
+    this.note(messages.value.length)
     for (const message of messages.value) this.#obey(message)
     this.#acknowledge()
   }
@@ -169,6 +174,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
       this.#send(userControl(EVENT.pingResponse, payload.readUInt32BE(2)))
     }
     if (type !== MESSAGE.command && type !== MESSAGE.commandAmf3) return
+    if (!this.#commands.take(this.clock.monotonic())) return this.lose(coded('target_sends_commands'))
     const command = readCommand(message)
     if (command.ok) this.#answered(command.value)
   }

@@ -8,6 +8,7 @@ import type { LinkTotals } from '../measure/linkMeter.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import {
   CLOSED,
+  NO_ANSWER,
   type PulledSource,
   type PulledSourceOptions,
   type PullProblem,
@@ -101,7 +102,10 @@ export class RtspPull implements PulledSource {
   }
 
   tick(): void {
-    if (this.#silence.look(this.#relay.received)) this.#lost(NOTHING_SENT)
+    this.#relay.tick()
+    if (!this.#silence.look(this.#relay.progress)) return
+    const { received, progress } = this.#relay
+    this.#lost(received > 0 && progress === 0 ? NO_ANSWER : NOTHING_SENT)
   }
 
   end(): void {

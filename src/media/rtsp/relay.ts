@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { walled } from '../../base/walls.ts'
+import { MessagePace } from '../messagePace.ts'
 import { RtspReplies, type RtspReply } from './replies.ts'
 import { SequenceGaps } from './sequenceGaps.ts'
 
@@ -23,17 +24,21 @@ export interface RtspRelayOptions {
 export class RtspRelay {
   readonly #options: RtspRelayOptions
   readonly #replies: RtspReplies
+  readonly #pace: MessagePace
   /** In the packets of the source. */
   readonly gaps = new SequenceGaps()
   #server: Server | null = null
   #client: Socket | null = null
   /** Bytes that the source has sent. */
   received = 0
+  /** Grows with each whole message and packet of them. */
+  progress = 0
 
   constructor(options: RtspRelayOptions) {
     this.#options = options
     this.#replies = new RtspReplies(options.judge, (packet) => this.gaps.take(packet))
     const { source, failed, ended } = options
+    this.#pace = new MessagePace(source)
     const received = (chunk: Buffer): void => this.#fromSource(chunk)
     source.on('data', walled(received, failed))
     source.on('close', () => ended(null))
@@ -51,6 +56,11 @@ export class RtspRelay {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
+  }
+
+  /** Call it every second. */
+  tick(): void {
+    if (this.#client?.writableNeedDrain !== true) this.#pace.tick()
   }
 
   close(): void {
@@ -72,14 +82,16 @@ export class RtspRelay {
     client.on('data', (chunk: Buffer) => {
       if (this.#client === client) source.write(chunk)
     })
-    client.on('drain', () => source.resume())
-    client.on('close', () => source.resume())
+    client.on('drain', () => this.#pace.resume())
+    client.on('close', () => this.#pace.resume())
   }
 
   #fromSource(chunk: Buffer): void {
     this.received += chunk.length
     const out = this.#replies.push(chunk)
     if (typeof out === 'string') return this.#options.ended(out)
+    this.#pace.note(this.#replies.cost)
+    this.progress += this.#replies.cost
     for (const bytes of out) if (this.#client?.write(bytes) === false) this.#options.source.pause()
   }
 }

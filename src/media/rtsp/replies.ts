@@ -11,6 +11,10 @@ export interface RtspReply {
 const DOLLAR = 0x24
 const DOLLAR_BYTES = 4
 const [CR, LF] = [0x0d, 0x0a]
+/** Servers send ten. */
+const HEADERS_MAX = 64
+/** A message costs as much as this number of media packets. */
+const MESSAGE_COST = 100
 /** A packet of RTP has 12 bytes at least. */
 const MEDIA_MIN_BYTES = 8
 const HEAD_MAX_BYTES = 16 * 1024
@@ -32,6 +36,8 @@ export class RtspReplies {
   /** What has come after the rest. It is looked at when there is enough, however small the parts are. */
   #waiting: Buffer[] = []
   #missing = 0
+  /** What the latest `push` has taken, in packets of media. */
+  cost = 0
 
   /** @param media called with each packet between messages, with its four bytes in front */
   constructor(judge: (reply: RtspReply) => boolean, media: (packet: Buffer) => void = () => undefined) {
@@ -41,6 +47,7 @@ export class RtspReplies {
 
   /** Returns what the client gets. A text: why the connection cannot go on. */
   push(chunk: Buffer): Buffer[] | string {
+    this.cost = 0
     this.#waiting.push(chunk)
     this.#missing -= chunk.length
     if (this.#missing > 0) return []
@@ -48,15 +55,13 @@ export class RtspReplies {
     this.#rest = isAlone ? chunk : Buffer.concat([this.#rest, ...this.#waiting])
     this.#waiting = []
     const out: Buffer[] = []
-    while (this.#rest.length > 0) {
-      if (this.#rest[0] === CR || this.#rest[0] === LF) {
-        this.#take(1)
-        continue
-      }
+    for (;;) {
+      this.#take(emptyLines(this.#rest))
+      if (this.#rest.length === 0) break
       const taken = this.#rest[0] === DOLLAR ? this.#takeMedia() : this.#takeMessage()
       if (typeof taken === 'string') return taken
       if (taken === null) break
-      out.push(taken)
+      if (taken.length > 0) out.push(taken)
     }
     return out
   }
@@ -67,6 +72,7 @@ export class RtspReplies {
     const length = this.#rest.readUInt16BE(2)
     if (!this.#has(DOLLAR_BYTES + length)) return null
     const packet = this.#take(DOLLAR_BYTES + length)
+    this.cost += 1
     this.#media(packet)
     // ffmpeg reads the payload of a shorter packet as a message.
     return length < MEDIA_MIN_BYTES ? Buffer.alloc(0) : packet
@@ -76,11 +82,13 @@ export class RtspReplies {
     const headEnd = endOfHead(this.#rest)
     if (headEnd === 0) return this.#rest.length > HEAD_MAX_BYTES ? NO_RTSP : null
     const [first = '', ...lines] = this.#rest.toString('latin1', 0, headEnd).trim().split(/\r?\n/)
+    if (lines.length > HEADERS_MAX) return NO_RTSP
     const headers = headersOf(lines)
     const length = Number(headers.get('content-length') ?? 0)
     if (!Number.isInteger(length) || length < 0 || length > BODY_MAX_BYTES) return NO_RTSP
     if (!this.#has(headEnd + length)) return null
     const body = this.#take(headEnd + length).subarray(headEnd)
+    this.cost += MESSAGE_COST
     const answer = /^RTSP\/\d\.\d (\d{3})(?: (.*))?$/.exec(first)
     if (answer === null) return isRequest(first) ? Buffer.alloc(0) : NO_RTSP
     const reply = { status: Number(answer[1]), reason: plain(answer[2] ?? ''), headers, body }
@@ -99,11 +107,20 @@ export class RtspReplies {
   }
 }
 
-/** Where the head ends, behind its empty line; 0: it does not yet. */
+/** How many bytes of empty lines come first. */
+function emptyLines(bytes: Buffer): number {
+  let at = 0
+  while (bytes[at] === CR || bytes[at] === LF) at += 1
+  return at
+}
+
+/** Where the head ends, behind its empty line; 0: it does not yet. Looks at the head alone, because many may follow. */
 function endOfHead(bytes: Buffer): number {
-  const ends = ['\r\n\r\n', '\n\n'].map((end) => [bytes.indexOf(end), end.length] as const)
-  const found = ends.filter(([at]) => at >= 0).map(([at, length]) => at + length)
-  return found.length === 0 ? 0 : Math.min(...found)
+  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at + 1] === LF) return at + 2
+    if (bytes[at - 1] === CR && bytes[at + 1] === CR && bytes[at + 2] === LF) return at + 3
+  }
+  return 0
 }
 
 const plain = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '').trim()

@@ -204,6 +204,7 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
 
   protected received(data: Buffer): void {
     if (typeof this.#replies.push(data) === 'string') this.lose(coded('target_not_rtsp'))
+    this.note(this.#replies.cost)
   }
 
   #answered(reply: RtspReply): void {

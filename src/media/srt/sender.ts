@@ -38,6 +38,12 @@ const RESEND_MIN_MS = 10
 const PROBE_IN_ROUND_TRIPS = 2
 const TELL_EVERY_MS = 1000
 /**
+ * Packets that reports of losses may name from one tick to the next: each of a full window, eight times. A drop request costs as
+ * much as the second number. A report of 1,500 bytes could ask for 360 of them.
+ */
+const LOOKS_MAX = 50_000
+const DROP_LOOKS = 50
+/**
  * As libsrt does by default: a key is for 2^24 packets, and the next one is told 2^12 packets before. A receiver has two keys, an
  * even and an odd one (section 6.1.6), so the next one is told only when no packet of the key that it replaces can be sent again.
  */
@@ -93,6 +99,7 @@ export class SrtSender {
   #keyMessage: Buffer | null = null
   #isNextKnown = false
   #toldAtMs = 0
+  #looks = LOOKS_MAX
 
   constructor(options: SrtSenderOptions) {
     this.#options = options
@@ -154,6 +161,7 @@ export class SrtSender {
    * Repeats a key message that was not confirmed. Call it each quarter of a second.
    */
   tick(nowMs: number): void {
+    this.#looks = LOOKS_MAX
     const latest = sequenceAfter(this.#next, -1)
     const sent = this.#waiting.get(latest)
     if (sent !== undefined && nowMs - sent.sentAtMs > PROBE_IN_ROUND_TRIPS * this.#pauseMs) this.#resend(latest, nowMs)
@@ -205,9 +213,9 @@ export class SrtSender {
     }
   }
 
-  /** Looks at no more packets than can wait, whatever the ranges are. */
+  /** Looks at no more packets than can wait, whatever the ranges are, nor than may be until the next tick. */
   #lost(ranges: readonly Range[], nowMs: number): void {
-    let looks = this.#waiting.size
+    let looks = Math.min(this.#waiting.size, this.#looks)
     const [oldest = this.#next] = this.#waiting.keys()
     for (const [from, to] of ranges) {
       const first = stepsBetween(oldest, from) > 0 ? from : oldest
@@ -215,9 +223,12 @@ export class SrtSender {
       let tooLate: number | null = null
       for (let at = first; looks > 0 && stepsBetween(at, last) >= 0; at = sequenceAfter(at)) {
         looks -= 1
+        this.#looks -= 1
         if (!this.#resend(at, nowMs)) tooLate = at
       }
-      if (tooLate !== null) this.#drop([first, tooLate])
+      if (tooLate === null || this.#looks < DROP_LOOKS) continue
+      this.#looks -= DROP_LOOKS
+      this.#drop([first, tooLate])
     }
   }
 

@@ -1,4 +1,4 @@
-import { say } from '../../core/notices.ts'
+import { coded, say } from '../../core/notices.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { elementaryStream } from '../mpegts/elementary.ts'
 import { TsWriter } from '../mpegts/writer.ts'
@@ -9,6 +9,8 @@ import { SrtSender, TS_PACKETS } from './sender.ts'
 
 /** Deadlines of a sender need no more. */
 const TICK_MS = 250
+/** How long a target may acknowledge nothing that it is sent. */
+const STUCK_MS = 10_000
 
 export interface SrtTargetOptions extends Omit<SrtCallOptions, 'tickMs' | 'begin'> {
   /** For tests: how many packets a key is for. */
@@ -32,6 +34,8 @@ export class SrtTarget implements FrameSink {
   /** Audio that leaves with the next frame: one more datagram would cost about as much as a frame of video. */
   #waiting: Frame | null = null
   #isSkipping = true
+  /** Monotonic milliseconds; null: the target keeps up. */
+  #fullSinceMs: number | null = null
   #dropped = 0
   #isOver = false
 
@@ -117,8 +121,17 @@ export class SrtTarget implements FrameSink {
       tick: (nowMs) => {
         this.#send()
         sender.tick(nowMs)
+        this.#look(sender, link, nowMs)
       },
     }
+  }
+
+  /** A target that answers and takes nothing is told to the operator, as one that is gone. */
+  #look(sender: SrtSender, { lastedMs }: SrtLink, nowMs: number): void {
+    this.#fullSinceMs = sender.isFull(nowMs) ? (this.#fullSinceMs ?? nowMs) : null
+    if (this.#fullSinceMs === null || lastedMs(this.#fullSinceMs, nowMs) < STUCK_MS) return
+    this.#call.end()
+    this.#over({ kind: 'lost', ...say(coded('target_does_not_read')) })
   }
 
   get #hasVideo(): boolean {

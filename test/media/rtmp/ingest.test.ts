@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { amfObject, type AmfValue, encodeAmf } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 import { AAC_CONFIG, aacConfig, audioFrame, AVC_CONFIG, avcConfig, message, recordOf, videoFrame } from './media.ts'
+
+const metadata = (rates: Readonly<Record<string, AmfValue>>): Message =>
+  message(MESSAGE.data, 0, encodeAmf(['@setDataFrame', 'onMetaData', amfObject(rates)]))
 
 class Seen implements FrameSink {
   readonly order: string[] = []
@@ -54,9 +58,10 @@ describe('media', () => {
   test('names the bitrates that the publisher declared before', () => {
     const seen = new Seen()
     const ingest = new RtmpIngest(seen)
-    ingest.declare({ video: 2_500_000 })
+    ingest.declare(metadata({ videodatarate: 2500 }))
+    ingest.declare(message(MESSAGE.data, 0, encodeAmf(['onTextData', amfObject({ videodatarate: 1 })])))
     for (const one of [aacConfig(), avcConfig(), videoFrame(0)]) ingest.take(one)
-    ingest.declare({ video: 1, audio: 1 })
+    ingest.declare(metadata({ videodatarate: 1, audiodatarate: 1 }))
     ingest.take(videoFrame(40))
     expect(seen.lists.map((tracks) => tracks.map(({ declaredBitrate }) => declaredBitrate))).toEqual([
       [2_500_000, undefined],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { amfObject, type AmfValue, encodeAmf } from '../../../src/media/rtmp/amf0.ts'
 import { MESSAGE, type Message } from '../../../src/media/rtmp/messages.ts'
-import { type DeclaredBitrates, readBitrates } from '../../../src/media/rtmp/metadata.ts'
+import { type DeclaredBitrates, MetadataReader, readBitrates } from '../../../src/media/rtmp/metadata.ts'
 
 const message = (payload: Buffer, type: number = MESSAGE.data): Message => ({
   type,
@@ -36,6 +36,16 @@ test.each<[string, AmfValue[]]>([
   ['more than publishers can', ['onMetaData', amfObject({ videodatarate: 200_001 })]],
   ['a text', ['onMetaData', amfObject({ audiodatarate: '128' })]],
 ])('metadata declares nothing with %s', (_what, values) => expect(read(...values)).toEqual({}))
+
+test('metadata is read no more often than publishers send it, however many other messages come between', () => {
+  const reader = new MetadataReader()
+  const metadata = message(encodeAmf(['@setDataFrame', 'onMetaData', RATES]))
+  const other = message(encodeAmf(['onTextData', RATES]))
+  const read = (nowMs: number) => Array.from({ length: 100 }, () => reader.read(metadata, nowMs)).filter(Boolean).length
+  for (let sent = 0; sent < 100; sent++) expect(reader.read(other, 0)).toBeNull()
+  expect(read(0)).toBe(16)
+  expect([read(999), read(1000), read(60_000)]).toEqual([0, 1, 16])
+})
 
 test('metadata that is malformed or long declares nothing', () => {
   const whole = encodeAmf(['onMetaData', RATES])

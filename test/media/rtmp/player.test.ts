@@ -245,6 +245,19 @@ describe('a hostile source', () => {
     expect((await endOf(await play(server.port))).message).toBe('The source sends too many commands')
   })
 
+  test.each([
+    ['messages', () => Array.from({ length: 10_001 }, () => userControl(EVENT.streamBegin, 1))],
+    ['parts of messages', () => Array.from({ length: 12 }, () => aggregateOf(0, Array(1000).fill(audioFrame(0, 1))))],
+  ])('that floods with %s waits for the next tick', async (_what, flood) => {
+    const server = await source()
+    const playing = await play(server.port)
+    await until(() => server.players === 1)
+    server.send(...flood())
+    await until(() => playing.socket.isPaused())
+    playing.player.tick()
+    expect([playing.socket.isPaused(), playing.ends]).toEqual([false, []])
+  })
+
   test('that announces more than a frame may have is given up before it has sent it', async () => {
     const huge = Buffer.from([0x04, 0, 0, 0, 0x7f, 0xff, 0xff, 9, 1, 0, 0, 0, 0x17])
     const server = await source()
@@ -261,10 +274,13 @@ describe('a hostile source', () => {
     const playing = await play(server.port)
     await until(() => server.players === 1)
     for (const socket of server.sockets) socket.pause()
-    const pings = Array.from({ length: 10_000 }, () => userControl(EVENT.pingRequest, 1))
+    const pings = Array.from({ length: 9000 }, () => userControl(EVENT.pingRequest, 1))
     while (playing.ends.length === 0) {
-      server.send(...pings)
-      await until(() => [...server.sockets].every(({ writableLength }) => writableLength === 0))
+      server.send(...pings, aacConfig())
+      await until(() => {
+        if (playing.socket.isPaused()) playing.player.tick()
+        return [...server.sockets].every(({ writableLength }) => writableLength === 0)
+      })
       expect(playing.socket.writableLength).toBeLessThan(100_000)
     }
     expect(playing.ends[0]?.message).toBe('The source does not read what it is sent')

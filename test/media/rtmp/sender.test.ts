@@ -331,21 +331,6 @@ test('all that was sent arrives before the end, also at a target that says somet
   expect(socket?.bytesRead).toBeGreaterThan(500_000)
 })
 
-test('a target that pings without reading the answers has few of them waiting', async () => {
-  let socket: Socket | undefined
-  const { port } = await scripted(STARTED, (one) => (socket = one))
-  const { sender, accepted } = await send(port)
-  await until(accepted)
-  socket?.pause()
-  const pings = Buffer.concat(Array.from({ length: 10_000 }, () => writeMessage(userControl(EVENT.pingRequest, 1))))
-  // More than the buffers of two sockets have room for.
-  for (let batch = 0; batch < 60; batch++) {
-    socket?.write(pings)
-    await until(() => socket?.writableLength === 0)
-    expect(sender.waitingBytes).toBeLessThan(100_000)
-  }
-})
-
 /** A server of ours whose socket can be paused. */
 async function pausing() {
   let held: Socket | null = null

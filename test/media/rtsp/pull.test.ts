@@ -36,7 +36,7 @@ async function pulling() {
     server.close()
   })
   await pull.start()
-  return { pull, ends, source }
+  return { pull, ends, source, socket }
 }
 
 test('a source that has sent nothing for ten looks is given up, and one that has sent something is not', async () => {
@@ -52,4 +52,23 @@ test('a source that has sent nothing for ten looks is given up, and one that has
   look(1)
   expect(ends).toMatchObject([{ kind: 'lost', message: 'The source has sent nothing for 10 s' }])
   await once(source, 'close')
+})
+
+test('a source that sends the bytes of an answer one by one, and never all of them, is given up', async () => {
+  const { pull, ends, source } = await pulling()
+  for (let look = 0; ends.length === 0 && look <= 2 * SILENT_SECONDS; look++) {
+    const before = pull.bytesIn
+    source.write('R')
+    await until(() => pull.bytesIn > before)
+    pull.tick()
+  }
+  expect(ends).toMatchObject([{ kind: 'lost', message: 'The source did not answer in time' }])
+})
+
+test('no more is read of a source that floods with answers until the next tick', async () => {
+  const { pull, ends, source, socket } = await pulling()
+  source.write('RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n'.repeat(101))
+  await until(() => socket.isPaused())
+  pull.tick()
+  expect([socket.isPaused(), ends]).toEqual([false, []])
 })

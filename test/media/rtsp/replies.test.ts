@@ -51,6 +51,21 @@ describe('answers of an RTSP server', () => {
     expect(read(...[...all].map((byte) => Buffer.from([byte]))).out).toBe(expected)
   })
 
+  test('cost as much as a hundred packets of media, and what is not whole costs nothing', () => {
+    const replies = new RtspReplies(() => true)
+    const costs = [`\r\n${OK}\r\n${OK}`, RTP, OK.slice(0, 20), OK.slice(20)].map((chunk) => {
+      replies.push(Buffer.from(chunk as string, 'latin1'))
+      return replies.cost
+    })
+    expect(costs).toEqual([200, 1, 0, 100])
+  })
+
+  test('are none with more headers than any server sends', () => {
+    const head = (headers: number) => `RTSP/1.0 200 OK\n${'a: b\n'.repeat(headers)}\n`
+    expect(read(head(64)).problem).toBeNull()
+    expect(read(head(65)).problem).toBe('The source does not speak RTSP')
+  })
+
   test('keep each way to log in', () => {
     const { out } = read(
       'RTSP/1.0 401 Unauthorized\r\nWWW-Authenticate: Digest a="b"\r\nWWW-Authenticate: Basic c="d"\r\n\r\n',

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, describe, test } from 'vitest'
-import { ManualClock } from '../../../src/base/clock.ts'
+import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import type { TrackInfo } from '../../../src/media/frame.ts'
 import { parseRtcp } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { parseRtp } from '../../../src/media/relay/wire/rtp.ts'
@@ -104,6 +104,14 @@ describe('a sender', () => {
     hub.frame(videoAt(0, { key: true }))
     expect(await until(() => ends[0])).toMatchObject({ kind, message: expect.stringContaining(words) as string })
     expect(told.isAccepted).toBe(false)
+  })
+
+  test('reads no more of a server that floods with answers until the next tick', async () => {
+    const place = await target({ answer: () => 'RTSP/1.0 200 OK\r\nCSeq: CSEQ\r\n\r\n'.repeat(101) })
+    const { sender, socket, ends } = await send(place.port)
+    await until(() => socket.isPaused())
+    sender.tick(systemClock.monotonic())
+    expect([socket.isPaused(), ends]).toEqual([false, []])
   })
 
   test('gives up a server that speaks something else, that says nothing, and that finds each login too old', async () => {

@@ -25,5 +25,5 @@ export async function send(port: number, { login = '', clock = systemClock, path
     accepted: () => (told.isAccepted = true),
     ended: (how) => ends.push(how),
   })
-  return { sender, hub, ends, told }
+  return { sender, hub, ends, told, socket }
 }

@@ -1,7 +1,27 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { answerInduction } from '../../../src/media/srt/handshake.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { ManualClock } from '../../../src/base/clock.ts'
+import { answerAdmitted, answerInduction } from '../../../src/media/srt/handshake.ts'
 import { CONTROL, type DataPacket, readPacket, writeControl } from '../../../src/media/srt/packets.ts'
+
+/** What a caller asked for that sent nothing of note. */
+export const request = { streamId: '', latencyMs: 120, flags: 0, keyMessage: null }
+
+/** Agrees to what a caller asks for. */
+export const agree = (sequence: number): Buffer =>
+  answerAdmitted({ sequence, socketId: 55, latencyMs: 120, request, keyBits: null })
+
+/** As often as a target looks after its call. */
+export const LOOK_MS = 250
+
+/** Lets time pass, with each look that the target takes meanwhile. */
+export async function passes(clock: ManualClock, ms: number): Promise<void> {
+  for (let passedMs = 0; passedMs < ms; passedMs += LOOK_MS) {
+    clock.advance(LOOK_MS)
+    await setImmediate()
+  }
+}
 
 /** A listener of which the test decides what it answers. */
 export class ScriptedListener {

@@ -142,3 +142,28 @@ test.each([16, 24, 32] as const)(
     expect(sending.again(latest + 1)).toEqual(bodyOf(latest + 1))
   },
 )
+
+test('reports of packets that are too late cost a receiver no more answers than it may have until the next tick', () => {
+  const drops: number[] = []
+  const sender = new SrtSender({
+    sequence: 1,
+    socketId: 1,
+    latencyMs: 120,
+    windowPackets: 8192,
+    keys: null,
+    timeUs: () => 0,
+    control: ({ type }) => void drops.push(type),
+    data: () => undefined,
+    lastedMs: (sinceMs, nowMs) => nowMs - sinceMs,
+  })
+  for (let sent = 0; sent < 400; sent++) sender.send(Buffer.alloc(HEAD_BYTES + 188), 0)
+  const report = controlOf(CONTROL.nak, writeLosses(Array.from({ length: 359 }, (_, n) => [n + 1, n + 1] as const)))
+  for (let times = 0; times < 10; times++) sender.take(report, 1500)
+  const first = drops.length
+  expect(first).toBeGreaterThan(900)
+  expect(first).toBeLessThan(1000)
+  sender.tick(1500)
+  sender.take(report, 1500)
+  expect(drops).toHaveLength(first + 359)
+  expect(new Set(drops)).toEqual(new Set([CONTROL.dropRequest]))
+})

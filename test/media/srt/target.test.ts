@@ -16,7 +16,7 @@ import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 import { AAC_CONFIG, AVC_CONFIG } from '../rtmp/media.ts'
 import { type Listening, listenForSrt } from './publications.ts'
-import { ScriptedListener } from './scriptedListener.ts'
+import { agree, LOOK_MS, passes, request, ScriptedListener } from './scriptedListener.ts'
 
 const PASSPHRASE = 'correct-horse_battery'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
@@ -287,18 +287,12 @@ async function answering(conclude: ScriptedListener['conclude']): Promise<Script
   return listener
 }
 
-const request = { streamId: '', latencyMs: 120, flags: 0, keyMessage: null }
-const agree = (sequence: number): Buffer =>
-  answerAdmitted({ sequence, socketId: 55, latencyMs: 120, request, keyBits: null })
-
-const LOOK_MS = 250
-
-/** Lets time pass, with each look that the target takes meanwhile. */
-async function passes(clock: ManualClock, ms: number): Promise<void> {
-  for (let passedMs = 0; passedMs < ms; passedMs += LOOK_MS) {
-    clock.advance(LOOK_MS)
-    await setImmediate()
-  }
+/** A target whose listener has agreed, by a clock of its own. */
+async function agreed() {
+  const [clock, scripted] = [new ManualClock(), await answering(agree)]
+  const sending = await send(scripted.port, { clock })
+  for (; !sending.isReady(); clock.advance(10)) await setImmediate()
+  return { clock, scripted, sending }
 }
 
 describe('a target that hangs', () => {
@@ -312,13 +306,7 @@ describe('a target that hangs', () => {
   })
 
   test('gets two seconds of media, then nothing until it answers, and then the next keyframe', async () => {
-    const clock = new ManualClock()
-    const scripted = await answering(agree)
-    const sending = await send(scripted.port, { clock })
-    await until(() => {
-      clock.advance(10)
-      return sending.isReady()
-    })
+    const { clock, scripted, sending } = await agreed()
     const { target } = sending
     target.tracks([VIDEO])
     for (let index = 0; index < 90; index++) {
@@ -345,6 +333,18 @@ describe('a target that hangs', () => {
     expect(sending.ends).toEqual([])
     await passes(clock, 6000)
     expect(sending.ends).toMatchObject([{ kind: 'lost', message: 'The other side no longer answers' }])
+  })
+
+  test('is lost with its reason if it goes on to answer, and acknowledges nothing for ten seconds', async () => {
+    const { clock, scripted, sending } = await agreed()
+    const { target, ends } = sending
+    target.tracks([VIDEO])
+    target.frame(videoAt(0, 500))
+    for (let heard = 0; ends.length === 0; heard = target.bytes.bytesIn, clock.advance(LOOK_MS)) {
+      scripted.control(CONTROL.keepAlive, Buffer.alloc(4))
+      await until(() => target.bytes.bytesIn > heard || ends.length > 0)
+    }
+    expect(ends).toMatchObject([{ kind: 'lost', message: 'The target does not read what it is sent' }])
   })
 
   test('never holds more than 10 MB, however large the frames are', async () => {

@@ -190,6 +190,7 @@ export const noticesDe: Readonly<Record<string, string>> = {
   source_does_not_read: 'Die Quelle liest nicht, was sie bekommt',
   source_not_rtmp: 'Was die Quelle sendet, ist kein RTMP: {text}',
   source_sends_commands: 'Die Quelle sendet zu viele Befehle',
+  target_sends_commands: 'Das Ziel sendet zu viele Befehle',
   source_redirects_odd: 'Die Quelle leitet zu einer Adresse um, der Sluice nicht folgt',
   source_no_sdp: 'Die Quelle hat nicht mit SDP geantwortet',
   source_answer_unusable: 'Die Antwort der Quelle ist nicht brauchbar: {text}',
