@@ -8,8 +8,8 @@ import type { Move } from '../../core/nodes/drain.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
-import { MessagePace } from '../messagePace.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
+import { Inbox } from './inbox.ts'
 import { Outgoing } from './outgoing.ts'
 import { RtmpPublication } from './publication.ts'
 import { reconnectingUrl, remoteUrl } from './reconnect.ts'
@@ -66,12 +66,11 @@ export class RtmpConnection {
   readonly #reader: ChunkReader
   readonly #outgoing: Outgoing
   readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
-  readonly #pace: MessagePace
+  readonly #inbox: Inbox
   readonly #problems: PublisherProblems
   #handshaking = true
   #state: State = 'talking'
   #deadline: number
-  #inbox: Message[] = []
   #app: RtmpTarget | null = null
   /** See `reconnectingUrl`. */
   #tcUrl: string | null = null
@@ -89,7 +88,12 @@ export class RtmpConnection {
       maxChunkStreams: MAX_CHUNK_STREAMS,
     })
     this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
-    this.#pace = new MessagePace(socket)
+    this.#inbox = new Inbox({
+      socket,
+      take: (message) => this.#handle(message),
+      isOpen: () => this.#state === 'talking' || this.#state === 'publishing',
+      failed: (error) => this.failed(error),
+    })
     this.#deadline = clock.monotonic() + limits.handshakeMs
     this.#problems = new PublisherProblems(options.log, socket.remoteAddress)
     const received = (data: Buffer): void => this.#received(data)
@@ -122,7 +126,7 @@ export class RtmpConnection {
   tick(now: number, missedMs: number): void {
     this.#deadline += missedMs
     this.#publication?.reportBytes(this.#bytesIn)
-    if (this.#state !== 'deciding') this.#pace.tick()
+    this.#inbox.tick()
     if (this.#state === 'deciding' || now < this.#deadline) return
     if (this.#state === 'lingering' || this.#state === 'over') this.#options.socket.destroy()
     else if (this.#handshaking) this.#refuseForeign('No RTMP handshake came in time')
@@ -189,9 +193,7 @@ export class RtmpConnection {
   #read(data: Buffer): string | null {
     const messages = this.#reader.push(data)
     if (!messages.ok) return messages.error
-    this.#inbox.push(...messages.value)
-    this.#pace.note(messages.value.length)
-    this.#work()
+    this.#inbox.push(messages.value)
     return null
   }
 
@@ -202,17 +204,9 @@ export class RtmpConnection {
     this.#linger()
   }
 
-  /** Takes messages in order; pauses while `publish` is being decided. */
-  #work(): void {
-    // A packet has room for 16,000 messages: to shift each out of the array would move all others.
-    let taken = 0
-    while (this.#state === 'talking' || this.#state === 'publishing') {
-      const message = this.#inbox[taken++]
-      if (message === undefined) break
-      const problem = this.#take(message)
-      if (problem !== null) this.#reject('NetStream.Failed', problem)
-    }
-    this.#inbox.splice(0, taken)
+  #handle(message: Message): void {
+    const problem = this.#take(message)
+    if (problem !== null) this.#reject('NetStream.Failed', problem)
   }
 
   /** The problem with the message, or null. */
@@ -252,7 +246,7 @@ export class RtmpConnection {
   #aggregate(message: Message): string | null {
     const { parts, isWhole } = splitAggregate(message)
     if (!isWhole) this.#problems.note('An aggregate message is malformed: its parts do not add up')
-    this.#pace.note(parts.length)
+    this.#inbox.notePartsOf(parts.length)
     for (const part of parts) {
       const problem = part.type === MESSAGE.audio || part.type === MESSAGE.video ? this.#media(part) : null
       if (problem !== null) return problem
@@ -314,7 +308,7 @@ export class RtmpConnection {
     if (this.#app === null) return 'publish came before connect'
     if (this.#publication !== null) return 'This connection publishes already'
     this.#state = 'deciding'
-    this.#options.socket.pause()
+    this.#inbox.hold()
     this.#decide(this.#app, target).catch(this.failed)
     return null
   }
@@ -331,7 +325,6 @@ export class RtmpConnection {
     })
     if (answer.ok) this.#admit(answer)
     else if (this.#state === 'deciding') this.#reject(DENIED, answer.status)
-    this.#pace.resume()
   }
 
   /** When the publisher left meanwhile, reports the end at once. */
@@ -348,7 +341,7 @@ export class RtmpConnection {
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes
     this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     this.#send(replies.publishing())
-    this.#work()
+    this.#inbox.open()
   }
 
   /** The client closes: one of GStreamer takes a server that does so first for a failure. */
@@ -374,7 +367,7 @@ export class RtmpConnection {
   #linger(closes = true): void {
     if (this.#state === 'over') return
     this.#state = 'lingering'
-    this.#inbox = []
+    this.#inbox.clear()
     this.#deadline = this.#options.clock.monotonic() + LINGER_MS
     this.#reportEnd()
     if (closes) this.#options.socket.end()
@@ -382,7 +375,7 @@ export class RtmpConnection {
 
   #over(): void {
     this.#state = 'over'
-    this.#inbox = []
+    this.#inbox.clear()
     this.#reportEnd()
   }
 

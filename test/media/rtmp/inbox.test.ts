@@ -1,0 +1,111 @@
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Inbox } from '../../../src/media/rtmp/inbox.ts'
+import type { Message } from '../../../src/media/rtmp/messages.ts'
+import { audioFrame } from './media.ts'
+
+class FakeSocket extends EventEmitter {
+  isReading = true
+  pause(): void {
+    this.isReading = false
+  }
+  resume(): void {
+    this.isReading = true
+  }
+}
+
+/** The inbox of a publisher, and what it has handled. */
+function inboxOf(handled: Message[] = []) {
+  const socket = new FakeSocket()
+  const state = { isOpen: true }
+  const failures: unknown[] = []
+  const inbox = new Inbox({
+    socket: socket as unknown as Socket,
+    take: (message) => void handled.push(message),
+    isOpen: () => state.isOpen,
+    failed: (error) => failures.push(error),
+  })
+  return { inbox, socket, handled, state, failures }
+}
+
+const messages = (count: number): Message[] => Array.from({ length: count }, (_, at) => audioFrame(at, 1))
+
+/** Lets the turns of the event loop pass until a look holds. Returns how many it took. */
+async function turnsUntil(holds: () => boolean): Promise<number> {
+  let turns = 0
+  for (; !holds() && turns < 10_000; turns++) await setImmediate()
+  return turns
+}
+
+test('a flood of one publisher is handled in order over many turns, reads no more meanwhile, and keeps no other waiting', async () => {
+  const [flood, other] = [inboxOf(), inboxOf()]
+  flood.inbox.push(messages(5000))
+  expect(flood.handled).toHaveLength(250)
+  expect(flood.socket.isReading).toBe(false)
+  other.inbox.push(messages(20))
+  expect([other.handled.length, other.socket.isReading]).toEqual([20, true])
+  expect(await turnsUntil(() => flood.handled.length === 5000)).toBeGreaterThan(15)
+  expect(flood.handled.map(({ timestamp }) => timestamp)).toEqual(messages(5000).map(({ timestamp }) => timestamp))
+  expect(flood.socket.isReading).toBe(true)
+})
+
+test('floods of many publishers are handled a thousand messages a turn, each in its turn, with others between them', async () => {
+  await setImmediate()
+  const all: Message[] = []
+  const floods = Array.from({ length: 30 }, () => inboxOf())
+  for (const { inbox } of floods) inbox.push(messages(1000))
+  const sum = () => floods.reduce((total, { handled }) => total + handled.length, 0)
+  expect(sum()).toBe(1000)
+  const late = inboxOf(all)
+  late.inbox.push(messages(20))
+  expect([all.length, late.socket.isReading]).toEqual([0, false])
+  await turnsUntil(() => all.length > 0)
+  // Two shares each of those before it, and the first ones had their third in the same turn.
+  expect(Math.max(...floods.map(({ handled }) => handled.length))).toBeLessThanOrEqual(750)
+  await turnsUntil(() => sum() === 30_000)
+  expect(floods.every(({ handled, socket }) => handled.length === 1000 && socket.isReading)).toBe(true)
+})
+
+test('what waits for a decision is handled after it, and what waits at the end is forgotten', async () => {
+  const { inbox, socket, handled, state } = inboxOf()
+  await setImmediate()
+  inbox.hold()
+  state.isOpen = false
+  inbox.push(messages(100))
+  inbox.tick()
+  expect([handled.length, socket.isReading]).toEqual([0, false])
+  state.isOpen = true
+  inbox.open()
+  expect([handled.length, socket.isReading]).toEqual([100, true])
+  inbox.push(messages(1000))
+  const before = handled.length
+  state.isOpen = false
+  inbox.clear()
+  await turnsUntil(() => socket.isReading)
+  expect(handled).toHaveLength(before)
+})
+
+test('after too many messages in a second it reads no more until the next tick', async () => {
+  const { inbox, socket, handled } = inboxOf()
+  inbox.push(messages(10_001))
+  await turnsUntil(() => handled.length === 10_001)
+  expect(socket.isReading).toBe(false)
+  inbox.tick()
+  expect(socket.isReading).toBe(true)
+})
+
+test('a fault in handling what waited is that of its publisher', async () => {
+  const { inbox, failures } = inboxOf(
+    Object.assign([], {
+      push(this: Message[], message: Message) {
+        if (message.timestamp === 600) throw new Error('broken')
+        return this.length
+      },
+    }),
+  )
+  inbox.push(messages(1000))
+  await turnsUntil(() => failures.length > 0)
+  expect(failures).toHaveLength(1)
+})
