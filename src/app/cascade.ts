@@ -47,7 +47,7 @@ export function startCascade(
   if (links === undefined || handover !== 'cascade' || nodeUrl === '') return { stop: async () => undefined }
   ctx.lentRooms.links = links
   ctx.cascade.start({ links, recheck: () => recheckAll(ctx), ask })
-  return startJobs(ctx, [
+  const jobs = startJobs(ctx, [
     {
       name: 'follow streams at other nodes',
       everyMs: LOOK_MS,
@@ -59,4 +59,10 @@ export function startCascade(
     },
     { name: 'end links of nodes that are gone', everyMs: LEASES_MS, run: () => endOrphanedLinks(ctx) },
   ])
+  return {
+    async stop() {
+      ctx.cascade.stop()
+      await jobs.stop()
+    },
+  }
 }

@@ -145,6 +145,15 @@ export class Cascade {
     this.#parts = parts
   }
 
+  /**
+   * Gives back what this node has from others, and takes no more: nothing looks any more at how long the database is silent, and a node
+   * that stops waits for it.
+   */
+  stop(): void {
+    this.#parts = null
+    for (const one of this.#all()) one.end()
+  }
+
   /** Whether this node takes streams from others at all. */
   get isOn(): boolean {
     return this.#parts !== null

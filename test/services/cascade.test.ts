@@ -232,6 +232,14 @@ test('a secured stream is given back when the database was not heard for long, a
   expect(await cascade.take(stream, feedAt('three'))).toBe(false)
 })
 
+test('a node that stops gives back what it has and takes nothing, since nothing looks at the silence of the database any more', async () => {
+  start()
+  expect(await taken(feedAt('one'))).toBe(true)
+  cascade.stop()
+  expect([ended, cascade.has(stream)]).toEqual([1, false])
+  expect(await cascade.take(stream, feedAt('one'))).toBe(false)
+})
+
 test('a secured stream comes back when the database is heard again, and all sessions have been checked', async () => {
   start()
   sessions.streams.change(viewer, 1)

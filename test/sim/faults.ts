@@ -45,7 +45,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/store/tables/viewerSeats.ts',
     find: 'for (const holder of added) await this.executor.run(addOne, { holder })',
     put: '',
-    seed: 59,
+    seed: 22,
     says: /viewers at once/,
   },
   {
@@ -61,7 +61,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/access/loadReached.ts',
     find: "return step === null ? null : { code: 'node_full', step }",
     put: 'return null',
-    seed: 15,
+    seed: 5,
     says: /full before/,
   },
   {
@@ -69,7 +69,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/admit.ts',
     find: "if (ctx.sessions.drain !== null && attempt.action === 'publish') return refuseDraining(ctx)",
     put: '',
-    seed: 2,
+    seed: 1,
     says: /drained before/,
   },
   {
@@ -85,7 +85,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/nodes/servingNode.ts',
     find: 'const feeds = await tx.feeds.endOfNode(node, atMs)',
     put: 'const feeds: EndedFeed[] = []',
-    seed: 42,
+    seed: 32,
     says: /an end is missing in feeds|another one or none is on the air/,
   },
   {
@@ -93,7 +93,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/revoke.ts',
     find: "if (!isBeforeLock && token.hashHex !== entry.tokenHash) return 'token_refreshed'",
     put: '',
-    seed: 42,
+    seed: 2,
     says: /outlives its token/,
   },
   {
@@ -101,7 +101,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/spares.ts',
     find: '  for (const feed of over) dropOutranked(ctx, feed)\n',
     put: '',
-    seed: 3,
+    seed: 1,
     says: /a node shows feeds|is on the air/,
   },
   {
@@ -109,7 +109,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/revoke.ts',
     find: '    ctx.sessions.unchecked.delete(tokenId)\n    return []',
     put: '    return []',
-    seed: 129,
+    seed: 90,
     says: /at another node get no media/,
   },
   {
@@ -125,7 +125,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/goLive.ts',
     find: 'const replaced = await tx.sessions.replaceSpares(session, standing.priority)',
     put: 'const replaced: string[] = []',
-    seed: 3,
+    seed: 2,
     says: /was replaced/,
   },
   {
@@ -133,7 +133,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/services/restreams.ts',
     find: 'if (this.#feeds.get(running.feed.feedId) !== running) return',
     put: '',
-    seed: 10,
+    seed: 11,
     says: /a feed that is over/,
   },
   {
@@ -149,7 +149,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/services/restreams.ts',
     find: '    this.#counted = now\n',
     put: '',
-    seed: 41,
+    seed: 1,
     says: /are counted for targets/,
   },
   {
@@ -157,15 +157,24 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/services/cascade.ts',
     find: 'if (this.#isStale && one.isSecured) one.end()',
     put: '',
-    seed: 2,
+    seed: 31,
     says: /secured media/,
+  },
+  {
+    name: 'a node that stops keeps the media of others while it waits for the database',
+    file: 'src/services/cascade.ts',
+    find: '    this.#parts = null\n    for (const one of this.#all()) one.end()\n',
+    put: '',
+    seed: 7785,
+    says: /secured media/,
+    isSeldom: true,
   },
   {
     name: 'a node borrows on from one that has the stream no more',
     file: 'src/services/cascade.ts',
     find: 'if (together.length === 0 ||',
     put: 'if (',
-    seed: 12,
+    seed: 2,
     says: /is not on the air any more/,
   },
   {

@@ -39,8 +39,9 @@ async function runWorlds(): Promise<boolean> {
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const startMs = performance.now()
   const failed = await runSeeds(folder, Number(values.from), count)
-  console.log(`${count} seeds in ${((performance.now() - startMs) / 1000).toFixed(1)} s`)
-  if (failed !== null) console.error(failed)
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
+  if (failed === null) console.log(`${count} seeds in ${seconds} s`)
+  else console.error(failed, `after ${seconds} s`)
   return failed === null
 }
 

@@ -211,6 +211,33 @@ describe('a viewer', () => {
       expect(capacity.bitrate).toBeGreaterThan(900_000)
     }
   })
+
+  /** What is believed at least of one that stands at its limit, dips and grows, with a report each second. */
+  function dipped(roundTripMs: number, growth: number): number {
+    const believed: number[] = []
+    const capacity = new BandwidthEstimator()
+    const load = { sent: 900_000, next: null }
+    for (let [nowMs, estimate] = [0, 1_350_000]; nowMs < 12_000; nowMs += 200) {
+      if (nowMs % 1000 === 0) capacity.onRtt(nowMs < 6000 ? 20 : roundTripMs, nowMs - 20, nowMs)
+      if (nowMs === 9000) estimate = 765_000
+      else if (nowMs > 9000) estimate = Math.min(1_350_000, estimate * growth)
+      capacity.onRemb(estimate, load, nowMs)
+      capacity.probe(load, nowMs)
+      believed.push(capacity.bitrate ?? 0)
+    }
+    return Math.min(...believed)
+  }
+
+  it('whose estimate stood at its limit and dips once lost its layer, as after a browser stood still for a moment', () => {
+    expect(dipped(20, 1.012)).toBeGreaterThan(900_000)
+  })
+
+  it.each([
+    ['does not grow for two seconds', 20, 1],
+    ['dips while something waits on the link', 500, 1.012],
+  ] as const)('whose estimate %s loses its layer', (_what, roundTripMs, growth) => {
+    expect(dipped(roundTripMs, growth)).toBeLessThan(900_000)
+  })
 })
 
 /** A probe for the next layer sends 405 in all, 305 of them padding. */

@@ -9,7 +9,10 @@ export interface LinkLoad {
 
 /** A falling REMB below this share of the sent bitrate is congestion at once. Frame sizes vary, so a smaller drop is not. */
 const FAR_BELOW = 0.5
-/** A REMB below this share is congestion if it does not grow for `STALLED_MS`. */
+/**
+ * A REMB below this share is congestion if it does not grow for `STALLED_MS`: where nothing waits on the link, since it fell, and
+ * otherwise at once. That of a browser that stood still falls once, and grows with the next.
+ */
 const BELOW = 0.9
 const STALLED_MS = 2000
 /**
@@ -113,7 +116,8 @@ export class BandwidthEstimator {
   onRemb(bitrate: number, { sent }: LinkLoad, nowMs: number): void {
     const before = this.#remb
     this.#remb = bitrate
-    if (before === null || bitrate > before) this.#roseAtMs = nowMs
+    const isDip = (before ?? 0) >= sent * BELOW && bitrate >= sent * FAR_BELOW && this.#isClear(nowMs)
+    if (before === null || bitrate > before || isDip) this.#roseAtMs = nowMs
     const hasFallen = before === null || bitrate < before * FELL
     const hasStalled = nowMs - this.#roseAtMs > STALLED_MS
     if (before === null) this.#unevenAtMs = nowMs
