@@ -1,6 +1,9 @@
 import { FLOW_WINDOW } from './handshake.ts'
 import { sequenceAfter, stepsBetween } from './sequences.ts'
 
+/** Gaps that requests to drop may name from one tick to the next. There are half as many in a full window. */
+const DROPS_MAX = 8192
+
 /** First and last sequence number. */
 export type Range = readonly [number, number]
 
@@ -41,6 +44,7 @@ export class SrtReceiver {
   #next: number
   /** What follows the latest packet of all. */
   #end: number
+  #mayDrop = DROPS_MAX
 
   constructor(options: ReceiverOptions) {
     this.#options = options
@@ -73,6 +77,7 @@ export class SrtReceiver {
 
   /** Gives up what is missing for too long. Returns what to report again: all that was reported before `everyMs`. */
   tick(nowMs: number, everyMs: number): Range[] {
+    this.#mayDrop = DROPS_MAX
     let until = this.#next
     for (const { last, sinceMs } of this.#gaps) {
       if (nowMs - sinceMs < this.#options.latencyMs) break
@@ -89,11 +94,12 @@ export class SrtReceiver {
     this.#giveUp(this.#end)
   }
 
-  /** The sender will not send these again. */
+  /** The sender will not send these again. One that repeats it without end would keep us busy: then they are waited for. */
   drop([first, last]: Range): void {
     this.#splitBefore(first)
     this.#splitBefore(sequenceAfter(last))
-    for (let at = this.#gapUntil(first); at < this.#gaps.length; at++) {
+    for (let at = this.#gapUntil(first); at < this.#gaps.length && this.#mayDrop > 0; at++) {
+      this.#mayDrop -= 1
       const gap = this.#gaps[at]
       if (gap === undefined || !isWithin(gap.first, [first, last])) return
       gap.sinceMs = Number.NEGATIVE_INFINITY

@@ -133,3 +133,15 @@ test('a sender that goes on beyond the window has given up what is before, and n
   expect(receiver.freePackets).toBeGreaterThanOrEqual(0)
   expect(receiver.tick(2, 0).length).toBeLessThanOrEqual(FLOW_WINDOW)
 })
+
+test('a sender that asks without end to drop packets is heard no more until the next tick', () => {
+  const { receiver, take } = receiving()
+  take(0, 0, 2, 4)
+  for (let times = 0; times < 8192; times++) receiver.drop([3, 3])
+  receiver.drop([1, 1])
+  receiver.tick(1, LATENCY_MS)
+  expect(receiver.next).toBe(1)
+  receiver.drop([1, 1])
+  receiver.tick(2, LATENCY_MS)
+  expect(receiver.next).toBe(5)
+})
