@@ -5,7 +5,7 @@ import { DATAGRAM_MAX_BYTES } from '../../src/media/srt/handshake.ts'
 import { CONTROL, writeControl } from '../../src/media/srt/packets.ts'
 import { type CallOptions, handshakeBody, randomKeys, SrtCaller, srtRequest, textWords } from '../media/srt/caller.ts'
 import { type Listening, listenForSrt } from '../media/srt/publications.ts'
-import { adts, BOTH, TsMuxer } from '../media/mpegts/muxer.ts'
+import { adts, BOTH, NULL_PACKET, TsMuxer } from '../media/mpegts/muxer.ts'
 import { until } from '../support/until.ts'
 
 const PASSPHRASE = 'a-passphrase-of-10-to-79'
@@ -181,6 +181,17 @@ describe('an SRT publisher', () => {
     caller.send(new TsMuxer().tables([{ type: 0x33, pid: 0x100 }]))
     await until(() => caller.hasEnded)
     expect(listener.publications[0]?.reasons).toEqual(['invalid'])
+  })
+
+  test('without media is ended after the limit, while tables and stuffing come', async () => {
+    const listener = await listening({ limits: { idleMs: 500 } })
+    const caller = await call(listener)
+    const ts = new TsMuxer()
+    await until(() => {
+      caller.send(ts.tables([{ type: 0x1b, pid: 0x100 }]), NULL_PACKET)
+      return caller.hasEnded
+    })
+    expect(listener.publications[0]?.reasons).toEqual(['lost'])
   })
 
   test('without media is ended after the limit, while keep-alives come', async () => {

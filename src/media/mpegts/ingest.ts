@@ -59,6 +59,8 @@ const SUPPORTED = { video: ['H.264', 'HEVC'], audio: ['AAC', 'Opus'] } as const
  * The audio tracks have the indexes of their PIDs in `audioNumbers`; one that the program has no more is no track any more.
  */
 export class TsIngest implements TsHandler {
+  /** PES packets of the tracks that are taken, so far. A stream whose encoder has stopped may go on without any. */
+  packets = 0
   readonly #sink: FrameSink
   readonly #options: TsIngestOptions
   readonly #demuxer: TsDemuxer
@@ -145,6 +147,7 @@ export class TsIngest implements TsHandler {
   }
 
   packet({ codec, pid }: TsStream, packet: PesPacket): void {
+    this.packets += 1
     switch (codec) {
       case 'h264':
       case 'hevc':

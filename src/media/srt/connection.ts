@@ -223,8 +223,9 @@ export class SrtConnection {
   }
 
   #deliver(body: Buffer): void {
-    this.#mediaAtMs = this.#heardAtMs
+    const before = this.#ingest?.packets
     const refusal = this.#ingest?.take(body) ?? null
+    if (this.#ingest?.packets !== before) this.#mediaAtMs = this.#heardAtMs
     if (refusal !== null) this.#reject(refusal.message, 'invalid')
   }
 

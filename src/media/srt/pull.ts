@@ -19,7 +19,6 @@ export class SrtPull implements PulledSource {
   readonly #silence = new SilenceWatch()
   #call: SrtCall | null = null
   #receiving: SrtReceiving | null = null
-  #mediaBytes = 0
   #isOver = false
 
   constructor(options: SrtPullOptions) {
@@ -46,7 +45,7 @@ export class SrtPull implements PulledSource {
   }
 
   tick(): void {
-    if (this.#silence.look(this.#mediaBytes)) this.#lose(NO_MEDIA)
+    if (this.#silence.look(this.#ingest.packets)) this.#lose(NO_MEDIA)
   }
 
   end(): void {
@@ -78,7 +77,6 @@ export class SrtPull implements PulledSource {
   }
 
   #deliver(body: Buffer): void {
-    this.#mediaBytes += body.length
     const refusal = this.#ingest.take(body)
     if (refusal !== null) this.#fail({ kind: 'unsuitable', ...refusal })
   }

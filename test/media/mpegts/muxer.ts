@@ -5,6 +5,9 @@ export const PMT_PID = 0x1000
 export const VIDEO_PID = 0x100
 export const AUDIO_PID = 0x101
 
+/** It carries nothing: multiplexers of a constant rate fill gaps with it. */
+export const NULL_PACKET = Buffer.concat([Buffer.from([0x47, 0x1f, 0xff, 0x10]), Buffer.alloc(184, 0xff)])
+
 /** Parameter sets of 320x240, constrained baseline, and pictures without meaning to a decoder. */
 export const SPS = Buffer.from('6742c00dda0507e84000000300400000 0f03c50aa8'.replaceAll(' ', ''), 'hex')
 export const PPS = Buffer.from('68ce0fc8', 'hex')

@@ -5,21 +5,22 @@ import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame } from '../../../src/media/frame.ts'
-import type { PullProblem } from '../../../src/media/pulling.ts'
+import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
+import { HEAD_BYTES, writeDataHead } from '../../../src/media/srt/packets.ts'
 import { SrtPull } from '../../../src/media/srt/pull.ts'
 import { clip } from '../../support/clips.ts'
 import { silentLog } from '../../support/log.ts'
 import { lossyLink } from '../../support/lossyUdp.ts'
 import { ownPort } from '../../support/ownPort.ts'
 import { until } from '../../support/until.ts'
+import { NULL_PACKET, TsMuxer } from '../mpegts/muxer.ts'
 import { contentOf, H264_AAC, HEVC_OPUS, readTs } from '../mpegts/clips.ts'
+import { agree, ScriptedListener } from './scriptedListener.ts'
 
 const PASSPHRASE = 'correct-horse_battery'
 /** No more of it waits at ffmpeg, and on the way. */
 const AHEAD_BYTES = 20_000
 const CHUNK_BYTES = 20_000
-/** Of a transport stream: it carries nothing. */
-const NULL_PACKET = Buffer.concat([Buffer.from([0x47, 0x1f, 0xff, 0x10]), Buffer.alloc(184, 0xff)])
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -136,4 +137,21 @@ test('ffmpeg as listener with another passphrase is a source that refuses', asyn
     return first?.kind === 'refused' && first
   })
   expect(problem.message).toMatch(/passphrase/)
+})
+
+test('a source that sends tables and stuffing, and no media, is given up', async () => {
+  let next = 0
+  const scripted = await ScriptedListener.open((sequence) => agree((next = sequence)))
+  closing.push(() => scripted.close())
+  const { pull, problems } = await call(scripted.port)
+  await until(() => pull.link !== undefined)
+  const tables = new TsMuxer().tables([{ type: 0x1b, pid: 0x100 }])
+  for (let look = 0; problems.length === 0 && look <= 2 * SILENT_SECONDS; look++) {
+    const [datagram, before] = [Buffer.concat([Buffer.alloc(HEAD_BYTES), tables, NULL_PACKET]), pull.bytesIn]
+    writeDataHead(datagram, { sequence: next++, key: 0, socketId: scripted.callerId, message: look, timeUs: 0 })
+    scripted.socket.send(datagram, scripted.callerPort, '127.0.0.1')
+    await until(() => pull.bytesIn > before)
+    pull.tick()
+  }
+  expect(problems).toMatchObject([{ kind: 'lost', message: 'The source has sent no media for 10 s' }])
 })
