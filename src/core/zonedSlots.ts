@@ -46,6 +46,9 @@ export function beginOfDay(zone: string, day: number): number {
 /** The day of a whole hour: that of its last moment, because the day may begin within the hour. */
 export const dayOfHour = (zone: string, hourMs: number): number => dayAt(zone, hourMs + HOUR_MS - 1)
 
+/** The most days of a report: thirteen months. */
+export const REPORT_DAYS_MAX = 400
+
 /** In days of the zone, of which those with a change of its clock are longer or shorter. A part of a day is one more. */
 export function lengthInDays({ fromMs, untilMs, zone }: ZonedSpan): number {
   const [from, until] = [dayOfHour(zone, fromMs), dayOfHour(zone, untilMs)]

@@ -10,6 +10,7 @@ import {
   lengthInDays,
   readDateIn,
   readZone,
+  REPORT_DAYS_MAX,
   type SlotResolution,
   slotsOf,
   type ZonedSpan,
@@ -35,8 +36,6 @@ export interface AudienceQuestion extends HourSpan {
   readonly by: readonly AudienceBy[]
 }
 
-/** Thirteen months. */
-const DAYS_MAX = 400
 /** Over more days, what is divided by the hour would be too much to read. */
 export const HOURS_DAYS_MAX = 31
 const VALUE_MAX = 255
@@ -71,8 +70,8 @@ function readSpan(given: Given, zone: string, note: Note): ZonedSpan | undefined
   if (fromMs === undefined || untilMs === undefined) return undefined
   if (untilMs <= fromMs) return note('stopDate', err('must be later than startDate; it is exclusive'))
   const span = { fromMs, untilMs, zone }
-  return lengthInDays(span) > DAYS_MAX
-    ? note('stopDate', err(`must be at most ${DAYS_MAX} days after startDate`))
+  return lengthInDays(span) > REPORT_DAYS_MAX
+    ? note('stopDate', err(`must be at most ${REPORT_DAYS_MAX} days after startDate`))
     : span
 }
 

@@ -3,7 +3,15 @@ import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
 import { nameProblem } from '../validation/text.ts'
 import { parametersOf, readFlag, wordOf } from '../pages/parameters.ts'
-import { beginsSlot, lengthInDays, readDateIn, readZone, type SlotResolution, type SlottedSpan } from '../zonedSlots.ts'
+import {
+  beginsSlot,
+  lengthInDays,
+  readDateIn,
+  readZone,
+  REPORT_DAYS_MAX,
+  type SlotResolution,
+  type SlottedSpan,
+} from '../zonedSlots.ts'
 
 /** The parameters of one endpoint beside the dates. */
 export interface UsageParameters {
@@ -20,7 +28,6 @@ export interface UsageQuestion extends SlottedSpan {
   readonly mediaOnly: boolean
 }
 
-const DAYS_MAX = 366
 const NAMES_MAX = 10
 
 type Query = Record<string, unknown>
@@ -88,7 +95,8 @@ function readResolution(
 
 function checkSpan({ fromMs, untilMs, zone, resolution }: SlottedSpan): Result<null, string> {
   if (untilMs <= fromMs) return err('must be later than startDate; it is exclusive')
-  if (lengthInDays({ fromMs, untilMs, zone }) > DAYS_MAX) return err(`must be at most ${DAYS_MAX} days after startDate`)
+  if (lengthInDays({ fromMs, untilMs, zone }) > REPORT_DAYS_MAX)
+    return err(`must be at most ${REPORT_DAYS_MAX} days after startDate`)
   const isWhole = [fromMs, untilMs].every((ms) => beginsSlot(ms, zone, resolution))
   if (isWhole) return ok(null)
   return resolution === 'Day'

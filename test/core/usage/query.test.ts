@@ -27,15 +27,15 @@ describe('a question about usage', () => {
     })
   })
 
-  it('has an end after its beginning, and 366 days at most', () => {
+  it('has an end after its beginning, and 400 days at most', () => {
     const errorOf = (startDate: string, stopDate: string) => {
       const read = readUsageQuery({ startDate, stopDate }, {})
       return read.ok ? null : read.error
     }
     const tooEarly = { stopDate: ['must be later than startDate; it is exclusive'] }
     expect([errorOf('2026-01-01', '2026-01-01'), errorOf('2026-01-02', '2026-01-01')]).toEqual([tooEarly, tooEarly])
-    expect(errorOf('2026-01-01', '2027-01-02')).toBeNull()
-    expect(errorOf('2026-01-01', '2027-01-03')).toEqual({ stopDate: ['must be at most 366 days after startDate'] })
+    expect(errorOf('2026-01-01', '2027-02-05')).toBeNull()
+    expect(errorOf('2026-01-01', '2027-02-06')).toEqual({ stopDate: ['must be at most 400 days after startDate'] })
     expect(Object.keys(errorOf('x', '2026-02-30') ?? {})).toEqual(['startDate', 'stopDate'])
   })
 

@@ -59,6 +59,8 @@ const TOKENS: readonly Call[] = [
   call('listAccessLog', { tokenId: '$Publish', allowed: false }, { decision: 'data.0.id' }),
   call('readAccessLogEntry', { decisionId: '$decision' }),
   call('readAccessSummary', { source: 'check' }),
+  call('readLogAdmissions'),
+  call('updateLogAdmissions', { body: { isEnabled: false } }),
 ]
 
 const PULLS: readonly Call[] = [

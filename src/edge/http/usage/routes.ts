@@ -94,7 +94,7 @@ function queryOf({ names, resolutions }: Report): TObject {
   const date = (description: string, example: string) => Type.String({ description, examples: [example] })
   return Type.Object({
     startDate: date('Inclusive. A date in `timeZone`, or an ISO 8601 time on a whole hour.', '2026-01-01'),
-    stopDate: date('Exclusive; at most 366 days later.', '2026-01-31'),
+    stopDate: date('Exclusive; at most 400 days later.', '2026-01-31'),
     timeZone: timeZone(),
     ...(names ? { [names]: Type.Array(Type.String({ maxLength: 128 }), { minItems: 1, maxItems: 10 }) } : {}),
     ...(resolutions ? { resolution: Type.Enum([...resolutions]) } : {}),

@@ -641,7 +641,7 @@ export const de: Sentences = {
     tooLoud: 'Das Audio ist zu laut.',
     quality: 'Qualität',
     qualityIs: (resolution, frames, codec, megabits) =>
-      `Qualität: ${resolution}, ${frames} Bilder/s, ${codec}, ${megabits.replace('.', ',')} Mbit/s`,
+      `Qualität: ${resolution}, ${frames} Bilder/s, ${codec}, ${megabits.replace('.', ',')}\u00a0Mbit/s`,
     resolution: 'Auflösung',
     frames: 'Bilder/s',
     codec: 'Codec',
@@ -1053,7 +1053,7 @@ export const de: Sentences = {
       bearer: 'Bearer-Token',
       key: 'Streamschlüssel',
       output: 'Ausgabe',
-      outputValue: 'H.264, 1080p50, 6.000 kbit/s konstant, Keyframe alle 2 s, keine B-Frames',
+      outputValue: 'H.264, 1080p50, 6.000\u00a0kbit/s konstant, Keyframe alle 2 s, keine B-Frames',
       rtmpNoSite:
         'Dieser Token erlaubt nur bestimmte Websites. Ein Sender über RTMP hat keine, also weist Sluice ihn ab.',
       srtNoSite:
@@ -1425,7 +1425,7 @@ export const de: Sentences = {
       none: 'In dieser Zeit hat kein Player berichtet. Der Player von Sluice tut es von selbst, andere HLS-Player mit CMCD.',
       note: 'Player berichten jede Minute und am Ende. Zuschauer, die Sluice abgewiesen hat, stehen unter Zugriff.',
       by: (division) => `Wie gut es lief, nach ${division}`,
-      megabits: (value) => `${value} Mbit/s`,
+      megabits: (value) => `${value}\u00a0Mbit/s`,
       players: 'Player',
       start: 'Erstes Bild',
       slowest: (value) => `95 von 100 in ${value}`,

@@ -32,7 +32,7 @@ export function Admissions() {
   const hasAll = rate >= 1 && !isEnabled
   return (
     <div class="tools">
-      <p class="note grow">
+      <p class="note">
         {isEnabled || hasAll
           ? text.admissionsKept(count(rowsPerMinute))
           : rate > 0

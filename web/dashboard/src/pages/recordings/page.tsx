@@ -159,7 +159,9 @@ function columnsOf(choices: Choices, rows: readonly Recording[]): Column<Recordi
         <div class="thumb">
           <Thumbnail recording={one} />
           <div>
-            <b>{one.streamName}</b>
+            <b class="clamp" title={one.streamName}>
+              {one.streamName}
+            </b>
             <span class="sub only-narrow num">
               <Time at={one.startedOn} isWhole />
             </span>
@@ -171,9 +173,10 @@ function columnsOf(choices: Choices, rows: readonly Recording[]): Column<Recordi
       id: 'state',
       title: text.state,
       cell: (one) => (
-        <State kind={STATES[one.state]}>
-          {noticeWords(one.problem ?? text.states[one.state], one.problemSentences)}
-        </State>
+        <>
+          <State kind={STATES[one.state]}>{text.states[one.state]}</State>
+          {one.problem && <span class="sub recording-reason">{noticeWords(one.problem, one.problemSentences)}</span>}
+        </>
       ),
     },
     { id: 'began', title: text.began, priority: 2, cell: ({ startedOn }) => <Time at={startedOn} isWhole /> },

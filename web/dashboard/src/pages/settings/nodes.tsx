@@ -130,7 +130,7 @@ const COLUMNS: readonly Column<Node>[] = [
     title: text.node,
     cell: (node) => (
       <>
-        <b>
+        <b class="clamp" title={node.url}>
           <Name {...node} />
         </b>{' '}
         {node.isThis && <span class="tag">{text.thisOne}</span>} {node.region && <span class="tag">{node.region}</span>}
