@@ -162,6 +162,9 @@ const CUT = `[...document.querySelectorAll('.table :is(th, td)')]
   .filter((one) => one.getBoundingClientRect().right > one.closest('.table').getBoundingClientRect().right + 1)
   .map((one) => one.textContent)`
 
+/** As long as one may be. */
+const LONG = `${'a-name-that-nobody-wants-to-read-'.repeat(2)}${'x'.repeat(62)}`
+
 test.each([
   [390, 'de-DE'],
   [1280, 'en-GB'],
@@ -171,13 +174,14 @@ test.each([
   async (width, locale) => {
     expect(pages.size).toBeGreaterThan(20)
     nameThePage()
+    await dashboard.token('publish', { label: LONG, streams: [{ streamName: LONG }] })
     const storageState = await dashboard.context.storageState()
     const context = await dashboard.newContext({ locale, storageState, viewport: { width, height: 900 } })
     const page = await context.newPage()
     await page.addInitScript(WATCH_CALLS)
     await page.goto(dashboard.home)
     const problems: string[] = []
-    for (const href of pages) {
+    for (const href of [...pages, `#/streams/${LONG}`, `#/live?stream=${LONG}`]) {
       await show(page, href)
       problems.push(...(await axe(page)).map((finding) => `${href}: ${finding}`))
       const shown = await page.evaluate('document.documentElement.scrollWidth')

@@ -66,7 +66,7 @@ test('streams appear and leave by themselves, with their figures, and a hostile 
   await morning.waitFor()
   expect(await morning.locator('.chip').first().textContent()).toBe('WHIP')
   await expect.poll(() => morning.locator('.meta').first().textContent(), SOON).toMatch(/Studio 1.*360p\d* · VP8/)
-  await expect.poll(() => morning.locator('.meta .num').first().textContent(), SOON).toMatch(/[1-9].* [kM]bit\/s/)
+  await expect.poll(() => morning.locator('.meta .num').first().textContent(), SOON).toMatch(/[1-9].*\s[kM]bit\/s/)
   expect(await morning.locator('.st[data-s=ok]').textContent()).toBe('Steady')
   await page.waitForSelector('.nav .tally:has-text("1 live")')
 

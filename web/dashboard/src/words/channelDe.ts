@@ -3,6 +3,40 @@ import type { Partly, Translation } from './complete.ts'
 
 /** German, as `de.ts`. */
 export const channelDe: Partly<Translation<typeof channelEn>> = {
+  slate: {
+    title: 'Standbild',
+    none: 'Ohne Übertragung bekommen Zuschauer einen Fehler. Zeigen Sie ihnen ein Bild oder einen kurzen Clip.',
+    shown: 'Zuschauer sehen es, solange der Kanal läuft und keine Quelle etwas sendet.',
+    limits: 'JPEG oder PNG, oder ein MP4 von höchstens 20 Sekunden; höchstens 8 MiB.',
+    image: (width: number, height: number, size: string) => `Bild, ${width} × ${height}, ${size}`,
+    clip: (width: number, height: number, size: string, seconds: number, hasAudio: boolean) =>
+      `Clip von ${seconds} s ${hasAudio ? 'mit Ton' : 'ohne Ton'}, ${width} × ${height}, ${size}`,
+    choose: 'Datei wählen',
+    replace: 'Ersetzen',
+    file: 'Datei für das Standbild',
+    isSet: 'Standbild gesetzt',
+    remove: 'Entfernen',
+    removeTitle: 'Das Standbild entfernen?',
+    removeText: 'Zuschauer, die es sehen, bekommen bis zur nächsten Übertragung nichts mehr.',
+  },
+  calendar: {
+    view: 'Kalender',
+    week: 'Woche',
+    month: 'Monat',
+    before: { week: 'Die Woche davor', month: 'Der Monat davor' },
+    after: { week: 'Die Woche danach', month: 'Der Monat danach' },
+    today: 'Heute',
+    zone: (zone) => `Ihre Zeit: ${zone}`,
+    there: (times, zone) => `${times} in ${zone}`,
+    nothing: 'In dieser Zeit ist nichts geplant.',
+    next: 'Als Nächstes',
+    show: 'Anzeigen',
+    none: 'Keine Zeitpläne',
+    noneText: 'Ein Zeitplan startet und beendet einen Kanal von selbst. Legen Sie ihn auf der Seite des Kanals an.',
+    more: (shown, all) => `Der Kalender zeigt ${shown} von ${all} Zeitplänen.`,
+    skipped: (reason) => `ausgelassen: ${reason}`,
+    states: { active: 'läuft', over: 'vorbei', planned: '' },
+  },
   newChannel: {
     title: 'Neuer Kanal',
     sub: 'Eine Quelle, eine Engine, eine Distribution. Weitere kommen später dazu.',

@@ -45,6 +45,17 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
   },
 
   // Nodes
+  /** On the page Access. */
+  admissions: {
+    notKept:
+      'Nur Abweisungen werden aufgezeichnet. Auch Zulassungen sind möglich, von da an und mit den Adressen der Zuschauer.',
+    inPart: (percent) => `${percent} % der Zulassungen werden aufgezeichnet, wie es die Konfiguration sagt.`,
+    kept: (rows) => `Zulassungen werden aufgezeichnet, höchstens ${rows} je Minute.`,
+    record: 'Zulassungen aufzeichnen',
+    recordNoMore: 'Nicht mehr aufzeichnen',
+    isOn: 'Zulassungen werden von jetzt an aufgezeichnet',
+    isOff: 'Zulassungen werden nicht mehr aufgezeichnet',
+  },
   nodes: {
     title: 'Knoten',
     node: 'Knoten',

@@ -43,6 +43,16 @@ export const settingsEn = {
   },
 
   // Nodes
+  /** On the page Access. */
+  admissions: {
+    notKept: 'Only refusals are recorded. Admissions can be too, from then on, with the addresses of viewers.',
+    inPart: (percent: string) => `${percent} % of admissions are recorded, as the configuration says.`,
+    kept: (rows: string) => `Admissions are recorded, at most ${rows} a minute.`,
+    record: 'Record admissions',
+    recordNoMore: 'Record no more',
+    isOn: 'Admissions are recorded from now on',
+    isOff: 'Admissions are not recorded any more',
+  },
   nodes: {
     title: 'Nodes',
     node: 'Node',

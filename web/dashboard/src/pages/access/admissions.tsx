@@ -8,9 +8,9 @@ import { Button } from '../../parts/button.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
-import { words } from '../../words/words.ts'
+import { settingsWords } from '../../words/settingsWords.ts'
 
-const text = words.access
+const text = settingsWords.admissions
 
 /** Whether admissions are recorded, and the switch for it. A change can be undone. */
 export function Admissions() {
@@ -23,7 +23,7 @@ export function Admissions() {
     setBusy(true)
     try {
       set(await call(updateLogAdmissions, { body: { isEnabled: next } }))
-      toast(next ? text.admissionsOn : text.admissionsOff, () => void orToast(record(!next)))
+      toast(next ? text.isOn : text.isOff, () => void orToast(record(!next)))
     } finally {
       setBusy(false)
     }
@@ -34,14 +34,14 @@ export function Admissions() {
     <div class="tools">
       <p class="note">
         {isEnabled || hasAll
-          ? text.admissionsKept(count(rowsPerMinute))
+          ? text.kept(count(rowsPerMinute))
           : rate > 0
-            ? text.admissionsInPart(count(rate * 100))
-            : text.admissionsNotKept}
+            ? text.inPart(count(rate * 100))
+            : text.notKept}
       </p>
       {canChange() && !hasAll && (
         <Button isBusy={isBusy} onClick={() => void orToast(record(!isEnabled))}>
-          {isEnabled ? text.keepNoAdmissions : text.keepAdmissions}
+          {isEnabled ? text.recordNoMore : text.record}
         </Button>
       )}
     </div>

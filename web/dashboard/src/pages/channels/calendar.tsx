@@ -6,12 +6,13 @@ import { Segment } from '../../parts/form.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { firstOf, type Planned, type Slot, slotsByDay, spanOf, timesOf } from './calendarSlots.ts'
 import { type CalendarView, dayOf, daysOfView, readDay, stepDay } from './localDays.ts'
 import './calendar.css'
 
-const text = words.calendar
+const text = channelWords.calendar
 /** The most schedulers whose occurrences a calendar shows; each is a request. */
 const SCHEDULERS_MOST = 50
 

@@ -3,13 +3,14 @@ import { LinkButton } from '../../parts/button.tsx'
 import { Page, Tabs } from '../../parts/page.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.channels
 
 const TABS = [
   { path: '/channels', text: text.title },
-  { path: '/channels/calendar', text: words.calendar.view },
+  { path: '/channels/calendar', text: channelWords.calendar.view },
 ] as const
 
 interface FrameProps {

@@ -9,9 +9,9 @@ import { Card } from '../../parts/page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { bytes } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 
-const text = words.slate
+const text = channelWords.slate
 const TYPES = 'image/jpeg,image/png,video/mp4'
 
 interface SlateProps {

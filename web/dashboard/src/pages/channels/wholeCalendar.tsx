@@ -6,11 +6,11 @@ import { channelEdits } from '../../live.ts'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import type { PageArgs } from '../../router.ts'
-import { words } from '../../words/words.ts'
+import { channelWords } from '../../words/channelWords.ts'
 import { Calendar } from './calendar.tsx'
 import { ChannelsFrame } from './frame.tsx'
 
-const text = words.calendar
+const text = channelWords.calendar
 const MOST = 100
 
 /** When the schedulers of all channels start them. */
