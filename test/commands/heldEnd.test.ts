@@ -36,6 +36,22 @@ class Listener implements FrameSink {
   }
 }
 
+test('a pause of the process ended a feed whose publisher moves; one that does not come back ends it after ten seconds', async () => {
+  const hub = new Hub()
+  const clock = new ManualClock()
+  const ctx = { sessions: new SessionRegistry(), clock } as unknown as SessionContext
+  const listener = new Listener()
+  holdEnd(ctx, { session, ending: { reason: 'moved' } } as unknown as ActiveSession, hub).subscribe(listener)
+  hub.end()
+  const ends: number[] = []
+  for (const ms of [60_000, ...Array.from({ length: 10 }, () => 1000)]) {
+    clock.advance(ms)
+    await new Promise((resolve) => setImmediate(resolve))
+    ends.push(listener.ends)
+  }
+  expect(ends).toEqual([...Array.from({ length: 10 }, () => 0), 1])
+})
+
 test('what holds the end of a feed passes on each layer to those who take them, and the end where nothing follows', () => {
   const hub = new Hub()
   const ctx = { sessions: new SessionRegistry(), clock: new ManualClock() } as unknown as SessionContext

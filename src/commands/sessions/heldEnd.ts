@@ -1,3 +1,4 @@
+import { watchedFor } from '../../base/lateLooks.ts'
 import { type FrameSource, takesAs } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { Session } from '../../core/sessions/types.ts'
@@ -52,5 +53,6 @@ function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, th
   const unwatch = sessions.feeds.watch((feed, what) => {
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
-  void clock.sleep(isMoving ? MOVING_MS : HELD_MS, over.signal).then(end, () => undefined)
+  // Who comes back during a pause of this process still waits in a socket.
+  void watchedFor(clock, isMoving ? MOVING_MS : HELD_MS, over.signal).then(end, () => undefined)
 }
