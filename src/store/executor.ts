@@ -1,4 +1,4 @@
-import type { Compilable, Insertable, Kysely } from 'kysely'
+import type { Compilable, Kysely } from 'kysely'
 import type { DB } from './schema.ts'
 
 export type DialectName = 'sqlite' | 'postgres'
@@ -55,6 +55,18 @@ export abstract class Executor {
   /** The rows of a query whose shape depends on its input. */
   ask<R>(build: Build<R>): Promise<R[]> {
     return this.execute(build(this.dialect.db, this.dialect.name).compile()).then((answer) => answer.rows as R[])
+  }
+
+  /** The same for many values, with a query for each slice of them. */
+  async askInSlices<T, R>(
+    values: readonly T[],
+    build: (db: Kysely<DB>, slice: T[], dialect: DialectName) => Compilable<R>,
+  ): Promise<R[]> {
+    const rows: R[] = []
+    await inSlices(values, async (slice) => {
+      rows.push(...(await this.ask((db, dialect) => build(db, slice, dialect))))
+    })
+    return rows
   }
 
   /** Runs a query whose shape depends on its input; returns how many rows it wrote. */
@@ -119,26 +131,6 @@ export function inserted<R>(rows: readonly R[]): R {
   const [row] = rows
   if (row === undefined) throw new Error('insert returned no row')
   return row
-}
-
-/** Stands for any table where only the names of columns matter. */
-type AnyTable = Kysely<{ rows: Record<string, unknown> }>
-
-/** Inserts rows into a table: one by a prepared statement, several by one statement for each slice of them. */
-export function insertion<N extends keyof DB>(
-  table: N,
-  columns: readonly (keyof DB[N] & string)[],
-): (executor: Executor, rows: readonly Insertable<DB[N]>[]) => Promise<void> {
-  const into = (db: unknown) => (db as AnyTable).insertInto(table as 'rows')
-  const one = statement((db, p: Record<string, unknown>) =>
-    into(db).values(Object.fromEntries(columns.map((column) => [column, p[column]]))),
-  )
-  return async (executor, rows) => {
-    const all = rows as readonly Record<string, unknown>[]
-    const [only] = all
-    if (only && all.length === 1) await executor.run(one, only)
-    else await inSlices(all, (slice) => executor.change((db) => into(db).values(slice)))
-  }
 }
 
 /** What can be done with one noun of the store, on an executor. */

@@ -1,6 +1,6 @@
 import { nounsOf } from './nouns.ts'
 import type { Reads } from './store.ts'
-import { AbrLadderReadVerbs } from './tables/abrLadders.ts'
+import { AbrLadderVerbs } from './tables/abrLadders.ts'
 import { AccessLogReadVerbs } from './tables/accessLog.ts'
 import { MinuteReadVerbs } from './tables/accountMinutes.ts'
 import { AccountReadVerbs } from './tables/accounts.ts'
@@ -15,13 +15,13 @@ import { ChannelReadVerbs } from './tables/channels.ts'
 import { CredentialReadVerbs } from './tables/credentials.ts'
 import { DashboardSessionReadVerbs } from './tables/dashboardSessions.ts'
 import { DeliveryReadVerbs } from './tables/deliveryReads.ts'
-import { DistributionKeyReadVerbs, DistributionReadVerbs } from './tables/distributions.ts'
+import { DistributionKeyReadVerbs, DistributionVerbs } from './tables/distributions.ts'
 import { IngestClaimReadVerbs } from './tables/ingestClaims.ts'
 import { EngineStateReadVerbs } from './tables/engineStates.ts'
 import { EngineReadVerbs } from './tables/engines.ts'
 import { FeedHealthReadVerbs } from './tables/feedHealth.ts'
 import { FeedReadVerbs } from './tables/feeds.ts'
-import { IngestReadVerbs } from './tables/ingests.ts'
+import { IngestVerbs } from './tables/ingests.ts'
 import { NodeReadVerbs } from './tables/nodes.ts'
 import { OutboxReadVerbs } from './tables/outbox.ts'
 import { PasskeyReadVerbs } from './tables/passkeys.ts'
@@ -50,7 +50,7 @@ import { WebhookReadVerbs } from './tables/webhooks.ts'
 
 /** The reads on an executor. */
 export const readsOf = nounsOf<Reads>({
-  abrLadders: AbrLadderReadVerbs,
+  abrLadders: AbrLadderVerbs,
   accessLog: AccessLogReadVerbs,
   accounts: AccountReadVerbs,
   acme: AcmeReadVerbs,
@@ -65,13 +65,13 @@ export const readsOf = nounsOf<Reads>({
   dashboardSessions: DashboardSessionReadVerbs,
   deliveries: DeliveryReadVerbs,
   distributionKeys: DistributionKeyReadVerbs,
-  distributions: DistributionReadVerbs,
+  distributions: DistributionVerbs,
   ingestClaims: IngestClaimReadVerbs,
   engines: EngineReadVerbs,
   engineStates: EngineStateReadVerbs,
   feedHealth: FeedHealthReadVerbs,
   feeds: FeedReadVerbs,
-  ingests: IngestReadVerbs,
+  ingests: IngestVerbs,
   minutes: MinuteReadVerbs,
   nodes: NodeReadVerbs,
   outbox: OutboxReadVerbs,

@@ -1,12 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type DialectName, type Executor, inSlices, statement } from './executor.ts'
+import { fieldOf, type FieldOf, type FieldsOf } from './records.ts'
 import { type DB, namesOf, type SqlType, sqlTypesOf } from './schema.ts'
 
 type Value = string | number | null | undefined
-type Row<C extends string> = Readonly<Partial<Record<C, Value>>>
+type Row<C extends string> = Readonly<Partial<Record<FieldOf<C>, Value>>>
 
-/** PostgreSQL takes an array for each column, SQLite all rows as JSON. */
-export type RowParams<C extends string> = Readonly<Partial<Record<C, readonly Value[]>>> & {
+/** PostgreSQL takes an array for each field, SQLite all rows as JSON. */
+export type RowParams<C extends string> = Readonly<Partial<Record<FieldOf<C>, readonly Value[]>>> & {
   readonly json?: string
 }
 
@@ -32,7 +33,7 @@ export class RowTable<C extends string> {
       const values = this.#columns.map(([column], at) => sql`value ->> ${sql.lit(at)} as ${sql.ref(column)}`)
       return sql`(select ${sql.join(values)} from json_each(${p.json})) as ${name}`
     }
-    const arrays = this.#columns.map(([column, type]) => sql`cast(${p[column]} as ${sql.raw(type)}[])`)
+    const arrays = this.#columns.map(([column, type]) => sql`cast(${p[fieldOf(column)]} as ${sql.raw(type)}[])`)
     return sql`unnest(${sql.join(arrays)}) as ${name}(${this.names})`
   }
 
@@ -41,13 +42,13 @@ export class RowTable<C extends string> {
     return sql.join(this.#columns.map(([column]) => sql.ref(column)))
   }
 
-  /** The parameters for these rows. */
+  /** The parameters for these rows, which have the fields of the columns. */
   params({ dialect }: Executor, rows: readonly Row<C>[]): RowParams<C> {
-    const columns = this.#columns.map(([column]) => column)
+    const fields = this.#columns.map(([column]) => fieldOf(column))
     const params =
       dialect.name === 'sqlite'
-        ? { json: JSON.stringify(rows.map((row) => columns.map((column) => row[column]))) }
-        : Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])]))
+        ? { json: JSON.stringify(rows.map((row) => fields.map((field) => row[field]))) }
+        : Object.fromEntries(fields.map((field) => [field, rows.map((row) => row[field])]))
     return params as RowParams<C>
   }
 }
@@ -64,7 +65,7 @@ export function upsertion<N extends keyof DB>({
   table,
   key,
   merged = (_, now) => now,
-}: Upsert<N>): (executor: Executor, rows: readonly Row<keyof DB[N] & string>[]) => Promise<void> {
+}: Upsert<N>): (executor: Executor, rows: readonly FieldsOf<N>[]) => Promise<void> {
   const fresh = new RowTable('fresh', sqlTypesOf(table))
   const values = namesOf(table).filter((column) => !key.includes(column))
   const sets = values.map((column) => {
@@ -77,7 +78,10 @@ export function upsertion<N extends keyof DB>({
       sql`insert into ${sql.table(table)} (${fresh.names}) select ${fresh.names} from ${fresh.from(p, dialect)} where true
         on conflict (${sql.join(key.map((column) => sql.ref(column)))}) do update set ${sql.join(sets)}`.compile(db),
   }))
-  return (executor, rows) => inSlices(rows, (slice) => executor.run(put, fresh.params(executor, slice)))
+  return (executor, rows) =>
+    inSlices(rows, (slice) =>
+      executor.run(put, fresh.params(executor, slice as unknown as Row<keyof DB[N] & string>[])),
+    )
 }
 
 /** Of totals that only rise: a write whose answer was lost may reach the database after a later one. */

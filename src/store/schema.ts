@@ -1,6 +1,11 @@
 import type { Insertable, Selectable } from 'kysely'
+import type { LogSource } from '../core/access/logQuery.ts'
+import type { Protocol } from '../core/access/protocols.ts'
+import type { Action } from '../core/access/types.ts'
 import type { HlsCodecs } from '../core/hls/feedRungs.ts'
+import type { RecordingState } from '../core/recordings/types.ts'
 import { mapFlagColumns } from '../core/tokens/flags.ts'
+import type { AccessLogRow } from './accessLog.ts'
 import { CHANNEL_TABLES } from './channelsSchema.ts'
 import {
   BYTES,
@@ -21,6 +26,7 @@ import { RUN_TABLES } from './runsSchema.ts'
 import { USAGE_TABLES } from './usageSchema.ts'
 import { USER_TABLES } from './usersSchema.ts'
 import { VIEWER_TABLES } from './viewersSchema.ts'
+import type { DeliveryState } from './webhooks.ts'
 
 /**
  * Every table, as both SQL dialects see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
@@ -168,7 +174,7 @@ const TABLES = {
     type: TEXT,
     event: TEXT,
     subject: TEXT_OR_NULL,
-    state: TEXT,
+    state: TEXT as DeliveryState,
     created_at_ms: NUMBER,
     started_at_ms: NUMBER_OR_NULL,
     ended_at_ms: NUMBER_OR_NULL,
@@ -203,8 +209,8 @@ const TABLES = {
   },
   sessions: {
     id: TEXT,
-    action: TEXT,
-    protocol: TEXT,
+    action: TEXT as Action,
+    protocol: TEXT as Protocol,
     account_id: TEXT,
     stream_name: TEXT,
     source_id: TEXT_OR_NULL,
@@ -282,7 +288,7 @@ const TABLES = {
     stream_name: TEXT,
     token_id: NUMBER,
     feed_id: TEXT,
-    state: TEXT,
+    state: TEXT as RecordingState,
     started_at_ms: NUMBER,
     ended_at_ms: NUMBER_OR_NULL,
     bytes: NUMBER_OR_NULL,
@@ -313,9 +319,9 @@ const TABLES = {
     account_id: TEXT,
     at_ms: NUMBER,
     id: TEXT,
-    source: TEXT,
-    action: TEXT,
-    protocol: TEXT,
+    source: TEXT as LogSource,
+    action: TEXT as Action,
+    protocol: TEXT as Protocol,
     stream_name: TEXT,
     token_id: NUMBER_OR_NULL,
     jti: TEXT_OR_NULL,
@@ -323,7 +329,7 @@ const TABLES = {
     origin: TEXT_OR_NULL,
     country: TEXT_OR_NULL,
     allowed: FLAG,
-    code: TEXT_OR_NULL,
+    code: TEXT_OR_NULL as AccessLogRow['code'],
     message: TEXT,
     count: NUMBER,
     last_at_ms: NUMBER,

@@ -1,6 +1,6 @@
 import { nounsOf } from './nouns.ts'
 import type { Tx } from './store.ts'
-import { AbrLadderTxVerbs } from './tables/abrLadders.ts'
+import { AbrLadderVerbs } from './tables/abrLadders.ts'
 import { AccessLogTxVerbs } from './tables/accessLog.ts'
 import { MinuteTxVerbs } from './tables/accountMinutes.ts'
 import { AccountTxVerbs } from './tables/accounts.ts'
@@ -16,13 +16,13 @@ import { ChannelTxVerbs } from './tables/channels.ts'
 import { CredentialTxVerbs } from './tables/credentials.ts'
 import { DashboardSessionTxVerbs } from './tables/dashboardSessions.ts'
 import { DeliveryTxVerbs } from './tables/deliveries.ts'
-import { DistributionKeyTxVerbs, DistributionTxVerbs } from './tables/distributions.ts'
+import { DistributionKeyTxVerbs, DistributionVerbs } from './tables/distributions.ts'
 import { IngestClaimTxVerbs } from './tables/ingestClaims.ts'
 import { EngineStateTxVerbs } from './tables/engineStates.ts'
 import { EngineTxVerbs } from './tables/engines.ts'
 import { FeedHealthTxVerbs } from './tables/feedHealth.ts'
 import { FeedTxVerbs } from './tables/feeds.ts'
-import { IngestTxVerbs } from './tables/ingests.ts'
+import { IngestVerbs } from './tables/ingests.ts'
 import { NodeTxVerbs } from './tables/nodes.ts'
 import { OutboxTxVerbs } from './tables/outbox.ts'
 import { PasskeyTxVerbs } from './tables/passkeys.ts'
@@ -52,7 +52,7 @@ import { WebhookTxVerbs } from './tables/webhooks.ts'
 
 /** The verbs of a transaction on its executor. */
 export const txOf = nounsOf<Tx>({
-  abrLadders: AbrLadderTxVerbs,
+  abrLadders: AbrLadderVerbs,
   accessLog: AccessLogTxVerbs,
   accounts: AccountTxVerbs,
   acme: AcmeTxVerbs,
@@ -68,13 +68,13 @@ export const txOf = nounsOf<Tx>({
   dashboardSessions: DashboardSessionTxVerbs,
   deliveries: DeliveryTxVerbs,
   distributionKeys: DistributionKeyTxVerbs,
-  distributions: DistributionTxVerbs,
+  distributions: DistributionVerbs,
   ingestClaims: IngestClaimTxVerbs,
   engines: EngineTxVerbs,
   engineStates: EngineStateTxVerbs,
   feedHealth: FeedHealthTxVerbs,
   feeds: FeedTxVerbs,
-  ingests: IngestTxVerbs,
+  ingests: IngestVerbs,
   minutes: MinuteTxVerbs,
   nodes: NodeTxVerbs,
   outbox: OutboxTxVerbs,

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import { dbFlag } from '../columns.ts'
 import { inSlices, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
 import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
@@ -10,11 +12,11 @@ const prune = pruning('access_log', 'at_ms', ['account_id', 'at_ms', 'id'])
 export class AccessLogReadVerbs extends Verbs {
   async page(query: AccessLogQuery): Promise<AccessLogRow[]> {
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('access_log').select(columnsOf('access_log')).where('account_id', '=', query.accountId)
+      let page = db.selectFrom('access_log').select(fieldsOf('access_log')).where('account_id', '=', query.accountId)
       if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
       if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
       if (query.address !== undefined) page = page.where('address', '=', query.address)
-      if (query.code !== undefined) page = page.where('code', '=', query.code)
+      if (query.code !== undefined) page = page.where('code', '=', query.code as AccessLogRow['code'])
       // A literal, because the planner cannot match a partial index with a parameter.
       if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
       if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
@@ -28,7 +30,7 @@ export class AccessLogReadVerbs extends Verbs {
     const [row] = await this.executor.ask((db) =>
       db
         .selectFrom('access_log')
-        .select(columnsOf('access_log'))
+        .select(fieldsOf('access_log'))
         .where('id', '=', id)
         .where('account_id', '=', accountId),
     )
@@ -72,48 +74,15 @@ export class AccessLogTxVerbs extends AccessLogReadVerbs {
   }
 }
 
-function toRow(row: AccessLogRow): NewRowOf<'access_log'> {
-  return {
-    account_id: row.accountId,
-    at_ms: row.atMs,
-    id: row.id,
-    source: row.source,
-    action: row.action,
-    protocol: row.protocol,
-    stream_name: row.streamName,
-    token_id: row.tokenId,
-    jti: row.jti,
-    address: row.address,
-    origin: row.origin,
-    country: row.country,
-    allowed: row.allowed ? 1 : 0,
-    code: row.code,
-    message: row.message,
-    count: row.count,
-    last_at_ms: row.lastAtMs,
+const toRow = (row: AccessLogRow) =>
+  rowOf('access_log', namesOf('access_log'), {
+    ...row,
+    allowed: dbFlag(row.allowed),
     trace: row.trace === null ? null : JSON.stringify(row.trace),
-  }
-}
+  })
 
-function fromRow(row: RowOf<'access_log'>): AccessLogRow {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    atMs: row.at_ms,
-    source: row.source as AccessLogRow['source'],
-    action: row.action as AccessLogRow['action'],
-    protocol: row.protocol as AccessLogRow['protocol'],
-    streamName: row.stream_name,
-    tokenId: row.token_id,
-    jti: row.jti,
-    address: row.address,
-    origin: row.origin,
-    country: row.country,
-    allowed: row.allowed === 1,
-    code: row.code as AccessLogRow['code'],
-    message: row.message,
-    count: row.count,
-    lastAtMs: row.last_at_ms,
-    trace: row.trace === null ? null : (JSON.parse(row.trace) as AccessLogRow['trace']),
-  }
-}
+const fromRow = (row: FieldsOf<'access_log'>): AccessLogRow => ({
+  ...row,
+  allowed: row.allowed === 1,
+  trace: row.trace === null ? null : (JSON.parse(row.trace) as AccessLogRow['trace']),
+})

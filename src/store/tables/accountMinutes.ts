@@ -6,14 +6,8 @@ import type { MinuteQuery, StoredMinute } from '../store.ts'
 import { pruning } from './pruning.ts'
 
 export class MinuteReadVerbs extends Verbs {
-  async sum(query: MinuteQuery): Promise<AccountMinute[]> {
-    const rows = await this.executor.all(sums, query)
-    return rows.map((row) => ({
-      minuteMs: row.minute_ms,
-      viewers: row.viewers,
-      bytesIn: row.bytes_in,
-      bytesOut: row.bytes_out,
-    }))
+  sum(query: MinuteQuery): Promise<AccountMinute[]> {
+    return this.executor.all(sums, query)
   }
 }
 
@@ -24,16 +18,8 @@ const put = upsertion({
 
 export class MinuteTxVerbs extends MinuteReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
-  async put(minutes: readonly StoredMinute[]): Promise<void> {
-    const rows = minutes.map((row) => ({
-      account_id: row.accountId,
-      minute_ms: row.minuteMs,
-      node: row.node,
-      viewers: row.viewers,
-      bytes_in: row.bytesIn,
-      bytes_out: row.bytesOut,
-    }))
-    await put(this.executor, rows)
+  put(minutes: readonly StoredMinute[]): Promise<void> {
+    return put(this.executor, minutes)
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {
@@ -44,11 +30,11 @@ export class MinuteTxVerbs extends MinuteReadVerbs {
 const sums = statement((db, p: MinuteQuery) =>
   db
     .selectFrom('account_minutes')
-    .select('minute_ms')
+    .select('minute_ms as minuteMs')
     .select([
       sql<number>`cast(sum(viewers) as bigint)`.as('viewers'),
-      sql<number>`cast(sum(bytes_in) as bigint)`.as('bytes_in'),
-      sql<number>`cast(sum(bytes_out) as bigint)`.as('bytes_out'),
+      sql<number>`cast(sum(bytes_in) as bigint)`.as('bytesIn'),
+      sql<number>`cast(sum(bytes_out) as bigint)`.as('bytesOut'),
     ])
     .where('account_id', '=', p.accountId)
     .where('minute_ms', '>=', p.fromMs)

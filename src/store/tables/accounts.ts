@@ -2,11 +2,10 @@ import type { Kysely } from 'kysely'
 import { type AccountDefaults, NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { Account } from '../store.ts'
 import { dbFlag } from '../columns.ts'
-import { insertion, statement, Verbs } from '../executor.ts'
-import { type DB, namesOf, type RowOf } from '../schema.ts'
+import { statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf, insertion, rowOf } from '../records.ts'
+import { type DB, namesOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
-
-type Row = RowOf<'accounts'>
 
 const NAME = ['id', 'name', 'created_at_ms'] as const
 const DEFAULTS = [
@@ -18,43 +17,37 @@ const DEFAULTS = [
   'log_admissions',
   'version',
 ] as const
+type DefaultFields = FieldsOf<'accounts', (typeof DEFAULTS)[number]>
 
-const get = statement((db, p: { id: string }) => db.selectFrom('accounts').select(NAME).where('id', '=', p.id))
+const accounts = (db: Kysely<DB>) => db.selectFrom('accounts').select(fieldsOf('accounts', NAME))
 
-const list = statement((db) => db.selectFrom('accounts').select(NAME).orderBy('created_at_ms').orderBy('id'))
+const get = statement((db, p: { id: string }) => accounts(db).where('id', '=', p.id))
+
+const list = statement((db) => accounts(db).orderBy('created_at_ms').orderBy('id'))
 
 const insert = insertion('accounts', namesOf('accounts'))
 
 const defaults = (db: Kysely<DB>, p: { id: string }) =>
-  db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id)
+  db.selectFrom('accounts').select(fieldsOf('accounts', DEFAULTS)).where('id', '=', p.id)
 
 const defaultsOf = statement(defaults)
 
 const lockDefaults = statement((db, p: { id: string }, dialect) => lockRows(dialect, defaults(db, p), 'update'))
 
-const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]>) =>
+const setDefaults = statement((db, p: DefaultFields & { id: string }) =>
   db
     .updateTable('accounts')
-    .set({
-      default_cluster: p.default_cluster,
-      allowed_countries: p.allowed_countries,
-      denied_countries: p.denied_countries,
-      geo_cascade: p.geo_cascade,
-      recording_days: p.recording_days,
-      log_admissions: p.log_admissions,
-      version: p.version,
-    })
+    .set(rowOf('accounts', DEFAULTS, p))
     .where('id', '=', p.id),
 )
 
 export class AccountReadVerbs extends Verbs {
-  async get(id: string): Promise<Account | undefined> {
-    const row = await this.executor.first(get, { id })
-    return row && fromRow(row)
+  get(id: string): Promise<Account | undefined> {
+    return this.executor.first(get, { id })
   }
 
-  async list(): Promise<Account[]> {
-    return (await this.executor.all(list, {})).map(fromRow)
+  list(): Promise<Account[]> {
+    return this.executor.all(list, {})
   }
 
   async defaults(id: string): Promise<AccountDefaults | undefined> {
@@ -64,8 +57,8 @@ export class AccountReadVerbs extends Verbs {
 }
 
 export class AccountTxVerbs extends AccountReadVerbs {
-  async insert({ id, name, createdAtMs }: Account): Promise<void> {
-    await insert(this.executor, [{ id, name, created_at_ms: createdAtMs, ...fromDefaults(NO_DEFAULTS) }])
+  insert(account: Account): Promise<void> {
+    return insert(this.executor, [{ ...account, ...fromDefaults(NO_DEFAULTS) }])
   }
 
   async lockDefaults(id: string): Promise<AccountDefaults | undefined> {
@@ -78,34 +71,20 @@ export class AccountTxVerbs extends AccountReadVerbs {
   }
 }
 
-function fromRow(row: Pick<Row, (typeof NAME)[number]>): Account {
-  return { id: row.id, name: row.name, createdAtMs: row.created_at_ms }
-}
-
-const toDefaults = (row: Pick<Row, (typeof DEFAULTS)[number]>): AccountDefaults => ({
-  defaultCluster: row.default_cluster ?? NO_DEFAULTS.defaultCluster,
-  allowedCountries: JSON.parse(row.allowed_countries) as string[],
-  deniedCountries: JSON.parse(row.denied_countries) as string[],
-  geoCascade: row.geo_cascade === null ? null : (JSON.parse(row.geo_cascade) as string[]),
-  recordingDays: row.recording_days,
-  logAdmissions: row.log_admissions === 1,
-  version: row.version,
+const toDefaults = (row: DefaultFields): AccountDefaults => ({
+  ...row,
+  defaultCluster: row.defaultCluster ?? NO_DEFAULTS.defaultCluster,
+  allowedCountries: JSON.parse(row.allowedCountries) as string[],
+  deniedCountries: JSON.parse(row.deniedCountries) as string[],
+  geoCascade: row.geoCascade === null ? null : (JSON.parse(row.geoCascade) as string[]),
+  logAdmissions: row.logAdmissions === 1,
 })
 
-const fromDefaults = ({
-  defaultCluster,
-  allowedCountries,
-  deniedCountries,
-  geoCascade,
-  recordingDays,
-  logAdmissions,
-  version,
-}: AccountDefaults) => ({
-  default_cluster: defaultCluster === NO_DEFAULTS.defaultCluster ? null : defaultCluster,
-  allowed_countries: JSON.stringify(allowedCountries),
-  denied_countries: JSON.stringify(deniedCountries),
-  geo_cascade: geoCascade && JSON.stringify(geoCascade),
-  recording_days: recordingDays,
-  log_admissions: dbFlag(logAdmissions),
-  version,
+const fromDefaults = (defaults: AccountDefaults): DefaultFields => ({
+  ...defaults,
+  defaultCluster: defaults.defaultCluster === NO_DEFAULTS.defaultCluster ? null : defaults.defaultCluster,
+  allowedCountries: JSON.stringify(defaults.allowedCountries),
+  deniedCountries: JSON.stringify(defaults.deniedCountries),
+  geoCascade: defaults.geoCascade && JSON.stringify(defaults.geoCascade),
+  logAdmissions: dbFlag(defaults.logAdmissions),
 })

@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { statement, Verbs } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import { MIGRATIONS } from '../migrations/migrate.ts'
 import type { ExpiringQuery, ExpiringToken } from '../attention.ts'
 
 const expiring = statement((db, p: ExpiringQuery) =>
   db
     .selectFrom('tokens')
-    .select(['id', 'kind', 'label', 'expires_at_ms'])
+    .select(fieldsOf('tokens', ['id', 'kind', 'label', 'expires_at_ms']))
     .where('account_id', '=', p.accountId)
     .where('is_active', '=', sql.lit(1 as const))
     .where('expires_at_ms', '>', p.fromMs)
@@ -21,12 +22,7 @@ export class AttentionReadVerbs extends Verbs {
   /** Active tokens that expire in a time range, the next first. */
   async expiringTokens(query: ExpiringQuery): Promise<ExpiringToken[]> {
     const rows = await this.executor.all(expiring, query)
-    return rows.map(({ id, kind, label, expires_at_ms: expiresAtMs }) => ({
-      id,
-      kind: kind as TokenKind,
-      label,
-      expiresAtMs: expiresAtMs ?? 0,
-    }))
+    return rows.map((row) => ({ ...row, kind: row.kind as TokenKind, expiresAtMs: row.expiresAtMs ?? 0 }))
   }
 
   /** The number of tokens that name countries, counted up to `limit`. */

@@ -236,14 +236,7 @@ const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession =>
   quality: qualityByHour(row.quality),
 })
 
-const toRow = ({ accountId, streamName, length, atMs, watchMs, ...figures }: AudienceRow): RowOf<'audience'> => ({
-  account_id: accountId,
-  span: length,
-  stream_name: streamName,
-  at_ms: atMs,
-  watch_ms: watchMs,
-  ...figures,
-})
+const toRow = ({ length, ...row }: AudienceRow) => ({ ...row, span: length })
 
 /** Named one by one: a report may read ten thousand. */
 const fromRow = (row: RowOf<'audience'>): AudienceRow => ({

@@ -1,6 +1,7 @@
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
-import { insertion, statement, Verbs } from '../executor.ts'
-import { columnsOf, namesWithoutId, type RowOf, type NewRowOf } from '../schema.ts'
+import { statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
+import { namesWithoutId } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
 import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
@@ -12,7 +13,7 @@ const prune = pruning('audit', 'at_ms', ['id'])
 const recent = statement((db, p: { accountId: string; limit: number }) =>
   db
     .selectFrom('audit')
-    .select(columnsOf('audit'))
+    .select(fieldsOf('audit'))
     .where('account_id', '=', p.accountId)
     .orderBy('id', 'desc')
     .limit(p.limit),
@@ -38,7 +39,7 @@ export class AuditReadVerbs extends Verbs {
 
   async page(query: AuditQuery): Promise<StoredAuditRow[]> {
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('audit').select(columnsOf('audit')).where('account_id', '=', query.accountId)
+      let page = db.selectFrom('audit').select(fieldsOf('audit')).where('account_id', '=', query.accountId)
       if (query.actor !== undefined) page = page.where('actor', '=', query.actor)
       if (query.action !== undefined) page = page.where('action', '=', query.action)
       if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
@@ -59,32 +60,9 @@ export class AuditTxVerbs extends AuditReadVerbs {
   }
 }
 
-const toRow = (row: AuditRow): NewRowOf<'audit'> => ({
-  account_id: row.accountId,
-  at_ms: row.atMs,
-  actor: formatActor(row.actor),
-  address: row.address,
-  request_id: row.requestId,
-  action: row.action,
-  subject: row.subject,
-  before: row.before,
-  after: row.after,
-})
+const toRow = (row: AuditRow) => ({ ...row, actor: formatActor(row.actor) })
 
-function fromRow(row: RowOf<'audit'>): StoredAuditRow {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    atMs: row.at_ms,
-    actor: identityOf(row.actor),
-    address: row.address,
-    requestId: row.request_id,
-    action: row.action,
-    subject: row.subject,
-    before: row.before,
-    after: row.after,
-  }
-}
+const fromRow = (row: FieldsOf<'audit'>): StoredAuditRow => ({ ...row, actor: identityOf(row.actor) })
 
 function identityOf(text: string): ActorIdentity {
   const identity = parseActor(text)

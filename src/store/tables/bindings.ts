@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { inSlices, statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { fieldsOf } from '../records.ts'
 import type { BoundAddress, Tx } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -8,7 +8,11 @@ type Bind = Parameters<Tx['bindings']['bind']>[0]
 type Use = Parameters<Tx['bindings']['touch']>[0][number]
 
 const list = statement((db, p: { tokenId: number }) =>
-  db.selectFrom('bindings').select(columnsOf('bindings')).where('token_id', '=', p.tokenId).orderBy('ord'),
+  db
+    .selectFrom('bindings')
+    .select(fieldsOf('bindings', ['address', 'first_used_at_ms', 'last_used_at_ms']))
+    .where('token_id', '=', p.tokenId)
+    .orderBy('ord'),
 )
 
 const lockVersion = statement((db, p: { tokenId: number }, dialect) => {
@@ -48,13 +52,8 @@ const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
 )
 
 export class BindingReadVerbs extends Verbs {
-  async list(tokenId: number): Promise<BoundAddress[]> {
-    const rows = await this.executor.all(list, { tokenId })
-    return rows.map((row) => ({
-      address: row.address,
-      firstUsedAtMs: row.first_used_at_ms,
-      lastUsedAtMs: row.last_used_at_ms,
-    }))
+  list(tokenId: number): Promise<BoundAddress[]> {
+    return this.executor.all(list, { tokenId })
   }
 }
 

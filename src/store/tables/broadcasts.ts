@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { Protocol } from '../../core/access/protocols.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
@@ -42,7 +41,7 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     ...feedFromRow(row),
     endedAtMs: row.ended_at_ms ?? row.started_at_ms,
     tokenLabel: row.label,
-    protocol: row.protocol as Protocol | null,
+    protocol: row.protocol,
     bytesIn: row.bytes_in,
     endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
     mostViewers: row.most_viewers,

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { HOUR_MS } from '../../base/time.ts'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf } from '../records.ts'
 import { RowTable } from '../rowTable.ts'
-import type { RowOf } from '../schema.ts'
 import type { CacheBytes } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
-import { addToHours } from './usage.ts'
+import { addToHours, type UsageHour } from './usage.ts'
 
 const advance = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
   db
@@ -56,7 +56,7 @@ export class CacheLogTxVerbs extends Verbs {
     for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
     const added = [...sums]
     await inSlices(added, (slice) => {
-      const rows = slice.map(([sent_id, sent_bytes]) => ({ sent_id, sent_bytes }))
+      const rows = slice.map(([sentId, sentBytes]) => ({ sentId, sentBytes }))
       return this.executor.run(addToSessions, SENT.params(this.executor, rows))
     })
     const hours = added.flatMap(([id, bytesOut]) => {
@@ -73,37 +73,27 @@ export class CacheLogTxVerbs extends Verbs {
 }
 
 /** What bytes of a session count for. */
-type Counted = Pick<
-  RowOf<'sessions'>,
-  'id' | 'action' | 'account_id' | 'stream_name' | 'protocol' | 'token_id' | 'tracking_id' | 'country'
->
+const COUNTED = ['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'] as const
+type Counted = FieldsOf<'sessions', (typeof COUNTED)[number]>
 
-const hourOf = (of: Counted, bytesOut: number, atMs: number): RowOf<'usage_hourly'> => ({
-  account_id: of.account_id,
-  hour_ms: Math.floor(atMs / HOUR_MS) * HOUR_MS,
-  stream_name: of.stream_name,
+const hourOf = (of: Counted, bytesOut: number, atMs: number): UsageHour => ({
+  accountId: of.accountId,
+  hourMs: Math.floor(atMs / HOUR_MS) * HOUR_MS,
+  streamName: of.streamName,
   protocol: of.protocol,
-  token_id: of.token_id ?? 0,
-  tracking_id: of.tracking_id ?? '',
+  tokenId: of.tokenId ?? 0,
+  trackingId: of.trackingId ?? '',
   country: of.country ?? '',
-  bytes_in: 0,
-  bytes_out: bytesOut,
-  cache_bytes: bytesOut,
+  bytesIn: 0,
+  bytesOut,
+  cacheBytes: bytesOut,
 })
 
 /** Locks them in the order of every lock on several sessions, so that no two writers of the same ones deadlock. */
 async function lockSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {
-  const stored = new Map<string, Counted>()
-  await inSlices([...ids].toSorted(), async (slice) => {
-    const rows = await executor.ask((db, dialect) => {
-      const named = db
-        .selectFrom('sessions')
-        .select(['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
-        .where('id', 'in', slice)
-        .orderBy('id')
-      return lockRows(dialect, named, 'update')
-    })
-    for (const row of rows) stored.set(row.id, row)
+  const rows = await executor.askInSlices([...ids].toSorted(), (db, slice, dialect) => {
+    const named = db.selectFrom('sessions').select(fieldsOf('sessions', COUNTED)).where('id', 'in', slice).orderBy('id')
+    return lockRows(dialect, named, 'update')
   })
-  return stored
+  return new Map(rows.map((row) => [row.id, row]))
 }

@@ -58,7 +58,8 @@ export class ChannelWebhookReadVerbs extends Verbs {
       let page = db
         .selectFrom('deliveries')
         .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
-        .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
+        .select(DELIVERY_COLUMNS)
+        .select(['attempt', 'body', 'data', LOGGED_AT.as('loggedAtMs')])
         .where('webhook_id', '=', slot)
         // A literal, to match the partial index of the log.
         .where('type', '=', sql.lit(CHANNEL_EVENT_TYPE))
@@ -72,13 +73,7 @@ export class ChannelWebhookReadVerbs extends Verbs {
       }
       return page.orderBy(LOGGED_AT, 'desc').orderBy('deliveries.id', 'desc').limit(limit)
     })
-    return rows.map((row) => ({
-      ...fromDeliveryRow(row),
-      loggedAtMs: row.logged_at_ms,
-      attempt: row.attempt ?? 1,
-      body: row.body,
-      data: row.data,
-    }))
+    return rows.map((row) => ({ ...fromDeliveryRow(row), attempt: row.attempt ?? 1 }))
   }
 
   async probesDue(query: { nowMs: number; limit: number }): Promise<number[]> {

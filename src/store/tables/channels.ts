@@ -1,33 +1,23 @@
 import type { SlateFacts } from '../../core/channels/slate.ts'
 import type { ActiveStatus, Channel } from '../../core/channels/types.ts'
-import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import type { ChannelPageQuery, NewSlate } from '../store.ts'
 import { containsText } from './containsText.ts'
 import { newestFirst } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
-import { ResourceStatements } from './resource.ts'
+import { ResourceTable, ResourceVerbs } from './resource.ts'
 import { deleteSlateMedia, insertSlateMedia } from './slates.ts'
 
-const channels = new ResourceStatements<'channels', Channel>('channels', {
+const channels = new ResourceTable<'channels', Channel>('channels', {
   toRow: (channel) => ({
-    id: channel.id,
-    account_id: channel.accountId,
-    name: channel.name,
-    external_ids: JSON.stringify(channel.externalIds),
-    timeout_seconds: channel.timeoutSeconds,
-    status: channel.status,
-    created_at_ms: channel.createdAtMs,
+    ...channel,
+    externalIds: JSON.stringify(channel.externalIds),
     slate: channel.slate && JSON.stringify(channel.slate),
   }),
   fromRow: (row) => ({
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    externalIds: JSON.parse(row.external_ids) as string[],
-    timeoutSeconds: row.timeout_seconds,
-    status: row.status,
-    createdAtMs: row.created_at_ms,
+    ...row,
+    externalIds: JSON.parse(row.externalIds) as string[],
     slate: row.slate === null ? null : (JSON.parse(row.slate) as SlateFacts),
   }),
   unchanged: ['status', 'slate'],
@@ -45,15 +35,13 @@ const forgetExternalIds = statement((db, p: { id: string }) =>
   db.deleteFrom('channel_external_ids').where('channel_id', '=', p.id),
 )
 
-export class ChannelReadVerbs extends Verbs {
-  get(accountId: string, id: string): Promise<Channel | undefined> {
-    return channels.get(this.executor, accountId, id)
-  }
+export class ChannelReadVerbs extends ResourceVerbs<'channels', Channel> {
+  protected override readonly table = channels
 
   async page(query: ChannelPageQuery): Promise<Channel[]> {
     const { accountId, externalId, search } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('channels').select(columnsOf('channels')).where('account_id', '=', accountId)
+      let page = db.selectFrom('channels').select(fieldsOf('channels')).where('account_id', '=', accountId)
       if (query.name !== undefined) page = page.where('name', '=', query.name)
       if (query.statuses) page = page.where('status', 'in', query.statuses)
       if (query.ids) page = page.where('id', 'in', query.ids)
@@ -73,29 +61,21 @@ export class ChannelReadVerbs extends Verbs {
   }
 
   async timeouts(ids: readonly string[]): Promise<Map<string, number>> {
-    const found = new Map<string, number>()
-    await inSlices(ids, async (slice) => {
-      const rows = await this.executor.ask((db) =>
-        db.selectFrom('channels').select(['id', 'timeout_seconds']).where('id', 'in', slice),
-      )
-      for (const { id, timeout_seconds: seconds } of rows) found.set(id, seconds)
-    })
-    return found
+    const rows = await this.executor.askInSlices(ids, (db, slice) =>
+      db.selectFrom('channels').select(['id', 'timeout_seconds']).where('id', 'in', slice),
+    )
+    return new Map(rows.map(({ id, timeout_seconds: seconds }) => [id, seconds]))
   }
 }
 
 export class ChannelTxVerbs extends ChannelReadVerbs {
-  lock(accountId: string, id: string): Promise<Channel | undefined> {
-    return channels.lock(this.executor, accountId, id)
-  }
-
-  async insert(channel: Channel): Promise<void> {
-    await channels.insert(this.executor, [channel])
+  override async insert(channel: Channel): Promise<void> {
+    await super.insert(channel)
     await insertExternalIds(this.executor, channel)
   }
 
-  async replace(channel: Channel): Promise<void> {
-    await channels.replace(this.executor, channel)
+  override async replace(channel: Channel): Promise<void> {
+    await super.replace(channel)
     await this.executor.run(forgetExternalIds, { id: channel.id })
     await insertExternalIds(this.executor, channel)
   }
@@ -112,8 +92,8 @@ export class ChannelTxVerbs extends ChannelReadVerbs {
   }
 
   /** Also deletes its ingests, engines, distributions, keys, external ids and slate (`on delete cascade`). */
-  async delete(id: string): Promise<void> {
-    await channels.delete(this.executor, id)
+  override async delete(id: string): Promise<void> {
+    await super.delete(id)
     await forgetEngineStates(this.executor, id)
   }
 }

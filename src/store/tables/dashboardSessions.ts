@@ -1,51 +1,31 @@
 import { pruning } from './pruning.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
-import type { RowOf } from '../schema.ts'
+import { fieldsOf, rowOf } from '../records.ts'
 import type { DashboardSession, User } from '../store.ts'
-import { userFrom } from './users.ts'
 
-type Row = Omit<RowOf<'dashboard_sessions'>, 'hash'>
+const WRITTEN = ['user_id', 'created_at_ms', 'seen_at_ms', 'expires_at_ms', 'address', 'user_agent'] as const
 
-const columns = ['id', 'user_id', 'created_at_ms', 'seen_at_ms', 'expires_at_ms', 'address', 'user_agent'] as const
+const sessions = fieldsOf('dashboard_sessions', ['id', ...WRITTEN])
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
   db
-    .selectFrom('dashboard_sessions as s')
-    .innerJoin('users as u', 'u.id', 's.user_id')
-    .select([
-      's.id',
-      's.user_id',
-      's.created_at_ms',
-      's.seen_at_ms',
-      's.expires_at_ms',
-      's.address',
-      's.user_agent',
-      'u.account_id',
-      'u.email',
-      'u.password_hash',
-      'u.role',
-      'u.created_at_ms as user_created_at_ms',
-    ])
-    .where('s.hash', '=', p.hash),
+    .selectFrom('dashboard_sessions')
+    .innerJoin('users', 'users.id', 'dashboard_sessions.user_id')
+    .select(sessions)
+    .select(fieldsOf('users', ['account_id', 'email', 'password_hash', 'role']))
+    .select('users.created_at_ms as userCreatedAtMs')
+    .where('dashboard_sessions.hash', '=', p.hash),
 )
 
 const ofUser = statement((db, p: { userId: number }) =>
-  db.selectFrom('dashboard_sessions').select(columns).where('user_id', '=', p.userId).orderBy('id', 'desc'),
+  db.selectFrom('dashboard_sessions').select(sessions).where('user_id', '=', p.userId).orderBy('id', 'desc'),
 )
 
 const insert = statement((db, p: Omit<DashboardSession, 'id'> & { hash: Uint8Array }) =>
   db
     .insertInto('dashboard_sessions')
-    .values({
-      hash: p.hash,
-      user_id: p.userId,
-      created_at_ms: p.createdAtMs,
-      seen_at_ms: p.seenAtMs,
-      expires_at_ms: p.expiresAtMs,
-      address: p.address,
-      user_agent: p.userAgent,
-    })
-    .returning(columns),
+    .values(rowOf('dashboard_sessions', ['hash', ...WRITTEN], p))
+    .returning(sessions),
 )
 
 const touch = statement((db, p: { id: number; atMs: number }) =>
@@ -69,23 +49,19 @@ const prune = pruning('dashboard_sessions', 'seen_at_ms', ['id'])
 export class DashboardSessionReadVerbs extends Verbs {
   async find(hash: Uint8Array): Promise<{ session: DashboardSession; user: User } | undefined> {
     const row = await this.executor.first(byHash, { hash })
-    return (
-      row && {
-        session: fromRow(row),
-        user: userFrom({ ...row, id: row.user_id, created_at_ms: row.user_created_at_ms }),
-      }
-    )
+    if (!row) return undefined
+    const { accountId, email, passwordHash, role, userCreatedAtMs: createdAtMs, ...session } = row
+    return { session, user: { id: session.userId, accountId, email, passwordHash, role, createdAtMs } }
   }
 
-  async list(userId: number): Promise<DashboardSession[]> {
-    return (await this.executor.all(ofUser, { userId })).map(fromRow)
+  list(userId: number): Promise<DashboardSession[]> {
+    return this.executor.all(ofUser, { userId })
   }
 }
 
 export class DashboardSessionTxVerbs extends DashboardSessionReadVerbs {
   async insert(session: Omit<DashboardSession, 'id'> & { hash: Uint8Array }): Promise<DashboardSession> {
-    const row = inserted(await this.executor.all(insert, session))
-    return fromRow(row)
+    return inserted(await this.executor.all(insert, session))
   }
 
   async touch(id: number, atMs: number): Promise<void> {
@@ -102,17 +78,5 @@ export class DashboardSessionTxVerbs extends DashboardSessionReadVerbs {
 
   async prune(beforeMs: number, limit: number): Promise<number> {
     return this.executor.run(prune, { beforeMs, limit })
-  }
-}
-
-function fromRow(row: Row): DashboardSession {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    createdAtMs: row.created_at_ms,
-    seenAtMs: row.seen_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    address: row.address,
-    userAgent: row.user_agent,
   }
 }

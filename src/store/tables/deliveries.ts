@@ -10,6 +10,7 @@ import {
   DELIVERY_COLUMNS,
   fromDeliveryRow,
   fromPayloadRow,
+  PAYLOAD_COLUMNS,
   PENDING,
   STARTED,
   toDeliveryRow,
@@ -35,7 +36,9 @@ const claimable = statement((db, p: { webhookId: number; limit: number }, dialec
   const oldest = db
     .selectFrom('deliveries')
     .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
-    .select([...DELIVERY_COLUMNS, 'attempt', 'data', 'body', 'content_type', 'headers'])
+    .select(DELIVERY_COLUMNS)
+    .select(PAYLOAD_COLUMNS)
+    .select(['attempt', 'data'])
     .where('webhook_id', '=', p.webhookId)
     .where('state', '=', PENDING)
     .orderBy('deliveries.id')
@@ -62,11 +65,11 @@ const end = statement((db, p: { node: string } & ReturnType<typeof ENDS.params>,
 }))
 
 const toEndRow = (ended: DeliveryEnd) => ({
-  end_id: ended.id,
-  end_state: ended.state,
-  at_ms: ended.endedAtMs,
+  endId: ended.id,
+  endState: ended.state,
+  atMs: ended.endedAtMs,
   status: ended.statusCode,
-  took_ms: ended.durationMs,
+  tookMs: ended.durationMs,
   said: ended.answer,
   problem: ended.error && saidColumn(ended.error),
 })
@@ -136,11 +139,9 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
     const limit = Math.min(take, cap - started)
     if (limit <= 0) return []
     const rows = await this.executor.all(claimable, { webhookId, limit })
-    return rows.map((row) => ({
+    return rows.map(({ body, contentType, headers, ...row }) => ({
       ...fromDeliveryRow(row),
-      data: row.data,
-      payload: fromPayloadRow(row),
-      attempt: row.attempt,
+      payload: fromPayloadRow({ body, contentType, headers }),
     }))
   }
 

@@ -35,7 +35,7 @@ const redelivery = statement((db, p: Copy) =>
     .insertInto('deliveries')
     .columns([...COPY_COLUMNS, 'redelivery_of'])
     .expression((eb) => copied(eb, p, 'pending').select('first.id as of'))
-    .returning([...DELIVERY_COLUMNS]),
+    .returning(DELIVERY_COLUMNS),
 )
 
 const nextAttempt = statement((db, p: Copy & { notBeforeMs: number }) =>

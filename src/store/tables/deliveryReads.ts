@@ -3,18 +3,15 @@ import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { Delivery, DeliveryFilter, DeliveryQueue, Payload, Reads } from '../store.ts'
-import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, STARTED } from './deliveryRow.ts'
+import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, PAYLOAD_COLUMNS, STARTED } from './deliveryRow.ts'
 import { databaseTime } from './now.ts'
 
 const byId = statement((db, p: { id: string }) =>
-  db
-    .selectFrom('deliveries')
-    .select([...DELIVERY_COLUMNS])
-    .where('id', '=', p.id),
+  db.selectFrom('deliveries').select(DELIVERY_COLUMNS).where('id', '=', p.id),
 )
 
 const payloadOf = statement((db, p: { id: string }) =>
-  db.selectFrom('delivery_payloads').select(['body', 'content_type', 'headers']).where('id', '=', p.id),
+  db.selectFrom('delivery_payloads').select(PAYLOAD_COLUMNS).where('id', '=', p.id),
 )
 
 /** Whether a delivery has waited long enough, or would wait for longer than any. Null: none waits. */
@@ -87,7 +84,7 @@ export class DeliveryReadVerbs extends Verbs {
     const rows = await this.executor.ask((db) => {
       const all = db
         .selectFrom('deliveries')
-        .select([...DELIVERY_COLUMNS])
+        .select(DELIVERY_COLUMNS)
         .where('webhook_id', '=', webhookId)
         .where((eb) => passes(eb, query))
       const older = after === undefined ? all : all.where('id', '<', after)

@@ -111,7 +111,7 @@ const requeue = statement((db, p: { node: string; id: string }) =>
         .whereRef('newer.webhook_id', '=', 'deliveries.webhook_id')
         .whereRef('newer.event_id', '=', 'deliveries.event_id')
         .whereRef('newer.id', '>', 'deliveries.id')
-      const isGivenUp = eb.and([eb('state', '=', sql.lit('unknown')), eb.not(eb.exists(newer))])
+      const isGivenUp = eb.and([eb('state', '=', sql.lit('unknown' as const)), eb.not(eb.exists(newer))])
       return eb.or([eb('state', '=', STARTED), isGivenUp])
     }),
 )

@@ -1,16 +1,34 @@
 import { type RawBuilder, sql } from 'kysely'
+import { dbFlag } from '../columns.ts'
 import { type DialectName, type Executor, statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 const isExpired = (dialect: DialectName): RawBuilder<number> =>
   sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(dialect)} then 1 else 0 end`
 
+/** All but the lease. */
+const STATE = [
+  'engine_id',
+  'account_id',
+  'channel_id',
+  'wanted',
+  'idle_since_ms',
+  'failures',
+  'retry_at_ms',
+  'node',
+  'run_id',
+] as const
+type StateRow = FieldsOf<'engine_states', (typeof STATE)[number]>
+
+const states = fieldsOf('engine_states', STATE)
+
 const byId = statement((db, p: { engineId: string }, dialect) =>
   db
     .selectFrom('engine_states')
-    .select(columnsOf('engine_states'))
+    .select(states)
     .select(isExpired(dialect).as('expired'))
     .where('engine_id', '=', p.engineId),
 )
@@ -19,7 +37,7 @@ const ofChannel = statement((db, p: { channelId: string }, dialect) =>
   db
     .selectFrom('engines')
     .innerJoin('engine_states', 'engine_states.engine_id', 'engines.id')
-    .select(columnsOf('engine_states'))
+    .select(states)
     .select(isExpired(dialect).as('expired'))
     .where('engines.channel_id', '=', p.channelId),
 )
@@ -27,7 +45,7 @@ const ofChannel = statement((db, p: { channelId: string }, dialect) =>
 const busy = statement((db, _none: object, dialect) =>
   db
     .selectFrom('engine_states')
-    .select(columnsOf('engine_states'))
+    .select(states)
     .select(isExpired(dialect).as('expired'))
     // Two short index ranges. SQLite uses them only without an `order by`, and never for `is not null`; otherwise it would
     // read all engines that ever ran, every second. No node has an empty name.
@@ -99,9 +117,9 @@ export class EngineStateTxVerbs extends EngineStateReadVerbs {
 
   /** Leaves the lease unchanged, because a renewal may run at the same time. Clears it when there is no node. */
   async put(state: EngineStateRecord): Promise<void> {
-    const row = toRow(state)
-    const { engine_id: _id, alive_until_ms, ...columns } = row
-    const changed = state.node === null ? { ...columns, alive_until_ms } : columns
+    const all = namesOf('engine_states')
+    const row = rowOf('engine_states', all, toRow(state))
+    const changed = rowOf('engine_states', state.node === null ? all : STATE, toRow(state))
     await this.executor.change((db) =>
       db
         .insertInto('engine_states')
@@ -119,28 +137,10 @@ export class EngineStateTxVerbs extends EngineStateReadVerbs {
   }
 }
 
-const toRow = (state: EngineStateRecord): NewRowOf<'engine_states'> => ({
-  engine_id: state.engineId,
-  account_id: state.accountId,
-  channel_id: state.channelId,
-  wanted: state.wanted ? 1 : 0,
-  idle_since_ms: state.idleSinceMs,
-  failures: state.failures,
-  retry_at_ms: state.retryAtMs,
-  node: state.node,
-  alive_until_ms: null,
-  run_id: state.runId,
-})
+const toRow = (state: EngineStateRecord) => ({ ...state, wanted: dbFlag(state.wanted), aliveUntilMs: null })
 
-const fromRow = (row: RowOf<'engine_states'> & { expired: number }): StoredEngineState => ({
-  engineId: row.engine_id,
-  accountId: row.account_id,
-  channelId: row.channel_id,
+const fromRow = ({ expired, ...row }: StateRow & { expired: number }): StoredEngineState => ({
+  ...row,
   wanted: row.wanted === 1,
-  idleSinceMs: row.idle_since_ms,
-  failures: row.failures,
-  retryAtMs: row.retry_at_ms,
-  node: row.node,
-  isExpired: row.expired === 1,
-  runId: row.run_id,
+  isExpired: expired === 1,
 })

@@ -1,61 +1,37 @@
 import { sql } from 'kysely'
 import type { ActiveStatus, Engine, EngineMessage } from '../../core/channels/types.ts'
 import { noticeText } from '../../core/notices.ts'
-import { inSlices, statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { statement } from '../executor.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import type { ChildListQuery } from '../store.ts'
 import { newestFirst } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
-import { PartStatements } from './resource.ts'
+import { PartTable, PartVerbs } from './resource.ts'
 
-const engines = new PartStatements<'engines', Engine>('engines', {
-  toRow: (engine) => ({
-    id: engine.id,
-    account_id: engine.accountId,
-    channel_id: engine.channelId,
-    ingest_id: engine.ingestId,
-    name: engine.name,
-    region: engine.region,
-    abr_ladder_id: engine.abrLadderId,
-    priority: engine.priority,
+const engines = new PartTable<'engines', Engine>('engines', {
+  toRow: ({ statusMessage, ...engine }) => ({
+    ...engine,
     restream: JSON.stringify(engine.restream),
-    target_keys_sealed: engine.targetKeysSealed,
-    status: engine.status,
-    ...messageRow(engine.statusMessage),
-    created_at_ms: engine.createdAtMs,
-    updated_at_ms: engine.updatedAtMs,
+    ...messageRow(statusMessage),
   }),
-  fromRow: (row) => ({
-    id: row.id,
-    accountId: row.account_id,
-    channelId: row.channel_id,
-    ingestId: row.ingest_id,
-    name: row.name,
-    region: row.region,
-    abrLadderId: row.abr_ladder_id,
-    priority: row.priority,
+  fromRow: ({ statusMessage, statusSentences, ...row }) => ({
+    ...row,
     restream: JSON.parse(row.restream) as Engine['restream'],
-    targetKeysSealed: row.target_keys_sealed,
-    status: row.status,
-    statusMessage: messageOf(row),
-    createdAtMs: row.created_at_ms,
-    updatedAtMs: row.updated_at_ms,
+    statusMessage: messageOf({ statusMessage, statusSentences }),
   }),
   unchanged: ['status', 'status_message', 'status_sentences'],
 })
 
-interface MessageRow {
-  readonly status_message: string | null
-  readonly status_sentences: string | null
-}
+const MESSAGE = ['status_message', 'status_sentences'] as const
+type MessageRow = FieldsOf<'engines', (typeof MESSAGE)[number]>
 
 const messageRow = (message: EngineMessage | null): MessageRow => ({
-  status_message: message?.text ?? null,
-  status_sentences: message === null || message.sentences.length === 0 ? null : JSON.stringify(message.sentences),
+  statusMessage: message?.text ?? null,
+  statusSentences: message === null || message.sentences.length === 0 ? null : JSON.stringify(message.sentences),
 })
 
 /** A version that knows no sentences leaves those of an earlier message. */
-function messageOf({ status_message: text, status_sentences: json }: MessageRow): EngineMessage | null {
+function messageOf({ statusMessage: text, statusSentences: json }: MessageRow): EngineMessage | null {
   if (text === null) return null
   const sentences = json === null ? [] : (JSON.parse(json) as EngineMessage['sentences'])
   return { text, sentences: noticeText(sentences) === text ? sentences : [] }
@@ -64,7 +40,7 @@ function messageOf({ status_message: text, status_sentences: json }: MessageRow)
 const unstopped = statement((db, _none: object) =>
   db
     .selectFrom('engines')
-    .select(columnsOf('engines'))
+    .select(fieldsOf('engines'))
     // A literal, because the planner cannot match a partial index with a parameter.
     .where('status', '<>', sql.lit('stopped' as const))
     .orderBy('created_at_ms')
@@ -74,7 +50,7 @@ const unstopped = statement((db, _none: object) =>
 const setStatus = statement((db, p: MessageRow & { id: string; status: ActiveStatus }) =>
   db
     .updateTable('engines')
-    .set({ status: p.status, status_message: p.status_message, status_sentences: p.status_sentences })
+    .set({ status: p.status, ...rowOf('engines', MESSAGE, p) })
     .where('id', '=', p.id),
 )
 
@@ -85,20 +61,18 @@ const remove = statement((db, p: { id: string }) =>
 const usingLadder = statement((db, p: { abrLadderId: string }) =>
   db
     .selectFrom('engines')
-    .select(columnsOf('engines'))
+    .select(fieldsOf('engines'))
     .where('abr_ladder_id', '=', p.abrLadderId)
     .orderBy('id')
     .limit(1),
 )
 
-export class EngineReadVerbs extends Verbs {
-  get(accountId: string, id: string): Promise<Engine | undefined> {
-    return engines.get(this.executor, accountId, id)
-  }
+export class EngineReadVerbs extends PartVerbs<'engines', Engine> {
+  protected override readonly table = engines
 
   async page(query: ChildListQuery): Promise<Engine[]> {
     const rows = await this.executor.ask((db) => {
-      const all = db.selectFrom('engines').select(columnsOf('engines'))
+      const all = db.selectFrom('engines').select(fieldsOf('engines'))
       const own =
         'ingestId' in query
           ? all.where('ingest_id', '=', query.ingestId)
@@ -108,23 +82,11 @@ export class EngineReadVerbs extends Verbs {
     return engines.read(rows)
   }
 
-  ofChannel(channelId: string): Promise<Engine[]> {
-    return engines.ofChannel(this.executor, channelId)
-  }
-
-  count(channelId: string): Promise<number> {
-    return engines.count(this.executor, channelId)
-  }
-
   async all(ids: readonly string[]): Promise<Engine[]> {
-    const found: Engine[] = []
-    await inSlices(ids, async (slice) => {
-      const rows = await this.executor.ask((db) =>
-        db.selectFrom('engines').select(columnsOf('engines')).where('id', 'in', slice),
-      )
-      found.push(...engines.read(rows))
-    })
-    return found
+    const rows = await this.executor.askInSlices(ids, (db, slice) =>
+      db.selectFrom('engines').select(fieldsOf('engines')).where('id', 'in', slice),
+    )
+    return engines.read(rows)
   }
 
   async unstopped(): Promise<Engine[]> {
@@ -133,19 +95,11 @@ export class EngineReadVerbs extends Verbs {
 }
 
 export class EngineTxVerbs extends EngineReadVerbs {
-  insert(...values: Engine[]): Promise<void> {
-    return engines.insert(this.executor, values)
-  }
-
-  replace(value: Engine): Promise<void> {
-    return engines.replace(this.executor, value)
-  }
-
   async setStatus(id: string, status: ActiveStatus, message: EngineMessage | null): Promise<void> {
     await this.executor.run(setStatus, { id, status, ...messageRow(message) })
   }
 
-  async delete(id: string): Promise<void> {
+  override async delete(id: string): Promise<void> {
     const engine = await this.executor.first(remove, { id })
     if (engine) await forgetEngineStates(this.executor, engine.channel_id)
   }

@@ -68,18 +68,16 @@ const share = (value: number | null) => (value === null ? null : Math.round(valu
 const shareOf = (stored: number | null): number | null => (stored === null ? null : stored / SHARE)
 
 const toRow = (point: StoredPoint) => ({
-  feed_id: point.feedId,
-  at_ms: whole(point.atMs),
-  bitrate_in: whole(point.bitrateIn),
-  frame_rate: whole(point.frameRate),
-  keyframe_ms: whole(point.keyframeMs),
-  packet_loss: share(point.packetLoss),
-  round_trip_ms: whole(point.roundTripMs),
-  b_frames: share(point.bFrames),
+  ...point,
+  atMs: whole(point.atMs),
+  bitrateIn: whole(point.bitrateIn),
+  frameRate: whole(point.frameRate),
+  keyframeMs: whole(point.keyframeMs),
+  packetLoss: share(point.packetLoss),
+  roundTripMs: whole(point.roundTripMs),
+  bFrames: share(point.bFrames),
   width: whole(point.width),
   height: whole(point.height),
-  video_codec: point.videoCodec,
-  audio_codec: point.audioCodec,
 })
 
 const mean = (column: 'bitrate_in' | 'frame_rate' | 'packet_loss' | 'round_trip_ms' | 'b_frames') =>

@@ -1,5 +1,4 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import type { Protocol } from '../../core/access/protocols.ts'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
 import { RowTable } from '../rowTable.ts'
@@ -30,8 +29,8 @@ export async function reportFeeds(executor: Executor, reports: readonly FeedRepo
   const sorted = reports.toSorted((a, b) => (a.feedId < b.feedId ? -1 : 1))
   await inSlices(sorted, (slice) => {
     const rows = slice.map(({ feedId, reading, mostViewers, bytesOut }) => ({
-      report_id: feedId,
-      new_reading: reading,
+      reportId: feedId,
+      newReading: reading,
       viewers: mostViewers,
       bytes: bytesOut,
     }))
@@ -51,7 +50,7 @@ const count = statement((db, p: ReturnType<typeof TOTALS.params>, dialect) => ({
 /** Each node writes rows of its own, so no order is needed against deadlocks. Those of deleted feeds are left out. */
 export async function countFeedBytes(executor: Executor, totals: readonly FeedBytes[]): Promise<void> {
   await inSlices(totals, (slice) => {
-    const rows = slice.map(({ feedId, node, bytesOut }) => ({ feed_id: feedId, node_id: node, bytes_out: bytesOut }))
+    const rows = slice.map(({ node, ...total }) => ({ ...total, nodeId: node }))
     return executor.run(count, TOTALS.params(executor, rows))
   })
 }
@@ -108,7 +107,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
     url: row.url,
     tokenLabel: row.label,
     // A feed without its session is about to end.
-    protocol: (row.protocol ?? 'whip') as Protocol,
+    protocol: row.protocol ?? 'whip',
     spares: row.spares ?? 0,
     isRecorded: (row.recordings ?? 0) > 0,
     reading: row.reading,

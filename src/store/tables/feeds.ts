@@ -248,20 +248,16 @@ export class FeedReadVerbs extends Verbs {
 
   /** Streams are named each by itself: joined to a list of values, PostgreSQL would read all feeds. */
   async openOf(streams: readonly StreamRef[]): Promise<LocatedFeed[]> {
-    const feeds: LocatedFeed[] = []
-    await inSlices(streams, async (slice) => {
-      const rows = await this.executor.ask((db) =>
-        located(db).where((eb) =>
-          eb.or(
-            slice.map(({ accountId, streamName }) =>
-              eb.and({ 'feeds.account_id': accountId, 'feeds.stream_name': streamName }),
-            ),
+    const rows = await this.executor.askInSlices(streams, (db, slice) =>
+      located(db).where((eb) =>
+        eb.or(
+          slice.map(({ accountId, streamName }) =>
+            eb.and({ 'feeds.account_id': accountId, 'feeds.stream_name': streamName }),
           ),
         ),
-      )
-      feeds.push(...rows.map(fromLocatedRow))
-    })
-    return feeds
+      ),
+    )
+    return rows.map(fromLocatedRow)
   }
 }
 
@@ -323,7 +319,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
   async endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]> {
     const ended: FeedRow[] = []
     await inSlices(ends, async (slice) => {
-      const rows = slice.map(({ id, atMs }) => ({ ending_id: id, at_ms: atMs }))
+      const rows = slice.map(({ id, atMs }) => ({ endingId: id, atMs }))
       ended.push(...(await this.executor.all(endOfSessions, ENDINGS.params(this.executor, rows))))
     })
     return ended.map(fromEndedRow)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { IngestClaim } from '../../core/channels/runs/claims.ts'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import type { ClaimTimes, NewClaim } from '../runs.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
@@ -44,19 +45,15 @@ const prune = statement((db, p: { beforeMs: number }) =>
 
 export class IngestClaimReadVerbs extends Verbs {
   async of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, IngestClaim>> {
-    const found = new Map<string, IngestClaim>()
-    await inSlices(ingestIds, async (slice) => {
-      const rows = await this.executor.ask((db, dialect) =>
-        db
-          .selectFrom('ingest_claims')
-          .select(['ingest_id', 'node', 'connected_at_ms as connectedAtMs'])
-          .select(sql<number>`${databaseTime(dialect)} - since_ms`.as('heldMs'))
-          .select(sql<number>`alive_until_ms - ${databaseTime(dialect)}`.as('remainingMs'))
-          .where('ingest_id', 'in', slice),
-      )
-      for (const { ingest_id: id, ...of } of rows) found.set(id, of)
-    })
-    return found
+    const rows = await this.executor.askInSlices(ingestIds, (db, slice, dialect) =>
+      db
+        .selectFrom('ingest_claims')
+        .select(fieldsOf('ingest_claims', ['ingest_id', 'node', 'connected_at_ms']))
+        .select(sql<number>`${databaseTime(dialect)} - since_ms`.as('heldMs'))
+        .select(sql<number>`alive_until_ms - ${databaseTime(dialect)}`.as('remainingMs'))
+        .where('ingest_id', 'in', slice),
+    )
+    return new Map(rows.map(({ ingestId, ...claim }) => [ingestId, claim]))
   }
 }
 

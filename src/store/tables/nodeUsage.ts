@@ -1,7 +1,7 @@
 import type { NodeUsage } from '../../core/sessions/types.ts'
-import { type Executor, inSlices } from '../executor.ts'
+import type { Executor } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import { risen, upsertion } from '../rowTable.ts'
-import type { RowOf } from '../schema.ts'
 import { USAGE_COLUMNS } from '../usageSchema.ts'
 import { addToHours } from './usage.ts'
 
@@ -20,13 +20,14 @@ export const putNodeUsage = (executor: Executor, node: string, usage: readonly N
 
 /** Adds rows of a node to the sums of all nodes, and deletes them. One that is gone adds nothing, so a call may be repeated. */
 export async function foldNodeUsage(executor: Executor, node: string, ords: readonly number[]): Promise<void> {
-  const hours: RowOf<'usage_hourly'>[] = []
-  await inSlices(ords, async (slice) => {
-    const deleted = await executor.ask((db) =>
-      db.deleteFrom('node_usage').where('node_id', '=', node).where('ord', 'in', slice).returning(USAGE_COLUMNS),
-    )
-    hours.push(...deleted.map((row) => ({ ...row, cache_bytes: 0 })))
-  })
+  const deleted = await executor.askInSlices(ords, (db, slice) =>
+    db
+      .deleteFrom('node_usage')
+      .where('node_id', '=', node)
+      .where('ord', 'in', slice)
+      .returning(fieldsOf('node_usage', USAGE_COLUMNS)),
+  )
+  const hours = deleted.map((row) => ({ ...row, cacheBytes: 0 }))
   await addToHours(executor, hours)
 }
 
@@ -45,15 +46,9 @@ export async function foldSomeOfNode(executor: Executor, node: string, limit: nu
 
 /** Unknown values are empty or 0, as in the hourly sums. */
 const toRow = (node: string, usage: NodeUsage) => ({
-  node_id: node,
-  ord: usage.ord,
-  account_id: usage.accountId,
-  hour_ms: usage.hourMs,
-  stream_name: usage.streamName,
-  protocol: usage.protocol,
-  token_id: usage.tokenId ?? 0,
-  tracking_id: usage.trackingId ?? '',
+  ...usage,
+  nodeId: node,
+  tokenId: usage.tokenId ?? 0,
+  trackingId: usage.trackingId ?? '',
   country: usage.country ?? '',
-  bytes_in: usage.bytesIn,
-  bytes_out: usage.bytesOut,
 })

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { FULL_REASONS } from '../../core/nodes/load.ts'
 import { parseNodeLinks } from '../../core/nodes/nodeLinks.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf } from '../records.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import type {
   ActivityQuery,
@@ -124,10 +125,13 @@ const facts = statement((db, _none: object, dialect) =>
     .select(sql<number>`${databaseTime(dialect)} - coalesce(reported_at_ms, 0)`.as('age_ms')),
 )
 
+const NODE = ['id', 'host_key', 'pid', 'seen_at_ms', 'url', 'draining_since_ms', 'key_id'] as const
+type Listed = FieldsOf<'serving_nodes', (typeof NODE)[number]> & { readonly expired: number }
+
 const listed = (db: Kysely<DB>, dialect: DialectName) =>
   db
     .selectFrom('serving_nodes')
-    .select(columnsOf('serving_nodes'))
+    .select(fieldsOf('serving_nodes', NODE))
     .select(sql<number>`case when alive_until_ms < ${databaseTime(dialect)} then 1 else 0 end`.as('expired'))
     .orderBy('id')
 
@@ -150,7 +154,7 @@ export class NodeReadVerbs extends Verbs {
 
   async keys(): Promise<ReadonlyMap<string, string>> {
     const rows = await this.executor.all(list, {})
-    return new Map(rows.flatMap(({ id, key_id: keyId }) => (keyId === null ? [] : [[id, keyId]])))
+    return new Map(rows.flatMap(({ id, keyId }) => (keyId === null ? [] : [[id, keyId]])))
   }
 
   async facts(): Promise<ReadonlyMap<string, ReportedFacts>> {
@@ -224,12 +228,4 @@ const factsFrom = (row: RowOf<'node_facts'> & { age_ms: number }): ReportedFacts
   links: row.links === null ? null : parseNodeLinks(row.links),
 })
 
-const fromRow = (row: RowOf<'serving_nodes'> & { expired: number }): Node => ({
-  id: row.id,
-  hostKey: row.host_key,
-  pid: row.pid,
-  seenAtMs: row.seen_at_ms,
-  isExpired: row.expired === 1,
-  url: row.url,
-  drainingSinceMs: row.draining_since_ms,
-})
+const fromRow = ({ expired, keyId: _keyId, ...row }: Listed): Node => ({ ...row, isExpired: expired === 1 })

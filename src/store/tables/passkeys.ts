@@ -1,34 +1,23 @@
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { Passkey } from '../store.ts'
 import { pruning } from './pruning.ts'
 
 const byId = statement((db, p: { id: string }) =>
-  db.selectFrom('passkeys').select(columnsOf('passkeys')).where('id', '=', p.id),
+  db.selectFrom('passkeys').select(fieldsOf('passkeys')).where('id', '=', p.id),
 )
 
 const ofUser = statement((db, p: { userId: number }) =>
   db
     .selectFrom('passkeys')
-    .select(columnsOf('passkeys'))
+    .select(fieldsOf('passkeys'))
     .where('user_id', '=', p.userId)
     .orderBy('created_at_ms')
     .orderBy('id'),
 )
 
-const insert = statement((db, p: Omit<Passkey, 'transports'> & { transports: string }) =>
-  db.insertInto('passkeys').values({
-    id: p.id,
-    user_id: p.userId,
-    name: p.name,
-    public_key: p.publicKey,
-    sign_count: p.signCount,
-    transports: p.transports,
-    rp_id: p.rpId,
-    created_at_ms: p.createdAtMs,
-    used_at_ms: p.usedAtMs,
-  }),
-)
+const insert = insertion('passkeys', namesOf('passkeys'))
 
 const use = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
   db
@@ -64,7 +53,7 @@ export class PasskeyReadVerbs extends Verbs {
 
 export class PasskeyTxVerbs extends PasskeyReadVerbs {
   async insert(passkey: Passkey): Promise<void> {
-    await this.executor.run(insert, { ...passkey, transports: JSON.stringify(passkey.transports) })
+    await insert(this.executor, [{ ...passkey, transports: JSON.stringify(passkey.transports) }])
   }
 
   async countUse(id: string, count: { from: number; to: number }, atMs: number): Promise<boolean> {
@@ -84,16 +73,7 @@ export class PasskeyTxVerbs extends PasskeyReadVerbs {
   }
 }
 
-function fromRow(row: RowOf<'passkeys'>): Passkey {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    name: row.name,
-    publicKey: row.public_key,
-    signCount: row.sign_count,
-    transports: JSON.parse(row.transports) as string[],
-    rpId: row.rp_id,
-    createdAtMs: row.created_at_ms,
-    usedAtMs: row.used_at_ms,
-  }
-}
+const fromRow = (row: FieldsOf<'passkeys'>): Passkey => ({
+  ...row,
+  transports: JSON.parse(row.transports) as string[],
+})

@@ -1,5 +1,6 @@
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { fieldsOf, rowOf } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { Provisioned } from '../store.ts'
 
 interface Name {
@@ -11,7 +12,7 @@ interface Name {
 const list = statement((db, p: { accountId: string }) =>
   db
     .selectFrom('provisioned')
-    .select(columnsOf('provisioned'))
+    .select(fieldsOf('provisioned', ['kind', 'name', 'resource_id']))
     .where('account_id', '=', p.accountId)
     .orderBy('kind')
     .orderBy('name'),
@@ -20,7 +21,7 @@ const list = statement((db, p: { accountId: string }) =>
 const put = statement((db, p: Provisioned & { accountId: string }) =>
   db
     .insertInto('provisioned')
-    .values({ account_id: p.accountId, kind: p.kind, name: p.name, resource_id: p.resourceId })
+    .values(rowOf('provisioned', namesOf('provisioned'), p))
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'kind', 'name']).doUpdateSet({ resource_id: p.resourceId }),
     ),
@@ -35,9 +36,8 @@ const remove = statement((db, p: Name) =>
 )
 
 export class ProvisionedTxVerbs extends Verbs {
-  async list(accountId: string): Promise<Provisioned[]> {
-    const rows = await this.executor.all(list, { accountId })
-    return rows.map(({ kind, name, resource_id: resourceId }) => ({ kind, name, resourceId }))
+  list(accountId: string): Promise<Provisioned[]> {
+    return this.executor.all(list, { accountId })
   }
 
   async put(accountId: string, row: Provisioned): Promise<void> {

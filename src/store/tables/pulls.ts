@@ -1,27 +1,41 @@
 import type { Kysely } from 'kysely'
 import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
+import { dbFlag } from '../columns.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
 import type { EnabledPull, NewPull, StoredPull } from '../pulls.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
-import { columnsOf, type DB, type NewRowOf, type RowOf } from '../schema.ts'
+import type { DB } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
+/** What users set of a pull. */
+const SETTINGS = [
+  'token_id',
+  'stream_name',
+  'label',
+  'url_sealed',
+  'shown_url',
+  'enabled',
+  'run_when',
+  'version',
+] as const
+
 const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
-  db.selectFrom('pulls').select(columnsOf('pulls')).where('id', '=', p.id).where('account_id', '=', p.accountId)
+  db.selectFrom('pulls').select(fieldsOf('pulls')).where('id', '=', p.id).where('account_id', '=', p.accountId)
 
 const byId = statement(named)
 
 const lock = statement((db, p: { accountId: string; id: number }, dialect) => lockRows(dialect, named(db, p), 'update'))
 
 const ofAccount = statement((db, p: { accountId: string }) =>
-  db.selectFrom('pulls').select(columnsOf('pulls')).where('account_id', '=', p.accountId).orderBy('id'),
+  db.selectFrom('pulls').select(fieldsOf('pulls')).where('account_id', '=', p.accountId).orderBy('id'),
 )
 
 const enabled = statement((db, _none: object) =>
   db
     .selectFrom('pulls')
-    .select(columnsOf('pulls'))
+    .select(fieldsOf('pulls'))
     .select((eb) =>
       eb
         .selectFrom('tokens')
@@ -54,16 +68,16 @@ const want = statement((db, p: { id: number; atMs: number }) =>
     .where('run_when', '=', 'onDemand'),
 )
 
-const setState = statement((db, p: { id: number; node: string; problem_at_ms: number | null } & StateColumns) =>
+const STATE = ['status', 'since_ms', 'retry_at_ms', 'problem'] as const
+type StateFields = FieldsOf<'pulls', (typeof STATE)[number]>
+
+const setState = statement((db, p: StateFields & { id: number; node: string; problemAtMs: number | null }) =>
   db
     .updateTable('pulls')
     .set((eb) => ({
-      status: p.status,
-      since_ms: p.since_ms,
-      retry_at_ms: p.retry_at_ms,
-      problem: p.problem,
+      ...rowOf('pulls', STATE, p),
       last_problem: eb.fn.coalesce(eb.val(p.problem), eb.ref('last_problem')),
-      last_problem_at_ms: eb.fn.coalesce(eb.val(p.problem_at_ms), eb.ref('last_problem_at_ms')),
+      last_problem_at_ms: eb.fn.coalesce(eb.val(p.problemAtMs), eb.ref('last_problem_at_ms')),
     }))
     .where('id', '=', p.id)
     .where('node', '=', p.node),
@@ -87,23 +101,20 @@ export class PullReadVerbs extends Verbs {
 
   async enabled(): Promise<EnabledPull[]> {
     const rows = await this.executor.all(enabled, {})
-    return rows.map((row) => ({ ...fromRow(row), region: row.cluster === CLUSTER ? null : row.cluster }))
+    return rows.map(({ cluster, ...row }) => ({ ...fromRow(row), region: cluster === CLUSTER ? null : cluster }))
   }
 }
 
 export class PullTxVerbs extends PullReadVerbs {
-  async insert({ accountId, addedAtMs, demandAtMs, node, state, ...pull }: NewPull): Promise<StoredPull> {
-    const added = { account_id: accountId, added_at_ms: addedAtMs, demand_at_ms: demandAtMs, node }
-    const fixed = { ...added, ...stateColumns(state) }
-    const row = inserted(
-      await this.executor.ask((db) =>
-        db
-          .insertInto('pulls')
-          .values({ ...fixed, ...settingColumns(pull) })
-          .returning(columnsOf('pulls')),
-      ),
+  async insert(pull: NewPull): Promise<StoredPull> {
+    const columns = ['account_id', 'added_at_ms', 'demand_at_ms', 'node', ...SETTINGS, ...STATE] as const
+    const rows = await this.executor.ask((db) =>
+      db
+        .insertInto('pulls')
+        .values(rowOf('pulls', columns, toRow(pull)))
+        .returning(fieldsOf('pulls')),
     )
-    return fromRow(row)
+    return fromRow(inserted(rows))
   }
 
   async lock(accountId: string, id: number): Promise<StoredPull | undefined> {
@@ -112,7 +123,8 @@ export class PullTxVerbs extends PullReadVerbs {
   }
 
   async replace(pull: StoredPull): Promise<void> {
-    await this.executor.change((db) => db.updateTable('pulls').set(settingColumns(pull)).where('id', '=', pull.id))
+    const row = rowOf('pulls', SETTINGS, toRow(pull))
+    await this.executor.change((db) => db.updateTable('pulls').set(row).where('id', '=', pull.id))
   }
 
   async delete(id: number): Promise<void> {
@@ -128,8 +140,8 @@ export class PullTxVerbs extends PullReadVerbs {
   }
 
   async setState(id: number, node: string, state: PullState): Promise<void> {
-    const problem_at_ms = state.problem && state.sinceMs
-    await this.executor.run(setState, { id, node, problem_at_ms, ...stateColumns(state) })
+    const problemAtMs = state.problem && state.sinceMs
+    await this.executor.run(setState, { id, node, problemAtMs, ...stateRow(state) })
   }
 
   async release(id: number, node: string): Promise<void> {
@@ -137,57 +149,23 @@ export class PullTxVerbs extends PullReadVerbs {
   }
 }
 
-type StateColumns = Pick<RowOf<'pulls'>, 'status' | 'since_ms' | 'retry_at_ms' | 'problem'>
-
-const stateColumns = ({ status, sinceMs, retryAtMs, problem }: PullState): StateColumns => ({
-  status,
-  since_ms: sinceMs,
-  retry_at_ms: retryAtMs,
-  problem: problem && saidColumn(problem),
+const toRow = ({ when, state, ...pull }: NewPull) => ({
+  ...pull,
+  ...stateRow(state),
+  enabled: dbFlag(pull.enabled),
+  runWhen: when,
 })
 
-type Changeable = Omit<NewPull, 'accountId' | 'addedAtMs' | 'demandAtMs' | 'node' | 'state'>
+const stateRow = (state: PullState) => ({ ...state, problem: state.problem && saidColumn(state.problem) })
 
-const settingColumns = (
-  pull: Changeable,
-): Omit<
-  NewRowOf<'pulls'>,
-  'account_id' | 'added_at_ms' | 'demand_at_ms' | 'node' | 'last_problem' | 'last_problem_at_ms' | keyof StateColumns
-> => ({
-  token_id: pull.tokenId,
-  stream_name: pull.streamName,
-  label: pull.label,
-  url_sealed: pull.urlSealed,
-  shown_url: pull.shownUrl,
-  enabled: pull.enabled ? 1 : 0,
-  run_when: pull.when,
-  version: pull.version,
-})
-
-const fromRow = (row: RowOf<'pulls'>): StoredPull => ({
-  id: row.id,
-  accountId: row.account_id,
-  tokenId: row.token_id,
-  streamName: row.stream_name,
-  label: row.label,
-  urlSealed: row.url_sealed,
-  shownUrl: row.shown_url,
-  enabled: row.enabled === 1,
-  when: row.run_when,
-  version: row.version,
-  addedAtMs: row.added_at_ms,
-  demandAtMs: row.demand_at_ms,
-  node: row.node,
-  state: {
-    status: row.status,
-    sinceMs: row.since_ms,
-    retryAtMs: row.retry_at_ms,
-    problem: saidFrom(row.problem),
-  },
-  lastProblem: lastProblemFrom(row),
-})
-
-function lastProblemFrom({ last_problem, last_problem_at_ms }: RowOf<'pulls'>): StoredPull['lastProblem'] {
-  const said = saidFrom(last_problem)
-  return said && { ...said, atMs: last_problem_at_ms ?? 0 }
+function fromRow(row: FieldsOf<'pulls'>): StoredPull {
+  const { runWhen, status, sinceMs, retryAtMs, problem, lastProblem: last, lastProblemAtMs, ...pull } = row
+  const lastProblem = saidFrom(last)
+  return {
+    ...pull,
+    enabled: row.enabled === 1,
+    when: runWhen,
+    state: { status, sinceMs, retryAtMs, problem: saidFrom(problem) },
+    lastProblem: lastProblem && { ...lastProblem, atMs: lastProblemAtMs ?? 0 },
+  }
 }

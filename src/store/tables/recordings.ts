@@ -1,35 +1,30 @@
 import { sql } from 'kysely'
-import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
+import type { RecordedTrack } from '../../core/recordings/types.ts'
+import { statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf, insertion, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
-import { insertion, statement, Verbs } from '../executor.ts'
-import { columnsOf, namesOf, type RowOf } from '../schema.ts'
+import { namesOf } from '../schema.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
 import { containsText } from './containsText.ts'
 import { lockRows } from './lockRows.ts'
 
-type Row = RowOf<'recordings'>
+type Row = FieldsOf<'recordings'>
+
+/** A recording stays what it is of, and where its files are. */
+const FIXED = new Set<string>(['id', 'account_id', 'stream_name', 'token_id', 'feed_id', 'host_key'])
+const CHANGING = namesOf('recordings').filter((column) => !FIXED.has(column))
 
 const insert = insertion('recordings', namesOf('recordings'))
 
 const lock = statement((db, p: { id: string }, dialect) => {
-  const row = db.selectFrom('recordings').select(columnsOf('recordings')).where('id', '=', p.id)
+  const row = db.selectFrom('recordings').select(fieldsOf('recordings')).where('id', '=', p.id)
   return lockRows(dialect, row, 'update')
 })
 
 const replace = statement((db, p: Row) =>
   db
     .updateTable('recordings')
-    .set({
-      state: p.state,
-      started_at_ms: p.started_at_ms,
-      ended_at_ms: p.ended_at_ms,
-      bytes: p.bytes,
-      duration_ms: p.duration_ms,
-      tracks: p.tracks,
-      problem: p.problem,
-      node: p.node,
-      expires_at_ms: p.expires_at_ms,
-    })
+    .set(rowOf('recordings', CHANGING, p))
     .where('id', '=', p.id),
 )
 
@@ -38,7 +33,7 @@ const remove = statement((db, p: { id: string }) => db.deleteFrom('recordings').
 const byId = statement((db, p: { accountId: string; id: string }) =>
   db
     .selectFrom('recordings')
-    .select(columnsOf('recordings'))
+    .select(fieldsOf('recordings'))
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('state', '!=', 'deleting'),
@@ -48,7 +43,7 @@ const byId = statement((db, p: { accountId: string; id: string }) =>
 const unfinished = statement((db, p: { hostKey: string }) =>
   db
     .selectFrom('recordings')
-    .select(columnsOf('recordings'))
+    .select(fieldsOf('recordings'))
     .where('host_key', '=', p.hostKey)
     .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
     .orderBy('id'),
@@ -57,7 +52,7 @@ const unfinished = statement((db, p: { hostKey: string }) =>
 const expired = statement((db, p: { nowMs: number; limit: number }) =>
   db
     .selectFrom('recordings')
-    .select(columnsOf('recordings'))
+    .select(fieldsOf('recordings'))
     .where(sql<boolean>`expires_at_ms is not null and state in ('completed', 'error')`)
     .where('expires_at_ms', '<=', p.nowMs)
     .orderBy('expires_at_ms')
@@ -74,7 +69,7 @@ export class RecordingReadVerbs extends Verbs {
     const rows = await this.executor.ask((db) => {
       let page = db
         .selectFrom('recordings')
-        .select(columnsOf('recordings'))
+        .select(fieldsOf('recordings'))
         .where('account_id', '=', query.accountId)
         .where('state', '!=', 'deleting')
       if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
@@ -119,39 +114,15 @@ export class RecordingTxVerbs extends RecordingReadVerbs {
 }
 
 const toRow = (recording: StoredRecording): Row => ({
-  id: recording.id,
-  account_id: recording.accountId,
-  stream_name: recording.streamName,
-  token_id: recording.tokenId,
-  feed_id: recording.feedId,
-  state: recording.state,
-  started_at_ms: recording.startedAtMs,
-  ended_at_ms: recording.endedAtMs,
-  bytes: recording.bytes,
-  duration_ms: recording.durationMs,
+  ...recording,
   tracks: JSON.stringify(recording.tracks),
   problem: recording.problem && saidColumn(recording.problem),
-  host_key: recording.hostKey,
-  node: recording.node,
-  expires_at_ms: recording.expiresAtMs,
 })
 
 const fromRow = (row: Row): StoredRecording => ({
-  id: row.id,
-  accountId: row.account_id,
-  streamName: row.stream_name,
-  tokenId: row.token_id,
-  feedId: row.feed_id,
-  state: row.state as RecordingState,
-  startedAtMs: row.started_at_ms,
-  endedAtMs: row.ended_at_ms,
-  bytes: row.bytes,
-  durationMs: row.duration_ms,
+  ...row,
   tracks: JSON.parse(row.tracks) as RecordedTrack[],
   problem: saidFrom(row.problem),
-  hostKey: row.host_key,
-  node: row.node,
-  expiresAtMs: row.expires_at_ms,
 })
 
 const usage = statement((db, p: { accountId: string }) =>

@@ -1,6 +1,7 @@
-import type { Insertable, Kysely, Selectable } from 'kysely'
-import { type Executor, inSlices, type Statement, statement } from '../executor.ts'
-import { columnsOf, type DB } from '../schema.ts'
+import type { Kysely } from 'kysely'
+import { inSlices, type Statement, statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
+import { type DB, namesOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
 /** Tables whose rows have an id of their own and belong to an account. */
@@ -16,100 +17,131 @@ interface Common {
 /** Stands for any of them where only the id and the account matter. */
 type AnyTable = Kysely<{ resources: Common }>
 
-/** Converts between a resource and its row. */
-interface Shape<Row, T> {
-  toRow(value: T): Insertable<Row>
-  fromRow(row: Selectable<Row>): T
-  /** Columns that `replace` leaves unchanged. */
-  unchanged: readonly (keyof Row)[]
+interface Owned {
+  accountId: string
+  id: string
 }
 
-/** The verbs that all tables of resources share. */
-export class ResourceStatements<N extends ResourceName, T extends { id: string }> {
-  readonly #table: 'resources'
-  readonly #shape: Shape<DB[N], T>
-  readonly #byId: Statement<{ accountId: string; id: string }, Common>
-  readonly #lock: Statement<{ accountId: string; id: string }, Common>
-  readonly #remove: Statement<{ id: string }, unknown>
+/** Converts between a resource and its row. */
+interface Shape<N extends ResourceName, T> {
+  toRow(value: T): FieldsOf<N>
+  fromRow(row: FieldsOf<N>): T
+  /** Columns that `replace` leaves unchanged. */
+  unchanged?: readonly (keyof DB[N])[]
+}
 
-  constructor(table: N, shape: Shape<DB[N], T>) {
-    const name = table as unknown as 'resources'
-    this.#table = name
+/** The statements that all tables of resources share. */
+export class ResourceTable<N extends ResourceName, T> {
+  readonly byId: Statement<Owned, unknown>
+  readonly lock: Statement<Owned, unknown>
+  readonly remove: Statement<{ id: string }, unknown>
+  readonly #table: N
+  readonly #shape: Shape<N, T>
+
+  constructor(table: N, shape: Shape<N, T>) {
+    this.#table = table
     this.#shape = shape
-    const columns = columnsOf(table) as readonly unknown[] as readonly ('resources.id' | 'resources.account_id')[]
-    const owned = (db: unknown, p: { accountId: string; id: string }) =>
-      (db as AnyTable).selectFrom(name).select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId)
-    this.#byId = statement(owned)
-    this.#lock = statement((db, p: { accountId: string; id: string }, dialect) =>
-      lockRows(dialect, owned(db, p), 'update'),
+    const owned = (db: unknown, p: Owned) =>
+      (db as AnyTable)
+        .selectFrom(this.name)
+        .select(fieldsOf(table) as unknown as 'resources.id'[])
+        .where('id', '=', p.id)
+        .where('account_id', '=', p.accountId)
+    this.byId = statement(owned)
+    this.lock = statement((db, p: Owned, dialect) => lockRows(dialect, owned(db, p), 'update'))
+    this.remove = statement((db, p: { id: string }) =>
+      (db as unknown as AnyTable).deleteFrom(this.name).where('id', '=', p.id),
     )
-    this.#remove = statement((db, p: { id: string }) =>
-      (db as unknown as AnyTable).deleteFrom(name).where('id', '=', p.id),
-    )
+  }
+
+  get name(): 'resources' {
+    return this.#table as unknown as 'resources'
   }
 
   /** Converts rows of any query on this table into resources. */
   read(rows: readonly unknown[]): T[] {
-    return rows.map((row) => this.#shape.fromRow(row as Selectable<DB[N]>))
+    return rows.map((row) => this.#shape.fromRow(row as FieldsOf<N>))
   }
 
-  async get(executor: Executor, accountId: string, id: string): Promise<T | undefined> {
-    return this.read(await executor.all(this.#byId, { accountId, id }))[0]
+  /** The row of a new resource. */
+  newRow(value: T): Common {
+    return rowOf(this.#table, namesOf(this.#table), this.#shape.toRow(value)) as unknown as Common
   }
 
-  async lock(executor: Executor, accountId: string, id: string): Promise<T | undefined> {
-    return this.read(await executor.all(this.#lock, { accountId, id }))[0]
-  }
-
-  insert(executor: Executor, values: readonly T[]): Promise<void> {
-    const rows = values.map((value) => this.#shape.toRow(value) as unknown as Common)
-    return inSlices(rows, (slice) =>
-      executor.change((db) => (db as unknown as AnyTable).insertInto(this.#table).values(slice)),
-    )
-  }
-
-  async replace(executor: Executor, value: T): Promise<void> {
-    const unchanged = new Set<PropertyKey>(['id', ...this.#shape.unchanged])
-    const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !unchanged.has(column))
-    const row = Object.fromEntries(entries) as Partial<Common>
-    await executor.change((db) =>
-      (db as unknown as AnyTable).updateTable(this.#table).set(row).where('id', '=', value.id),
-    )
-  }
-
-  async delete(executor: Executor, id: string): Promise<void> {
-    await executor.run(this.#remove, { id })
+  /** What `replace` changes of a row. */
+  changedColumns(value: T): Partial<Common> {
+    const unchanged = new Set<PropertyKey>(['id', ...(this.#shape.unchanged ?? [])])
+    const changed = namesOf(this.#table).filter((column) => !unchanged.has(column))
+    return rowOf(this.#table, changed, this.#shape.toRow(value))
   }
 }
 
-type PartTable = Kysely<{ parts: Common & { channel_id: string; created_at_ms: number } }>
+/** The verbs that all resources share. `Reads` and `Tx` say which of them callers have. */
+export abstract class ResourceVerbs<N extends ResourceName, T extends { id: string }> extends Verbs {
+  protected abstract readonly table: ResourceTable<N, T>
 
-/** The verbs that the tables of a channel's parts share. */
-export class PartStatements<
-  N extends 'ingests' | 'engines' | 'distributions',
-  T extends { id: string },
-> extends ResourceStatements<N, T> {
-  readonly #ofChannel: Statement<{ channelId: string }, unknown>
-  readonly #count: Statement<{ channelId: string }, { n: number }>
+  async get(accountId: string, id: string): Promise<T | undefined> {
+    return this.table.read(await this.executor.all(this.table.byId, { accountId, id }))[0]
+  }
 
-  constructor(table: N, shape: Shape<DB[N], T>) {
-    super(table, shape)
-    const columns = columnsOf(table) as readonly unknown[] as readonly 'parts.id'[]
-    const parts = (db: unknown, p: { channelId: string }) =>
-      (db as PartTable).selectFrom(table as unknown as 'parts').where('channel_id', '=', p.channelId)
-    this.#ofChannel = statement((db, p: { channelId: string }) =>
-      parts(db, p).select(columns).orderBy('created_at_ms').orderBy('id'),
+  async lock(accountId: string, id: string): Promise<T | undefined> {
+    return this.table.read(await this.executor.all(this.table.lock, { accountId, id }))[0]
+  }
+
+  insert(...values: T[]): Promise<void> {
+    const rows = values.map((value) => this.table.newRow(value))
+    return inSlices(rows, (slice) =>
+      this.executor.change((db) => (db as unknown as AnyTable).insertInto(this.table.name).values(slice)),
     )
-    this.#count = statement((db, p: { channelId: string }) =>
+  }
+
+  async replace(value: T): Promise<void> {
+    const row = this.table.changedColumns(value)
+    await this.executor.change((db) =>
+      (db as unknown as AnyTable).updateTable(this.table.name).set(row).where('id', '=', value.id),
+    )
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.executor.run(this.table.remove, { id })
+  }
+}
+
+type PartTables = Kysely<{ parts: Common & { channel_id: string; created_at_ms: number } }>
+
+/** The statements that the tables of a channel's parts share. */
+export class PartTable<N extends 'ingests' | 'engines' | 'distributions', T> extends ResourceTable<N, T> {
+  readonly ofChannel: Statement<{ channelId: string }, unknown>
+  readonly count: Statement<{ channelId: string }, { n: number }>
+
+  constructor(table: N, shape: Shape<N, T>) {
+    super(table, shape)
+    const parts = (db: unknown, p: { channelId: string }) =>
+      (db as PartTables).selectFrom(table as unknown as 'parts').where('channel_id', '=', p.channelId)
+    this.ofChannel = statement((db, p: { channelId: string }) =>
+      parts(db, p)
+        .select(fieldsOf(table) as unknown as 'parts.id'[])
+        .orderBy('created_at_ms')
+        .orderBy('id'),
+    )
+    this.count = statement((db, p: { channelId: string }) =>
       parts(db, p).select((eb) => eb.fn.countAll<number>().as('n')),
     )
   }
+}
 
-  async ofChannel(executor: Executor, channelId: string): Promise<T[]> {
-    return this.read(await executor.all(this.#ofChannel, { channelId }))
+/** The verbs that a channel's parts share. */
+export abstract class PartVerbs<
+  N extends 'ingests' | 'engines' | 'distributions',
+  T extends { id: string },
+> extends ResourceVerbs<N, T> {
+  protected abstract override readonly table: PartTable<N, T>
+
+  async ofChannel(channelId: string): Promise<T[]> {
+    return this.table.read(await this.executor.all(this.table.ofChannel, { channelId }))
   }
 
-  async count(executor: Executor, channelId: string): Promise<number> {
-    return (await executor.first(this.#count, { channelId }))?.n ?? 0
+  async count(channelId: string): Promise<number> {
+    return (await this.executor.first(this.table.count, { channelId }))?.n ?? 0
   }
 }

@@ -1,10 +1,11 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import { inserted, insertion, inSlices, statement, Verbs } from '../executor.ts'
+import { inserted, statement, Verbs } from '../executor.ts'
+import { fieldsOf, type FieldsOf, insertion, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
-import { columnsOf, type DB, namesOf, namesWithoutId, type RowOf } from '../schema.ts'
+import { type DB, namesWithoutId } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
-type EventBuilder = ExpressionBuilder<DB & { event: DB['restream_events'] }, 'event'>
+type EventBuilder = ExpressionBuilder<DB, 'restream_events'>
 
 /** Whether its target has another status since. */
 const isPast = (eb: EventBuilder) =>
@@ -12,25 +13,25 @@ const isPast = (eb: EventBuilder) =>
     eb
       .selectFrom('restream_events as later')
       .select(sql`1`.as('one'))
-      .whereRef('later.feed_id', '=', 'event.feed_id')
-      .whereRef('later.ord', '=', 'event.ord')
-      .whereRef('later.id', '>', 'event.id'),
+      .whereRef('later.feed_id', '=', 'restream_events.feed_id')
+      .whereRef('later.ord', '=', 'restream_events.ord')
+      .whereRef('later.id', '>', 'restream_events.id'),
   )
 
-const isOff = (eb: EventBuilder) => eb('event.status', '=', 'off')
+const isOff = (eb: EventBuilder) => eb('restream_events.status', '=', 'off')
 
-const EVENT_COLUMNS = namesOf('restream_events').map((column) => `event.${column}` as const)
+const WRITTEN = namesWithoutId('restream_events')
 
-const insertAll = insertion('restream_events', namesWithoutId('restream_events'))
+const insertAll = insertion('restream_events', WRITTEN)
 
 const trim = statement((db, p: { feedId: string; keep: number }) =>
   db.deleteFrom('restream_events').where('id', 'in', (query) =>
     query
-      .selectFrom('restream_events as event')
-      .select('event.id')
-      .where('event.feed_id', '=', p.feedId)
+      .selectFrom('restream_events')
+      .select('restream_events.id')
+      .where('restream_events.feed_id', '=', p.feedId)
       .where(isPast)
-      .where('event.id', '<=', (eb) =>
+      .where('restream_events.id', '<=', (eb) =>
         eb
           .selectFrom('restream_events as newer')
           .select('newer.id')
@@ -45,9 +46,9 @@ const trim = statement((db, p: { feedId: string; keep: number }) =>
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db.deleteFrom('restream_events').where('id', 'in', (query) =>
     query
-      .selectFrom('restream_events as event')
-      .select('event.id')
-      .where('event.at_ms', '<', p.beforeMs)
+      .selectFrom('restream_events')
+      .select('restream_events.id')
+      .where('restream_events.at_ms', '<', p.beforeMs)
       .where((eb) => eb.or([isOff(eb), isPast(eb)]))
       .limit(p.limit),
   ),
@@ -58,7 +59,7 @@ export class RestreamEventReadVerbs extends Verbs {
     const rows = await this.executor.ask((db) => {
       const ofStream = db
         .selectFrom('restream_events')
-        .select(columnsOf('restream_events'))
+        .select(fieldsOf('restream_events'))
         .where('account_id', '=', accountId)
         .where('stream_name', '=', streamName)
       const page = before === undefined ? ofStream : ofStream.where('id', '<', before)
@@ -68,42 +69,39 @@ export class RestreamEventReadVerbs extends Verbs {
   }
 
   async ofFeeds(accountId: string, feedIds: readonly string[]): Promise<RestreamEvent[]> {
-    const rows: RowOf<'restream_events'>[] = []
-    await inSlices(feedIds, async (slice) => {
-      const found = await this.executor.ask((db) =>
-        db
-          .selectFrom('restream_events')
-          .select(columnsOf('restream_events'))
-          .where('feed_id', 'in', slice)
-          .where('account_id', '=', accountId)
-          .orderBy('id'),
-      )
-      rows.push(...found)
-    })
+    const rows = await this.executor.askInSlices(feedIds, (db, slice) =>
+      db
+        .selectFrom('restream_events')
+        .select(fieldsOf('restream_events'))
+        .where('feed_id', 'in', slice)
+        .where('account_id', '=', accountId)
+        .orderBy('id'),
+    )
     return rows.map(fromRow)
   }
 }
 
 export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
   async unfinished(feedIds: readonly string[]): Promise<RestreamEvent[]> {
-    const rows: RowOf<'restream_events'>[] = []
-    await inSlices(feedIds, async (slice) => {
-      const found = await this.executor.ask((db) =>
-        db
-          .selectFrom('restream_events as event')
-          .select(EVENT_COLUMNS)
-          .where('event.feed_id', 'in', slice)
-          .where((eb) => eb.not(eb.or([isOff(eb), isPast(eb)])))
-          .orderBy('event.id'),
-      )
-      rows.push(...found)
-    })
+    const rows = await this.executor.askInSlices(feedIds, (db, slice) =>
+      db
+        .selectFrom('restream_events')
+        .select(fieldsOf('restream_events'))
+        .where('feed_id', 'in', slice)
+        .where((eb) => eb.not(eb.or([isOff(eb), isPast(eb)])))
+        .orderBy('id'),
+    )
     return rows.map(fromRow)
   }
 
   async add(event: Omit<RestreamEvent, 'id'>, keep: number): Promise<number> {
     const row = inserted(
-      await this.executor.ask((db) => db.insertInto('restream_events').values(toRow(event)).returning('id')),
+      await this.executor.ask((db) =>
+        db
+          .insertInto('restream_events')
+          .values(rowOf('restream_events', WRITTEN, toRow(event)))
+          .returning('id'),
+      ),
     )
     await this.executor.run(trim, { feedId: event.feedId, keep })
     return row.id
@@ -119,27 +117,14 @@ export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
   }
 }
 
-const toRow = (event: Omit<RestreamEvent, 'id'>) => ({
-  account_id: event.accountId,
-  stream_name: event.streamName,
-  feed_id: event.feedId,
-  ord: event.index,
-  label: event.label,
-  url: event.url,
-  status: event.status,
+const toRow = ({ index, ...event }: Omit<RestreamEvent, 'id'>) => ({
+  ...event,
+  ord: index,
   problem: event.problem && saidColumn(event.problem),
-  at_ms: event.atMs,
 })
 
-const fromRow = (row: RowOf<'restream_events'>): RestreamEvent => ({
-  id: row.id,
-  accountId: row.account_id,
-  streamName: row.stream_name,
-  feedId: row.feed_id,
-  index: row.ord,
-  label: row.label,
-  url: row.url,
-  status: row.status,
+const fromRow = ({ ord, ...row }: FieldsOf<'restream_events'>): RestreamEvent => ({
+  ...row,
+  index: ord,
   problem: saidFrom(row.problem),
-  atMs: row.at_ms,
 })

@@ -42,17 +42,8 @@ const put = upsertion({
 
 export class RestreamHourTxVerbs extends RestreamHourReadVerbs {
   /** Each feed has one node, so no order is needed against deadlocks. */
-  async put(hours: readonly RestreamHour[]): Promise<void> {
-    const rows = hours.map((hour) => ({
-      account_id: hour.accountId,
-      hour_ms: hour.hourMs,
-      stream_name: hour.streamName,
-      feed_id: hour.feedId,
-      live_ms: hour.liveMs,
-      bytes_in: hour.bytesIn,
-      bytes_out: hour.bytesOut,
-    }))
-    await put(this.executor, rows)
+  put(hours: readonly RestreamHour[]): Promise<void> {
+    return put(this.executor, hours)
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {

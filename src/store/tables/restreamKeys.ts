@@ -1,4 +1,5 @@
-import { insertion, statement, Verbs } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
+import { insertion } from '../records.ts'
 import { namesWithoutId } from '../schema.ts'
 
 const list = statement((db, p: { tokenId: number }) =>
@@ -22,7 +23,7 @@ export class RestreamKeyTxVerbs extends RestreamKeyReadVerbs {
     await this.executor.run(clear, { tokenId })
     await insert(
       this.executor,
-      keys.map((key, at) => ({ token_id: tokenId, ord: at + 1, key_sealed: key })),
+      keys.map((key, at) => ({ tokenId, ord: at + 1, keySealed: key })),
     )
   }
 }

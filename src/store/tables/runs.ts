@@ -1,14 +1,15 @@
 import type { DatedSpan } from '../../base/clock.ts'
 import type { Cause } from '../../core/channels/runs/engine.ts'
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
 import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
-const byId = statement((db, p: { id: string }) =>
-  db.selectFrom('runs').select(columnsOf('runs')).where('id', '=', p.id),
-)
+const insert = insertion('runs', namesOf('runs'))
+
+const byId = statement((db, p: { id: string }) => db.selectFrom('runs').select(fieldsOf('runs')).where('id', '=', p.id))
 
 const end = statement((db, p: DatedSpan & { id: string; type: string; by: string; name: string | null }) =>
   db
@@ -47,7 +48,7 @@ const ofEngine = statement((db, p: { accountId: string; engineId: string }) =>
 const within = statement((db, p: { channelId: string; fromMs: number; untilMs: number; limit: number }) =>
   db
     .selectFrom('runs')
-    .select(columnsOf('runs'))
+    .select(fieldsOf('runs'))
     .where('channel_id', '=', p.channelId)
     .where('started_at_ms', '<', p.untilMs)
     .where((eb) => eb.or([eb('ended_at_ms', 'is', null), eb('ended_at_ms', '>', p.fromMs)]))
@@ -60,7 +61,7 @@ export class RunReadVerbs extends Verbs {
   async page(query: RunQuery): Promise<Run[]> {
     const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('runs').select(columnsOf('runs'))
+      let page = db.selectFrom('runs').select(fieldsOf('runs'))
       if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
       if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
       if (engineIds) page = page.where('engine_id', 'in', engineIds)
@@ -85,8 +86,8 @@ export class RunReadVerbs extends Verbs {
 }
 
 export class RunTxVerbs extends RunReadVerbs {
-  async insert(run: Run): Promise<void> {
-    await this.executor.change((db) => db.insertInto('runs').values(toRow(run)))
+  insert(run: Run): Promise<void> {
+    return insert(this.executor, [toRow(run)])
   }
 
   async get(id: string): Promise<Run | undefined> {
@@ -107,37 +108,22 @@ export class RunTxVerbs extends RunReadVerbs {
   }
 }
 
-const toRow = (run: Run): NewRowOf<'runs'> => ({
-  id: run.id,
-  account_id: run.accountId,
-  channel_id: run.channelId,
-  engine_id: run.engineId,
+const toRow = ({ start, stop, ...run }: Run): FieldsOf<'runs'> => ({
+  ...run,
   config: JSON.stringify(run.config),
-  start_type: run.start.type,
-  start_id: run.start.id,
-  start_name: run.start.name ?? null,
-  stop_type: run.stop?.type ?? null,
-  stop_id: run.stop?.id ?? null,
-  stop_name: run.stop?.name ?? null,
-  kept_by: run.keptBy,
-  started_at_ms: run.startedAtMs,
-  ended_at_ms: run.endedAtMs,
-  heartbeat_at_ms: run.heartbeatAtMs,
+  startType: start.type,
+  startId: start.id,
+  startName: start.name ?? null,
+  stopType: stop?.type ?? null,
+  stopId: stop?.id ?? null,
+  stopName: stop?.name ?? null,
 })
 
-const fromRow = (row: RowOf<'runs'>): Run => ({
-  id: row.id,
-  accountId: row.account_id,
-  channelId: row.channel_id,
-  engineId: row.engine_id,
-  config: JSON.parse(row.config) as RunConfig,
-  start: causeOf(row.start_type, row.start_id, row.start_name),
-  stop: row.stop_type === null ? null : causeOf(row.stop_type, row.stop_id ?? '', row.stop_name),
-  keptBy: row.kept_by,
-  startedAtMs: row.started_at_ms,
-  endedAtMs: row.ended_at_ms,
-  heartbeatAtMs: row.heartbeat_at_ms,
-})
+function fromRow({ startType, startId, startName, stopType, stopId, stopName, ...row }: FieldsOf<'runs'>): Run {
+  const start = causeOf(startType, startId, startName)
+  const stop = stopType === null ? null : causeOf(stopType, stopId ?? '', stopName)
+  return { ...row, config: JSON.parse(row.config) as RunConfig, start, stop }
+}
 
 const causeOf = (type: string, id: string, name: string | null): Cause => ({
   type: type as Cause['type'],

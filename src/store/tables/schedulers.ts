@@ -1,54 +1,29 @@
 import { sql, type SqlBool } from 'kysely'
 import type { ScheduleTarget } from '../../core/channels/schedules/requests.ts'
-import { statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { dbFlag } from '../columns.ts'
+import { statement } from '../executor.ts'
+import { fieldsOf, rowOf } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { containing } from './containsText.ts'
 import { keysetPage } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
-import { ResourceStatements } from './resource.ts'
+import { ResourceTable, ResourceVerbs } from './resource.ts'
 
-const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers', {
-  toRow: (one) => ({
-    id: one.id,
-    account_id: one.accountId,
-    name: one.name,
-    enabled: one.enabled ? 1 : 0,
-    start_date: one.startDate,
-    start_time: one.startTime,
-    end_date: one.endDate,
-    end_time: one.endTime,
-    recurrence: one.recurrence,
-    time_zone: one.timeZone,
+const schedulers = new ResourceTable<'schedulers', Scheduler>('schedulers', {
+  toRow: ({ occurrence, ...one }) => ({
+    ...one,
+    enabled: dbFlag(one.enabled),
     channels: JSON.stringify(one.channels),
-    status: one.status,
-    occurrence_start_ms: one.occurrence?.startMs ?? null,
-    occurrence_end_ms: one.occurrence?.endMs ?? null,
-    seen_until_ms: one.seenUntilMs,
-    next_at_ms: one.nextAtMs,
-    created_at_ms: one.createdAtMs,
-    updated_at_ms: one.updatedAtMs,
+    occurrenceStartMs: occurrence?.startMs ?? null,
+    occurrenceEndMs: occurrence?.endMs ?? null,
   }),
-  fromRow: (row) => ({
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
+  fromRow: ({ occurrenceStartMs: startMs, occurrenceEndMs: endMs, ...row }) => ({
+    ...row,
     enabled: row.enabled === 1,
-    startDate: row.start_date,
-    startTime: row.start_time,
-    endDate: row.end_date,
-    endTime: row.end_time,
-    recurrence: row.recurrence,
-    timeZone: row.time_zone,
     channels: JSON.parse(row.channels) as ScheduleTarget[],
-    status: row.status,
-    occurrence:
-      row.occurrence_start_ms === null ? null : { startMs: row.occurrence_start_ms, endMs: row.occurrence_end_ms },
-    seenUntilMs: row.seen_until_ms,
-    nextAtMs: row.next_at_ms,
-    createdAtMs: row.created_at_ms,
-    updatedAtMs: row.updated_at_ms,
+    occurrence: startMs === null ? null : { startMs, endMs },
   }),
   unchanged: ['account_id', 'created_at_ms'],
 })
@@ -86,7 +61,7 @@ const seenBeyond = statement((db, p: { atMs: number; limit: number }) =>
 const others = statement((db, p: { accountId: string; id: string }) =>
   db
     .selectFrom('schedulers')
-    .select(columnsOf('schedulers'))
+    .select(fieldsOf('schedulers'))
     .where('account_id', '=', p.accountId)
     .where('status', '=', 'active')
     .where('id', '<>', p.id),
@@ -100,7 +75,7 @@ const names = (pattern: string) => sql<SqlBool>`channels like ${pattern} escape 
 const naming = statement((db, p: { accountId: string; pattern: string }, dialect) => {
   const rows = db
     .selectFrom('schedulers')
-    .select(columnsOf('schedulers'))
+    .select(fieldsOf('schedulers'))
     .where('account_id', '=', p.accountId)
     .where('status', '<>', 'terminated')
     .where(names(p.pattern))
@@ -118,7 +93,7 @@ const count = statement((db, p: { accountId: string }) =>
 const skips = statement((db, p: { id: string; limit: number }) =>
   db
     .selectFrom('scheduler_skips')
-    .select(columnsOf('scheduler_skips'))
+    .select(fieldsOf('scheduler_skips'))
     .where('scheduler_id', '=', p.id)
     .orderBy('start_ms', 'desc')
     .limit(p.limit),
@@ -130,16 +105,14 @@ const unskip = statement((db, p: { id: string; afterMs: number }) =>
 
 const pruneSkipped = pruning('scheduler_skips', 'at_ms', ['scheduler_id', 'start_ms'])
 
-export class SchedulerReadVerbs extends Verbs {
-  get(accountId: string, id: string): Promise<Scheduler | undefined> {
-    return schedulers.get(this.executor, accountId, id)
-  }
+export class SchedulerReadVerbs extends ResourceVerbs<'schedulers', Scheduler> {
+  protected override readonly table = schedulers
 
   async page(query: SchedulerQuery): Promise<Scheduler[]> {
     const order = query.descending ? 'desc' : 'asc'
     const { after, statuses, channelId, limit } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('schedulers').select(columnsOf('schedulers')).where('account_id', '=', query.accountId)
+      let page = db.selectFrom('schedulers').select(fieldsOf('schedulers')).where('account_id', '=', query.accountId)
       if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
       if (channelId !== undefined) page = page.where(names(patternOf(channelId)))
       return keysetPage(page, {
@@ -160,36 +133,12 @@ export class SchedulerReadVerbs extends Verbs {
     return this.executor.all(seenBeyond, { atMs, limit })
   }
 
-  async skips(id: string, limit: number): Promise<SkippedOccurrence[]> {
-    const rows = await this.executor.all(skips, { id, limit })
-    return rows.map((row) => ({
-      schedulerId: row.scheduler_id,
-      startMs: row.start_ms,
-      endMs: row.end_ms,
-      atMs: row.at_ms,
-      reason: row.reason,
-    }))
+  skips(id: string, limit: number): Promise<SkippedOccurrence[]> {
+    return this.executor.all(skips, { id, limit })
   }
 }
 
 export class SchedulerTxVerbs extends SchedulerReadVerbs {
-  insert(value: Scheduler): Promise<void> {
-    return schedulers.insert(this.executor, [value])
-  }
-
-  lock(accountId: string, id: string): Promise<Scheduler | undefined> {
-    return schedulers.lock(this.executor, accountId, id)
-  }
-
-  replace(value: Scheduler): Promise<void> {
-    return schedulers.replace(this.executor, value)
-  }
-
-  /** Also deletes its skipped occurrences (`on delete cascade`). */
-  delete(id: string): Promise<void> {
-    return schedulers.delete(this.executor, id)
-  }
-
   async lockNaming(accountId: string, channelId: string): Promise<Scheduler[]> {
     return schedulers.read(await this.executor.all(naming, { accountId, pattern: patternOf(channelId) }))
   }
@@ -204,13 +153,7 @@ export class SchedulerTxVerbs extends SchedulerReadVerbs {
 
   async skip(rows: readonly SkippedOccurrence[]): Promise<void> {
     if (rows.length === 0) return
-    const values = rows.map((row) => ({
-      scheduler_id: row.schedulerId,
-      start_ms: row.startMs,
-      end_ms: row.endMs,
-      at_ms: row.atMs,
-      reason: row.reason,
-    }))
+    const values = rows.map((row) => rowOf('scheduler_skips', namesOf('scheduler_skips'), row))
     await this.executor.change((db) =>
       db
         .insertInto('scheduler_skips')

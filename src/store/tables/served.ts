@@ -1,7 +1,11 @@
 import { sql } from 'kysely'
 import { inSlices, statement, Verbs } from '../executor.ts'
+import { rowOf } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
 import { pruning } from './pruning.ts'
+
+const COLUMNS = namesOf('distribution_bytes')
 
 export class ServedReadVerbs extends Verbs {
   async sum(query: ServedQuery): Promise<ServedSum[]> {
@@ -37,17 +41,9 @@ export class ServedReadVerbs extends Verbs {
 export class ServedTxVerbs extends ServedReadVerbs {
   async add(rows: readonly ServedBytes[]): Promise<void> {
     // Sorted, so that two nodes that add to the same rows cannot deadlock.
-    const values = rows.toSorted(byKey).map((row) => ({
-      distribution_id: row.distributionId,
-      slot_ms: row.slotMs,
-      country: row.country,
-      tracking_id: row.trackingId,
-      account_id: row.accountId,
-      channel_id: row.channelId,
-      bytes_out: row.bytesOut,
-      viewed_ms: row.viewedMs,
-      cache_bytes: row.bytesFromCaches ?? 0,
-    }))
+    const values = rows
+      .toSorted(byKey)
+      .map((row) => rowOf('distribution_bytes', COLUMNS, { ...row, cacheBytes: row.bytesFromCaches ?? 0 }))
     await inSlices(values, (slice) =>
       this.executor.change((db) =>
         db

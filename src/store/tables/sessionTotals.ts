@@ -25,7 +25,7 @@ export function endSessions(executor: Executor, ends: readonly SessionEnd[]): Pr
 /** Replaces what players reported, also of sessions that are over. */
 export function writeQuality(executor: Executor, reports: readonly SessionReport[]): Promise<void> {
   return inOrder(reports, (slice) => {
-    const rows = slice.map(({ id, quality }) => ({ report_id: id, reported: quality }))
+    const rows = slice.map(({ id, quality }) => ({ reportId: id, reported: quality }))
     return executor.run(report, REPORTS.params(executor, rows))
   })
 }
@@ -42,10 +42,10 @@ const TOTALS = new RowTable('total', {
 const REPORTS = new RowTable('report', { report_id: 'text', reported: 'text' })
 
 const toRow = ({ id, bytesIn, bytesOut, atMs, reason }: Total & Partial<Pick<SessionEnd, 'atMs' | 'reason'>>) => ({
-  total_id: id,
-  total_in: bytesIn,
-  total_out: bytesOut,
-  at_ms: atMs,
+  totalId: id,
+  totalIn: bytesIn,
+  totalOut: bytesOut,
+  atMs,
   reason,
 })
 

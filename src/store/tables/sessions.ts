@@ -3,38 +3,37 @@ import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session, SessionScope } from '../../core/sessions/types.ts'
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
+import { fieldsOf, insertion } from '../records.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
 import type { SessionAttempt, SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
 import { endSessions, type Total, writeQuality, writeTotals } from './sessionTotals.ts'
 
-const insert = statement((db, p: NewRowOf<'sessions'>) =>
-  db.insertInto('sessions').values({
-    id: p.id,
-    action: p.action,
-    protocol: p.protocol,
-    account_id: p.account_id,
-    stream_name: p.stream_name,
-    source_id: p.source_id,
-    token_id: p.token_id,
-    jti: p.jti,
-    tracking_id: p.tracking_id,
-    address: p.address,
-    origin: p.origin,
-    country: p.country,
-    priority: p.priority,
-    spare: sql.lit(0),
-    device: p.device,
-    browser: p.browser,
-    custom_viewer_data: p.custom_viewer_data,
-    node: p.node,
-    started_at_ms: p.started_at_ms,
-    bytes_in: sql.lit(0),
-    bytes_out: sql.lit(0),
-    cache_bytes: sql.lit(0),
-  }),
-)
+const insert = insertion('sessions', [
+  'id',
+  'action',
+  'protocol',
+  'account_id',
+  'stream_name',
+  'source_id',
+  'token_id',
+  'jti',
+  'tracking_id',
+  'address',
+  'origin',
+  'country',
+  'priority',
+  'spare',
+  'device',
+  'browser',
+  'custom_viewer_data',
+  'node',
+  'started_at_ms',
+  'bytes_in',
+  'bytes_out',
+  'cache_bytes',
+])
 
 const byId = statement((db, p: { id: string }) =>
   db.selectFrom('sessions').select(columnsOf('sessions')).where('id', '=', p.id),
@@ -55,7 +54,7 @@ const attempts = statement((db, p: { tokenId: number; accountId: string; limit: 
   return (
     db
       .selectFrom('sessions')
-      .select(read)
+      .select(fieldsOf('sessions', read))
       .where('account_id', '=', p.accountId)
       .where('token_id', '=', p.tokenId)
       .where('ended_at_ms', 'is', null)
@@ -168,8 +167,8 @@ export class SessionReadVerbs extends Verbs {
         .where('ended_at_ms', 'is', null)
       if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
       if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-      if (query.protocol !== undefined) page = page.where('protocol', '=', query.protocol)
-      if (query.action !== undefined) page = page.where('action', '=', query.action)
+      if (query.protocol !== undefined) page = page.where('protocol', '=', query.protocol as Session['protocol'])
+      if (query.action !== undefined) page = page.where('action', '=', query.action as Session['action'])
       if (query.address !== undefined) page = page.where('address', '=', query.address)
       if (query.after !== undefined) page = page.where('id', '<', query.after)
       return page.orderBy('id', 'desc').limit(query.limit)
@@ -197,41 +196,15 @@ export class SessionReadVerbs extends Verbs {
 }
 
 export class SessionTxVerbs extends Verbs {
-  async attempts({ id, accountId }: { id: number; accountId: string }, limit: number): Promise<SessionAttempt[]> {
-    const rows = await this.executor.all(attempts, { tokenId: id, accountId, limit })
-    return rows.map(({ action, protocol, stream_name: streamName, ...row }) => ({
-      ...row,
-      action: action as SessionAttempt['action'],
-      protocol: protocol as SessionAttempt['protocol'],
-      streamName,
-    }))
+  attempts({ id, accountId }: { id: number; accountId: string }, limit: number): Promise<SessionAttempt[]> {
+    return this.executor.all(attempts, { tokenId: id, accountId, limit })
   }
 
-  async insert(live: Session, node: string, priority: number | null = null): Promise<void> {
-    await this.executor.run(insert, {
-      id: live.id,
-      action: live.action,
-      protocol: live.protocol,
-      account_id: live.accountId,
-      stream_name: live.streamName,
-      source_id: live.sourceId,
-      token_id: live.tokenId,
-      jti: live.jti,
-      tracking_id: live.trackingId,
-      address: live.address,
-      origin: live.origin,
-      country: live.country,
-      priority,
-      spare: 0,
-      device: live.client?.device ?? null,
-      browser: live.client?.browser ?? null,
-      custom_viewer_data: live.customViewerData ?? null,
-      node,
-      started_at_ms: live.startedAtMs,
-      bytes_in: 0,
-      bytes_out: 0,
-      cache_bytes: 0,
-    })
+  insert(live: Session, node: string, priority: number | null = null): Promise<void> {
+    const { client, customViewerData = null } = live
+    const viewer = { device: client?.device ?? null, browser: client?.browser ?? null, customViewerData }
+    const row = { ...live, ...viewer, priority, spare: 0 as const, node, bytesIn: 0, bytesOut: 0, cacheBytes: 0 }
+    return insert(this.executor, [row])
   }
 
   async attach(id: string, feedId: string): Promise<StoredSession | undefined> {
@@ -301,8 +274,8 @@ export class SessionTxVerbs extends Verbs {
 
 const fromRow = (row: RowOf<'sessions'>): StoredSession => ({
   id: row.id,
-  action: row.action as StoredSession['action'],
-  protocol: row.protocol as StoredSession['protocol'],
+  action: row.action,
+  protocol: row.protocol,
   accountId: row.account_id,
   streamName: row.stream_name,
   sourceId: row.source_id,

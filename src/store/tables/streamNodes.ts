@@ -9,14 +9,11 @@ import type { ViewingQuery } from '../store.ts'
 export class StreamNodeReadVerbs extends Verbs {
   async sum(query: ViewingQuery): Promise<ReadonlyMap<string, StreamViewing>> {
     const rows = await this.executor.all(sums, query)
-    return new Map(
-      rows.map(({ stream_name, bitrate_out, ...rest }) => [stream_name, { ...rest, bitrateOut: bitrate_out }]),
-    )
+    return new Map(rows.map(({ streamName, ...viewing }) => [streamName, viewing]))
   }
 
-  async remoteViewers(node: string): Promise<(StreamRef & { readonly viewers: number })[]> {
-    const rows = await this.executor.all(ofNode, { node })
-    return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name, viewers: row.viewers }))
+  remoteViewers(node: string): Promise<(StreamRef & { readonly viewers: number })[]> {
+    return this.executor.all(ofNode, { node })
   }
 }
 
@@ -27,16 +24,11 @@ const put = upsertion({
 
 export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
   /** Each node writes rows of its own, so no order is needed against deadlocks. */
-  async put(node: string, streams: readonly (StreamRef & StreamViewing)[]): Promise<void> {
-    const rows = streams.map(({ accountId, streamName, whep, hls, bitrateOut }) => ({
-      account_id: accountId,
-      stream_name: streamName,
-      node_id: node,
-      whep,
-      hls,
-      bitrate_out: bitrateOut,
-    }))
-    await put(this.executor, rows)
+  put(node: string, streams: readonly (StreamRef & StreamViewing)[]): Promise<void> {
+    return put(
+      this.executor,
+      streams.map((stream) => ({ ...stream, nodeId: node })),
+    )
   }
 
   /** Rows are named by their whole key, each by itself: joined to a list of values, PostgreSQL would read the rows of all nodes. */
@@ -60,7 +52,7 @@ export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
 const SUMS = [
   sql<number>`cast(sum(whep) as bigint)`.as('whep'),
   sql<number>`cast(sum(hls) as bigint)`.as('hls'),
-  sql<number>`cast(sum(bitrate_out) as bigint)`.as('bitrate_out'),
+  sql<number>`cast(sum(bitrate_out) as bigint)`.as('bitrateOut'),
 ] as const
 
 const ALL_VIEWERS = sql.join(
@@ -71,7 +63,7 @@ const ALL_VIEWERS = sql.join(
 const sums = statement((db, p: ViewingQuery) =>
   db
     .selectFrom('stream_nodes')
-    .select('stream_name')
+    .select('stream_name as streamName')
     .select(SUMS)
     .where('account_id', '=', p.accountId)
     .where('stream_name', '>=', p.from)
@@ -97,7 +89,7 @@ const ofNode = statement((db, p: { node: string }) =>
         .onRef('stream_nodes.account_id', '=', 'own.account_id')
         .onRef('stream_nodes.stream_name', '=', 'own.stream_name'),
     )
-    .select(['own.account_id', 'own.stream_name'])
+    .select(['own.account_id as accountId', 'own.stream_name as streamName'])
     .select(sql<number>`cast(sum(${ALL_VIEWERS}) as bigint)`.as('viewers'))
     .where('node_id', '<>', p.node)
     .groupBy(['own.account_id', 'own.stream_name']),

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
-import { type Executor, inserted, insertion, statement, Verbs } from '../executor.ts'
+import { type Executor, inserted, statement, Verbs } from '../executor.ts'
 import { dbFlag } from '../columns.ts'
+import { insertion } from '../records.ts'
 import { columnsOf, type DB, namesOf, namesWithoutId } from '../schema.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -159,8 +160,7 @@ async function passId(executor: Executor, id: number): Promise<void> {
 
 function insertStreams(executor: Executor, { id, accountId, kind, streams }: StoredToken): Promise<void> {
   const rows = streams.map(({ streamName, isRegex }, at) => {
-    const entry = { stream_name: streamName, is_regex: dbFlag(isRegex) }
-    return { token_id: id, ord: at + 1, account_id: accountId, kind, ...entry }
+    return { tokenId: id, ord: at + 1, accountId, kind, streamName, isRegex: dbFlag(isRegex) }
   })
   return insertStreamRows(executor, rows)
 }

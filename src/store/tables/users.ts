@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely'
 import type { UserRole } from '../../core/users/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
-import { columnsOf, type DB, type RowOf } from '../schema.ts'
+import { fieldsOf, rowOf } from '../records.ts'
+import { type DB, namesWithoutId } from '../schema.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const users = (db: Kysely<DB>) => db.selectFrom('users').select(columnsOf('users'))
+const users = (db: Kysely<DB>) => db.selectFrom('users').select(fieldsOf('users'))
 
 const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
   users(db).where('id', '=', p.id).where('account_id', '=', p.accountId)
@@ -33,14 +34,8 @@ const lockAccount = statement((db, p: { accountId: string }, dialect) =>
 const insert = statement((db, p: Omit<User, 'id'>) =>
   db
     .insertInto('users')
-    .values({
-      account_id: p.accountId,
-      email: p.email,
-      password_hash: p.passwordHash,
-      role: p.role,
-      created_at_ms: p.createdAtMs,
-    })
-    .returning(columnsOf('users')),
+    .values(rowOf('users', namesWithoutId('users'), p))
+    .returning(fieldsOf('users')),
 )
 
 const setRole = statement((db, p: { id: number; role: UserRole }) =>
@@ -54,18 +49,16 @@ const setPassword = statement((db, p: { id: number; passwordHash: string }) =>
 const remove = statement((db, p: { id: number }) => db.deleteFrom('users').where('id', '=', p.id))
 
 export class UserReadVerbs extends Verbs {
-  async get(accountId: string, id: number): Promise<User | undefined> {
-    const row = await this.executor.first(byId, { accountId, id })
-    return row && userFrom(row)
+  get(accountId: string, id: number): Promise<User | undefined> {
+    return this.executor.first(byId, { accountId, id })
   }
 
-  async findByEmail(email: string): Promise<User | undefined> {
-    const row = await this.executor.first(byEmail, { email })
-    return row && userFrom(row)
+  findByEmail(email: string): Promise<User | undefined> {
+    return this.executor.first(byEmail, { email })
   }
 
-  async list(accountId: string): Promise<User[]> {
-    return (await this.executor.all(ofAccount, { accountId })).map(userFrom)
+  list(accountId: string): Promise<User[]> {
+    return this.executor.all(ofAccount, { accountId })
   }
 
   async exist(): Promise<boolean> {
@@ -75,18 +68,15 @@ export class UserReadVerbs extends Verbs {
 
 export class UserTxVerbs extends UserReadVerbs {
   async insert(user: Omit<User, 'id'>): Promise<User> {
-    const row = inserted(await this.executor.all(insert, user))
-    return userFrom(row)
+    return inserted(await this.executor.all(insert, user))
   }
 
-  async lock(accountId: string, id: number): Promise<User | undefined> {
-    const row = await this.executor.first(lock, { accountId, id })
-    return row && userFrom(row)
+  lock(accountId: string, id: number): Promise<User | undefined> {
+    return this.executor.first(lock, { accountId, id })
   }
 
-  async lockById(id: number): Promise<User | undefined> {
-    const row = await this.executor.first(lockById, { id })
-    return row && userFrom(row)
+  lockById(id: number): Promise<User | undefined> {
+    return this.executor.first(lockById, { id })
   }
 
   async lockAccount(accountId: string): Promise<void> {
@@ -104,16 +94,5 @@ export class UserTxVerbs extends UserReadVerbs {
   /** Also deletes passkeys and sessions of the dashboard (`on delete cascade`). */
   async delete(id: number): Promise<void> {
     await this.executor.run(remove, { id })
-  }
-}
-
-export function userFrom(row: RowOf<'users'>): User {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    email: row.email,
-    passwordHash: row.password_hash,
-    role: row.role,
-    createdAtMs: row.created_at_ms,
   }
 }

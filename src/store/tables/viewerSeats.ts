@@ -78,13 +78,9 @@ export class ViewerSeatTxVerbs extends ViewerSeatReadVerbs {
   async free(sessionIds: readonly string[]): Promise<void> {
     const holders = await this.#lockHoldersOf(sessionIds)
     if (holders.length === 0) return
-    const freed: Taken[] = []
-    await inSlices(sessionIds, async (slice) => {
-      const rows = await this.executor.ask((db) =>
-        db.deleteFrom('viewer_seats').where('session_id', 'in', slice).returning(['holder', 'viewer']),
-      )
-      freed.push(...rows)
-    })
+    const freed = await this.executor.askInSlices(sessionIds, (db, slice) =>
+      db.deleteFrom('viewer_seats').where('session_id', 'in', slice).returning(['holder', 'viewer']),
+    )
     await this.#subtract(await this.#withoutSeat(freed))
     await this.#forgetEmpty(holders)
   }
@@ -96,14 +92,10 @@ export class ViewerSeatTxVerbs extends ViewerSeatReadVerbs {
   }
 
   async #lockHoldersOf(sessionIds: readonly string[]): Promise<string[]> {
-    const found = new Set<string>()
-    await inSlices(sessionIds, async (slice) => {
-      const rows = await this.executor.ask((db) =>
-        db.selectFrom('viewer_seats').select('holder').distinct().where('session_id', 'in', slice),
-      )
-      for (const { holder } of rows) found.add(holder)
-    })
-    const holders = [...found].toSorted(byBytes)
+    const rows = await this.executor.askInSlices(sessionIds, (db, slice) =>
+      db.selectFrom('viewer_seats').select('holder').distinct().where('session_id', 'in', slice),
+    )
+    const holders = [...new Set(rows.map(({ holder }) => holder))].toSorted(byBytes)
     await inSlices(holders, (slice) =>
       this.executor.ask((db, dialect) => {
         const rows = db.selectFrom('viewer_holders').select('holder').where('holder', 'in', slice).orderBy('holder')

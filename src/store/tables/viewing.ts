@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import { statement, Verbs } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import type { DB } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -65,16 +66,15 @@ const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
     and sessions.action = 'view' and ${when}`
 
 export class ViewingReadVerbs extends Verbs {
-  async idle(beforeMs: number, limit: number): Promise<StreamRef[]> {
-    const rows = await this.executor.ask((db) =>
+  idle(beforeMs: number, limit: number): Promise<StreamRef[]> {
+    return this.executor.ask((db) =>
       db
         .selectFrom('viewing')
-        .select(['account_id', 'stream_name'])
+        .select(fieldsOf('viewing', ['account_id', 'stream_name']))
         .where('viewed', '=', sql.lit(1 as const))
         .where(isEmpty(beforeMs))
         .limit(limit),
     )
-    return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name }))
   }
 }
 
