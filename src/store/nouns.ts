@@ -1,13 +1,18 @@
 import type { Executor } from './executor.ts'
 
+type Made<T> = new (executor: Executor) => T
+
 /** Makes an object whose properties are the nouns of `T`. Each is made when it is first used: most transactions use few. */
-export function nounsOf<T extends object>(
-  classes: { readonly [N in keyof T]: new (executor: Executor) => T[N] },
+export function nounsOf<T extends object, K extends string>(
+  nouns: { readonly [N in keyof T]: { readonly [kind in K]: Made<T[N]> } },
+  kind: K,
 ): (executor: Executor) => T {
   const prototype = {}
-  for (const [noun, Made] of Object.entries(classes as Record<string, new (executor: Executor) => unknown>)) {
+  for (const [noun, classes] of Object.entries<{ readonly [kind in K]?: Made<unknown> }>(nouns)) {
+    const Noun = classes[kind]
+    if (Noun === undefined) continue
     const get = function (this: { executor: Executor }): unknown {
-      const value = new Made(this.executor)
+      const value = new Noun(this.executor)
       Object.defineProperty(this, noun, { value, configurable: true })
       return value
     }

@@ -2,8 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { postgresDialect, sqliteDialect } from '../../src/store/dialects.ts'
 import { everyStatement } from '../../src/store/executor.ts'
-import '../../src/store/reads.ts'
-import '../../src/store/tx.ts'
+import '../../src/store/verbs.ts'
 
 /** A star that stands for columns; others multiply or count. */
 const STAR = /(?:\b(?:select|returning|distinct)|,)\s*\*|\.\s*\*/i

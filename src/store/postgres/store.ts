@@ -1,4 +1,3 @@
-import { readsOf } from '../reads.ts'
 import {
   type DueKinds,
   type DueQuery,
@@ -14,7 +13,7 @@ import { changesSinceXid } from '../tables/changes.ts'
 import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { estimatedSizes, largestFirst } from '../tables/tableSizes.ts'
-import { txOf } from '../tx.ts'
+import { readsOf, txOf } from '../verbs.ts'
 import { Watchers } from '../watchers.ts'
 import { readConnections } from './connections.ts'
 import { openingProblem } from './errors.ts'
