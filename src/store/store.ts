@@ -31,46 +31,23 @@ import type { TokenNounReads, TokenNounTx } from './tokens.ts'
 import type { ViewerSeatReads, ViewerSeatTx } from './viewerSeats.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
-export type * from './webhooks.ts'
-
-export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
-export type { Account, DashboardSession, Passkey, SetupCode, User } from './users.ts'
-export type { AcmeRenewal } from './acme.ts'
-export type { AudienceQuery, AudienceReads } from './audience.ts'
-export type {
-  BoundAddress,
-  RestreamHour,
-  RestreamHourQuery,
-  RestreamKeyReads,
-  RestreamSum,
-  StoredToken,
-  TokenFilter,
-  TokenListQuery,
-} from './tokens.ts'
-
-export type { EnabledPull, NewPull, StoredPull } from './pulls.ts'
-export type { RestreamEvent, RestreamEventQuery } from './restreamEvents.ts'
-export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type * from './feedHealth.ts'
-export type * from './minutes.ts'
-export type * from './sessions.ts'
-export type * from './usage.ts'
-export type * from './due.ts'
-export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
-export type {
-  ClaimTimes,
-  EngineStateRecord,
-  NewClaim,
-  Run,
-  RunConfig,
-  RunQuery,
-  RunsWithin,
-  StoredEngineState,
-} from './runs.ts'
-export type { ChannelEvent, ChannelEventQuery, ChannelWebhook, LoggedAttempt, LogQuery } from './runs.ts'
-export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
-
+export type * from './accessLog.ts'
+export type * from './acme.ts'
+export type * from './audience.ts'
 export type * from './channels.ts'
+export type * from './due.ts'
+export type * from './feedHealth.ts'
+export type * from './leases/types.ts'
+export type * from './minutes.ts'
+export type * from './pulls.ts'
+export type * from './recordings.ts'
+export type * from './restreamEvents.ts'
+export type * from './runs.ts'
+export type * from './sessions.ts'
+export type * from './tokens.ts'
+export type * from './usage.ts'
+export type * from './users.ts'
+export type * from './webhooks.ts'
 
 /**
  * The interface to all stored data. SQLite and PostgreSQL implement it; callers do not know which one they use.
