@@ -10,8 +10,14 @@ type Column<T extends keyof DB> = keyof DB[T] & string
 /** The field of a column. */
 export type FieldOf<C> = C extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<FieldOf<Rest>>}` : C
 
-export const fieldOf = <C extends string>(column: C): FieldOf<C> =>
-  column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) as FieldOf<C>
+/** Columns are few, and each row that is written asks for them. */
+const fields = new Map<string, string>()
+
+export function fieldOf<C extends string>(column: C): FieldOf<C> {
+  const field = fields.get(column) ?? column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  fields.set(column, field)
+  return field as FieldOf<C>
+}
 
 /** A row, or some columns of it, by the names of its fields. */
 export type FieldsOf<T extends keyof DB, C extends Column<T> = Column<T>> = {
@@ -30,9 +36,9 @@ export const fieldsOf = <T extends keyof DB, C extends Column<T> = Column<T>>(
 export const rowOf = <T extends keyof DB, C extends Column<T>>(
   _table: T,
   columns: readonly C[],
-  fields: FieldsOf<T, C>,
+  record: FieldsOf<T, C>,
 ): Pick<Insertable<DB[T]>, C & keyof Insertable<DB[T]>> => {
-  const given = fields as Record<string, unknown>
+  const given = record as Record<string, unknown>
   return Object.fromEntries(columns.map((column) => [column, given[fieldOf(column)]])) as never
 }
 

@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
 import { sqliteDialect } from '../dialects.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import { translateSqliteError } from './errors.ts'
@@ -7,8 +7,9 @@ import { translateSqliteError } from './errors.ts'
 const CACHED_STATEMENTS = 300
 
 interface Prepared {
-  statement: StatementSync
-  returnsRows: boolean
+  readonly returnsRows: boolean
+  run(parameters: readonly unknown[]): StatementResultingChanges
+  all(parameters: readonly unknown[]): object[]
 }
 
 interface ConnectionOptions {
@@ -60,10 +61,9 @@ export class SqliteConnection extends Executor {
   /** Runs a statement and returns its rows. @throws the errors of the store's interface */
   runSync(sql: string, parameters: readonly unknown[] = []): QueryAnswer {
     try {
-      const { statement, returnsRows } = this.prepare(sql)
-      const values = parameters as SQLInputValue[]
-      if (!returnsRows) return { rows: [], changed: Number(statement.run(...values).changes) }
-      const rows = statement.all(...values)
+      const prepared = this.prepare(sql)
+      if (!prepared.returnsRows) return { rows: [], changed: Number(prepared.run(parameters).changes) }
+      const rows = prepared.all(parameters)
       return { rows, changed: rows.length }
     } catch (error) {
       throw translateSqliteError(error)
@@ -78,8 +78,7 @@ export class SqliteConnection extends Executor {
   prepare(sql: string): Prepared {
     const cached = this.#statements.get(sql)
     if (cached) return cached
-    const statement = this.#db.prepare(sql)
-    const prepared = { statement, returnsRows: statement.columns().length > 0 }
+    const prepared = preparedOf(this.#db.prepare(sql))
     if (this.#statements.size >= CACHED_STATEMENTS) this.#evictOldest()
     this.#statements.set(sql, prepared)
     return prepared
@@ -96,4 +95,22 @@ export class SqliteConnection extends Executor {
       return
     }
   }
+}
+
+/** Rows are objects as PostgreSQL's client gives them. Those of SQLite's have no prototype, and take four times as long to copy. */
+function preparedOf(statement: StatementSync): Prepared {
+  statement.setReturnArrays(true)
+  const columns = statement.columns().map(({ name }) => name)
+  return {
+    returnsRows: columns.length > 0,
+    run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
+    all: (parameters) =>
+      statement.all(...(parameters as SQLInputValue[])).map((values) => named(values as unknown as unknown[], columns)),
+  }
+}
+
+function named(values: readonly unknown[], columns: readonly string[]): object {
+  const row: Record<string, unknown> = {}
+  for (const [at, column] of columns.entries()) row[column] = values[at]
+  return row
 }

@@ -104,13 +104,12 @@ function asKyselyDatabase(connection: SqliteConnection): SqliteDatabase {
   return {
     close: () => connection.close(),
     prepare: (sql) => {
-      const { statement, returnsRows } = connection.prepare(sql)
-      type Values = Parameters<typeof statement.all>
+      const prepared = connection.prepare(sql)
       return {
-        reader: returnsRows,
-        all: (values) => statement.all(...(values as Values)),
-        run: (values) => statement.run(...(values as Values)),
-        iterate: (values) => statement.iterate(...(values as Values)),
+        reader: prepared.returnsRows,
+        all: (values) => prepared.all(values),
+        run: (values) => prepared.run(values),
+        iterate: (values) => prepared.all(values).values(),
       }
     },
   }
