@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { mutantsOf, mutate } from '../scripts/mutants/operators.ts'
 import { testsByFile } from '../scripts/mutants/reach.ts'
+import { render, type Tried } from '../scripts/mutants/report.ts'
 import { withSwitches } from '../scripts/mutants/switches.ts'
 
 const path = 'src/core/a.ts'
@@ -55,5 +57,15 @@ describe('the job that breaks code', () => {
     expect(others).not.toContain('test/delivery/slots.test.ts')
     expect(testsOf('src/store/tables/tokens.ts')).toContain('test/conformance/store.sqlite.test.ts')
     expect(testsOf('src/store/leases/renewer.ts')).toEqual(['test/system/leases.test.ts'])
+  })
+
+  test('lists what there was no time for by itself, and not among what no test noticed', () => {
+    const [mutant] = mutantsOf({ path: 'src/base/result.ts', text: readFileSync('src/base/result.ts', 'utf8') })
+    const outcomes = ['killed', 'timeout', 'survived', 'untried', 'untried'] as const
+    const tried = outcomes.map((outcome): Tried => ({ mutant: mutant!, outcome }))
+    const report = render(tried, { all: 9, seed: '1', folders: ['src/base'] })
+    expect(report).toContain('3 of 9 tried')
+    expect(report).toContain('| `src/base` | 3 | 2 | 1 | 1 | 67% | 2 |')
+    expect(report.split('## ').map((part) => part.split('\n- ').length - 1)).toEqual([0, 1, 2])
   })
 })
