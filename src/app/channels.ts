@@ -1,6 +1,7 @@
 import type { App } from './app.ts'
 import type { Encoders } from './encoders.ts'
 import { allInTurn } from '../base/allEnded.ts'
+import { inTime } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import { isRunning, pidAt, processKey } from '../base/processes.ts'
 import type { EncodingLoad } from '../services/encodingLoad.ts'
@@ -85,7 +86,7 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
     app.due.on('engines', () => supervisor.reconcile()),
     app.due.on('schedulers', () => runSchedulers(ctx)),
   ]
-  await Promise.race([begin(supervisor), ctx.clock.sleep(BEGIN_MAX_MS)])
+  await inTime(ctx.clock, BEGIN_MAX_MS, begin(supervisor))
   return {
     sources,
     pushed,

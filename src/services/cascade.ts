@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, inTime } from '../base/clock.ts'
 import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { mayGoTo } from '../core/clusters.ts'
@@ -181,7 +181,7 @@ export class Cascade {
     const borrowed = this.#borrowed.get(streamIdOf(stream))?.get(feed.node) ?? this.#borrow(stream, feed)
     if (borrowed === null) return false
     const leftMs = this.#leftMs(borrowed)
-    return leftMs <= 0 ? borrowed.open : Promise.race([borrowed.open, this.#after(leftMs)])
+    return leftMs <= 0 ? borrowed.open : this.#isTrueIn(leftMs, borrowed.open)
   }
 
   /**
@@ -198,8 +198,8 @@ export class Cascade {
   async lendOn(stream: StreamRef, feedAt: string, share: RoomShare, ended: () => void): Promise<LentRoom | null> {
     const direct = this.#borrowed.get(streamIdOf(stream))?.get(feedAt)?.direct
     if (direct === undefined || this.#options.sessions.drain !== null) return null
-    const room = await Promise.race([direct, this.#after(GRANT_MS)])
-    return room ? room.lend(share, ended) : null
+    const room = await inTime(this.#options.clock, GRANT_MS, direct)
+    return room === null ? null : room.lend(share, ended)
   }
 
   /** Call it every second. */
@@ -324,7 +324,7 @@ export class Cascade {
     ending.signal.addEventListener('abort', end)
     if (lender === feed) granted(room)
     const waitMs = lender === feed ? this.#leftMs(opening) : PARENT_MS
-    isOpen = await Promise.race([room.open, this.#after(waitMs)])
+    isOpen = await this.#isTrueIn(waitMs, room.open)
     if (isOpen && !isOver) return lender
     ending.signal.removeEventListener('abort', end)
     // A share that has ended, and a stream without media, say nothing of the other streams of the node.
@@ -386,9 +386,9 @@ export class Cascade {
     )
   }
 
-  async #after(ms: number): Promise<false> {
-    await this.#options.clock.sleep(Math.max(0, ms))
-    return false
+  /** False: it is not, or not in time. */
+  async #isTrueIn(ms: number, answer: Promise<boolean>): Promise<boolean> {
+    return (await inTime(this.#options.clock, Math.max(0, ms), answer)) ?? false
   }
 }
 

@@ -1,5 +1,5 @@
 import { workApart } from '../../base/apart.ts'
-import { type Clock, dateSince } from '../../base/clock.ts'
+import { type Clock, dateSince, inTime } from '../../base/clock.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import { STREAMS_AT_ONCE } from '../../media/feedsOnAir.ts'
@@ -69,17 +69,12 @@ function begin(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReas
 
 async function cut(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   const sinceMs = ctx.clock.monotonic()
-  const giveUp = new AbortController()
-  const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
-    () => ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut'),
-    () => undefined,
-  )
   try {
-    await Promise.race([entry.cut(entry.session, reason), timeout])
+    const done = await inTime(ctx.clock, CUT_MAX_MS, entry.cut(entry.session, reason))
+    if (done === null) ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut')
   } catch (error) {
     ctx.log.error({ sessionId: entry.session.id, reason, err: error }, 'a session could not be cut')
   } finally {
-    giveUp.abort()
     ctx.sessions.counts.onCut?.(ctx.clock.monotonic() - sinceMs)
   }
 }

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { inTime } from '../../../base/clock.ts'
 import { constantTimeEqual } from '../../../base/crypto.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -13,6 +14,7 @@ import { publicReason, sendFailure } from '../problem.ts'
 import { serveDocument } from '../staticFile.ts'
 
 const READY_TIMEOUT_MS = 2000
+const NO_STORE = 'the store cannot be reached'
 
 export interface OperationOptions {
   readonly metricsSecret: () => string
@@ -37,11 +39,11 @@ export function operationRoutes(
   app.get('/readyz', async (_request, reply) => {
     if (connections.areEnding) return notReady(reply, 'this server stops')
     try {
-      await Promise.race([ctx.store.ping(), giveUp(ctx)])
+      if ((await inTime(ctx.clock, READY_TIMEOUT_MS, ctx.store.ping())) === null) return await notReady(reply, NO_STORE)
       if (ctx.sessions.drain !== null) return await notReady(reply, 'this node drains')
       return await reply.type('text/plain').send('ready\n')
     } catch (error) {
-      return notReady(reply, publicReason(error) ?? 'the store cannot be reached')
+      return notReady(reply, publicReason(error) ?? NO_STORE)
     }
   })
 
@@ -72,11 +74,6 @@ export function refuseWhenOver(app: FastifyInstance, isOver: () => boolean): voi
 
 const notReady = (reply: FastifyReply, why: string): FastifyReply =>
   reply.code(503).header('Retry-After', '1').type('text/plain').send(`not ready: ${why}\n`)
-
-async function giveUp(ctx: Context): Promise<never> {
-  await ctx.clock.sleep(READY_TIMEOUT_MS)
-  throw new Error('the store does not answer')
-}
 
 /** Checks the socket's own address, not a forwarded one: a proxy on this machine must send the secret. */
 function mayScrape(request: FastifyRequest, secret: string): boolean {

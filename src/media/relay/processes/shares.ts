@@ -1,3 +1,4 @@
+import { inTime, systemClock } from '../../../base/clock.ts'
 import { SetIndex } from '../../../base/setIndex.ts'
 import type { LinkMessage } from '../link/linkOffer.ts'
 import type { Placement } from './placement.ts'
@@ -49,7 +50,7 @@ export class Shares {
     const home = this.#options.placement.homeOf(room)
     if (home === undefined || home === process) return true
     const { open } = this.#find(room, home, process) ?? this.#begin(room, home, process)
-    return within(open, this.#options.waitMs ?? WAIT_MS)
+    return (await inTime(systemClock, this.#options.waitMs ?? WAIT_MS, open)) ?? false
   }
 
   /** Call it after a session has entered or left a room. */
@@ -113,18 +114,5 @@ export class Shares {
   #end(share: Share): void {
     this.#shares.remove(share.room, share)
     this.#options.workerAt(share.home)?.post({ kind: 'unshare', room: share.room, process: share.child })
-  }
-}
-
-/** False: it takes longer. */
-async function within(done: Promise<boolean>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
-  try {
-    return await Promise.race([done, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
