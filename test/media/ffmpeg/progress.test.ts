@@ -18,15 +18,7 @@ const BLOCK = [
   '',
 ].join('\n')
 
-const EXPECTED: Progress = {
-  frames: 76,
-  fps: 25.1,
-  bitrateKbps: 530.1,
-  bytes: 199_548,
-  outTimeMs: 3011,
-  droppedFrames: 2,
-  speed: 1.01,
-}
+const EXPECTED: Progress = { outTimeMs: 3011 }
 
 function readAll(pieces: readonly string[]): Progress[] {
   const said: Progress[] = []
