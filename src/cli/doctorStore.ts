@@ -11,6 +11,10 @@ import { type Finding, found } from '../core/examination.ts'
 import { judgeClock } from './doctorClock.ts'
 import { checkAcme } from './doctorTls.ts'
 
+/** Bounds of what is read and shown, so that each check ends within seconds. */
+const ACCOUNTS_MAX = 100
+const TEXTS_MAX = 100
+
 /** Runs a check on the opened store. */
 export type WithStore = (check: (ctx: Context) => Promise<Finding[]>) => Promise<Finding[]>
 
@@ -50,7 +54,7 @@ async function checkSealing(ctx: Context): Promise<Finding> {
   const accounts = await ctx.store.read.accounts.list()
   let opened = 0
   try {
-    for (const { id } of accounts.slice(0, 100)) opened += await openOneOfEach(ctx, id)
+    for (const { id } of accounts.slice(0, ACCOUNTS_MAX)) opened += await openOneOfEach(ctx, id)
   } catch (error) {
     return found('FAIL', 'sealing key', 'sealing_wrong', { problem: errorText(error) })
   }
@@ -123,14 +127,12 @@ async function checkAttention(ctx: Context): Promise<Finding[]> {
     .map(({ text, sentences }) => ({ ...found('warn', 'attention', 'text', { text }), sentences }))
 }
 
-const ACCOUNTS_MAX = 100
-const TEXTS_MAX = 100
 const AHEAD_MS = 60_000
 
 /** A change recorded in the future means that another clock is ahead of ours, or that ours went back. */
 async function checkAhead(ctx: Context): Promise<Finding> {
   const accounts = await ctx.store.read.accounts.list()
-  const rows = await Promise.all(accounts.slice(0, 100).map(({ id }) => ctx.store.read.audit.recent(id, 1)))
+  const rows = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(({ id }) => ctx.store.read.audit.recent(id, 1)))
   const latestMs = Math.max(0, ...accounts.map((account) => account.createdAtMs), ...rows.flat().map((row) => row.atMs))
   const aheadMs = latestMs - ctx.clock.now()
   if (aheadMs <= AHEAD_MS) return found('ok', 'clock and store', 'store_clock')

@@ -26,6 +26,9 @@ export interface Listing {
   readonly isRecord: boolean
 }
 
+/** A boolean in a column. */
+export const yesNo = (is: boolean): string => (is ? 'yes' : 'no')
+
 export const CSV_FLAG = {
   csv: toggleFlag('Print comma-separated values, with a line of headings. Sizes and times are exact.'),
 }

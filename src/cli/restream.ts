@@ -12,7 +12,7 @@ import { hasSecretUrl, isMasked, maskedUrl, RESTREAM_LIMITS, withSecret } from '
 import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
 import { type Call, command, type CommandAnswer } from './command.ts'
 import { id, mostEntries, required, textFlag, toggleFlag } from './flag.ts'
-import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS } from './listing.ts'
+import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS, yesNo } from './listing.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { holderOf, type Target } from './restreamHolders.ts'
 import { withAccount } from './session.ts'
@@ -147,8 +147,6 @@ interface Row {
   readonly n: number
   readonly target: Target
 }
-
-const yesNo = (is: boolean): string => (is ? 'yes' : 'no')
 
 const COLUMNS: Columns<Row> = {
   n: ['key', ({ n }) => n],

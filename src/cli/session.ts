@@ -44,7 +44,7 @@ export async function withApp<T>(call: Call, work: (app: OpenedApp) => CommandRe
 }
 
 /** Like `withApp`, for the account of `--account` or the only one. */
-export function withAccount<T>(call: Call, work: (desk: AccountScope) => CommandResult<T>): CommandResult<T> {
+export function withAccount<T>(call: Call, work: (scope: AccountScope) => CommandResult<T>): CommandResult<T> {
   return withApp(call, async ({ ctx }) => {
     const account = await pickAccount(ctx, call.globals.account)
     if (!account.ok) return account

@@ -6,7 +6,7 @@ import { PROTOCOLS_OF } from '../core/access/protocols.ts'
 import type { FeedHealth, StreamOnAir } from '../core/streams/streamOnAir.ts'
 import { command } from './command.ts'
 import { id, required, requiredChoice, wholeOr } from './flag.ts'
-import { type Columns, listing, record, WATCH_FLAGS } from './listing.ts'
+import { type Columns, listing, record, WATCH_FLAGS, yesNo } from './listing.ts'
 import { fields } from './print.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
@@ -40,8 +40,8 @@ const SHOWN: Columns<StreamOnAir> = {
   'highest in': ['bitrate', ({ bitrateHighest }) => bitrateHighest],
   ...Object.fromEntries(viewersOver),
   'most viewers': ['text', ({ mostViewers }) => mostViewers],
-  secured: ['text', ({ secured }) => (secured ? 'yes' : 'no')],
-  recorded: ['text', ({ recorded }) => (recorded ? 'yes' : 'no')],
+  secured: ['text', ({ secured }) => yesNo(secured)],
+  recorded: ['text', ({ recorded }) => yesNo(recorded)],
   token: ['text', ({ tokenId }) => tokenId],
   'token label': ['text', ({ tokenLabel }) => tokenLabel],
   sources: ['text', ({ sources }) => sources],

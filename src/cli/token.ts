@@ -10,7 +10,7 @@ import { failure } from '../core/errors.ts'
 import { type ListedTokenRecord, ownFields } from '../core/tokens/record.ts'
 import { type CliCommand, command } from './command.ts'
 import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
-import { type Columns, CSV_FLAG, listing } from './listing.ts'
+import { type Columns, CSV_FLAG, listing, yesNo } from './listing.ts'
 import { fields } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
@@ -100,7 +100,7 @@ async function everyPage(
 const COLUMNS: Columns<ListedTokenRecord> = {
   id: ['key', ({ id }) => id],
   label: ['text', ({ label }) => label],
-  active: ['text', ({ isActive }) => (isActive ? 'yes' : 'no')],
+  active: ['text', ({ isActive }) => yesNo(isActive)],
   expires: ['text', ({ expiresOn }) => expiresOn ?? 'never'],
   streams: [
     'text',
