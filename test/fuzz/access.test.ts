@@ -30,7 +30,7 @@ function texts(kept: string[], alphabet: string): fc.Arbitrary<string> {
     .tuple(fc.constantFrom(...kept), fc.nat(), unit)
     .map(([text, at, extra]) => text.slice(0, at % (text.length + 1)) + extra + text.slice(at % (text.length + 1)))
   return fc.oneof(
-    fc.string({ unit: fc.constantFrom(...Array.from(alphabet)), maxLength: 40 }),
+    fc.string({ unit: fc.constantFrom(...Array.from(alphabet)), maxLength: 40, size: 'max' }),
     fc.string({ unit: 'binary' }),
     spliced,
   )

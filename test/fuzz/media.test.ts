@@ -94,6 +94,7 @@ describe('no bytes from the network make it throw:', () => {
     const good = packetsOf(codec === 'av1' || codec === 'hevc' ? 'vp9' : codec).map(({ payload }) => payload)
     const payloads = fc.array(fc.tuple(fc.oneof(bytes, mutated(...good)), fc.nat(40), fc.nat(5), fc.boolean()), {
       maxLength: 30,
+      size: 'max',
     })
     fc.assert(
       fc.property(payloads, (packets) => {
@@ -130,7 +131,7 @@ describe('no text makes it throw:', () => {
     readFileSync(new URL(`../media/relay/wire/offers/${name}.sdp`, import.meta.url), 'utf8').split('\r\n')
   const offers = ['browser-publish', 'browser-view', 'browser-simulcast'].map(load)
   const odd = fc.oneof(
-    fc.string({ maxLength: 30 }),
+    fc.string({ maxLength: 30, size: 'max' }),
     fc.constantFrom(
       '',
       'm=',

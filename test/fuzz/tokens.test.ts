@@ -59,7 +59,7 @@ const addresses = fc.array(
 const origins = fc.array(fc.constantFrom('A.com', '*.b.org', 'https://c.net:443', 'http://d.de:8080', 'bücher.example'))
 const countries = fc.array(fc.constantFrom('nl', 'BE', 'us', 'DE'))
 const common = {
-  label: fc.string({ minLength: 1, maxLength: 128 }),
+  label: fc.string({ minLength: 1, maxLength: 128, size: 'max' }),
   streams: entries,
   allowedOrigins: origins,
   allowedIpAddresses: addresses,

@@ -33,7 +33,7 @@ const frame = fc.record({ seconds: fc.integer({ min: 16, max: 52 }).map((ms) => 
 
 test('for any frames of a steady camera, parts and segments keep their bounds', () => {
   fc.assert(
-    fc.property(fc.array(frame, { minLength: 50, maxLength: 400 }), (frames) => {
+    fc.property(fc.array(frame, { minLength: 50, maxLength: 400, size: 'max' }), (frames) => {
       const segments = cut(frames)
       expect(segments.flat(2)).toEqual(frames)
       for (const parts of segments.slice(0, -1)) {

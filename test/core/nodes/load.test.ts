@@ -101,7 +101,11 @@ describe('a crowd', () => {
   })
 
   test('exceeds the mark by those of a second at most, however it comes', () => {
-    const seconds = fc.array(fc.double({ min: 0, max: 0.25, noNaN: true }), { minLength: 1, maxLength: 20 })
+    const seconds = fc.array(fc.double({ min: 0, max: 0.25, noNaN: true }), {
+      minLength: 1,
+      maxLength: 20,
+      size: 'max',
+    })
     fc.assert(
       fc.property(fc.double({ min: 0.0005, max: 0.003, noNaN: true }), seconds, (cost, shares) => {
         const room = 0.85 / cost

@@ -148,7 +148,7 @@ if (!native.ok) {
         seed: fc.nat(200),
         index: fc.nat(2 ** 48 - 1),
         ssrc: fc.nat(0xffffffff),
-        header: fc.uint8Array({ minLength: 12, maxLength: 150 }).map((bytes) => Buffer.from(bytes)),
+        header: fc.uint8Array({ minLength: 12, maxLength: 150, size: 'max' }).map((bytes) => Buffer.from(bytes)),
         payload: fc.uint8Array({ maxLength: 1460, size: 'max' }).map((bytes) => Buffer.from(bytes)),
         bit: fc.nat(),
       })
@@ -339,7 +339,7 @@ if (!native.ok) {
       const anything = fc.oneof(
         fc.anything(),
         fc.integer(),
-        fc.uint8Array({ maxLength: 40 }).map((b) => Buffer.from(b)),
+        fc.uint8Array({ maxLength: 40, size: 'max' }).map((b) => Buffer.from(b)),
       )
       const names = (Object.keys(addon) as (keyof Addon)[]).filter(
         (name) => name !== 'addList' && name !== 'adoptSocket',

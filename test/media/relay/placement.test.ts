@@ -132,7 +132,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('end' as const), index: fc.nat({ max: PROCESSES - 1 }) }) },
   ),
-  { maxLength: 80 },
+  { maxLength: 80, size: 'max' },
 )
 
 interface Session {

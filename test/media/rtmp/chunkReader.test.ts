@@ -20,7 +20,7 @@ const messages = fc.array(
     chunkStreamId: fc.constantFrom(2, 3, 63, 64, 319, 320, 65_599),
     shortest: fc.integer({ min: 0, max: 3 }),
   }),
-  { maxLength: 12 },
+  { maxLength: 12, size: 'max' },
 )
 
 /** Interleaves the chunks of messages on different chunk streams; messages on one follow each other. */
@@ -41,7 +41,7 @@ describe('chunks', () => {
     const property = fc.property(
       messages,
       fc.integer({ min: 1, max: 300 }),
-      fc.array(fc.nat(), { maxLength: 20 }),
+      fc.array(fc.nat(), { maxLength: 20, size: 'max' }),
       (sent, chunkBytes, cuts) => {
         const encoder = new ChunkEncoder(chunkBytes)
         const list = sent.map((one) => ({ chunks: encoder.chunks(one, one), on: one.chunkStreamId }))

@@ -41,11 +41,14 @@ describe('gaps in the numbers of a camera', () => {
 
   test('any bytes are counted without a loss of more than there are packets', () => {
     fc.assert(
-      fc.property(fc.array(fc.uint8Array({ minLength: 4, maxLength: 40, size: 'max' }), { maxLength: 30 }), (all) => {
-        const gaps = new SequenceGaps()
-        for (const bytes of all) gaps.take(Buffer.from(bytes))
-        expect(gaps.totals.lost).toBeLessThanOrEqual(gaps.totals.packets)
-      }),
+      fc.property(
+        fc.array(fc.uint8Array({ minLength: 4, maxLength: 40, size: 'max' }), { maxLength: 30, size: 'max' }),
+        (all) => {
+          const gaps = new SequenceGaps()
+          for (const bytes of all) gaps.take(Buffer.from(bytes))
+          expect(gaps.totals.lost).toBeLessThanOrEqual(gaps.totals.packets)
+        },
+      ),
       cases(2000),
     )
   })

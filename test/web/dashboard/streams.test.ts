@@ -11,7 +11,7 @@ const streams = fc.uniqueArray(
     viewers: fc.nat(3),
     startedOn: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
   }),
-  { selector: ({ streamName }) => streamName, maxLength: 20 },
+  { selector: ({ streamName }) => streamName, maxLength: 20, size: 'max' },
 ) as unknown as fc.Arbitrary<StreamOnAir[]>
 const queries = fc.record({
   search: fc.constantFrom('', 'a', 'Z'),

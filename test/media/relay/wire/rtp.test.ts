@@ -22,7 +22,10 @@ const fields = fc.record({
 })
 const elements = (ids: number, size: number) =>
   fc.uniqueArray(
-    fc.record({ id: fc.integer({ min: 1, max: ids }), value: fc.uint8Array({ minLength: 1, maxLength: size }) }),
+    fc.record({
+      id: fc.integer({ min: 1, max: ids }),
+      value: fc.uint8Array({ minLength: 1, maxLength: size, size: 'max' }),
+    }),
     {
       maxLength: 6,
       selector: ({ id }) => id,

@@ -22,6 +22,7 @@ describe('transport-wide feedback', () => {
     const steps = fc.array(fc.tuple(fc.constantFrom(1, 1, 1, 1, 2, 3, 20, 400), fc.nat(400_000)), {
       minLength: 1,
       maxLength: 600,
+      size: 'medium',
     })
     fc.assert(
       fc.property(fc.nat(0xffff), fc.nat(10_000_000), steps, fc.nat(50), (start, startUs, moves, every) => {
