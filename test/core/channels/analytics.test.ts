@@ -4,6 +4,7 @@ import {
   RESOLUTIONS,
   readSeriesQuery,
   type Resolution,
+  RECORDS_MAX,
   runTimes,
   slotAfter,
   slotAt,
@@ -78,6 +79,13 @@ describe('slots', () => {
         expect(amounts.ok && amounts.value.reduce((sum, one) => sum + one.amount, 0)).toBe(expected)
       }),
     )
+  })
+
+  test('of more runs than a report can have are refused, and of as many are not', () => {
+    const times = Array.from({ length: RECORDS_MAX }, () => ({ id: 'en_1', startedAtMs: 0, endedAtMs: 1 }))
+    const question = { fromMs: 0, untilMs: 1, resolution: 'hour', offsetMs: 0 } as const
+    expect(runTimes(question, times).ok).toBe(true)
+    expect(runTimes(question, [...times, ...times.slice(0, 1)]).ok).toBe(false)
   })
 })
 

@@ -183,3 +183,19 @@ test('the cost of a megapixel is known once the speed and all frame rates are', 
   expect(coresPerMegapixel(well, full, (index) => (index === 1 ? null : 25))).toBeNull()
   expect(megapixelsOf(weigh({ ...full[0]!, frameRate: { value: 50, scale: 2 } }, null))).toBeCloseTo(5.76)
 })
+
+describe('a rendition', () => {
+  const copied = { ...rendition('720p', 1280, 720), copy: true as const }
+
+  test('that the ladder copies is copied, unless its engine cannot', () => {
+    expect(rungsOf([copied])[0]?.copy).toBe(true)
+    expect(rungsOf([copied], false)[0]).not.toHaveProperty('copy')
+  })
+
+  test('is weighed by the frames that were counted, else by those of the ladder, else by those that are usual', () => {
+    const [free, fixed] = rungsOf([rendition('free', 16, 16), { ...copied, frameRate: { value: 25, scale: 2 } }])
+    expect([weigh(free!, 50), weigh(fixed!, null), weigh(free!, null)].map((one) => one.framesPerSecond)).toEqual([
+      50, 12.5, 30,
+    ])
+  })
+})

@@ -8,6 +8,7 @@ import {
   readSchedulerQuery,
   readUpdateScheduler,
 } from '../../../../src/core/channels/schedules/requests.ts'
+import { readOccurrencesQuery } from '../../../../src/core/channels/schedules/occurrencesQuery.ts'
 import { startSame, withoutTarget } from '../../../../src/core/channels/schedules/targets.ts'
 
 const NOW = Date.parse('2030-01-01T10:00:00Z')
@@ -117,4 +118,11 @@ test('a channel or an engine that is deleted is started no more, and a channel w
   expect(withoutTarget(targets, { channelId: 'ch_b', engineId: 'en_1' })).toEqual(targets)
   expect([startSame(targets, [...targets]), startSame(targets, targets.toReversed())]).toEqual([true, false])
   expect(startSame([{ channelId: 'a' }], [{ channelId: 'a', engineIds: ['en_1'] }])).toBe(false)
+})
+
+test('occurrences are asked for in a span that does not end before it begins', () => {
+  const read = (query: object) => readOccurrencesQuery({ ...query }, NOW)
+  const [from, until] = ['2030-01-02T00:00:00Z', '2030-01-01T00:00:00Z']
+  expect(read({ from, until })).toEqual(err({ until: ['must not be before from'] }))
+  expect(read({ from, until: from })).toEqual(ok({ fromMs: Date.parse(from), untilMs: Date.parse(from) }))
 })
