@@ -88,7 +88,7 @@ const processesOf = (pid: number): number[] => [
 ]
 
 /** The kernel counts in hundredths. The fields follow the name of the program, which may have blanks. */
-function cpuSeconds(pid: number): number {
+export function cpuSeconds(pid: number): number {
   const fields = read(pid, 'stat').split(') ').at(-1)?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
