@@ -84,6 +84,7 @@ export function pullsSuite(stores: Stores): void {
         version: 2,
         node,
         state,
+        lastProblem: { ...state.problem, atMs: 7 },
       })
     })
 
