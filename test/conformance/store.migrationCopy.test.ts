@@ -39,8 +39,8 @@ function execute(sql: string): void {
 /** The database as the version before the last migration wrote it. */
 const downgrade = (): void =>
   execute(`drop table "${LATER}"; delete from kysely_migration where name = '${LATER}';
-    insert into accounts (id, name, created_at_ms, allowed_countries, denied_countries, version)
-    values ('a${Math.random()}', 'before', 1, '[]', '[]', 0)`)
+    insert into accounts (id, name, created_at_ms, allowed_countries, denied_countries, log_admissions, version)
+    values ('a${Math.random()}', 'before', 1, '[]', '[]', 0, 0)`)
 
 test('a new database and one that is up to date get no copy', async () => {
   await open(2)

@@ -126,7 +126,7 @@ describe('any bytes', () => {
           for (const part of parts) {
             nowMs += 500
             const refusal = ingest.take(part)
-            if (refusal !== null) expect(refusal).toMatch(/^[A-Z].*[^.]$/)
+            if (refusal !== null) expect(refusal.message).toMatch(/^[A-Z].*[^.]$/)
             if (part.length % 7 === 0) ingest.gap()
           }
         },

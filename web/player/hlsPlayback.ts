@@ -8,15 +8,13 @@ import type { Figures, Level, Playback, PlaybackTarget } from './playback.ts'
 /** After this number of starts in a row without video, the browser cannot play the stream. */
 const FAILED_STARTS_MAX = 3
 
-/** The name that hls.js has for it: the browser decodes none of the renditions. */
-const NO_CODEC = 'manifestIncompatibleCodecsError'
+/** In the names of errors of hls.js: the browser decodes none of the renditions, and another attempt would end alike. */
+const NO_CODEC = /Codec/
 
 /** How one run of the player ended. */
 interface Run {
   readonly hasPlayed: boolean
   readonly problem: string
-  /** The browser decodes none of the renditions: another attempt would end alike. */
-  readonly lacksCodec?: boolean
 }
 
 /** After a stall the player would stay behind: it plays faster, and skips if that takes too long. */
@@ -93,7 +91,7 @@ export class HlsPlayback implements Playback {
       if (refused === null) {
         const run = await this.#play(signal)
         if (signal.aborted) return
-        if (run.lacksCodec) return onEnd(new SluiceError('codec_not_supported', this.#codecs))
+        if (NO_CODEC.test(run.problem)) return onEnd(new SluiceError('codec_not_supported', this.#codecs))
         this.#quality.closed(run.hasPlayed ? 'connection_lost' : 'unexpected_answer', false)
         hasPlayed ||= run.hasPlayed
         failedStarts = run.hasPlayed ? 0 : failedStarts + 1
@@ -116,7 +114,7 @@ export class HlsPlayback implements Playback {
     try {
       const response = await environment.fetch(url, { headers, signal })
       const text = await response.text()
-      this.#codecs = /CODECS="([^"]+)"/.exec(text)?.[1] ?? ''
+      this.#codecs = /CODECS="([^"]+)/.exec(text)?.[1] ?? ''
       return response.ok ? null : refusalOf(response.status, text, response.headers.get('Retry-After'))
     } catch {
       return new SluiceError('no_answer', 'The server did not answer')
@@ -129,18 +127,17 @@ export class HlsPlayback implements Playback {
     const library = hasMse ? await this.#load().catch(() => null) : null
     if (signal.aborted || (hasMse && library === null)) return { hasPlayed: false, problem: 'hls.js did not load' }
     const over = new AbortController()
-    let [hasPlayed, problem, lacksCodec] = [false, '', false]
+    let [hasPlayed, problem] = [false, '']
     const end = (why: string): void => {
       problem ||= why
-      lacksCodec ||= why === NO_CODEC
       over.abort()
     }
     this.#listen(over.signal, end, () => (hasPlayed = true))
-    signal.addEventListener('abort', () => end('stopped'), { signal: over.signal })
+    signal.addEventListener('abort', () => over.abort(), { signal: over.signal })
     const release = library?.default.isSupported() ? this.#withHlsJs(library.default, end) : this.#native()
     await new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()))
     release()
-    return { hasPlayed, problem, lacksCodec }
+    return { hasPlayed, problem }
   }
 
   /** The light build cannot change to another engine of a channel. */
