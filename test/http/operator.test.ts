@@ -194,7 +194,7 @@ describe('the backup', () => {
     expect((await desk.read()).problem).toBeNull()
     expect((await desk.begin(recorded)).ok).toBe(true)
     await until(async () => !(await desk.read()).isRunning)
-    expect((await desk.read()).problem).toContain('absent')
+    expect((await desk.read()).problem?.message).toContain('absent')
   })
 
   it('is fetched by one request at a time', () => {

@@ -137,7 +137,7 @@ test('traffic is shown by range, and saved as CSV', async () => {
   await page.locator('.plot-pointed', { hasText: /Out to viewers: .* In from publishers: / }).waitFor()
   await page.locator('.bars li', { hasText: 'WHIP, received' }).waitFor()
   // Nothing was watched. What a publisher is told about its media went to no viewer.
-  expect(await page.locator('.figs div', { hasText: 'Out to viewers' }).locator('dd').textContent()).toBe('0 B')
+  expect(await page.locator('.figs div', { hasText: 'Out to viewers' }).locator('dd').textContent()).toBe('0\u00a0B')
   expect(await page.locator('.bars li', { hasText: 'WHIP, sent' }).count()).toBe(0)
   expect(await page.locator('section.card', { hasText: 'Out to viewers, by country' }).count()).toBe(0)
   const tokens = page.locator('section.card', { hasText: 'By token' })
@@ -216,7 +216,7 @@ test('how well it played is shown by stream, as the player reported it', async (
   await visitor.goto('about:blank')
   await card.getByRole('cell', { name: 'played', exact: true }).waitFor()
   const figure = (name: string) => card.locator('.figs div', { hasText: name }).locator('dd').first().textContent()
-  expect(await figure('First picture')).toMatch(/^[\d.]+ s$/)
+  expect(await figure('First picture')).toMatch(/^[\d.]+\ss$/)
   expect(await figure('Failed to start')).toBe('0')
   // One hour of one player is no line: the plots show a point, and their tables the values.
   expect(await card.getByRole('img').count()).toBe(2)

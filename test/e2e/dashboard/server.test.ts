@@ -142,7 +142,7 @@ test('the nodes page shows the only node clearly, and several as a list', async 
   const { version, node } = (await dashboard.api('GET', '/api/server')).data as { version: string; node: string }
   const values = await only.locator('dd').allTextContents()
   expect(values[0]).toBe(version)
-  expect(values.slice(2, 4)).toEqual(['0 publishers, 0 viewers', '0 bit/s in, 0 bit/s out'])
+  expect(values.slice(2, 4)).toEqual(['0 publishers, 0 viewers', '0\u00a0bit/s in, 0\u00a0bit/s out'])
   expect(values[4]).toMatch(/^(–|\d+% of \d+ cores?)$/)
   expect(values.slice(5)).toEqual([expect.stringMatching(/^(–|\d+% busy)$/), expect.anything(), node])
   expect(await axe(page)).toEqual([])

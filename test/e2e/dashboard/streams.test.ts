@@ -21,7 +21,7 @@ test('a stream is in the list while it is on the air, and with its last broadcas
   expect(await publisher.publish({ url: dashboard.whip('Morning'), token, codec: 'vp8', scale: 0.25 })).toBe('ok')
   const row = rows(page).filter({ hasText: 'Morning' })
   await row.waitFor()
-  await expect.poll(() => row.textContent(), SOON).toMatch(/Crew.*Steady.*0WHIP.*VP8.*[1-9].* [kM]bit\/s/)
+  await expect.poll(() => row.textContent(), SOON).toMatch(/Crew.*Steady.*0WHIP.*VP8.*[1-9].*\s[kM]bit\/s/)
   expect(await axe(page)).toEqual([])
   await page.click('text=Off the air')
   await page.waitForSelector('h2:text-is("No stream has ended yet")')
