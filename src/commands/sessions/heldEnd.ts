@@ -53,6 +53,6 @@ function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, th
   const unwatch = sessions.feeds.watch((feed, what) => {
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
-  // Who comes back during a pause of this process still waits in a socket.
+  // During a pause of this process, the publisher that comes back waits in a socket: that time does not count.
   void watchedFor(clock, isMoving ? MOVING_MS : HELD_MS, over.signal).then(end, () => undefined)
 }

@@ -8,7 +8,7 @@ export const PENDING = sql.lit('pending' as const)
 export const STARTED = sql.lit('started' as const)
 export const WAITING = sql.lit('waiting' as const)
 
-export const DELIVERY_COLUMNS = fieldsOf('deliveries', [
+const MADE_WITH = [
   'id',
   'event_id',
   'webhook_id',
@@ -18,32 +18,21 @@ export const DELIVERY_COLUMNS = fieldsOf('deliveries', [
   'subject',
   'state',
   'created_at_ms',
-  'started_at_ms',
   'ended_at_ms',
+  'error',
+] as const
+
+export const DELIVERY_COLUMNS = fieldsOf('deliveries', [
+  ...MADE_WITH,
+  'started_at_ms',
   'status_code',
   'duration_ms',
   'answer',
-  'error',
   'redelivery_of',
 ])
 
-const NEW = [
-  'id',
-  'event_id',
-  'webhook_id',
-  'account_id',
-  'type',
-  'event',
-  'subject',
-  'state',
-  'created_at_ms',
-  'ended_at_ms',
-  'error',
-  'attempt',
-] as const
-
 export const toDeliveryRow = (row: NewDelivery) =>
-  rowOf('deliveries', NEW, {
+  rowOf('deliveries', [...MADE_WITH, 'attempt'], {
     ...row,
     endedAtMs: row.state === 'skipped' ? row.createdAtMs : null,
     error: row.error && saidColumn(row.error),
