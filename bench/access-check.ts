@@ -78,8 +78,8 @@ function serveBare(): void {
 
 /** The options with which Sluice starts Node. */
 async function optionsOfSluice(): Promise<string[]> {
-  const runtime = (await import(new URL('../bin/runtime.js', import.meta.url).href)) as { PROGRAM: string[] }
-  return runtime.PROGRAM.filter((argument) => argument.startsWith('--'))
+  const runtime = (await import(new URL('../bin/runtime.js', import.meta.url).href)) as { OPTIONS: string[] }
+  return runtime.OPTIONS
 }
 
 async function compare(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Time from process start to `ready`, and resident memory of an idle server, against our own limits: from the first
- * start after the set-up of `npm start`.
+ * start after the set-up of `npm start`, which builds the program.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,23 +12,17 @@ import { oneStart } from './lib/start.ts'
 
 const STARTS = 5
 const START_LIMIT_MS = 1500
-/** Of it 15 MB are the cache of compiled sources, which Node also keeps in memory. Packages need no such cache. */
 const MEMORY_LIMIT_MB = 125
 
 const entry = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-const cache = join(dir, 'cache')
-spawnSync(process.execPath, [fileURLToPath(new URL('../scripts/warm.mjs', import.meta.url)), cache], {
-  stdio: 'inherit',
-})
+spawnSync(process.execPath, [fileURLToPath(new URL('../scripts/setup.mjs', import.meta.url))], { stdio: 'inherit' })
 const starts: number[] = []
 const memories: number[] = []
 for (let round = 0; round < STARTS; round++) {
   // Memory is measured twice: at the first start, which creates the store, and at the last one.
   const idle = round === 0 || round === STARTS - 1
-  const { startMs, memoryMb } = await oneStart(process.execPath, entry, join(dir, 'data'), idle, {
-    NODE_COMPILE_CACHE: cache,
-  })
+  const { startMs, memoryMb } = await oneStart(process.execPath, entry, join(dir, 'data'), idle)
   starts.push(startMs)
   if (memoryMb > 0) memories.push(memoryMb)
 }

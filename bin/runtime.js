@@ -1,19 +1,44 @@
 // Finds a Node that can run Sluice, and the program for it. Plain JavaScript, for it runs on whatever Node was there
 // first (20 or later).
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
-const SOURCES = at('src/main.ts')
 
-/** A package has no sources: Node strips no types in node_modules. It has dist/, which `npm run build` makes of them. */
-export const IS_BUILT = !existsSync(SOURCES)
+/** The program as it is written. */
+export const SOURCES = at('src/main.ts')
+
+/** What is built of it: `npm run build` does it for packages, and `npm start` for itself. */
+export const BUILT = at('dist/main.js')
+
+/** A package has no sources: Node strips no types in node_modules. */
+export const IS_PACKAGE = !existsSync(SOURCES)
+
+/** All that decides what is built. */
+const INGREDIENTS = ['src', 'package-lock.json', 'scripts/build-program.mjs']
 
 /**
- * Where Node keeps what it compiled: beside the packages, for this user only, and gone with them. What is built starts as
- * fast without, and its directory may not be writable.
+ * Whether dist/ has what the sources are now. By the times of change that no program can set, because copies often keep
+ * those of modification.
+ */
+export function isCurrent(directory = at('')) {
+  const built = statSync(join(directory, 'dist/main.js'), { throwIfNoEntry: false })
+  return built !== undefined && INGREDIENTS.every((path) => changedAtMs(join(directory, path)) <= built.mtimeMs)
+}
+
+/** Of a folder the latest of all in it, so that what was renamed or removed counts too; 0: it does not exist. */
+function changedAtMs(path) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat?.isDirectory()) return stat?.ctimeMs ?? 0
+  return Math.max(stat.ctimeMs, ...readdirSync(path).map((name) => changedAtMs(join(path, name))))
+}
+
+/**
+ * Where Node keeps what it compiled of the sources: beside the packages, for this user only, and gone with them. What is
+ * built starts as fast without, and its directory may not be writable.
  */
 export const COMPILE_CACHE = at('node_modules/.cache/sluice')
 
@@ -26,12 +51,7 @@ export const MINIMUM = [24, 15]
  * what a start loads stays, and to copy it from a small nursery several times takes 60 ms of a second. And a server that
  * has started lets go of what only the start needed (cli/serve.ts).
  */
-export const PROGRAM = [
-  '--min-semi-space-size=8',
-  '--max-semi-space-size=8',
-  '--expose-gc',
-  IS_BUILT ? at('dist/main.js') : SOURCES,
-]
+export const OPTIONS = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--expose-gc']
 
 /** Imported before the program, it ends the process when the pipe at its file descriptor 3 does. */
 export const FOLLOW_PARENT = ['--import', new URL('./follow-parent.js', import.meta.url).href]
@@ -77,7 +97,7 @@ function runsHere(program) {
 /** What to tell somebody without one. */
 export const NO_NODE = `Sluice needs Node ${MINIMUM.join('.')} or later, and this is Node ${process.versions.node}.
 ${
-  IS_BUILT
+  IS_PACKAGE
     ? 'The package brings one for Linux, for Windows and macOS on x64, unless npm was told to leave optional packages out.'
     : 'Run "npm ci" in the directory of Sluice, which installs one beside it.'
 }

@@ -3,12 +3,14 @@
 import { spawn } from 'node:child_process'
 import * as runtime from './runtime.js'
 
-const { COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, IS_BUILT, IS_UNDER_NPM, NO_NODE, PROGRAM } = runtime
+const { BUILT, COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, IS_UNDER_NPM, NO_NODE, OPTIONS, SOURCES } = runtime
 
-const args = [...PROGRAM, ...process.argv.slice(2)]
+// Sixty files start in two thirds of the time that 1,400 take, and in 30 MB less.
+const isBuilt = runtime.isCurrent()
+const args = [...OPTIONS, isBuilt ? BUILT : SOURCES, ...process.argv.slice(2)]
 
-// Reading the TypeScript takes half of the start, so what was compiled is kept. scripts/warm.mjs does it before the first.
-if (!IS_BUILT) process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE
+// Reading the TypeScript takes half of a start from the sources, so what was compiled is kept.
+if (!isBuilt) process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE
 
 // The C library would give each thread a heap of its own, and keep in each what was freed: 5 MB of an idle server. Children
 // do not inherit this.

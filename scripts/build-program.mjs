@@ -1,6 +1,6 @@
-// Bundles src/ into dist/ for packages: Node loads sixty files in 0.7 of the time that nine hundred take. Names stay as
-// they are, and the code has lines, so that traces of the stack can be read.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+// Bundles src/ into dist/ for packages and for `npm start`: Node loads sixty files in two thirds of the time that 1,400
+// take. Names stay as they are, and the code has lines, so that traces of the stack can be read.
+import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { build, minifySync } from 'vite'
 import { at } from './compile.mjs'
@@ -23,14 +23,14 @@ const BUNDLE = 'program'
 export const BUNDLED = ['kysely', 'typebox']
 
 /**
- * Writes dist/ from the start, so that nothing stays of a source that is gone. Tests have a folder of their own.
+ * Writes dist/ anew, so that nothing stays of a source that is gone. Tests have a folder of their own.
  *
  * @throws when a source cannot be bundled
  */
 export async function buildProgram(dist = at('dist')) {
-  mkdirSync(dist, { recursive: true })
-  const stale = readdirSync(dist).filter((name) => !LIBRARIES.includes(name))
-  for (const name of stale) rmSync(join(dist, name), { recursive: true })
+  const begunAt = new Date()
+  const made = join(dist, `${BUNDLE}-${process.pid}`)
+  mkdirSync(made, { recursive: true })
   await build({
     root: at('.'),
     configFile: false,
@@ -41,7 +41,7 @@ export async function buildProgram(dist = at('dist')) {
     build: {
       ssr: true,
       target: 'node24',
-      outDir: join(dist, BUNDLE),
+      outDir: made,
       minify: false,
       license: { fileName: 'licenses.md' },
       rolldownOptions: {
@@ -52,7 +52,12 @@ export async function buildProgram(dist = at('dist')) {
       },
     },
   })
+  const stale = readdirSync(dist).filter((name) => !LIBRARIES.includes(name) && join(dist, name) !== made)
+  for (const name of stale) rmSync(join(dist, name), { recursive: true })
+  renameSync(made, join(dist, BUNDLE))
   for (const program of PROGRAMS) writeStarter(dist, program)
+  // What changes during a build makes it stale.
+  utimesSync(join(dist, 'main.js'), begunAt, begunAt)
 }
 
 const isBundled = (id) => BUNDLED.some((name) => id === name || id.startsWith(`${name}/`))

@@ -1,6 +1,5 @@
-// Builds a folder of web/ with Vite if what was built is older than its sources. Plain JavaScript that runs on Node 20.
-// Without the development packages there is no Vite: then Sluice serves what was built before, or says that it is
-// missing.
+// Builds what `npm start` serves and runs with Vite. Plain JavaScript that runs on Node 20. Without the development
+// packages there is no Vite: then Sluice serves what was built before, or says that it is missing.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,12 +9,16 @@ import { at, changedAtMs } from './compile.mjs'
 
 const VITE = 'node_modules/vite/bin/vite.js'
 
+/** Builds a folder of web/ by `build` if what was built is older than one of its sources. */
+export async function buildWeb({ sources, ...how }) {
+  if (changedAtMs(at(how.built)) < Math.max(...sources.map((path) => changedAtMs(at(path))))) await build(how)
+}
+
 /**
  * `built`: the file that is written last. `steps`: the arguments of Node for each program, one after another.
  * `without`: what does not work while it is missing. `finish` runs after a whole build.
  */
-export async function buildWeb({ name, built, sources, steps, without, finish = () => undefined }) {
-  if (changedAtMs(at(built)) >= Math.max(...sources.map((path) => changedAtMs(at(path))))) return
+export async function build({ name, built, steps, without, finish = () => undefined }) {
   const command = `npm run build:${name}`
   if (existsSync(at(VITE))) {
     if (await runAll(steps)) finish()

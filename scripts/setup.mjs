@@ -4,12 +4,12 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
+import { findPinnedNode, isCurrent, isNewEnough, NO_NODE } from '../bin/runtime.js'
 import { buildDashboard } from './build-dashboard.mjs'
 import { buildDocs } from './build-docs.mjs'
 import { buildPlayer } from './build-player.mjs'
+import { build } from './build-web.mjs'
 import { ARCHITECTURES, buildNative, compilerFor } from './native.mjs'
-import { fillCompileCache } from './warm.mjs'
 
 const MINUTE_MS = 60_000
 
@@ -169,8 +169,19 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   for (const program of PROGRAMS)
     if (program.for.some((each) => purposes.includes(each)) && !program.isThere()) provide(program)
   // The start is ready when the slowest of these is.
-  const isWarmed = purposes.includes('start') && process.env.NODE_COMPILE_CACHE === undefined
-  await Promise.all([isWarmed && fillCompileCache(), buildDashboard(), buildPlayer(), buildDocs(), buildOthers()])
+  const starts = purposes.includes('start')
+  await Promise.all([starts && buildProgram(), buildDashboard(), buildPlayer(), buildDocs(), buildOthers()])
+}
+
+/** Tests have one of their own. */
+async function buildProgram() {
+  if (isCurrent()) return
+  await build({
+    name: 'program',
+    built: 'dist/main.js',
+    steps: [['scripts/build-program.mjs']],
+    without: 'It runs from its sources, which start more slowly',
+  })
 }
 
 /** What blocks while it runs: short compilers, beside the processes that were started before. */

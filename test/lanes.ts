@@ -111,11 +111,11 @@ export const LANES = {
     workers: 2,
     postgres: true,
   },
-  // Starts from the sources and of installed copies, and what a process takes.
+  // Starts of what is built, and of installed copies, and what a process takes.
   start: {
     files: [
       'test/system/churn.test.ts',
-      'test/system/{npmStart,warm,firstRun,mediaProcess,idleModules,openFiles,listen}.test.ts',
+      'test/system/{npmStart,firstRun,mediaProcess,idleModules,openFiles,listen}.test.ts',
       'test/base/keyfile.test.ts',
     ],
     needs: 'test',

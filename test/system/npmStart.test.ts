@@ -43,8 +43,7 @@ async function npmStart(program = 'npm', argv: readonly string[] = ['start']): P
   }
   const child = spawn(program, argv, {
     cwd: repository,
-    // As without this run: npm start fills the compile cache of its own.
-    env: { ...process.env, ...settings, NODE_COMPILE_CACHE: undefined },
+    env: { ...process.env, ...settings },
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -63,10 +62,10 @@ function line(log: string, message: string): Record<string, unknown> | undefined
   return text === undefined ? undefined : (JSON.parse(text.slice(text.indexOf('{'))) as Record<string, unknown>)
 }
 
-/** The descendant that runs the program. */
+/** The descendant that runs what the set-up has built. */
 function serverOf(ancestor: number): number {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
-  const server = pids.find((pid) => procFile(pid, 'cmdline').includes('src/main.ts') && descendsFrom(pid, ancestor))
+  const server = pids.find((pid) => procFile(pid, 'cmdline').includes('dist/main.js') && descendsFrom(pid, ancestor))
   if (server === undefined) throw new Error('npm start has started no server')
   return server
 }
