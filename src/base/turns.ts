@@ -84,3 +84,23 @@ class Waiting {
     return true
   }
 }
+
+/** Spreads work over the turns of the event loop, so that what others wait for comes between. */
+export class OwnTurns {
+  readonly #waiting: (() => void)[] = []
+  #isTaken = false
+
+  /** Calls `work` in a turn with no other work of these: now, if this one has none yet. It must not throw. */
+  take(work: () => void): void {
+    this.#waiting.push(work)
+    if (!this.#isTaken) this.#turn()
+  }
+
+  #turn(): void {
+    const work = this.#waiting.shift()
+    this.#isTaken = work !== undefined
+    if (work === undefined) return
+    setImmediate(() => this.#turn())
+    work()
+  }
+}

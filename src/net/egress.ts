@@ -107,6 +107,8 @@ function trustAlso(caFile: string): SecureContext {
 
 /** So many interim answers are none of HTTP: a receiver that sends no other would keep this process busy until the deadline. */
 const INTERIM_MAX = 32
+/** Before the header of the answer has ended. A parser reads empty lines in front of it without end (RFC 9112 section 2.2). */
+const HEADERS_MAX_BYTES = 256 * 1024
 
 /** How far an exchange is, for the message when it fails. */
 interface Progress {
@@ -163,7 +165,7 @@ async function talk(
 
 /**
  * Sends the request on this one socket. Interim answers (100, 102, 103) may come before the one that counts (RFC 9110
- * section 15.2), but not without end. Only the deadline limits the time.
+ * section 15.2), but not without end, nor may empty lines. Only the deadline limits the time.
  * @param sent called when the socket has taken the request. Later failures happen while we wait for the answer
  */
 export function answerOn(
@@ -181,7 +183,16 @@ export function answerOn(
     createConnection: () => socket,
     signal,
   })
-  exchange.on('response', resolve)
+  let left = HEADERS_MAX_BYTES
+  const count = ({ length }: Buffer): void => {
+    left -= length
+    if (left < 0) exchange.destroy(invalid('too much before the answer'))
+  }
+  exchange.on('socket', () => socket.on('data', count))
+  exchange.on('response', (response) => {
+    socket.off('data', count)
+    resolve(response)
+  })
   exchange.on('upgrade', () => reject(invalid('an upgrade that was not requested')))
   let interim = 0
   exchange.on('information', () => {

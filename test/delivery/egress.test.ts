@@ -196,6 +196,7 @@ describe('an answer', () => {
     ['a reset in the middle', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc', 'reset'],
     ['words that are no HTTP', '220 mail.example.com ESMTP\r\n', 'answer_invalid'],
     ['interim answers without an end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), 'answer_invalid'],
+    ['empty lines without an end', '\r\n'.repeat(200_000), 'answer_invalid'],
     ['an endless header', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}`, 'answer_invalid'],
     [
       'an upgrade without a request for it',

@@ -3,10 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { HttpConnections } from '../../src/edge/http/connections.ts'
 import { listenerOf } from '../../src/edge/http/listener.ts'
+import { RawConnection, requestFor } from '../support/rawConnection.ts'
+import { until } from '../support/until.ts'
 
-test('a fault of ours in a request that the framework did not see ended the server', async () => {
-  const fault = new Error('a fault of ours')
-  const faults: unknown[] = []
+type Listening = Parameters<typeof listenerOf>[1]
+
+/** The port of a server with these parts. */
+async function listen(over: Partial<Listening>): Promise<number> {
   const connections: Pick<HttpConnections, 'enter' | 'attach'> = {
     enter: (request, response, serve) => serve(request, response),
     attach: () => undefined,
@@ -15,24 +18,67 @@ test('a fault of ours in a request that the framework did not see ended the serv
     { requestTimeoutMs: 10_000 },
     {
       connections: connections as HttpConnections,
-      isTaken: ({ url }) => {
-        if (url === '/broken') throw fault
-        return false
-      },
+      isTaken: () => false,
       isEnding: () => false,
       handler: (_, response) => void response.end('as ever'),
       protocolErrors: { requestId: () => 'r', answered: () => undefined, endsWithAnswer: () => false },
-      failed: (error, { socket }) => {
-        faults.push(error)
-        socket.destroy()
-      },
+      failed: (_error, { socket }) => void socket.destroy(),
+      ...over,
     },
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
+  return (server.address() as AddressInfo).port
+}
+
+test('a fault of ours in a request that the framework did not see ended the server', async () => {
+  const fault = new Error('a fault of ours')
+  const faults: unknown[] = []
+  const port = await listen({
+    isTaken: ({ url }) => {
+      if (url === '/broken') throw fault
+      return false
+    },
+    failed: (error, { socket }) => {
+      faults.push(error)
+      socket.destroy()
+    },
+  })
   await expect(fetch(`http://127.0.0.1:${port}/broken`)).rejects.toThrow()
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('as ever')
   expect(faults).toEqual([fault])
+})
+
+/** As many bytes as Node reads at once. */
+const READ = 65_536
+const CHUNK = '1\r\nx\r\n'
+
+test('bodies in chunks of a byte are read once in each turn of the event loop, of all connections together', async () => {
+  const CHUNKS = 100_000
+  let [inTurn, most, all] = [0, 0, 0]
+  const bodies: string[] = []
+  const port = await listen({
+    handler: (request, response) => {
+      request.on('data', ({ length }: Buffer) => {
+        if (inTurn === 0) setImmediate(() => (inTurn = 0))
+        inTurn += length
+        most = Math.max(most, inTurn)
+        all += length
+      })
+      request.on('end', () => void response.end('read'))
+    },
+  })
+  const clients = [await RawConnection.open(port), await RawConnection.open(port)]
+  const head = requestFor('/', { 'transfer-encoding': 'chunked' }, 'POST')
+  for (const { socket } of clients) socket.write(head + CHUNK)
+  await until(() => all === 2)
+  for (const { socket } of clients) socket.write(`${CHUNK.repeat(CHUNKS - 1)}0\r\n\r\n${requestFor('/')}`)
+  for (const client of clients) {
+    for (const method of ['POST', 'GET']) bodies.push((await client.answer(method)).body.toString())
+  }
+  expect(bodies).toEqual(['read', 'read', 'read', 'read'])
+  expect(all).toBe(2 * CHUNKS)
+  // The first one of each connection may come with another.
+  expect(most).toBeLessThanOrEqual(2 * Math.ceil(READ / CHUNK.length))
 })

@@ -36,9 +36,13 @@ export interface ConnectionOptions {
   readonly log: Logger
   readonly limits: RtmpLimits
   readonly publish: (request: PublishRequest) => Promise<PublishAnswer>
+  /** It pends until `publish`, and after a refusal while the client may still read the reason. Called with each change. */
+  readonly pends: (isPending: boolean) => void
 }
 
 type State = 'talking' | 'deciding' | 'publishing' | 'lingering' | 'over'
+
+const PENDING: ReadonlySet<State> = new Set<State>(['talking', 'lingering'])
 
 /**
  * The connection of one publisher, from the handshake to the last byte.
@@ -114,9 +118,10 @@ export class RtmpConnection {
     void this.end('lost')
   }
 
-  /** True before `publish`, and after a refusal while the client may still read the reason. */
-  get isPending(): boolean {
-    return this.#state === 'talking' || this.#state === 'lingering'
+  #enter(state: State): void {
+    const [wasPending, isPending] = [PENDING.has(this.#state), PENDING.has(state)]
+    this.#state = state
+    if (isPending !== wasPending) this.#options.pends(isPending)
   }
 
   /**
@@ -307,7 +312,7 @@ export class RtmpConnection {
   #publishRequested(target: RtmpTarget): string | null {
     if (this.#app === null) return 'publish came before connect'
     if (this.#publication !== null) return 'This connection publishes already'
-    this.#state = 'deciding'
+    this.#enter('deciding')
     this.#inbox.hold()
     this.#decide(this.#app, target).catch(this.failed)
     return null
@@ -337,7 +342,7 @@ export class RtmpConnection {
       leftOut: (what) => this.#problems.note(what),
     })
     if (this.#state !== 'deciding') return this.#reportEnd()
-    this.#state = 'publishing'
+    this.#enter('publishing')
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes
     this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     this.#send(replies.publishing())
@@ -366,7 +371,7 @@ export class RtmpConnection {
   /** Keeps reading and discards the input: closing a socket with unread bytes would reset it and lose the status. */
   #linger(closes = true): void {
     if (this.#state === 'over') return
-    this.#state = 'lingering'
+    this.#enter('lingering')
     this.#inbox.clear()
     this.#deadline = this.#options.clock.monotonic() + LINGER_MS
     this.#reportEnd()
@@ -374,7 +379,7 @@ export class RtmpConnection {
   }
 
   #over(): void {
-    this.#state = 'over'
+    this.#enter('over')
     this.#inbox.clear()
     this.#reportEnd()
   }

@@ -69,7 +69,7 @@ export class Inbox {
 
   /** Call it every second. */
   tick(): void {
-    if (!this.#isHeld && !this.#isWaiting) this.#pace.tick()
+    this.#pace.tick(() => !this.#isHeld && !this.#isWaiting)
   }
 
   #handle(): void {

@@ -47,7 +47,9 @@ const TICK_MS = 1000
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const { host, port, tls, clock, limits, log } = options
-  const connections = new ByAddress<RtmpConnection>(networkKey)
+  const connections = new Set<RtmpConnection>()
+  /** Those that may give way. */
+  const pending = new ByAddress<RtmpConnection>(networkKey)
   const plain = await listen((socket) => accept(socket), { host, port, log })
   // The limits count a connection before its TLS handshake, and the time limit of the publisher includes the handshake.
   const encrypted = tls
@@ -61,12 +63,14 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
 
   function accept(socket: Socket): void {
     const address = addressKeyOf(socket.remoteAddress ?? '')
-    if (!makeRoom(connections, address, limits)) {
+    if (!makeRoom(connections, pending, address, limits)) {
       socket.destroy()
       return
     }
-    const connection = new RtmpConnection({ ...options, socket })
-    connections.add(connection, address)
+    const pends = (isPending: boolean) => (isPending ? pending.add(connection, address) : pending.delete(connection))
+    const connection = new RtmpConnection({ ...options, socket, pends })
+    connections.add(connection)
+    pending.add(connection, address)
     void connection.closed.then(() => connections.delete(connection))
   }
 
@@ -126,20 +130,19 @@ function encrypt(socket: Socket, secureContext: SecureContext): TLSSocket {
  * have, and of the network around it if that has. So who opens many keeps out itself. False: there is none to end.
  */
 function makeRoom(
-  connections: ByAddress<RtmpConnection>,
+  connections: Set<RtmpConnection>,
+  pending: ByAddress<RtmpConnection>,
   address: string,
   { maxConnections, maxPendingPerAddress: most }: RtmpLimits,
 ): boolean {
-  const [peers, neighbours] = [pendingOf(connections.of(address)), pendingOf(connections.around(address))]
-  const isCrowded = most > 0 && peers.length >= most
-  const isAroundCrowded = most > 0 && neighbours.length >= halfway(most, maxConnections)
+  const [peers, neighbours] = [pending.of(address), pending.around(address)]
+  const isCrowded = most > 0 && peers.size >= most
+  const isAroundCrowded = most > 0 && neighbours.size >= halfway(most, maxConnections)
   if (!isCrowded && !isAroundCrowded && connections.size < maxConnections) return true
-  const [oldest] = isCrowded ? peers : isAroundCrowded ? neighbours : pendingOf(connections)
+  const [oldest] = isCrowded ? peers : isAroundCrowded ? neighbours : pending
   if (oldest === undefined) return false
   connections.delete(oldest)
+  pending.delete(oldest)
   void oldest.end('invalid')
   return true
 }
-
-const pendingOf = (connections: Iterable<RtmpConnection>): RtmpConnection[] =>
-  [...connections].filter(({ isPending }) => isPending)

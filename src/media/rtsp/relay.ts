@@ -60,7 +60,7 @@ export class RtspRelay {
 
   /** Call it every second. */
   tick(): void {
-    if (this.#client?.writableNeedDrain !== true) this.#pace.tick()
+    this.#pace.tick(() => this.#client?.writableNeedDrain !== true)
   }
 
   close(): void {

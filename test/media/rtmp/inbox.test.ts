@@ -96,6 +96,22 @@ test('after too many messages in a second it reads no more until the next tick',
   expect(socket.isReading).toBe(true)
 })
 
+test('publishers with too many messages in a second read on one after the other, and none that has to wait for a decision', async () => {
+  const floods = Array.from({ length: 5 }, () => inboxOf())
+  for (const { inbox } of floods) inbox.push(messages(10_001))
+  await turnsUntil(() => floods.every(({ handled }) => handled.length === 10_001))
+  for (const { inbox } of floods) inbox.tick()
+  floods[4]?.inbox.hold()
+  const reading: number[] = []
+  for (let turn = 0; turn < 5; turn++) {
+    reading.push(floods.filter(({ socket }) => socket.isReading).length)
+    await setImmediate()
+  }
+  expect(reading).toEqual([1, 2, 3, 4, 4])
+  floods[4]?.inbox.open()
+  expect(floods[4]?.socket.isReading).toBe(true)
+})
+
 test('a fault in handling what waited is that of its publisher', async () => {
   const { inbox, failures } = inboxOf(
     Object.assign([], {

@@ -347,6 +347,7 @@ async function pausing() {
         publication = new Publication(request)
         return Promise.resolve(publication.answer())
       },
+      pends: () => undefined,
     })
     closing.push(() => connection.end('stopped'))
   })
