@@ -5,7 +5,7 @@ import { DATAGRAM_MAX_BYTES } from '../../src/media/srt/handshake.ts'
 import { CONTROL, writeControl } from '../../src/media/srt/packets.ts'
 import { type CallOptions, handshakeBody, randomKeys, SrtCaller, srtRequest, textWords } from '../media/srt/caller.ts'
 import { type Listening, listenForSrt } from '../media/srt/publications.ts'
-import { adts, BOTH, NULL_PACKET, TsMuxer } from '../media/mpegts/muxer.ts'
+import { adts, BOTH, deltaFrame, keyframe, NULL_PACKET, TsMuxer } from '../media/mpegts/muxer.ts'
 import { until } from '../support/until.ts'
 
 const PASSPHRASE = 'a-passphrase-of-10-to-79'
@@ -149,6 +149,16 @@ describe('an SRT publisher', () => {
     caller.giveUp(1003, 1004)
     await until(() => received(listener).length === 6)
     expect(received(listener)).toEqual([0, 1, 2, 5, 6, 7])
+  })
+
+  test('leaves with its last picture, which no other one follows', async () => {
+    const listener = await listening()
+    const caller = await call(listener)
+    const ts = new TsMuxer()
+    caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(deltaFrame(), 3600))
+    caller.shutDown()
+    await until(() => listener.publications[0]?.reasons.length === 1)
+    expect(listener.publications[0]?.frames.map(({ key }) => key)).toEqual([true, false])
   })
 
   test('leaves with all that came, also what waits for a lost packet', async () => {

@@ -19,6 +19,7 @@ export interface TsHandler {
 interface PidReader {
   take(packet: TsPacket): void
   lose(): void
+  end?(): void
   /** The latest packet with a payload; null: the counter starts with the next one. */
   latest: TsPacket | null
 }
@@ -64,6 +65,11 @@ export class TsDemuxer {
       reader.latest = null
       reader.lose()
     }
+  }
+
+  /** Nothing more comes: what is complete leaves. */
+  end(): void {
+    for (const reader of this.#pids.values()) reader.end?.()
   }
 
   #take(reader: PidReader, packet: TsPacket): void {
@@ -119,6 +125,10 @@ export class TsDemuxer {
       lose: () => {
         pes.lose()
         this.#handler.lost(stream)
+      },
+      end: () => {
+        const last = pes.end()
+        if (last !== null) this.#handler.packet(stream, last)
       },
     }
   }

@@ -106,6 +106,11 @@ export class TsIngest implements TsHandler {
     this.#demuxer.gap()
   }
 
+  /** Nothing more comes: the last frame leaves, if it is complete. */
+  end(): void {
+    this.#demuxer.end()
+  }
+
   choose(streams: readonly TsStream[]): readonly TsStream[] {
     const video = this.#firstOf('video', streams)
     const chosen = [...video, ...this.#chooseAudio(streams)]

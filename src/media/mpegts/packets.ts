@@ -15,6 +15,8 @@ export interface TsPacket {
   readonly isDiscontinuity: boolean
   /** The sender says that a decoder can begin here. */
   readonly isRandomAccess: boolean
+  /** Stuffing fills it up: what it carries has no more bytes for now. */
+  readonly isFilledUp: boolean
   /** Empty: the packet has an adaptation field only. */
   readonly payload: Buffer
 }
@@ -70,6 +72,14 @@ function readPacket(bytes: Buffer): TsPacket | null {
     isScrambled: (word & 0xc0) !== 0,
     isDiscontinuity: (flags & 0x80) !== 0,
     isRandomAccess: (flags & 0x40) !== 0,
+    isFilledUp: fieldBytes > fieldBytesOf(flags),
     payload: (word & 0x10) === 0 ? NONE : bytes.subarray(4 + fieldBytes),
   }
+}
+
+/** Of an adaptation field with these flags and no stuffing; those with data of its own are taken to have none. */
+function fieldBytesOf(flags: number): number {
+  if (flags === 0) return 0
+  if ((flags & 0x03) !== 0) return PACKET_BYTES
+  return 2 + ((flags & 0x10) === 0 ? 0 : 6) + ((flags & 0x08) === 0 ? 0 : 6) + ((flags & 0x04) === 0 ? 0 : 1)
 }

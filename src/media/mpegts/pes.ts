@@ -16,6 +16,8 @@ const HEAD_BYTES = 6
 const PART_MIN_BYTES = PACKET_BYTES / 2
 /** The head, the flags and the length of the optional fields. */
 const FLAGS_END = 9
+/** So many packets that are filled up, each before a PES packet, show that the muxer fills up the last one of each. */
+const ENDS_MIN = 25
 
 /** Joins the PES packets of one PID. */
 export class PesReader {
@@ -23,17 +25,24 @@ export class PesReader {
   #parts: Buffer[] = []
   #bytes = 0
   #isRandomAccess = false
+  /** The latest packet is filled up. */
+  #isFilledUp = false
+  /** How many packets that are filled up were the last of their PES packets. */
+  #ends = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
   /**
-   * Returns what is complete: a packet without a length only when the next one begins. Null in it: a packet is damaged,
-   * scrambled or too large.
+   * Returns what is complete: a packet without a length when the next one begins, or at the stuffing that its muxer puts at its
+   * end, which is a frame earlier. Null in it: a packet is damaged, scrambled or too large.
    */
-  push({ isStart, isRandomAccess, payload }: TsPacket): (PesPacket | null)[] {
+  push({ isStart, isRandomAccess, isFilledUp, payload }: TsPacket): (PesPacket | null)[] {
     const complete: (PesPacket | null)[] = []
+    // A muxer that fills up packets in between, as for slices, always has to be waited for.
+    if (this.#isFilledUp) this.#ends += isStart ? 1 : Number.NEGATIVE_INFINITY
+    this.#isFilledUp = isFilledUp
     if (isStart) {
       if (this.#parts.length > 0) complete.push(this.#finish())
       this.#isRandomAccess = isRandomAccess
@@ -50,20 +59,31 @@ export class PesReader {
 
   /** Packets are missing: the other parts of the PES packet are ignored. */
   lose(): void {
-    this.#parts = []
-    this.#bytes = 0
+    this.#clear()
+    this.#isFilledUp = false
+  }
+
+  /** Nothing more comes. Null: what was begun is not complete. */
+  end(): PesPacket | null {
+    const isComplete = this.#isFilledUp && this.#ends >= 0
+    return isComplete && this.#parts.length > 0 ? this.#finish() : null
   }
 
   #isFull(): boolean {
     const [first] = this.#parts
     const length = first === undefined || first.length < HEAD_BYTES ? 0 : first.readUInt16BE(4)
-    return length > 0 && this.#bytes >= HEAD_BYTES + length
+    return length > 0 ? this.#bytes >= HEAD_BYTES + length : this.#isFilledUp && this.#ends >= ENDS_MIN
   }
 
   #finish(): PesPacket | null {
     const packet = readPes(Buffer.concat(this.#parts, this.#bytes), this.#isRandomAccess)
-    this.lose()
+    this.#clear()
     return packet
+  }
+
+  #clear(): void {
+    this.#parts = []
+    this.#bytes = 0
   }
 }
 

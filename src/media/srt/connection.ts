@@ -154,6 +154,7 @@ export class SrtConnection {
 
   #left(): void {
     this.#receiving?.finish()
+    this.#ingest?.end()
     this.end('left')
   }
 

@@ -72,7 +72,10 @@ export class SrtPull implements PulledSource {
       take: (packet, nowMs) => receiving.take(packet, nowMs),
       tick: (nowMs) => void receiving.tick(nowMs),
       // What waits behind a gap is better than nothing.
-      leave: () => receiving.finish(),
+      leave: () => {
+        receiving.finish()
+        this.#ingest.end()
+      },
     }
   }
 
