@@ -109,6 +109,8 @@ export class SrtCall {
   #sentAtMs = Number.NEGATIVE_INFINITY
   #bytesIn = 0
   #bytesOut = 0
+  /** When it says goodbye, monotonic milliseconds; null: its owner has not ended it. */
+  #endsAtMs: number | null = null
 
   constructor(options: SrtCallOptions) {
     const { socket, runs = null, clock, random, log, tickMs } = options
@@ -141,9 +143,14 @@ export class SrtCall {
     return { bytesIn: this.#bytesIn, bytesOut: this.#bytesOut }
   }
 
-  /** Says goodbye and closes the socket. Nothing is called any more. Idempotent. */
-  end(): void {
-    if (this.#state !== 'over') this.#close()
+  /**
+   * Says goodbye and closes the socket, while it is connected after this time, in which the half goes on. `ended` is not called any
+   * more. Idempotent.
+   */
+  end(afterMs = 0): void {
+    if (this.#endsAtMs !== null) return
+    this.#endsAtMs = this.#options.clock.monotonic() + afterMs
+    if (afterMs === 0 || this.#state !== 'connected') this.#close()
   }
 
   #tick(nowMs: number): void {
@@ -152,7 +159,8 @@ export class SrtCall {
     if (this.#state !== 'connected') return this.#open(nowMs)
     this.#half?.tick(nowMs)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#control({ type: CONTROL.keepAlive })
-    if (this.#looks.lastedMs(this.#heardAtMs, nowMs) > SILENCE_MS) this.#lose(coded('peer_silent'))
+    if (this.#endsAtMs !== null && nowMs >= this.#endsAtMs) this.#close()
+    else if (this.#looks.lastedMs(this.#heardAtMs, nowMs) > SILENCE_MS) this.#lose(coded('peer_silent'))
   }
 
   /** What was heard before the agreement does not count: an answer may come again and again. */
@@ -259,10 +267,11 @@ export class SrtCall {
   #over(how: SenderEnd): void {
     if (this.#state === 'over') return
     this.#close()
-    this.#options.ended(how)
+    if (this.#endsAtMs === null) this.#options.ended(how)
   }
 
   #close(): void {
+    if (this.#state === 'over') return
     const { socket } = this.#options
     const goodbye = { type: CONTROL.shutdown, socketId: this.#peerId, timeUs: this.#timeUs(), body: Buffer.alloc(4) }
     const wasConnected = this.#state === 'connected'

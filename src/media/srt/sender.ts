@@ -91,6 +91,7 @@ export class SrtSender {
   #bytes = 0
   #next: number
   #message = 1
+  #sentAtMs = Number.NEGATIVE_INFINITY
   #credit = 0
   #ofKey = 0
   /** The number of the first packet of the key in use. */
@@ -121,6 +122,11 @@ export class SrtSender {
     return oldest !== undefined && lastedMs(oldest.sentAtMs, nowMs) > spanMs
   }
 
+  /** How long the receiver still has media to show, milliseconds. */
+  unshownMs(nowMs: number): number {
+    return Math.max(0, this.#sentAtMs + this.#options.latencyMs + this.#pauseMs - nowMs)
+  }
+
   /**
    * Sends what one frame makes. It keeps the memory.
    * @param run of datagrams, each of `DATAGRAM_BYTES` but for the last. They begin with room for their heads
@@ -128,6 +134,7 @@ export class SrtSender {
   send(run: Buffer, nowMs: number): void {
     const { keys, data } = this.#options
     const [sequence, timeUs] = [this.#next, this.#options.timeUs()]
+    this.#sentAtMs = nowMs
     for (let at = 0; at < run.length; at += DATAGRAM_BYTES) {
       this.#number(run.subarray(at, at + DATAGRAM_BYTES), timeUs, nowMs)
     }

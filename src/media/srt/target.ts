@@ -11,6 +11,8 @@ import { SrtSender, TS_PACKETS } from './sender.ts'
 const TICK_MS = 250
 /** How long a target may acknowledge nothing that it is sent. */
 const STUCK_MS = 10_000
+/** libsrt drops what waits for its time when the goodbye comes. A stream that begins again at once would find its target in use. */
+const LINGER_MAX_MS = 1000
 
 export interface SrtTargetOptions extends Omit<SrtCallOptions, 'tickMs' | 'begin'> {
   /** For tests: how many packets a key is for. */
@@ -100,11 +102,13 @@ export class SrtTarget implements FrameSink {
     else this.#send(frame)
   }
 
-  /** Says goodbye. Nothing is called any more. Idempotent. */
+  /** Says goodbye when the target has shown what it has. Nothing is called any more. Idempotent. */
   end(): void {
     if (!this.#isOver) this.#send()
     this.#isOver = true
-    this.#call.end()
+    const nowMs = this.#options.clock.monotonic()
+    const keepsUp = this.#sender?.isFull(nowMs) === false
+    this.#call.end(keepsUp ? Math.min(LINGER_MAX_MS, this.#sender?.unshownMs(nowMs) ?? 0) : 0)
   }
 
   #begin(link: SrtLink): SrtHalf {
