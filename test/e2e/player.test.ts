@@ -101,6 +101,33 @@ test('a stream over HLS that the browser cannot decode is named at once, with it
   expect(await site.text()).toMatch(/^This browser cannot decode the stream\|.*hvc1/)
 })
 
+test('sound alone is named, and pictures without sound have no switch for it, over both protocols', async () => {
+  for (const [stream, wanted] of [
+    ['open-sound', { audio: 'aac', seconds: 4 }],
+    ['open-pictures', { video: 'h264', seconds: 4, size: '320x180' }],
+  ] as const) {
+    const messages = enhancedMessages(await encoded(wanted))
+    const publisher = await RtmpPublisher.start(stage.rtmp(stream, open.token), systemClock, messages)
+    onTestFinished(() => publisher.end())
+  }
+  const players = ['open-sound', 'open-pictures'].flatMap((stream) =>
+    (['whep', 'hls'] as const).map((mode) => ({ stream: named(stream), mode })),
+  )
+  const site = await watching(players)
+  const chip = (at: number) => site.evaluate<string>(`part(${at}, '.chip')[0].textContent`)
+  const hasSwitch = (at: number) => site.evaluate(`part(${at}, '.mute')[0].offsetWidth > 0`)
+  for (const at of [0, 1]) {
+    await expect.poll(() => site.text(at), SOON).toBe('Sound only|This broadcast has no picture.')
+    await expect.poll(() => chip(at), SOON).toMatch(/^(WebRTC|HLS)/)
+    expect(await hasSwitch(at)).toBe(true)
+  }
+  for (const at of [2, 3]) {
+    await expect.poll(() => chip(at), SOON).toMatch(/ · 180p · No sound/)
+    expect([await hasSwitch(at), await site.text(at)]).toEqual([false, ''])
+  }
+  await site.shoot('sound-alone')
+})
+
 test('a refusal is shown in plain words with the words of the server, and a new token begins at once', async () => {
   await broadcast('club', secured)
   const disabled = await stage.token('subscribe', { streams: anyName })

@@ -1,19 +1,14 @@
-/** What a browser allows without a click of its user. */
-export type Begun = 'aloud' | 'silent' | 'blocked' | 'replaced'
-
 /**
- * Plays the media of a video element, without audio if the browser allows no more. `blocked`: not even that; the user has
- * to click. `replaced`: other media came in between, whose own call decides.
+ * Plays the media of a video element, without audio if the browser allows no more before a click of its user. True: it allows not even
+ * that. Where other media came in between, their own call decides.
  */
-export async function playAsAllowed(video: HTMLVideoElement): Promise<Begun> {
+export async function isBlocked(video: HTMLVideoElement): Promise<boolean> {
   const first = await attempt(video)
-  if (first !== 'refused') return first === 'ok' ? (video.muted ? 'silent' : 'aloud') : 'replaced'
-  if (video.muted) return 'blocked'
+  if (first !== 'refused' || video.muted) return first === 'refused'
   video.muted = true
   const second = await attempt(video)
-  if (second === 'ok') return 'silent'
-  video.muted = false
-  return second === 'refused' ? 'blocked' : 'replaced'
+  video.muted = second === 'ok'
+  return second === 'refused'
 }
 
 async function attempt(video: HTMLVideoElement): Promise<'ok' | 'refused' | 'replaced'> {

@@ -1,6 +1,6 @@
 import { browser } from '../client/environment.ts'
 import type { SluiceError } from '../client/index.ts'
-import { playAsAllowed } from './autoplay.ts'
+import { isBlocked } from './autoplay.ts'
 import { Controller, type PlayerState } from './controller.ts'
 import { setText } from './dom.ts'
 import { wireControls } from './controls.ts'
@@ -127,7 +127,7 @@ export class SluicePlayer extends HTMLElement {
     on(play, 'click', () => this.#togglePlay())
     on(settings, 'click', () => this.#controller.lookForLevels())
     on(tokenForm, 'submit', (event) => this.#useToken(event))
-    on(video, 'volumechange', () => this.#showAudio())
+    for (const event of ['volumechange', 'loadedmetadata', 'resize']) on(video, event, () => this.#showMedia())
     for (const event of ['pointermove', 'pointerdown', 'focusin', 'keydown']) on(frame, event, () => this.#wake())
     // The browser has kept the page as it was, and the client has ended its session when the page was left.
     on(globalThis, 'pageshow', (event) => {
@@ -138,14 +138,12 @@ export class SluicePlayer extends HTMLElement {
       togglePlay: () => this.#togglePlay(),
       canSeek: () => this.delivery === 'hls',
     })
-    this.#showAudio()
+    this.#showMedia()
     this.#countFigures()
   }
 
   async #playMedia(): Promise<void> {
-    const begun = await playAsAllowed(this.#screen.video)
-    if (begun !== 'blocked') return
-    this.pause()
+    if (await isBlocked(this.#screen.video)) this.pause()
   }
 
   #changed(state: PlayerState, reason: SluiceError | null): void {
@@ -170,16 +168,18 @@ export class SluicePlayer extends HTMLElement {
     this.#screen.showPlaying(state !== 'idle' && state !== 'refused')
     play.disabled = wanted === null
     setText(badge, isIdle ? '' : state === 'playing' ? WORDS.live : WORDS.soon)
-    this.#screen.say(wanted === null ? MESSAGES.no_stream : messageOf(state, reason), detailOf(state, reason))
-    this.#showAudio()
+    this.#showMedia()
     this.#showSettings()
     this.#wake()
   }
 
-  #showAudio(): void {
+  #showMedia(): void {
+    const { state, reason } = this
     const { video, audioOn } = this.#screen
+    const message = wantedBy(this) === null ? MESSAGES.no_stream : messageOf(state, reason, video)
+    this.#screen.say(message, detailOf(state, reason))
     this.#screen.showAudio(video)
-    audioOn.hidden = !(video.muted && this.state === 'playing' && !this.hasAttribute('muted'))
+    audioOn.hidden = !(video.muted && state === 'playing' && !this.hasAttribute('muted'))
   }
 
   #applyLook(): void {
@@ -280,17 +280,21 @@ export class SluicePlayer extends HTMLElement {
   async #showFigures(): Promise<void> {
     const figures = this.state === 'playing' ? await this.#controller.figures() : null
     this.#screen.figures.show(figures, this.delivery)
-    const { behindSeconds = null, height = 0 } = figures ?? {}
+    const { behindSeconds = null, height = 0, codecs = '' } = figures ?? {}
+    const isSilent = height > 0 && /^[^,]+$/.test(codecs)
+    this.#screen.frame.classList.toggle('silent', isSilent)
     const parts = [
       this.delivery === null ? '' : { whep: 'WebRTC', hls: 'HLS' }[this.delivery],
       height === 0 ? '' : `${height}p`,
+      isSilent ? WORDS.noSound : '',
       behindSeconds === null ? '' : WORDS.behind(behindSeconds.toFixed(1)),
     ]
     setText(this.#screen.chip, figures === null ? '' : parts.filter(Boolean).join(' · '))
   }
 }
 
-function messageOf(state: PlayerState, reason: SluiceError | null): Message | null {
+function messageOf(state: PlayerState, reason: SluiceError | null, video: HTMLVideoElement): Message | null {
+  if (state === 'playing') return video.readyState > 0 && video.videoWidth === 0 ? MESSAGES.sound_only : null
   if (state === 'connecting') return reason ? MESSAGES[reason.code] : { title: WORDS.connecting, text: '' }
   if (state === 'interrupted') return { title: WORDS.reconnecting, text: '' }
   if (state === 'waiting')

@@ -77,7 +77,7 @@ export class HlsPlayback implements Playback {
   lookForLevels(): void {}
 
   async figures(): Promise<Figures | null> {
-    return this.#target.video.videoWidth === 0 ? null : this.#figures.read(this.#target.video, this.#hls)
+    return this.#target.video.readyState === 0 ? null : this.#figures.read(this.#target.video, this.#hls)
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -65,6 +65,7 @@ const english = {
     [['Esc'], 'Close'],
   ] as const,
   source: 'Camera',
+  noSound: 'No sound',
 } as const
 
 /** Every text of the player. `speak` changes its language, before the first player is made. */
@@ -77,7 +78,7 @@ export interface Message {
 }
 
 /** What a viewer reads instead of a refusal, and what to do about it; `ended`: after a broadcast that was watched. */
-export const MESSAGES: Readonly<Record<SluiceErrorCode | 'ended' | 'no_stream', Message>> = {
+export const MESSAGES: Readonly<Record<SluiceErrorCode | 'ended' | 'no_stream' | 'sound_only', Message>> = {
   ended: {
     title: 'The broadcast is over, or pauses',
     text: 'If it continues, it begins here by itself.',
@@ -86,6 +87,7 @@ export const MESSAGES: Readonly<Record<SluiceErrorCode | 'ended' | 'no_stream', 
     title: 'No stream is named',
     text: 'The attribute “stream” of this player must be “account/name”.',
   },
+  sound_only: { title: 'Sound only', text: 'This broadcast has no picture.' },
   invalid_token: {
     title: 'You need a link of your own',
     text: 'This stream is for people who have a valid token. Ask the person who sent you here for a new link.',

@@ -60,6 +60,7 @@ export const german: PlayerLanguage = {
       [['Esc'], 'Schließen'],
     ],
     source: 'Kamera',
+    noSound: 'Ohne Ton',
   },
   messages: {
     ended: {
@@ -70,6 +71,7 @@ export const german: PlayerLanguage = {
       title: 'Kein Stream ist genannt',
       text: 'Das Attribut „stream“ dieses Players muss „Konto/Name“ sein.',
     },
+    sound_only: { title: 'Nur Ton', text: 'Diese Übertragung hat kein Bild.' },
     invalid_token: {
       title: 'Sie brauchen einen eigenen Link',
       text: 'Dieser Stream ist für Leute mit einem gültigen Token. Bitten Sie den Absender um einen neuen Link.',
