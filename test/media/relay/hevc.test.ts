@@ -20,6 +20,8 @@ const FRAME_MS = 40
 
 let video: VideoTrack
 let frames: readonly Frame[]
+/** As ffmpeg decodes the source. */
+let raw: Buffer
 let net: WireNet
 let peers: WirePeer[]
 
@@ -29,6 +31,8 @@ beforeAll(async () => {
   if (track?.kind !== 'video') throw new Error('no video')
   video = track
   frames = recorded.frames
+  raw = await decoded([video], frames)
+  expect(raw).toHaveLength(frames.length * WIDTH * HEIGHT * 1.5)
 })
 beforeEach(() => {
   net = new WireNet()
@@ -74,8 +78,8 @@ function framesOf({ media }: WirePeer): { frames: Frame[]; tracks: TrackInfo[] }
 const withoutParameterSets = (data: Uint8Array): Buffer =>
   lengthPrefixed((splitNals(Buffer.from(data)) ?? []).filter((nal) => !isHevcParameterSet(nal)))
 
-/** How many pictures ffmpeg decodes, of the size of the source. */
-async function decoded(tracks: readonly TrackInfo[], shown: readonly Frame[]): Promise<number> {
+/** The pictures that ffmpeg decodes. */
+function decoded(tracks: readonly TrackInfo[], shown: readonly Frame[]): Promise<Buffer> {
   const writer = new MatroskaWriter(tracks.slice(0, 1))
   const args = [
     '-v',
@@ -91,14 +95,17 @@ async function decoded(tracks: readonly TrackInfo[], shown: readonly Frame[]): P
     'rawvideo',
     '-',
   ]
-  const bytes = await new Promise<number>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const child = execFile('ffmpeg', args, { encoding: 'buffer', maxBuffer: 1 << 28 }, (error, stdout) =>
-      error === null ? resolve(stdout.length) : reject(error),
+      error === null ? resolve(stdout) : reject(error),
     )
     child.stdin?.end(Buffer.concat([writer.head(), ...shown.map((frame) => writer.frame(frame))]))
   })
-  return bytes / (WIDTH * HEIGHT * 1.5)
 }
+
+/** Whether they are decoded to the pictures of the source. */
+const areSame = async (tracks: readonly TrackInfo[], shown: readonly Frame[]): Promise<boolean> =>
+  raw.equals(await decoded(tracks, shown))
 
 test('HEVC over WHIP reaches viewers over WHEP byte for byte, and recorders, and decodes', async () => {
   const publisher = peerAt(1)
@@ -126,10 +133,10 @@ test('HEVC over WHIP reaches viewers over WHEP byte for byte, and recorders, and
   expect(got).toEqual(sent)
   const seen = framesOf(viewer)
   expect(seen.tracks[0]).toMatchObject({ width: WIDTH, height: HEIGHT })
-  expect(await decoded(seen.tracks, seen.frames)).toBe(frames.length)
+  expect(await areSame(seen.tracks, seen.frames)).toBe(true)
   expect(taken.tracks).toMatchObject([{ codec: 'hevc', width: WIDTH, height: HEIGHT }])
   expect(taken.tracks.map(codecName)).toEqual([expect.stringMatching(/^hvc1\.1\.6\./)])
-  expect(await decoded(taken.tracks, taken.frames)).toBe(frames.length)
+  expect(await areSame(taken.tracks, taken.frames)).toBe(true)
 })
 
 test('HEVC of another protocol, whose frames repeat no parameter sets, is cut into packets that decode', async () => {
@@ -142,7 +149,7 @@ test('HEVC of another protocol, whose frames repeat no parameter sets, is cut in
   }
   const seen = framesOf(viewer)
   expect(seen.tracks[0]).toMatchObject({ width: WIDTH, height: HEIGHT })
-  expect(await decoded(seen.tracks, seen.frames)).toBe(frames.length)
+  expect(await areSame(seen.tracks, seen.frames)).toBe(true)
 })
 
 test('of HEVC over WHIP a viewer without it gets H.264 where that is encoded, and others get HEVC', async () => {

@@ -157,7 +157,7 @@ export class RtcClient {
       .map(({ address, port }) => ({ address: plain(address), port, via: isIPv6(address) ? 1 : 0 }))
     if (named.length === 0) return err('names no address for media over UDP')
     const allowed = named.filter(({ address, port }) => this.#options.allows(address, port))
-    if (allowed.length === 0) return err('leads media to addresses that are not allowed')
+    if (allowed.length === 0) return err(`leads media to addresses that are not allowed: ${listed(named)}`)
     const reachable = allowed.filter(({ via }) => this.#ports[via] !== null)
     return reachable.length === 0 ? err('names addresses of IPv6 alone') : ok(reachable.slice(0, MAX_CANDIDATES))
   }
@@ -195,6 +195,15 @@ export class RtcClient {
       this.#options.failed(SLUICE_FAILED)
     }
   }
+}
+
+/** Those of a machine with many networks would fill a page. */
+const LISTED_MAX = 3
+
+function listed(endpoints: readonly Endpoint[]): string {
+  const addresses = [...new Set(endpoints.map(({ address }) => address))]
+  const [shown, more] = [addresses.slice(0, LISTED_MAX), addresses.length - LISTED_MAX]
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** As sockets write it. */

@@ -245,10 +245,21 @@ describe('an answer', () => {
     expect(problems).toMatchObject([
       {
         kind: 'lost',
-        message: 'The answer of the source cannot be used: it leads media to addresses that are not allowed',
+        message: 'The answer of the source cannot be used: it leads media to addresses that are not allowed: 127.0.0.1',
       },
     ])
     expect([asked, state.left, far.received]).toEqual([[['127.0.0.1', far.port]], 1, 0])
+  })
+
+  test('names three of the addresses that are not allowed, each once, and how many more there are', async () => {
+    const { far } = await server()
+    const at = (line: string) => [2, 3, 4, 5, 5].map((last) => line.replace('127.0.0.1', `192.0.2.${last}`))
+    const answered = (answer: string) => answer.replaceAll(/a=candidate.*\r\n/g, (line) => at(line).join(''))
+    const { pull, problems } = pullFrom(far, { answered, allows: () => false })
+    await pull.start()
+    expect(problems[0]?.message).toMatch(
+      /: it leads .* not allowed: 192\.0\.2\.2, 192\.0\.2\.3, 192\.0\.2\.4 and 1 more$/,
+    )
   })
 
   const from = (pattern: RegExp, text: string) => (sdp: string) => sdp.replaceAll(pattern, text)

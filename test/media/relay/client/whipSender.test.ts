@@ -188,6 +188,6 @@ test('a refusal is passed on, and an answer that cannot be used is named', async
   const second = senderTo(publish, { allows: () => false })
   second.sender.tracks([VIDEO])
   await until(() => second.ends.length > 0)
-  const message = 'The answer of the target cannot be used: it leads media to addresses that are not allowed'
+  const message = 'The answer of the target cannot be used: it leads media to addresses that are not allowed: 127.0.0.1'
   expect([second.ends, second.state.left, far.received]).toMatchObject([[{ kind: 'lost', message }], 1, 0])
 })
