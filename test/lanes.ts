@@ -139,7 +139,7 @@ export const LANES = {
     files: ['test/proxies/*.test.ts'],
     needs: 'test',
     mostly: 'waits',
-    seconds: 70,
+    seconds: 90,
     workers: 2,
   },
   // Other players, browsers, WebRTC stacks and caches, and networks that lose packets. Each measures what a player shows:

@@ -1,4 +1,5 @@
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
+import type { LinkTotals } from '../../src/media/measure/linkMeter.ts'
 import type { PublishAnswer, PublishEnd } from '../../src/media/publishing.ts'
 
 /** One publication, as the server saw it. */
@@ -8,6 +9,7 @@ export class Publication<Request> implements FrameSink {
   readonly frames: Frame[] = []
   ends = 0
   bytesIn = 0
+  link: LinkTotals | undefined
   readonly reasons: PublishEnd[] = []
 
   constructor(request: Request) {
@@ -35,8 +37,9 @@ export class Publication<Request> implements FrameSink {
     return {
       ok: true,
       sink: this,
-      bytes: (bytesIn) => {
+      bytes: (bytesIn, link) => {
         this.bytesIn = bytesIn
+        this.link = link ?? this.link
       },
       ended: (reason) => void this.reasons.push(reason),
     }

@@ -1,5 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { H264_AAC } from '../../media/mpegts/clips.ts'
+import { clipFile } from '../../support/clips.ts'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
@@ -147,6 +154,41 @@ test('a publisher gets its addresses, as the server says how it is reached', asy
   await page.click('.seg >> text=RTMP')
   expect(await page.locator('.copy code').first().textContent()).toMatch(/^rtmp:\/\/127\.0\.0\.1:\d+\/v2\/pub$/)
   expect(await axe(page)).toEqual([])
+})
+
+test('what is copied for ffmpeg goes on the air as it is, over RTMP and SRT, encrypted too', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-copied-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await copyFile(clipFile(H264_AAC.replace('-f mpegts', '-f mp4'), 'mp4'), join(folder, 'video.mp4'))
+  await dashboard.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const copied = async (what: string): Promise<string> => {
+    await page.getByRole('button', { name: `Copy ${what}`, exact: true }).click()
+    return page.evaluate('navigator.clipboard.readText()')
+  }
+  /** In a shell beside the file. Resolves when all of it was sent. */
+  const run = async (command: string, seen: object): Promise<void> => {
+    const ended = once(spawn('sh', ['-c', command], { cwd: folder, stdio: 'ignore' }), 'exit')
+    const onAir = async () => (await dashboard.api('GET', '/api/streams/live')).data as unknown
+    await expect.poll(onAir, SOON).toMatchObject([{ streamName: 'main stage', ...seen }])
+    expect(await ended).toEqual([0, null])
+    await expect.poll(() => publishers('main stage'), SOON).toEqual([])
+  }
+  const streams = [{ streamName: 'main stage' }]
+  const { id } = await dashboard.token('publish', { label: 'Copied', streams, displaySrtPassphrase: true })
+  await page.goto(`${dashboard.home}#/tokens/publish/${id}`)
+  await page.getByText('Code', { exact: true }).click()
+  await page.getByText('Show the value in the code').click()
+  await run(await copied('ffmpeg over RTMP'), { protocol: 'rtmp' })
+  await page.getByText('OBS, SRT', { exact: true }).click()
+  const address = await copied('Server')
+  expect(address).toContain('&passphrase=')
+  // The server of the test has a free port in place of the one that it names.
+  await run(`ffmpeg -re -i video.mp4 -c copy -f mpegts "${dashboard.srtPush(address)}"`, { protocol: 'srt' })
+  await page.goto(`${dashboard.home}#/live?token=${id}`)
+  await page.getByText('OBS or another program').click()
+  await page.click('.seg >> text=RTMP')
+  const line = `ffmpeg -re -i video.mp4 -c copy -f flv "${await copied('Server')}/${await copied('Stream key')}"`
+  await run(line, { protocol: 'rtmp' })
 })
 
 test('addresses for a publisher whose token cannot be read say so, and come when it can', async () => {
