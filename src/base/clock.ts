@@ -14,14 +14,30 @@ export interface Clock {
 export const pause = (clock: Pick<Clock, 'sleep'>, ms: number, signal: AbortSignal): Promise<void> =>
   clock.sleep(ms, signal).catch(() => undefined)
 
-/** What `done` resolves with; null: not within `ms` milliseconds. */
-export async function inTime<T>(clock: Pick<Clock, 'sleep'>, ms: number, done: Promise<T>): Promise<T | null> {
+/** After a pause of the process, what came meanwhile is read within this time. */
+const CATCH_UP_MS = 1000
+
+/**
+ * What `done` resolves with; null: not within `ms` milliseconds. A pause of this process counts for nobody: the answer may
+ * have come then, and is waited for once more.
+ */
+export async function inTime<T>(
+  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  ms: number,
+  done: Promise<T>,
+): Promise<T | null> {
   const over = new AbortController()
-  const late = clock.sleep(ms, over.signal).then(
+  const late = expired(clock, ms, over.signal).then(
     () => null,
     () => null,
   )
   return Promise.race([done, late]).finally(() => over.abort())
+}
+
+async function expired(clock: Pick<Clock, 'monotonic' | 'sleep'>, ms: number, signal: AbortSignal): Promise<void> {
+  const dueMs = clock.monotonic() + ms
+  await clock.sleep(ms, signal)
+  if (clock.monotonic() - dueMs > CATCH_UP_MS) await clock.sleep(Math.min(ms, CATCH_UP_MS), signal)
 }
 
 /** A moment on both clocks, milliseconds. */

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { dateSince, ManualClock, momentOf, settledSpan, Starts } from '../../src/base/clock.ts'
+import { dateSince, inTime, ManualClock, momentOf, settledSpan, Starts } from '../../src/base/clock.ts'
 
 test('a sleep by hand ends with its signal, also with one that was aborted before', async () => {
   const clock = new ManualClock()
@@ -19,6 +19,29 @@ test('a sleeper that was woken no longer listens to its signal', async () => {
   clock.advance(10)
   await asleep
   expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+describe('a wait with a limit', () => {
+  const settled = () => new Promise(setImmediate)
+
+  test('ends at its limit', async () => {
+    const clock = new ManualClock()
+    const waits = inTime(clock, 3000, new Promise(() => undefined))
+    clock.advance(3000)
+    expect(await waits).toBeNull()
+  })
+
+  test('takes an answer that came during a pause of the process, and otherwise ends a second later', async () => {
+    const clock = new ManualClock()
+    const answer = Promise.withResolvers<string>()
+    const [answered, silent] = [answer.promise, new Promise(() => undefined)].map((done) => inTime(clock, 3000, done))
+    clock.advance(10_000)
+    await settled()
+    answer.resolve('read after the pause')
+    expect(await answered).toBe('read after the pause')
+    clock.advance(1000)
+    expect(await silent).toBeNull()
+  })
 })
 
 describe('a date by the time that has passed', () => {
