@@ -1,29 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AccountUpdates, type NumberedUpdate, type UpdateReader } from '../../src/commands/streams/accountUpdates.ts'
-import type { StreamOnAir } from '../../src/core/streams/streamOnAir.ts'
-
-const stream = (over: Partial<StreamOnAir> = {}): StreamOnAir => ({
-  streamName: 'show',
-  streamId: 'a1b2c3/show',
-  startedOn: '2026-01-31T12:00:00.000Z',
-  sources: 1,
-  feedId: 'f',
-  sessionId: 's',
-  protocol: 'whip',
-  node: 'n',
-  tokenId: 1,
-  secured: false,
-  recorded: false,
-  health: 'steady',
-  findings: [],
-  source: {},
-  viewers: 0,
-  viewersByProtocol: { whep: 0, hls: 0 },
-  mostViewers: 0,
-  bitrateOut: 0,
-  channel: null,
-  ...over,
-})
+import { streamOnAir as stream } from '../support/streamOnAir.ts'
 
 interface Seen extends UpdateReader {
   got: NumberedUpdate[]
