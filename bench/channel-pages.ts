@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
-import { median } from './lib/report.ts'
+import { median, report } from './lib/report.ts'
 
 const CHANNELS = 1_000_000
 const PAGE = 20
@@ -25,12 +25,11 @@ const log = { info: () => undefined, warn: console.warn, error: console.error }
 /** The database generates the rows itself, in the form that the store writes; single inserts would take an hour. */
 const FILL = `insert into channels (id, account_id, name, external_ids, timeout_seconds, status, created_at_ms)`
 
-let worst = await onSqlite()
+await onSqlite()
 const server = process.env['SLUICE_BENCH_POSTGRES']
-if (server !== undefined) worst = Math.max(worst, await onPostgres(server))
-process.exitCode = worst <= TARGET ? 0 : 1
+if (server !== undefined) await onPostgres(server)
 
-async function onSqlite(): Promise<number> {
+async function onSqlite(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const file = join(folder, 'store.db')
   const store = await openStore({ url: file, log })
@@ -39,13 +38,12 @@ async function onSqlite(): Promise<number> {
   db.exec(`${series} ${FILL} select 'ch_' || lower(hex(randomblob(11))), '${ACCOUNT}', 'channel ' || i, '[]', 3600,
     'stopped', 1750000000000 + i / 3 from n; analyze`)
   db.close()
-  const ratio = await compare('SQLite', store)
+  await compare('SQLite', store)
   await store.close()
   rmSync(folder, { recursive: true })
-  return ratio
 }
 
-async function onPostgres(url: string): Promise<number> {
+async function onPostgres(url: string): Promise<void> {
   const name = `bench_${randomBytes(6).toString('hex')}`
   await onServer(url, `create database ${name}`)
   const own = new URL(url)
@@ -57,10 +55,9 @@ async function onPostgres(url: string): Promise<number> {
     1750000000000 + i / 3 from generate_series(0, ${CHANNELS - 1}) as i`,
   )
   await onServer(own.href, 'vacuum analyze channels')
-  const ratio = await compare('PostgreSQL', store)
+  await compare('PostgreSQL', store)
   await store.close()
   await onServer(url, `drop database ${name} with (force)`)
-  return ratio
 }
 
 async function onServer(url: string, sql: string): Promise<void> {
@@ -71,7 +68,7 @@ async function onServer(url: string, sql: string): Promise<void> {
 }
 
 /** Interleaved, so that other load on the machine affects both equally. */
-async function compare(engine: string, store: Store): Promise<number> {
+async function compare(engine: string, store: Store): Promise<void> {
   const far = await walkTo(store, FAR_PAGE - 1)
   const times: Record<'first' | 'far', number[]> = { first: [], far: [] }
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -80,9 +77,13 @@ async function compare(engine: string, store: Store): Promise<number> {
   }
   const ratio = median(times.far) / median(times.first)
   const [first, last] = [times.first, times.far].map((list) => median(list).toFixed(0))
-  console.log(`${engine}: page 1 ${first} us, page ${FAR_PAGE} ${last} us`)
-  console.log(`ratio  ${ratio.toFixed(2)} page ${FAR_PAGE} to page 1 (target ${TARGET})`)
-  return ratio
+  report({
+    what: `page ${FAR_PAGE} of channels / page 1, ${engine}`,
+    ratio,
+    target: `<= ${TARGET}`,
+    met: ratio <= TARGET,
+    detail: `page 1 ${first} us, page ${FAR_PAGE} ${last} us`,
+  })
 }
 
 interface Position {
