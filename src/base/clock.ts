@@ -18,8 +18,8 @@ export const pause = (clock: Pick<Clock, 'sleep'>, ms: number, signal: AbortSign
 const CATCH_UP_MS = 1000
 
 /**
- * What `done` resolves with; null: not within `ms` milliseconds. A pause of this process counts for nobody: the answer may
- * have come then, and is waited for once more.
+ * What `done` resolves with; null: not within `ms` milliseconds. After a pause of this process it is waited for once more,
+ * since the answer may have come meanwhile.
  */
 export async function inTime<T>(
   clock: Pick<Clock, 'monotonic' | 'sleep'>,
