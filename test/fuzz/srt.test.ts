@@ -91,6 +91,13 @@ function otherCodecs(): Buffer {
   return Buffer.concat(parts)
 }
 
+/** So many that their reader knows how each one ends. */
+function manyFrames(): Buffer {
+  const ts = new TsMuxer()
+  const video = Array.from({ length: 260 }, (_, at) => ts.video(at === 0 ? keyframe() : deltaFrame(at), at * 3600))
+  return Buffer.concat([ts.tables(BOTH.slice(0, 1)), ...video])
+}
+
 const request = Buffer.concat([
   extension(1, Buffer.from([0, 1, 5, 0, 0, 0, 0, 0xbf, 0, 0, 0, 120])),
   extension(5, textWords('show?t=token')),
@@ -98,11 +105,13 @@ const request = Buffer.concat([
 ])
 const conclusion = handshakeBody({ version: 5, type: 0xffff_ffff, cookie: 1 }, 1, request)
 
+const STREAMS = [transportStream(), otherCodecs(), severalAudioTracks(), manyFrames()]
+
 describe('any bytes', () => {
   test('of a transport stream give frames whose times never are negative, are left out, or are refused with a sentence', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(bytes(1400), ...[transportStream(), otherCodecs(), severalAudioTracks()].map(damaged)), {
+        fc.array(fc.oneof(bytes(1400), ...STREAMS.map(damaged)), {
           maxLength: 6,
         }),
         fc.option(fc.shuffledSubarray([...AUDIO_PIDS, 0x1ff], { minLength: 1 }), { nil: undefined }),
@@ -129,6 +138,7 @@ describe('any bytes', () => {
             if (refusal !== null) expect(refusal.message).toMatch(/^[A-Z].*[^.]$/)
             if (part.length % 7 === 0) ingest.gap()
           }
+          ingest.end()
         },
       ),
       RUNS,
@@ -171,7 +181,8 @@ describe('any bytes', () => {
       fc.property(fc.oneof(bytes(1500), damaged(admitted)), (body) => {
         const answer = readAnswer(body)
         if (answer?.kind === 'agreed') expect(answer.windowPackets).toBeLessThanOrEqual(FLOW_WINDOW)
-        for (const sequence of readLosses(body).flat()) expect(sequence).toBeLessThan(2 ** 31)
+        // One check: a report may name hundreds.
+        expect(Math.max(0, ...readLosses(body).flat())).toBeLessThan(2 ** 31)
         expect(readAcknowledgement(body)?.sequence ?? 0).toBeLessThan(2 ** 31)
       }),
       RUNS,

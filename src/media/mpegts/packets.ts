@@ -3,6 +3,8 @@
 export const PACKET_BYTES = 188
 const SYNC = 0x47
 const NONE = Buffer.alloc(0)
+/** GStreamer has a field of two bytes where one byte would fill a packet up, and sends the byte that is left in another one. */
+const SPARE_BYTES = 2
 
 export interface TsPacket {
   readonly pid: number
@@ -15,7 +17,7 @@ export interface TsPacket {
   readonly isDiscontinuity: boolean
   /** The sender says that a decoder can begin here. */
   readonly isRandomAccess: boolean
-  /** Stuffing fills it up: what it carries has no more bytes for now. */
+  /** It is filled up with stuffing, of which two bytes do not count: what it carries has no more bytes for now. */
   readonly isFilledUp: boolean
   /** Empty: the packet has an adaptation field only. */
   readonly payload: Buffer
@@ -72,7 +74,7 @@ function readPacket(bytes: Buffer): TsPacket | null {
     isScrambled: (word & 0xc0) !== 0,
     isDiscontinuity: (flags & 0x80) !== 0,
     isRandomAccess: (flags & 0x40) !== 0,
-    isFilledUp: fieldBytes > fieldBytesOf(flags),
+    isFilledUp: fieldBytes > fieldBytesOf(flags) + SPARE_BYTES,
     payload: (word & 0x10) === 0 ? NONE : bytes.subarray(4 + fieldBytes),
   }
 }

@@ -17,7 +17,7 @@ const PART_MIN_BYTES = PACKET_BYTES / 2
 /** The head, the flags and the length of the optional fields. */
 const FLAGS_END = 9
 /** So many packets that are filled up, each before a PES packet, show that the muxer fills up the last one of each. */
-const ENDS_MIN = 25
+const ENDS_MIN = 250
 
 /** Joins the PES packets of one PID. */
 export class PesReader {

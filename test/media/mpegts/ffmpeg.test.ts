@@ -77,6 +77,7 @@ test.each([
     nowMs = (4000 * at) / bytes.length
     expect(ingest.take(bytes.subarray(at, at + 1316))).toBeNull()
   }
+  ingest.end()
   const read = frames.map(({ kind, timeUs, decodeTimeUs, key }) => ({
     kind,
     presentation: toTicks(timeUs),
