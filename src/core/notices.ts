@@ -125,7 +125,9 @@ export const NOTICES = {
   ffmpeg_ended: 'ffmpeg ended with {status}',
   ffmpeg_ended_saying: 'ffmpeg ended with {status}: {text}',
   server_stopping: 'The server is stopping',
-  publisher_cut: 'A publisher was cut: {text}',
+  publisher_cut: 'A publisher was cut:',
+  publisher_silent: 'No audio or video came for too long',
+  publisher_silent_because: 'No audio or video came for too long:',
   source_gone: 'The source is gone',
   source_not_in_ladder:
     'The source has no video, and the ABR ladder of this engine has no audio, so there is nothing to play',

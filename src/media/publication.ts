@@ -1,3 +1,4 @@
+import type { Said } from '../core/notices.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 import type { PublishAnswer, PublishEnd } from './publishing.ts'
 
@@ -25,7 +26,7 @@ export class Publication {
   }
 
   /** @param why what was wrong with what came */
-  end(reason: PublishEnd, totalBytes: number, why?: string): void {
+  end(reason: PublishEnd, totalBytes: number, why?: Said): void {
     if (this.#isOver) return
     this.reportBytes(totalBytes)
     this.#isOver = true

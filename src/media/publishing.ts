@@ -48,8 +48,8 @@ export type PublishAnswer =
        * the protocol counts them.
        */
       bytes(bytesIn: number, link?: LinkTotals): void
-      /** After `sink.end`. Exactly once. `why`: what was wrong with what came, a sentence without secrets. */
-      ended(reason: PublishEnd, why?: string): void
+      /** After `sink.end`. Exactly once. `why`: what was wrong with what came, without secrets. */
+      ended(reason: PublishEnd, why?: Said): void
     }
 
 /** The server that we publish to is about to stop, and goes on at `url`; null: at the same address. */

@@ -3,6 +3,8 @@ import { buildHttp } from '../../src/app/server.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Browser, browserOf, callAs } from '../support/dashboard.ts'
 import { requestOf, routesOf } from '../support/routes.ts'
+import { refusalsDe } from '../../web/dashboard/src/words/refusalsDe.ts'
+import { sayRefusalIn } from '../../web/dashboard/src/words/refusalSentences.ts'
 
 /** Routes that need no session. */
 const OPEN = [
@@ -84,4 +86,134 @@ test('no document of an interface lists the routes of the dashboard, and its own
   const ids = operations.flatMap((path) => Object.values(path).map(({ operationId }) => operationId))
   expect(ids.every((id) => /^[a-z]\w+$/.test(id))).toBe(true)
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+/** What people write into forms, in ways that are refused. */
+function wrongForms(
+  tokenId: number,
+  channelId: string,
+  keyPath: string,
+): [method: string, path: string, body: unknown][] {
+  const streams = [{ streamName: 'show', isRegex: false }]
+  const publish = (fields: object) => ['POST', '/publish_token', { label: 'a', streams, ...fields }] as const
+  const scheduler = (startTime: object, fields: object = {}) =>
+    ['POST', '/v2/schedulers', { name: 'a', channels: [{ channelId }], startTime, ...fields }] as const
+  const tomorrow = { date: '2999-01-01', time: '20:00', timeZone: 'Europe/Vienna' }
+  const key = (body: object) => ['POST', keyPath, body] as const
+  return [
+    publish({ label: '' }),
+    publish({ label: '\u200b' }),
+    publish({ label: 'a\u0007' }),
+    publish({ streams: [] }),
+    publish({ streams: [...streams, ...streams] }),
+    publish({ streams: [{ streamName: '..', isRegex: false }] }),
+    publish({ streams: [{ streamName: 'a(', isRegex: true }] }),
+    publish({ streams: [{ streamName: 'a{1,500}b{1,500}', isRegex: true }] }),
+    publish({
+      allowedOrigins: ['*', 'https://a/b', 'a@b', 'ftp://*.a', '*.1.2.3.4', 'a:99999', 'null', 'a*b', 'a b', '-'],
+    }),
+    publish({ allowedIpAddresses: ['::1', '1.2.3.*', '1.2.3.4-5', '1.2.3.4/33', '1.2.3.04'] }),
+    publish({ allowedCountries: ['UK', 'QQ', 'Germany'] }),
+    publish({ allowedCountries: ['DE'], deniedCountries: ['AT'] }),
+    publish({ bindIpsOnUsage: -1, recordingDays: 1000, priority: 0.5, maxViewers: -1 }),
+    publish({ hlsRenditions: [{ height: 361, bitrate: 1 }] }),
+    ...[
+      'x',
+      'rtmp://localhost/a',
+      'rtmp://a.example',
+      'whips://a.example',
+      'srt://a.example',
+      'rtsp://a.example#a',
+    ].map((url) => publish({ restream: [{ url }] })),
+    ...[
+      'srt://a.example:9000?latency=x',
+      'srt://a.example:9000?streamid=a&passphrase=b',
+      'srt://a.example:9000/a?streamid=a',
+    ].map((url) => publish({ restream: [{ url }] })),
+    ['PUT', `/v2/publish_token/${tokenId}`, {}],
+    ['PUT', `/v2/publish_token/${tokenId}`, { removeTokenStreams: [{ streamName: 'show', isRegex: false }] }],
+    ['PUT', `/v2/publish_token/${tokenId}`, { removeTokenStreams: [{ streamName: 'none', isRegex: false }] }],
+    ['PUT', '/v2/publish_token/999', { label: 'a' }],
+    ['POST', '/subscribe_token/999/sign', { streamName: 'a' }],
+    ...['x', 'https://a.example/#a', 'rtmp://a.example', 'wheps://a.example', 'rtsp://localhost/a'].map(
+      (url) => ['POST', '/pulls', { tokenId, streamName: 'show', url }] as const,
+    ),
+    ['POST', '/pulls', { tokenId, streamName: 'other', url: 'rtsp://192.0.2.1/a' }],
+    ...[
+      'x',
+      'ftp://a.example',
+      'https://user:a@b.example',
+      'https://localhost',
+      'https://10.0.0.1',
+      'https://a.example:0/',
+    ].map((url) => ['POST', '/webhooks', { url }] as const),
+    ['POST', '/webhooks', { url: 'https://a.example/ b', filter: '(' }],
+    ['PUT', '/webhooks/999', { url: 'https://a.example' }],
+    ['POST', '/webhooks/999/test/feeds', {}],
+    ['POST', '/access/check', { action: 'publish', protocol: 'whip', streamName: 'a', ip: 'x' }],
+    ['POST', '/access/check', { action: 'publish', protocol: 'whip', streamName: '', tokenId: 0 }],
+    ['DELETE', '/recordings/none', undefined],
+    ['DELETE', '/sessions/none', undefined],
+    ['POST', '/streams/none/record', { record: true }],
+    ['POST', '/session', { email: 'none@example.com', password: 'wrong' }],
+    ['POST', '/setup', { code: 'x', email: 'a@example.com', password: 'long enough for all' }],
+    ['PUT', '/password', { oldPassword: 'wrong', newPassword: 'correct horse battery' }],
+    ['PUT', '/password', { oldPassword: 'correct horse battery', newPassword: 'short' }],
+    ['POST', '/users', { email: 'a', password: 'short', role: 'king' }],
+    ['PATCH', '/users/999', { role: 'viewer' }],
+    ['POST', '/secrets', { name: '' }],
+    ['DELETE', '/secrets/999', undefined],
+    ['POST', '/credentials', { name: 'a\u0007' }],
+    ['DELETE', '/passkeys/999', undefined],
+    ['POST', '/passkeys/options', {}],
+    ['POST', '/v2/channels', { name: '' }],
+    ['POST', '/v2/channels', { name: 'a', ingests: [{ name: 'a', type: 'rtmp-pull', url: 'http://a' }] }],
+    ['POST', `/v2/channels/${channelId}/start`, {}],
+    ['POST', `/v2/channels/${channelId}x/start`, {}],
+    scheduler({ ...tomorrow, date: '2999-02-30' }),
+    scheduler({ ...tomorrow, time: '25:00' }),
+    scheduler({ ...tomorrow, timeZone: 'Mars' }),
+    scheduler({ ...tomorrow, date: '2001-01-01' }),
+    ...[
+      'x',
+      'FREQ=NEVER',
+      'FREQ=DAILY;COUNT=1;UNTIL=20301231',
+      'FREQ=WEEKLY;BYDAY=1MO',
+      'FREQ=DAILY;INTERVAL=0',
+      'A=b',
+    ].map((recurrence) => scheduler(tomorrow, { recurrence })),
+    key({ key: 'short' }),
+    key({ name: '', key: 'a'.repeat(64) }),
+    key({ key: '-----BEGIN PUBLIC KEY-----' }),
+  ] as [string, string, unknown][]
+}
+
+/** Every sentence of a refusal: of its fields, or its only one. */
+function sentencesOf({ json }: { readonly json: unknown }): string[] {
+  const { data, details, message } = json as Record<'data' | 'details' | 'message', unknown>
+  if (Array.isArray(details) && details.length > 0) return details.map((one: { message: string }) => one.message)
+  const { message: said, errors, ...others } = (data ?? { message }) as Record<string, unknown>
+  const fields = Object.values({ ...(errors as object | undefined), ...others })
+    .flat()
+    .map(String)
+  return fields.length > 0 ? fields : [String(said)]
+}
+
+test('what a form is refused with is said in German', async () => {
+  const browser = await browserOf(running)
+  const token = await browser.call('POST', '/publish_token', {
+    label: 'a',
+    streams: [{ streamName: 'show', isRegex: false }],
+  })
+  const channel = await browser.call('POST', '/v2/channels', { name: 'a', distributions: [{ name: 'Web' }] })
+  const { id, distributions } = channel.json.data
+  const forms = wrongForms(token.json.data.id, id, `/v2/distributions/${distributions[0].id}/security/keys`)
+  const answers = await Promise.all(forms.map(async (form) => ({ form, answer: await browser.call(...form) })))
+  expect(answers.filter(({ answer }) => answer.status < 400).map(({ form }) => form)).toEqual([])
+  const said = answers.flatMap(({ answer }) => sentencesOf(answer))
+  const inGerman = sayRefusalIn(refusalsDe)
+  const isEnglish = (sentence: string) =>
+    inGerman(sentence) === sentence ||
+    /\b(?:must|the|not|no|cannot|already|and|has|unknown)\b/i.test(inGerman(sentence))
+  expect(said.filter(isEnglish)).toEqual([])
 })

@@ -60,7 +60,13 @@ describe('an engine', () => {
     const source = '-loglevel quiet -re -f lavfi -i sine=sample_rate=44100 -c:a'.split(' ')
     const publish = () => once(ended(spawn('ffmpeg', [...source, codec, '-f', format, address])), 'exit')
     await publish()
-    await until(async () => (await live.made('GET', `/engines/${engineId}`)).statusMessage?.includes(why), why)
+    const engine = await until(async () => {
+      const read = await live.made('GET', `/engines/${engineId}`)
+      return read.statusMessage?.includes(why) ? read : undefined
+    }, why)
+    // As data, so that the dashboard says it in the language of its reader.
+    const codes = engine.statusSentences.map(({ code }: { code: string }) => code)
+    expect(codes).toEqual(['publisher_cut', expect.stringMatching(/^audio_codec_/)])
     await publish()
     await stop(id)
     expect(await warningsOf(engineId)).toEqual([expect.stringContaining(`A publisher was cut: ${why}`)])

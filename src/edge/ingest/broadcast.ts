@@ -144,7 +144,7 @@ async function broadcast(
       countBytes(ctx, session.id, { bytesIn, bytesOut: 0, frames: sink.frames, source: meter.reading() })
     },
     ended(reason, why) {
-      if (why !== undefined) recordInvalidMedia(ctx, session, attempt, why)
+      if (why !== undefined) recordInvalidMedia(ctx, session, attempt, why.message)
       void closeSession(ctx, session.id, REASONS[reason])
     },
   }

@@ -8,6 +8,7 @@ import type { PushedKeys } from '../../services/pushedKeys.ts'
 import { parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { SESSION_LIMITS } from '../../core/access/refusals.ts'
+import type { Said } from '../../core/notices.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
 import type { PublishAnswer, PublisherConnection } from '../../media/publishing.ts'
@@ -17,7 +18,7 @@ export interface StreamKeyParts {
   /** Takes the media of an ingest. The newest publisher wins; a previous one is cut. */
   readonly take: (ingestId: string, cut: (why: string) => Promise<void>) => FrameSink
   /** Tells the engines of an ingest why its publisher was cut. */
-  readonly refused: (ingestId: string, why: string) => void
+  readonly refused: (ingestId: string, why: Said) => void
   readonly pushed: PushedKeys
   readonly meter: Pick<MeterReading, 'connected'>
 }
@@ -57,7 +58,7 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
       ended: (reason, why) => {
         forget()
         metered.ended()
-        ctx.sampled.publishers.info({ ingest: id, reason, why }, 'a publisher disconnected')
+        ctx.sampled.publishers.info({ ingest: id, reason, why: why?.message }, 'a publisher disconnected')
         if (why !== undefined) refused(id, why)
       },
     }

@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { walled } from '../../base/walls.ts'
 import type { Move } from '../../core/nodes/drain.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
@@ -80,7 +81,7 @@ export class RtmpConnection {
   #tcUrl: string | null = null
   #publication: RtmpPublication | null = null
   #reason: PublishEnd = 'left'
-  #why: string | undefined
+  #why: Said | undefined
   #bytesIn = 0
 
   constructor(options: ConnectionOptions) {
@@ -140,11 +141,16 @@ export class RtmpConnection {
 
   /** Says why to a publisher that has sent nothing of use for too long. */
   #expire(): void {
-    const isPublishing = this.#state === 'publishing'
-    this.#endWith(isPublishing ? 'lost' : 'invalid')
-    const why = isPublishing ? 'No audio or video came for too long' : 'Nothing was published in time'
+    const why = this.#state === 'publishing' ? this.#silence() : { message: 'Nothing was published in time' }
+    this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
+    this.#why ??= why
+    this.#reject('NetConnection.Call.Failed', why.message)
+  }
+
+  #silence(): Said {
     const { latest } = this.#problems
-    this.#reject('NetConnection.Call.Failed', latest === null ? why : `${why}: ${latest}`)
+    if (latest === null) return say(coded('publisher_silent'))
+    return say(coded('publisher_silent_because'), coded('text', { text: latest }))
   }
 
   /** Destroys the socket at once. */
@@ -243,7 +249,7 @@ export class RtmpConnection {
   #media(message: Message): string | null {
     if (this.#publication === null) return 'Media came before the permission to publish'
     const taken = this.#publication.take(message)
-    if (!taken.ok) return taken.error.message
+    if (!taken.ok) return (this.#why ??= taken.error).message
     if (taken.value === 'media') this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     return null
   }
@@ -358,7 +364,7 @@ export class RtmpConnection {
   /** Sends the reason, then closes. */
   #reject(code: string, description: string): void {
     this.#logRefusal(description)
-    this.#why ??= description
+    this.#why ??= { message: description }
     this.#endWith('invalid')
     this.#send(replies.publishRefused(code, description))
     this.#linger()

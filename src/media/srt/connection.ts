@@ -1,6 +1,7 @@
 import { PublisherProblems } from '../publisherProblems.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import { type Admitted, Publication } from '../publication.ts'
 import type { PublishEnd } from '../publishing.ts'
@@ -133,12 +134,11 @@ export class SrtConnection {
     if (this.#receiving?.tick(nowMs)) this.#publication?.reportBytes(this.#bytesIn, this.#receiving.link)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#send({ type: CONTROL.keepAlive })
     if (nowMs - this.#heardAtMs > SILENCE_MS) this.end('lost')
-    else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs)
-      this.#reject('No audio or video came for too long', 'lost')
+    else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs) this.#reject(say(coded('publisher_silent')), 'lost')
   }
 
   /** Tells the caller, and reports the end. */
-  end(reason: PublishEnd, why?: string): void {
+  end(reason: PublishEnd, why?: Said): void {
     if (this.#state === 'publishing') this.#send({ type: CONTROL.shutdown, body: Buffer.alloc(4) })
     this.#state = 'over'
     this.#receiving?.end()
@@ -212,9 +212,9 @@ export class SrtConnection {
     return Promise.resolve()
   }
 
-  #reject(description: string, reason: PublishEnd): void {
-    this.#logEnd(description)
-    this.end(reason, description)
+  #reject(why: Said, reason: PublishEnd): void {
+    this.#logEnd(why.message)
+    this.end(reason, why)
   }
 
   /** SRT has no words for the end of a connection: they go to the log. */
@@ -227,7 +227,7 @@ export class SrtConnection {
     const before = this.#ingest?.packets
     const refusal = this.#ingest?.take(body) ?? null
     if (this.#ingest?.packets !== before) this.#mediaAtMs = this.#heardAtMs
-    if (refusal !== null) this.#reject(refusal.message, 'invalid')
+    if (refusal !== null) this.#reject(refusal, 'invalid')
   }
 
   #send(fields: Omit<ControlFields, 'socketId' | 'timeUs'>): void {

@@ -5,7 +5,7 @@ import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import { forSlowVideo } from '../../core/hls/slowVideo.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
-import { coded, type CodedSentence, type Said, say } from '../../core/notices.ts'
+import { coded, type CodedSentence, type Said, say, sentencesOf } from '../../core/notices.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import { encodedAudioTracks } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
@@ -225,11 +225,11 @@ export class Encoding {
   }
 
   /** Reports why a publisher was cut: a reason that repeats once until there is media, and others once a second at most. */
-  publisherCut(why: string): void {
+  publisherCut(why: Said): void {
     const atMs = this.#tools.clock.monotonic()
-    if (why === this.#cut?.why || atMs - (this.#cut?.atMs ?? Number.NEGATIVE_INFINITY) < CUTS_EVERY_MS) return
-    this.#cut = { why, atMs }
-    this.warn(say(coded('publisher_cut', { text: why })))
+    if (why.message === this.#cut?.why || atMs - (this.#cut?.atMs ?? Number.NEGATIVE_INFINITY) < CUTS_EVERY_MS) return
+    this.#cut = { why: why.message, atMs }
+    this.warn(say(coded('publisher_cut'), ...sentencesOf(why)))
   }
 
   /** Reports that the processes can run. */

@@ -1,4 +1,5 @@
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
+import type { Said } from '../../core/notices.ts'
 import type { LoadSlate, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import type { FrameSource } from '../frame.ts'
 import { SlateShow } from '../slate/show.ts'
@@ -68,7 +69,7 @@ export class RunningTranscode {
     const media = (one: FrameSource): void => pushed.take(one)
     // What was encoded is reported as lost first.
     const later = (tell: () => void): void => void pushed.done.then(tell)
-    const refused = (why: string): void => later(() => encoding.publisherCut(why))
+    const refused = (why: Said): void => later(() => encoding.publisherCut(why))
     if (source.kind === 'push') return this.#tools.sources.watch(source.ingestId, { media, refused })
     return this.#tools.pulled.watch(
       { ...source, audio },

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/log.ts'
+import type { Said } from '../../core/notices.ts'
 import type { FrameSink, FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
@@ -12,8 +13,8 @@ type Cut = (why: string) => Promise<void>
 export interface PushListener {
   /** One connects. */
   readonly media: (source: FrameSource) => void
-  /** One was cut for what it sent, or did not send; a sentence for people. */
-  readonly refused: (why: string) => void
+  /** One was cut for what it sent, or did not send. */
+  readonly refused: (why: Said) => void
 }
 
 /** The media that publishers push to this node, by ingest. */
@@ -53,7 +54,7 @@ export class PushSources {
   }
 
   /** The publisher of an ingest was cut. */
-  refused(ingestId: string, why: string): void {
+  refused(ingestId: string, why: Said): void {
     this.#listeners.get(ingestId)?.forEach(({ refused }) => refused(why))
   }
 

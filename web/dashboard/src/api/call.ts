@@ -1,3 +1,4 @@
+import { refusalWords } from '../words/refusalWords.ts'
 import { words } from '../words/words.ts'
 import { signInAgain } from './expiry.ts'
 
@@ -134,14 +135,17 @@ async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response)
 /** Reads a refusal of the token API (`{data: {message, errors}}`) or of the channel API (`{message, details}`). */
 async function refusalOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as Refusal
-  const details = (body.details ?? []).map((one) => [one.path, one.message] as const)
+  const say = await refusalWords()
+  const details = (body.details ?? []).map((one) => [one.path, say(one.message)] as const)
   const { message: said, errors, ...others } = objectOf(body.data)
-  const fields = { ...textsOf(errors), ...textsOf(others), ...Object.fromEntries(details) }
+  const fields = { ...textsOf(errors, say), ...textsOf(others, say), ...Object.fromEntries(details) }
   const [first] = Object.entries(fields)
-  const message = first ? `${first[0]}: ${first[1]}` : (body.message ?? said)
+  // The names of what is missing are no fields of a form.
+  const about = first && (response.status === 404 ? first[1] : `${first[0]}: ${first[1]}`)
+  const message = about ?? body.message ?? said
   return new ApiError(
     response.status,
-    typeof message === 'string' ? message : words.frame.status(response.status),
+    typeof message === 'string' ? say(message) : words.frame.status(response.status),
     fields,
     others['isFirstRun'] === true,
   )
@@ -157,5 +161,13 @@ const objectOf = (data: unknown): Record<string, unknown> =>
   typeof data === 'string' ? { message: data } : data !== null && typeof data === 'object' ? { ...data } : {}
 
 /** The texts of each field; several of one field become one text. */
-const textsOf = (data: unknown): Record<string, string> =>
-  Object.fromEntries(Object.entries(objectOf(data)).map(([field, texts]) => [field, [texts].flat().join('; ')]))
+const textsOf = (data: unknown, say: (text: string) => string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(objectOf(data)).map(([field, texts]) => [
+      field,
+      [texts]
+        .flat()
+        .map((text) => say(String(text)))
+        .join('; '),
+    ]),
+  )

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
-import { inWords } from './serverWords.ts'
 
 const text = words.problems
 
@@ -44,8 +43,7 @@ export function useWrong(id: string, { problem, error, missing }: Said) {
       if (event.target === firstInvalid(event.target.form)) focusField(event.target)
     },
   }
-  const refused = error === over ? undefined : error
-  return { wrong: problem ?? found ?? (refused && inWords(refused)), events }
+  return { wrong: problem ?? found ?? (error === over ? undefined : error), events }
 }
 
 const isControl = (target: unknown): target is Control =>

@@ -647,7 +647,7 @@ export const de: Sentences = {
     codec: 'Codec',
     anyCodec: 'Automatisch',
     bitrate: 'Bitrate',
-    bitrateError: 'Eine Zahl von 0.1 bis 50',
+    bitrateError: 'Eine Zahl von 0,1 bis 50',
     simulcast: 'Simulcast',
     simulcastNote: 'Drei Größen, damit Zuschauer mit wenig Bandbreite eine kleinere bekommen.',
     figures: {

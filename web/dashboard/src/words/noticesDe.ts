@@ -123,7 +123,9 @@ export const noticesDe: Readonly<Record<string, string>> = {
   ffmpeg_ended: 'ffmpeg endete mit {status}',
   ffmpeg_ended_saying: 'ffmpeg endete mit {status}: {text}',
   server_stopping: 'Der Server hält an',
-  publisher_cut: 'Ein Sender wurde getrennt. Ihm wurde gesagt: „{text}“',
+  publisher_cut: 'Ein Sender wurde getrennt:',
+  publisher_silent: 'Zu lange kamen weder Ton noch Bild',
+  publisher_silent_because: 'Zu lange kamen weder Ton noch Bild:',
   source_gone: 'Die Quelle ist weg',
   source_not_in_ladder:
     'Die Quelle hat kein Bild, und die ABR-Leiter dieser Engine hat keinen Ton, also gibt es nichts abzuspielen',

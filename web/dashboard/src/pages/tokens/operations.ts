@@ -1,5 +1,6 @@
 import * as api from '#api/tokens.ts'
 import { call, callRows, type Operation, type Rows } from '../../api/call.ts'
+import { refusalWords } from '../../words/refusalWords.ts'
 import type { StoredToken, TokenKind } from './tokenForm.ts'
 
 /** Another server that gets what is published. Of its key the end alone, unless it is being set. */
@@ -144,5 +145,6 @@ export const clearBoundAddresses = (kind: TokenKind, id: number): Promise<unknow
 export async function setActive(kind: TokenKind, ids: readonly number[], isActive: boolean): Promise<string | null> {
   const { enable, disable } = OPERATIONS[kind]
   const { failedTokens } = await call(isActive ? enable : disable, { body: { tokenIds: ids } })
-  return failedTokens[0]?.errorMessage ?? null
+  const [failed] = failedTokens
+  return failed ? (await refusalWords())(failed.errorMessage) : null
 }

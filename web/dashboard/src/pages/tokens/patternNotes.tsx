@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, testPattern } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
+import { refusalWords } from '../../words/refusalWords.ts'
 import { words } from '../../words/words.ts'
 import { checkStream } from './checks.ts'
 import type { StreamEntry } from './streamEntry.ts'
@@ -22,7 +23,7 @@ export function usePatterns(entries: readonly StreamEntry[]): ReadonlyMap<string
   useEffect(() => {
     const stopping = new AbortController()
     for (const pattern of patterns.filter((one) => !tested.has(one))) {
-      call(testPattern, { body: { pattern } }, { signal: stopping.signal }).then(
+      test(pattern, stopping.signal).then(
         (answer) => setTested((before) => new Map(before).set(pattern, answer)),
         // Without an answer the field has no note; saving checks the pattern in any case.
         () => undefined,
@@ -31,6 +32,11 @@ export function usePatterns(entries: readonly StreamEntry[]): ReadonlyMap<string
     return () => stopping.abort()
   }, [patterns.join('\n')])
   return tested
+}
+
+async function test(pattern: string, signal: AbortSignal): Promise<Tested> {
+  const answer = await call(testPattern, { body: { pattern } }, { signal })
+  return answer.error === undefined ? answer : { ...answer, error: (await refusalWords())(answer.error) }
 }
 
 /** One sentence for each valid pattern. */
