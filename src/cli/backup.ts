@@ -5,7 +5,7 @@ import { failure } from '../core/errors.ts'
 import { type Call, command, type CommandAnswer, type CommandOutcome } from './command.ts'
 import { required, toggleFlag } from './flag.ts'
 import type { BackupFacts, Backups, RestoredFacts } from './host.ts'
-import { fields } from './print.ts'
+import { type Columns, record, yesNo } from './listing.ts'
 import { readConfig } from './session.ts'
 
 const FILE = required('FILE', 'The backup file.')
@@ -79,13 +79,22 @@ async function withBackups(
   return answer.ok ? answer : err(failure('conflict', answer.error))
 }
 
+const SHOWN: Columns<Omit<BackupFacts, 'files'> & { readonly bytes: number }> = {
+  version: ['text', ({ version }) => version],
+  database: ['text', ({ engine }) => engine],
+  createdAt: ['text', ({ createdAt }) => createdAt],
+  accounts: ['text', ({ accounts }) => accounts],
+  tokens: ['text', ({ tokens }) => tokens],
+  bytes: ['bytes', ({ bytes }) => bytes],
+  hasKey: ['text', ({ hasKey }) => yesNo(hasKey)],
+  hasAuthority: ['text', ({ hasAuthority }) => yesNo(hasAuthority)],
+}
+
 function answerOf(facts: BackupFacts, note: string): CommandAnswer {
   const { files, ...rest } = facts
   const bytes = Object.values(files).reduce((sum, file) => sum + file.bytes, 0)
   const shown = { ...rest, bytes }
-  const { version, engine, createdAt, accounts, tokens, hasKey, hasAuthority } = shown
-  const text = fields({ version, database: engine, createdAt, accounts, tokens, bytes, hasKey, hasAuthority })
-  return { json: { ...shown, files }, text, note }
+  return { json: { ...shown, files }, text: record(SHOWN, shown), note }
 }
 
 const created = (facts: BackupFacts, config: Config): CommandAnswer =>

@@ -39,9 +39,12 @@ function sectionOf([first]: readonly ConfigProblem[]): string {
 /** 2 for wrong usage, 1 for every other refusal. */
 export const exitCodeOf = ({ code }: CliRefusal): 1 | 2 => (code === 'usage' ? 2 : 1)
 
+/** Refusals of which the help of the command says more. Where something is unavailable, often no server runs to show a page. */
+const WITHOUT_PAGE: readonly CliRefusal['code'][] = ['usage', 'unavailable']
+
 /** The page of the documentation about a refusal, as a path on a server. Null: the help of its command says more. */
 const pagePath = ({ code, page = REFUSALS_PAGE }: CliRefusal): string | null =>
-  code === 'usage' ? null : `/docs/${page}`
+  WITHOUT_PAGE.includes(code) ? null : `/docs/${page}`
 
 /** One object for `--json`: always a code and a message, plus further fields. */
 export function refusalJson(refusal: CliRefusal): Record<string, unknown> {

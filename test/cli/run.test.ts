@@ -3,7 +3,8 @@ import { err, ok } from '../../src/base/result.ts'
 import { command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { GROUPS } from '../../src/cli/help.ts'
-import { fromChannelFailure, refusalJson } from '../../src/cli/refusal.ts'
+import { failure } from '../../src/core/errors.ts'
+import { fromChannelFailure, furtherReading, refusalJson } from '../../src/cli/refusal.ts'
 import { run } from './fakeHost.ts'
 
 describe('help', () => {
@@ -127,6 +128,12 @@ describe('refusals', () => {
       ...failure,
       help: '/docs/reference/channels.html#refusals',
     })
+  })
+
+  it('name the help of the command where perhaps no server runs that would show a page', () => {
+    const refusal = failure('unavailable', 'port 1935 is in use by another process')
+    expect(refusalJson(refusal)).toEqual({ code: 'unavailable', message: 'port 1935 is in use by another process' })
+    expect(furtherReading(refusal, 'sluice serve --help')).toBe('See: sluice serve --help')
   })
 
   it('are one line without a stack for a fault, and --verbose shows the stack', async () => {
