@@ -87,6 +87,13 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   await heading(page, 'By keyboard')
   await press(page, 'Switch off')
   await expect.poll(async () => (await tokens())[0]?.isActive, SOON).toBe(false)
+  // The button of the message is far behind, and is there for seconds alone.
+  await page.getByRole('button', { name: 'Undo' }).waitFor()
+  await page.keyboard.press('Control+z')
+  await expect.poll(async () => (await tokens())[0]?.isActive, SOON).toBe(true)
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'hidden' })
+  await press(page, 'Switch off')
+  await expect.poll(async () => (await tokens())[0]?.isActive, SOON).toBe(false)
   await press(page, 'More for By keyboard')
   const askToDelete = async (): Promise<void> => {
     await page.getByRole('menuitem', { name: 'Delete' }).waitFor()

@@ -131,6 +131,22 @@ test('back in the browser, and after a reload, a page is where it was left', asy
   await expect.poll(top, SOON).toBe(2000)
 })
 
+test('another page that is as long begins at its top', async () => {
+  const top = () => page.evaluate('scrollY')
+  await open('/access')
+  await page.getByRole('heading', { level: 1, name: 'Access' }).waitFor()
+  await page.setViewportSize({ width: 1280, height: 300 })
+  await page.evaluate('location.hash = "#/settings/server?keys=all"')
+  await page.getByText('log.level', { exact: true }).waitFor()
+  await page.mouse.wheel(0, 2000)
+  await expect.poll(top, SOON).toBe(2000)
+  // Its script is there, and its form is drawn at once.
+  await page.evaluate('location.hash = "#/access"')
+  await page.getByRole('button', { name: 'Ask' }).waitFor()
+  expect(await top()).toBe(0)
+  await page.setViewportSize({ width: 1280, height: 900 })
+})
+
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })

@@ -5,11 +5,13 @@ import './styles/layout.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { listenForPalette } from './palette.tsx'
+import { listenForUndo } from './parts/toast.tsx'
 import { keepScroll } from './scroll.ts'
 import { beginSession } from './session.ts'
 
 const root = document.getElementById('app')
 if (root) render(<App />, root)
 listenForPalette()
+listenForUndo()
 keepScroll()
 void beginSession()

@@ -7,9 +7,13 @@ const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
 /** Where each entry of the history was scrolled to, in pixels, the oldest first. */
 const positions = new Map<number, number>(JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as [number, number][])
 let entry = 0
+let path = ''
 let stop: (() => void) | null = null
 
-/** Shows a page where it was left, when the user goes back or forward, or loads it again: a browser tries before it is drawn. */
+/**
+ * Shows a page where it was left, when the user goes back or forward, or loads it again: a browser tries before it is drawn. Another
+ * page is shown from its top.
+ */
 export function keepScroll(): void {
   history.scrollRestoration = 'manual'
   addEventListener('scroll', note, { passive: true })
@@ -30,8 +34,12 @@ function arrive(): void {
   stop?.()
   const state = history.state as { readonly entry?: number } | null
   entry = state?.entry ?? Date.now()
-  if (state?.entry === undefined) history.replaceState({ ...state, entry }, '')
-  else restore(positions.get(entry) ?? 0)
+  const before = path
+  path = location.hash.split('?')[0] ?? ''
+  if (state?.entry !== undefined) return restore(positions.get(entry) ?? 0)
+  history.replaceState({ ...state, entry }, '')
+  // A browser takes the part behind # for a place of the same page, and stays where it is.
+  if (path !== before) scrollTo(0, 0)
 }
 
 /** Scrolls there each time that the page grows, until the user does something. */

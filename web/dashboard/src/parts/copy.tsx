@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
+import { copyText } from './clipboard.ts'
 import { useSubmit } from './form.tsx'
 import './copy.css'
 
@@ -17,7 +18,7 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
     return () => clearTimeout(timer)
   }, [isDone])
   const copy = (): void => {
-    void navigator.clipboard.writeText(value).then(() => setDone(true))
+    void copyText(value).then(() => setDone(true))
   }
   return (
     <Button

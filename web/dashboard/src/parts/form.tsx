@@ -256,7 +256,7 @@ export function Segment<T extends string>(props: {
 
 /**
  * The state of a form that is sent: its refusal by field, and whether it is under way. After a refusal the focus is in
- * the first field that is wrong.
+ * the first field that is wrong; a refusal of the whole is in view.
  */
 export function useSubmit(send: () => Promise<void>): {
   readonly isBusy: boolean
@@ -267,7 +267,11 @@ export function useSubmit(send: () => Promise<void>): {
   const [state, setState] = useState<{ isBusy: boolean; error: ApiError | null }>({ isBusy: false, error: null })
   const form = useRef<HTMLFormElement | null>(null)
   useEffect(() => {
-    if (state.error) focusField(form.current?.querySelector<HTMLElement>('[aria-invalid]'))
+    if (!state.error) return
+    const field = form.current?.querySelector<HTMLElement>('[aria-invalid]')
+    if (field) focusField(field)
+    // The form may be longer than the window.
+    else form.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'center' })
   }, [state.error])
   const onSubmit = (event?: Event): void => {
     event?.preventDefault()

@@ -30,26 +30,51 @@ export async function orToast(change: Promise<void>): Promise<void> {
   }
 }
 
+/**
+ * Takes back on Ctrl Z, or Command Z on a Mac, what the newest toast with an offer has said: its button may be many stops away. In
+ * fields the browser takes back.
+ */
+export function listenForUndo(): void {
+  addEventListener('keydown', (event) => {
+    const { target, ctrlKey, metaKey, shiftKey, key } = event
+    if (key.toLowerCase() !== 'z' || shiftKey || !(ctrlKey || metaKey)) return
+    if (target instanceof Element && target.closest('input, textarea, select')) return
+    const newest = toasts.value.findLast(({ undo }) => undo !== undefined)
+    if (newest === undefined) return
+    event.preventDefault()
+    takeBack(newest)
+  })
+}
+
+function takeBack({ id, undo }: Toast): void {
+  undo?.()
+  remove(id)
+}
+
 const remove = (id: number): void => {
   toasts.value = toasts.value.filter((one) => one.id !== id)
 }
 
-function ToastLine({ id, text, undo }: Toast) {
+function ToastLine(shown: Toast) {
+  const { id, text, undo } = shown
   const [isHeld, setHeld] = useState(false)
   useEffect(() => {
     if (isHeld) return undefined
     const timer = setTimeout(() => remove(id), SHOWN_MS)
     return () => clearTimeout(timer)
   }, [isHeld])
-  const onUndo = (): void => {
-    undo?.()
-    remove(id)
-  }
+  const [hold, leave] = [() => setHeld(true), () => setHeld(false)]
   return (
-    <div class="toast" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>
+    <div class="toast" onPointerEnter={hold} onPointerLeave={leave} onFocusIn={hold} onFocusOut={leave}>
       {text}
       {undo && (
-        <button class="btn small" type="button" onClick={onUndo}>
+        <button
+          class="btn small"
+          type="button"
+          title="Ctrl Z"
+          aria-keyshortcuts="Control+Z Meta+Z"
+          onClick={() => takeBack(shown)}
+        >
           {words.parts.undo}
         </button>
       )}

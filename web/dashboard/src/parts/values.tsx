@@ -24,6 +24,10 @@ export function Time({ at, isWhole = false }: { readonly at: string; readonly is
   )
 }
 
+/** Names of events may go on in another line, at a capital or behind a full stop. */
+export const breakable = (name: string) =>
+  name.split(/(?=[A-Z])|(?<=\.)/).flatMap((part, at) => (at === 0 ? [part] : [<wbr key={at} />, part]))
+
 /** A whole number, grouped. */
 export const count = (value: number): string => plain.format(value)
 

@@ -345,7 +345,7 @@ export const en = {
       level: (level: string) => `${level} dB at most`,
       silentFor: (time: string) => `silent for ${time}`,
       skew: 'Sound after picture',
-      behind: 'Later than at best',
+      behind: 'Delay of late media',
       jumps: 'Clock was set',
       gaps: 'Stood still',
       loss: 'Packets lost',

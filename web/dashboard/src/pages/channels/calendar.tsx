@@ -120,11 +120,13 @@ function Head({ view, day, days, today }: HeadProps) {
       <h3 class="calendar-title" aria-live="polite">
         {titleOf(view, day, days)}
       </h3>
-      <IconButton icon="back" label={text.before[view]} onClick={() => goTo(stepDay(view, day, -1))} />
-      <Button size="small" disabled={days.includes(today) && day === today} onClick={() => goTo(today)}>
-        {text.today}
-      </Button>
-      <IconButton icon="next" label={text.after[view]} onClick={() => goTo(stepDay(view, day, 1))} />
+      <div class="nowrap">
+        <IconButton icon="back" label={text.before[view]} onClick={() => goTo(stepDay(view, day, -1))} />
+        <Button size="small" disabled={days.includes(today) && day === today} onClick={() => goTo(today)}>
+          {text.today}
+        </Button>
+        <IconButton icon="forward" label={text.after[view]} onClick={() => goTo(stepDay(view, day, 1))} />
+      </div>
       <Segment
         label={text.view}
         choices={[

@@ -7,7 +7,7 @@ import { TextField } from '../../parts/form.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { Time } from '../../parts/values.tsx'
+import { breakable, Time } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { saveFile } from '../analytics/csv.ts'
@@ -112,7 +112,7 @@ const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
     title: text.action,
     cell: (entry) => (
       <button type="button" class="row" onClick={() => choose(entry)}>
-        <code>{entry.action}</code>
+        <code>{breakable(entry.action)}</code>
       </button>
     ),
   },

@@ -94,7 +94,7 @@ export function PeoplePage() {
 }
 
 const columnsOf = (change: (user: User, role: Role) => void, doom: (user: User) => void): Column<User>[] => [
-  { id: 'email', title: words.signIn.email, cell: ({ email }) => <b>{email}</b> },
+  { id: 'email', title: words.signIn.email, cell: ({ email }) => <b class="clamp">{email}</b> },
   {
     id: 'role',
     title: text.role,

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { IconButton } from '../../parts/button.tsx'
+import { copyText } from '../../parts/clipboard.ts'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -170,9 +171,7 @@ function RowActions({ kind, token, setDeleting, onChanged }: ColumnParts & { rea
   const name = firstName(token.streams)
   const copy = (): void => {
     const { whip, whep } = addressesOf({ ...server, streamName: name ?? '' })
-    void navigator.clipboard
-      .writeText(kind === 'publish' ? whip : whep)
-      .then(() => toast(text.addressCopied(token.label)))
+    void copyText(kind === 'publish' ? whip : whep).then(() => toast(text.addressCopied(token.label)))
   }
   const open: MenuItem = { icon: 'next', text: text.open, onSelect: () => go(`/tokens/${kind}/${token.id}`) }
   const changes: readonly MenuItem[] = [

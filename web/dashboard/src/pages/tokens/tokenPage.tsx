@@ -173,10 +173,7 @@ function NoToken({ kind }: { readonly kind: TokenKind }) {
   return (
     <Page title={text.page.noToken}>
       <section class="card">
-        <Empty
-          title={text.page.noToken}
-          action={<LinkButton href={linkTo(`/tokens/${kind}`)}>{text.page.backToList}</LinkButton>}
-        >
+        <Empty action={<LinkButton href={linkTo(`/tokens/${kind}`)}>{text.page.backToList}</LinkButton>}>
           {text.page.noTokenText}
         </Empty>
       </section>

@@ -17,7 +17,7 @@ import { PastRangeSelect } from '../../parts/pastRangeSelect.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { count, Time } from '../../parts/values.tsx'
+import { breakable, count, Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
@@ -122,7 +122,7 @@ function columnsOf(choose: (one: LogEntry) => void, again: (one: LogEntry) => Pr
       title: common.event,
       cell: (one) => (
         <button type="button" class="row" onClick={() => choose(one)}>
-          <code>{one.type}</code>
+          <code>{breakable(one.type)}</code>
         </button>
       ),
     },

@@ -9,7 +9,7 @@ import { useSince } from '../../parts/pastRange.ts'
 import { State } from '../../parts/state.tsx'
 import { type Column, Table, Turner } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { count, Time } from '../../parts/values.tsx'
+import { breakable, count, Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
@@ -104,10 +104,6 @@ export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
 
 const choose = (id: string): void => setQuery({ delivery: id })
 
-/** Long names may go on in another line, at a capital. */
-const breakable = (name: string) =>
-  name.split(/(?=[A-Z])/).flatMap((part, at) => (at === 0 ? [part] : [<wbr key={at} />, part]))
-
 function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] {
   return [
     { id: 'time', title: words.parts.time, cell: ({ createdOn }) => <Time at={createdOn} /> },
@@ -121,9 +117,7 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
       title: text.event,
       cell: (one) => (
         <button type="button" class="row" onClick={() => choose(one.id)}>
-          <code>
-            {one.type} {breakable(one.event)}
-          </code>
+          <code>{breakable(`${one.type} ${one.event}`)}</code>
         </button>
       ),
     },

@@ -156,7 +156,7 @@ const COLUMNS: readonly Column<Key>[] = [
           <About text={aboutKey(row)} />
         </span>
         <span class="only-narrow">
-          <Value {...row} /> <span class="sub">{sourceOf(row)}</span>
+          <Value {...row} /> <span class="sub setting">{sourceOf(row)}</span>
         </span>
       </>
     ),
