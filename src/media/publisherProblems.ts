@@ -1,12 +1,12 @@
 import type { Logger } from '../base/log.ts'
+import { coded, type Said, say } from '../core/notices.ts'
 
 /** The most sentences about one publisher in the log. */
 const SENTENCES_MAX = 16
 
 /** What is left out of a broadcast, or mended in it, while the rest goes on. */
 export class PublisherProblems {
-  /** Null: there was none. */
-  latest: string | null = null
+  #latest: string | null = null
   readonly #log: Pick<Logger, 'warn'>
   readonly #peer: string | undefined
   readonly #logged = new Set<string>()
@@ -16,9 +16,15 @@ export class PublisherProblems {
     this.#peer = peer
   }
 
+  /** Why a publisher of whom nothing can be taken is cut. */
+  get silence(): Said {
+    if (this.#latest === null) return say(coded('publisher_silent'))
+    return say(coded('publisher_silent_because'), coded('text', { text: this.#latest }))
+  }
+
   /** Writes each sentence into the log once. */
   note(description: string): void {
-    this.latest = description
+    this.#latest = description
     if (this.#logged.has(description) || this.#logged.size === SENTENCES_MAX) return
     this.#logged.add(description)
     const fields = { peer: this.#peer, description }

@@ -58,7 +58,8 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
       ended: (reason, why) => {
         forget()
         metered.ended()
-        ctx.sampled.publishers.info({ ingest: id, reason, why: why?.message }, 'a publisher disconnected')
+        const { message: text } = why ?? {}
+        ctx.sampled.publishers.info({ ingest: id, reason, why: text }, 'a publisher disconnected')
         if (why !== undefined) refused(id, why)
       },
     }

@@ -5,7 +5,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { walled } from '../../base/walls.ts'
 import type { Move } from '../../core/nodes/drain.ts'
-import { coded, type Said, say } from '../../core/notices.ts'
+import type { Said } from '../../core/notices.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
@@ -141,16 +141,10 @@ export class RtmpConnection {
 
   /** Says why to a publisher that has sent nothing of use for too long. */
   #expire(): void {
-    const why = this.#state === 'publishing' ? this.#silence() : { message: 'Nothing was published in time' }
-    this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
-    this.#why ??= why
-    this.#reject('NetConnection.Call.Failed', why.message)
-  }
-
-  #silence(): Said {
-    const { latest } = this.#problems
-    if (latest === null) return say(coded('publisher_silent'))
-    return say(coded('publisher_silent_because'), coded('text', { text: latest }))
+    const isPublishing = this.#state === 'publishing'
+    this.#endWith(isPublishing ? 'lost' : 'invalid')
+    this.#why ??= isPublishing ? this.#problems.silence : { message: 'Nothing was published in time' }
+    this.#reject('NetConnection.Call.Failed', this.#why.message)
   }
 
   /** Destroys the socket at once. */

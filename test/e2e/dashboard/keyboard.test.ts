@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { ADMIN, type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
@@ -112,4 +112,26 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   await expect.poll(onTheAir, SOON).toBe(0)
   await heading(page, 'Tokens')
   await context.close()
+})
+
+test('an address is copied on a page without https, to which browsers give no clipboard', async () => {
+  const { id } = await dashboard.token('publish', { label: 'In the house', streams: [{ streamName: 'lan' }] })
+  const home = dashboard.home.replace(new URL(dashboard.home).hostname, 'sluice.test')
+  const context = await dashboard.newContext()
+  onTestFinished(() => context.close())
+  const near = await context.newPage()
+  await near.goto(home)
+  expect(await near.evaluate('[isSecureContext, typeof navigator.clipboard]')).toEqual([false, 'undefined'])
+  await near.getByLabel('E-mail').fill(ADMIN.email)
+  await near.getByLabel('Password').fill(ADMIN.password)
+  await near.keyboard.press('Enter')
+  await near.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await near.goto(`${home}#/tokens/publish/${id}`)
+  await near.getByRole('button', { name: 'Copy Server' }).click()
+  await near.getByRole('button', { name: 'Copied Server' }).waitFor()
+  // The focus is where it was.
+  expect(await near.evaluate('document.activeElement.ariaLabel')).toBe('Copied Server')
+  await near.getByLabel('Label').fill('')
+  await near.getByLabel('Label').press('Control+v')
+  expect(await near.getByLabel('Label').inputValue()).toMatch(/\/api\/whip\/lan$/)
 })

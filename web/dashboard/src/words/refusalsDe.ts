@@ -114,13 +114,13 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'The backup is being fetched by another request': 'Die Sicherung wird gerade schon heruntergeladen',
   'There is no backup: POST {path}': 'Es gibt keine Sicherung',
   'The data is in PostgreSQL: run `sluice backup FILE` where pg_dump is installed, or use the backups of your database server':
-    'Die Daten liegen in PostgreSQL: Führen Sie `sluice backup FILE` aus, wo pg_dump installiert ist, oder nutzen Sie die Sicherungen Ihres Datenbankservers',
+    'Die Daten liegen in PostgreSQL: Führen Sie `sluice backup FILE` aus, wo es pg_dump gibt, oder sichern Sie mit dem Datenbankserver',
   'Forbidden: a backup has the password hashes of users; an admin fetches it in the dashboard':
     'Eine Sicherung enthält die Passwort-Hashes der Benutzer; ein Admin lädt sie im Dashboard herunter',
   'The checks have not ended within a minute. They go on: look again later.':
     'Die Prüfungen sind nach einer Minute nicht zu Ende. Sie laufen weiter: Sehen Sie später wieder nach.',
   'The node did not answer within 50 seconds. If it runs its checks, they go on: look again later. Else its log says why.':
-    'Der Knoten hat 50 Sekunden lang nicht geantwortet. Wenn er seine Prüfungen ausführt, laufen sie weiter: Sehen Sie später wieder nach. Sonst sagt sein Log, warum.',
+    'Der Knoten hat 50 Sekunden lang nicht geantwortet. Laufende Prüfungen gehen weiter: Sehen Sie später nach. Sonst sagt sein Log, warum.',
   'The node did not answer within {seconds} seconds; its log says why':
     'Der Knoten hat {seconds} Sekunden lang nicht geantwortet; sein Log sagt, warum',
   'The node runs a version that does not have this report.': 'Der Knoten hat eine Version ohne diesen Bericht.',
