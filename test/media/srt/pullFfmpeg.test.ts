@@ -6,14 +6,14 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame } from '../../../src/media/frame.ts'
 import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
-import { HEAD_BYTES, writeDataHead } from '../../../src/media/srt/packets.ts'
+import { CONTROL, HEAD_BYTES, writeDataHead } from '../../../src/media/srt/packets.ts'
 import { SrtPull } from '../../../src/media/srt/pull.ts'
 import { clip } from '../../support/clips.ts'
 import { silentLog } from '../../support/log.ts'
 import { lossyLink } from '../../support/lossyUdp.ts'
 import { ownPort } from '../../support/ownPort.ts'
 import { until } from '../../support/until.ts'
-import { NULL_PACKET, TsMuxer } from '../mpegts/muxer.ts'
+import { deltaFrame, H264, keyframe, NULL_PACKET, TsMuxer, VIDEO_PID } from '../mpegts/muxer.ts'
 import { contentOf, H264_AAC, HEVC_OPUS, readTs } from '../mpegts/clips.ts'
 import { agree, ScriptedListener } from './scriptedListener.ts'
 
@@ -154,4 +154,21 @@ test('a source that sends tables and stuffing, and no media, is given up', async
     pull.tick()
   }
   expect(problems).toMatchObject([{ kind: 'lost', message: 'The source has sent no media for 10 s' }])
+})
+
+test('a source that says goodbye has its last frame of video taken, which no other one follows', async () => {
+  let sequence = 0
+  const scripted = await ScriptedListener.open((next) => agree((sequence = next)))
+  closing.push(() => scripted.close())
+  const { pull, frames, problems } = await call(scripted.port)
+  await until(() => pull.link !== undefined)
+  const ts = new TsMuxer()
+  const video = [ts.video(keyframe(50), 0), ts.video(deltaFrame(50), 3600)]
+  const datagram = Buffer.concat([Buffer.alloc(HEAD_BYTES), ts.tables([{ type: H264, pid: VIDEO_PID }]), ...video])
+  writeDataHead(datagram, { sequence, key: 0, socketId: scripted.callerId, message: 1, timeUs: 0 })
+  scripted.socket.send(datagram, scripted.callerPort, '127.0.0.1')
+  await until(() => frames.length === 1)
+  scripted.control(CONTROL.shutdown, Buffer.alloc(4))
+  await until(() => problems.length === 1)
+  expect(frames.map(({ key }) => key)).toEqual([true, false])
 })
