@@ -280,6 +280,7 @@ const hlsOptions = (app: App): Omit<HlsRouteOptions, 'hls' | 'handover'> => ({
   refuseShared: () => app.config.hls.refuseSharedTickets,
   sessionMs: () => hlsSessionMs(app.config.hls),
   key: derivedKey(app.key, 'sluice hls tickets'),
+  nodeUrl: app.config.server.nodeUrl,
   // A key of its own: each viewer takes one of the nonces that are safe for a key.
   sealer: new Sealer([derivedKey(app.key, 'sluice hls requests').export()], app.ctx.random),
   isReporting: liveAddressList(() => app.config.hls.reportingCaches),

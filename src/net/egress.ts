@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { readAuthorities } from '../base/authorities.ts'
@@ -164,8 +164,7 @@ async function talk(
 }
 
 /**
- * Sends the request on this one socket. Interim answers (100, 102, 103) may come before the one that counts (RFC 9110
- * section 15.2), but not without end, nor may empty lines. Only the deadline limits the time.
+ * Sends the request on this one socket. Only the deadline limits the time.
  * @param sent called when the socket has taken the request. Later failures happen while we wait for the answer
  */
 export function answerOn(
@@ -175,7 +174,6 @@ export function answerOn(
   signal: AbortSignal,
   sent: () => void,
 ): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const exchange = httpRequest({
     method,
     path: `${url.pathname}${url.search}`,
@@ -183,16 +181,27 @@ export function answerOn(
     createConnection: () => socket,
     signal,
   })
+  const answer = answerTo(exchange)
+  exchange.end(body, sent)
+  return answer
+}
+
+/**
+ * The answer to a request that has not left yet. Interim answers (100, 102, 103) may come before the one that counts (RFC 9110
+ * section 15.2), but not without end, nor may empty lines.
+ */
+export function answerTo(exchange: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   let left = HEADERS_MAX_BYTES
   const count = ({ length }: Buffer): void => {
     left -= length
     if (left < 0) exchange.destroy(invalid('too much before the answer'))
   }
-  exchange.on('socket', () => socket.on('data', count))
-  exchange.on('response', (response) => {
-    socket.off('data', count)
-    resolve(response)
+  exchange.on('socket', (socket) => {
+    socket.on('data', count)
+    for (const event of ['response', 'close']) exchange.once(event, () => void socket.off('data', count))
   })
+  exchange.on('response', resolve)
   exchange.on('upgrade', () => reject(invalid('an upgrade that was not requested')))
   let interim = 0
   exchange.on('information', () => {
@@ -200,7 +209,6 @@ export function answerOn(
   })
   exchange.on('error', reject)
   exchange.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })))
-  exchange.end(body, sent)
   return promise
 }
 

@@ -26,7 +26,7 @@ import { until } from '../support/until.ts'
 const TWO = 'https://two.example.com'
 const request = { socket: {}, headers: {} } as ViewerRequest
 const clock = new ManualClock()
-const tickets = new Tickets(hmacKey(randomBytes(32)), clock)
+const tickets = new Tickets(hmacKey(randomBytes(32)), clock, { region: '', nodeUrl: '' })
 const newId = () => timeOrderedId(clock.now(), systemRandom)
 
 /** A node with one player, whose first address names the stream `first`. */
@@ -186,8 +186,9 @@ test.each([90_000, -90_000])(
   (aheadMs) => {
     const key = hmacKey(randomBytes(32))
     const there = new ManualClock(clock.now() + aheadMs)
-    const ticket = new Tickets(key, clock).forNode('a/show')
-    expect(new Tickets(key, there).regionOfNode(ticket, 'a/show')).toBe('')
+    const ofNode = (name: string) => ({ region: '', nodeUrl: `https://${name}.example` })
+    const ticket = new Tickets(key, clock, ofNode('here')).forNode('a/show', 'https://there.example')
+    expect(new Tickets(key, there, ofNode('there')).regionOfNode(ticket, 'a/show')).toBe('')
     const attempt = { accountId: 'a', streamName: 'show', presented: 'token', origin: 'https://page.example' } as never
     const refused = { status: 307, message: 'there', url: 'https://there.example' } as never
     const { location = '' } = new Handover(key, clock).refusalOf(refused, { url: '/api/whep/a/show' } as never, attempt)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { PLAYS_MS } from '../../src/core/hls/nodes.ts'
@@ -8,7 +8,9 @@ import { nodeFetch, postToNode } from '../../src/net/nodeFetch.ts'
 import { closingNode } from '../support/closingNode.ts'
 import { until } from '../support/until.ts'
 
-const get = nodeFetch(systemClock)
+const MAX_BYTES = 1_000_000
+const fetched = nodeFetch(systemClock)
+const get = (url: string) => fetched(url, MAX_BYTES)
 
 test('a request that another node meets with the close of an idle connection is sent again, once', async () => {
   const { port, asked } = await closingNode(1)
@@ -57,4 +59,40 @@ test.each([
 ])('a piece that plays for %s ms counts as %d', async (said, counted) => {
   const url = await serverThat((_request, response) => response.setHeader(PLAYS_MS, said).end('x'))
   expect(await get(url)).toMatchObject({ playsMs: counted })
+})
+
+/** Something at the address of another node that sends these bytes to each client. */
+async function talker(bytes: string): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createTcp((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).once('data', () => socket.write(bytes))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+
+test.each([
+  ['interim answers without an end', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000)],
+  ['empty lines without an end', '\r\n'.repeat(200_000)],
+  ['headers without an end', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`],
+  ['a body in chunks of a byte', CHUNKED + '1\r\nx\r\n'.repeat(200_000)],
+  ['more than was asked for', `HTTP/1.1 200 OK\r\ncontent-length: 2000000\r\n\r\n${'x'.repeat(MAX_BYTES + 1)}`],
+  ['a redirect', 'HTTP/1.1 307 There\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n'],
+  ['a status of no HTTP', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n'],
+])('%s at the address of a node counts as no answer', async (_what, bytes) => {
+  expect(await get(await talker(bytes))).toBe(null)
+})
+
+test('what a proxy has put into chunks is an answer', async () => {
+  const chunk = `400\r\n${'x'.repeat(1024)}\r\n`
+  const answer = await get(await talker(`${CHUNKED}${chunk.repeat(900)}0\r\n\r\n`))
+  expect(answer?.body.length).toBe(900 * 1024)
 })

@@ -11,8 +11,9 @@ import { type GrantTicket, Tickets } from '../../src/edge/http/media/tickets.ts'
 
 const clock = new ManualClock()
 const key = hmacKey(randomBytes(32))
-const newTickets = () => new Tickets(hmacKey(randomBytes(32)), clock)
-const tickets = new Tickets(key, clock)
+const HERE = { region: '', nodeUrl: 'https://one.example' }
+const newTickets = () => new Tickets(hmacKey(randomBytes(32)), clock, HERE)
+const tickets = new Tickets(key, clock, HERE)
 const session = timeOrderedId(Date.now(), systemRandom)
 const facts = { kind: 'session', sessionId: session, stream: 'f1', tokenId: 4711, request: 'c2VhbGVk' } as const
 
@@ -75,10 +76,12 @@ test('any other input is refused without an error', () => {
   fc.assert(fc.property(fc.anything(), (ticket) => tickets.read(ticket, 'f1') === null))
 })
 
-test('the ticket of a node opens one stream, at every node, for two minutes, and names the region of its node', () => {
+test('the ticket of a node opens one stream, at the node that it is for, for two minutes, and names the region of its node', () => {
   for (const region of ['', 'eu-west']) {
-    const other = new Tickets(key, clock, region)
-    const ticket = other.forNode('f1')
+    const other = new Tickets(key, clock, { region, nodeUrl: 'https://two.example' })
+    const ticket = other.forNode('f1', 'https://one.example')
+    // What listens at the address of a node that is gone has it, too.
+    expect(other.regionOfNode(ticket, 'f1')).toBe(null)
     expect([tickets.regionOfNode(ticket, 'f1'), tickets.regionOfNode(ticket, 'f2')]).toEqual([region, null])
     expect(newTickets().regionOfNode(ticket, 'f1')).toBe(null)
     expect(tickets.regionOfNode(ticket.replace(/\d+/, '9999999999999'), 'f1')).toBe(null)

@@ -111,6 +111,42 @@ test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
   },
 )
 
+test('a stranger that sends message after message without an answer is closed, and few of them are looked at', async () => {
+  const { tcp, came, join } = await portOf(10)
+  const [known, stranger, empty] = [await join(), await join(), await join()]
+  known.socket.write(framed(Buffer.from('known')))
+  await expect.poll(() => came.length, POLL).toBe(1)
+  tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
+  for (const [{ socket }, text] of [
+    [stranger, 'x'],
+    [empty, ''],
+    [known, 'y'],
+  ] as const)
+    socket.write(Buffer.concat(Array<Buffer>(20_000).fill(framed(Buffer.from(text)))))
+  const count = (text: string) => came.filter((one) => one.text === text).length
+  await expect.poll(() => count('y'), POLL).toBe(20_000)
+  await expect.poll(() => [stranger, empty, known].map(({ isOpen }) => isOpen()), POLL).toEqual([false, false, true])
+  expect(count('x')).toBe(500)
+})
+
+test('of connections with many small messages one is read in each turn of the event loop', async () => {
+  const { tcp, came, join } = await portOf(10)
+  const joined = [await join(), await join(), await join()]
+  for (const { socket } of joined) socket.write(framed(Buffer.from('known')))
+  await expect.poll(() => came.length, POLL).toBe(3)
+  for (const { from } of came.slice()) tcp.send(Buffer.from('answer'), from)
+  const READ = 65_536
+  const flood = Buffer.concat(Array<Buffer>(100_000).fill(framed(Buffer.from('x'))))
+  for (const { socket } of joined) socket.write(flood)
+  const inTurns: number[] = []
+  for (let before = came.length; came.length < 300_003; before = came.length) {
+    await new Promise((resolve) => setImmediate(resolve))
+    inTurns.push(came.length - before)
+  }
+  // The first one of each connection may come with those of others.
+  expect(Math.max(...inTurns)).toBeLessThanOrEqual(3 * Math.ceil(READ / 3))
+})
+
 test('peers that do not read kept a megabyte each; together they have a bound, and each its share', async () => {
   const { tcp, came, join } = await portOf(10, { maxWaitingBytes: 200_000 })
   for (const { socket } of [await join(), await join()]) socket.pause().write(framed(Buffer.from('known')))

@@ -9,6 +9,7 @@ import { admit, type Grant, type PlaybackRules } from '../../../core/channels/pl
 import { atNode } from '../../../core/nodes/atNode.ts'
 import { hlsNodeFor } from '../../../core/nodes/drain.ts'
 import { bearer } from '../auth.ts'
+import { NODE_TICKET } from '../hls/master.ts'
 import { PLAYLIST } from '../hls/sending.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { HANDOVER_PARAMETER } from '../media/handover.ts'
@@ -92,7 +93,7 @@ async function sendToNode(parts: PlaybackParts, distributionId: string, reply: F
   const rules = await parts.playbacks.find(distributionId)
   const master = rules === null ? err(noSuch('distribution', distributionId)) : await masterForNode(parts, rules)
   if (!master.ok) return refuse(reply, master.error)
-  const text = master.value.with(parts.tickets.forNode(distributionId))
+  const text = master.value.with(NODE_TICKET)
   return reply.header('Cache-Control', 'no-store').type(PLAYLIST).send(text)
 }
 

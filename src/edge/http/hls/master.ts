@@ -31,6 +31,9 @@ interface Master {
   with(ticket: string): string
 }
 
+/** In the place of a ticket in what a node answers to another, which puts those of its viewers there. */
+export const NODE_TICKET = 'node'
+
 /** Answers with the master playlist, which is the only one that contains a ticket. */
 export async function sendMaster(
   parts: HlsParts,
@@ -85,9 +88,7 @@ async function sendToNode(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const master = await masterForNode(parts, source, region)
-  return master.ok
-    ? send(reply, master.value.with(parts.tickets.forNode(master.value.stream)))
-    : refuseHls(reply, master.error)
+  return master.ok ? send(reply, master.value.with(NODE_TICKET)) : refuseHls(reply, master.error)
 }
 
 /** Other nodes may learn of a feed a moment before it is on the air here, and a moment after it has left. */
@@ -121,7 +122,7 @@ async function masterOf(feedStream: FeedStream): Promise<Result<Master, HttpRefu
   return ok({ stream: stream.id, with: (ticket) => hlsMaster(stream.variants(), uriOf(ticket)) })
 }
 
-/** The master playlist of the node that has the feed. It names the stream, and contains a ticket for this node. */
+/** The master playlist of the node that has the feed. It names the stream. */
 export async function remoteMaster(
   parts: HlsParts,
   source: StreamSource,
@@ -129,7 +130,8 @@ export async function remoteMaster(
 ): Promise<Result<Master, HttpRefusal>> {
   const answer = await askNode(parts, source, url, 'index.m3u8')
   const text = answer?.body.toString() ?? ''
-  const [, own, stream] = /~([^/]+)\/([^/]+)\//.exec(text) ?? []
+  // Without another ~ in between it is linear, whatever listens there.
+  const [, own, stream] = /~([^/~]+)\/([^/~]+)\//.exec(text) ?? []
   if (answer?.status === 503) return err({ status: 503, text })
   if (answer?.status !== 200 || own === undefined || stream === undefined) return err(AWAY)
   return ok({ stream, with: (ticket) => text.replaceAll(`~${own}/`, `~${ticket}/`) })
@@ -148,7 +150,7 @@ export function askNode(
   const { accountId, streamName, sourceId } = source
   const url = atNode(nodeUrl, `/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/${file}`)
   const query = new URLSearchParams({
-    node: tickets.forNode(scopeOf(source)),
+    node: tickets.forNode(scopeOf(source), nodeUrl),
     ...(sourceId === null ? {} : { sourceId }),
   })
   return remote.get(`${url} ${sourceId ?? ''}`, `${url}?${query.toString()}`)

@@ -26,6 +26,7 @@ import {
   TOO_FAR,
 } from './sending.ts'
 import type { SharedPlaylist } from './sharedPlaylists.ts'
+import { PIECE_MAX_BYTES } from './remoteMedia.ts'
 import { reloadsAlone, SHARED, usesAlone } from './sharing.ts'
 
 export type MediaRequest = {
@@ -248,7 +249,8 @@ async function remoteMedia(
   const base = atNode(nodeUrl, '/hls/')
   const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
   const key = piece === null || pieces === 'of this node' ? base + path : pieceKey(stream, rendition, file)
-  const fetched = await remote.get(key, `${base}~${tickets.forNode(stream)}/${path}`)
+  const url = `${base}~${tickets.forNode(stream, nodeUrl)}/${path}`
+  const fetched = await (piece === null ? remote.get(key, url) : remote.get(key, url, PIECE_MAX_BYTES))
   if (fetched === null) return err(AWAY)
   const { status, body, caching, playsMs } = fetched
   if (status !== 200) return err(refusedByNode(fetched))

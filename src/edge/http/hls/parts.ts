@@ -24,6 +24,8 @@ export interface HlsRouteOptions {
   readonly listSegments: () => number
   /** Signs session URLs; the same on every node of an installation. */
   readonly key: KeyObject
+  /** Where other nodes reach this one; empty: nowhere. */
+  readonly nodeUrl: string
   /** Seals what viewers asked for into their tickets; the same on every node. */
   readonly sealer: Sealer
   /** A session ends after this time without a request. */

@@ -3,7 +3,7 @@ import type { SegmentMemory } from '../../../base/segmentMemory.ts'
 import type { NodeAnswer } from '../../../core/hls/nodes.ts'
 
 /** Null: the node did not answer. */
-export type FetchFromNode = (url: string) => Promise<NodeAnswer | null>
+export type FetchFromNode = (url: string, maxBytes: number) => Promise<NodeAnswer | null>
 
 interface Fetched {
   readonly answer: Promise<NodeAnswer | null>
@@ -17,6 +17,10 @@ interface Fetched {
 /** Twelve segments of two seconds for sixteen streams of 2.5 Mbit/s. */
 const BYTES_MAX = 128 * 1024 * 1024
 const ANSWERS_MAX = 2000
+/** More than a segment holds. */
+export const PIECE_MAX_BYTES = 64 * 1024 * 1024
+/** More than any playlist, which is read line by line, or picture. */
+const OTHER_MAX_BYTES = 3 * 1024 * 1024
 /** Players request a piece within this time after its playlist. */
 const FRESH_MAX_MS = 60_000
 
@@ -48,12 +52,14 @@ export class RemoteMedia {
    * @param key what is fetched, without what differs between requests for it
    * @param url its address, with a ticket of this node
    */
-  get(key: string, url: string): Promise<NodeAnswer | null> {
+  get(key: string, url: string, maxBytes = OTHER_MAX_BYTES): Promise<NodeAnswer | null> {
     const found = this.#current(key)
     if (found !== undefined) return found.answer
     this.#forget(key)
     if (!this.#hasRoom()) return Promise.resolve(null)
-    const answer = this.#fetch(url).then((fresh) => fresh && { ...fresh, body: this.#memory.keep(fresh.body) })
+    const answer = this.#fetch(url, maxBytes).then(
+      (fresh) => fresh && { ...fresh, body: this.#memory.keep(fresh.body) },
+    )
     const fetched: Fetched = { answer, settled: null, untilMs: Number.POSITIVE_INFINITY, bytes: 0 }
     this.#fetched.set(key, fetched)
     void fetched.answer.then((answer) => this.#keep(key, fetched, answer))

@@ -41,9 +41,10 @@ import { HlsViewers, SWEEP_MS, takeBytes } from './viewers.ts'
 
 /** What both kinds of viewers need, once for a server. */
 export function sharedHls(ctx: Pick<Context, 'clock' | 'policy'>, options: HlsRouteOptions): SharedHls {
-  const { key, fetchFromNode, memory, refuseShared, isReporting } = options
+  const { key, nodeUrl, fetchFromNode, memory, refuseShared, isReporting } = options
   const remote = new RemoteMedia(ctx.clock, fetchFromNode, memory)
-  return { tickets: new Tickets(key, ctx.clock, ctx.policy.region), remote, refuseShared, isReporting }
+  const tickets = new Tickets(key, ctx.clock, { region: ctx.policy.region, nodeUrl })
+  return { tickets, remote, refuseShared, isReporting }
 }
 
 /**

@@ -59,13 +59,16 @@ export const NOT_THERE: HttpRefusal = {
   text: 'Not found: this piece of the stream is gone or never was',
   cacheSeconds: 1,
 }
+/** Of the reason that another node gives. */
+const REFUSAL_MAX_BYTES = 500
+
 /**
  * What a player is told when another node has refused media to this one. After the clock of the database was set, the two differ in
  * time for some seconds, and the ticket of this node looks wrong there (401): no fault of the player.
  */
 export function refusedByNode({ status, body }: Pick<NodeAnswer, 'status' | 'body'>): HttpRefusal {
-  if (status === 401) return AWAY
-  return status === 404 ? NOT_THERE : { status, text: body.toString() }
+  if (status === 401 || status < 400) return AWAY
+  return status === 404 ? NOT_THERE : { status, text: body.subarray(0, REFUSAL_MAX_BYTES).toString() }
 }
 
 export const TOO_FAR: HttpRefusal = {

@@ -49,17 +49,19 @@ export class Tickets {
   readonly #key: KeyObject
   readonly #clock: Clock
   readonly #region: string
+  readonly #nodeUrl: string
   /** Tickets with a checked signature: a player sends the same one with each request. */
   readonly #cached = new Map<string, TicketFacts>()
 
   /**
    * @param key the same on every node of an installation, and for nothing else
-   * @param region of this node; empty: none
+   * @param here region and URL of this node; empty: none
    */
-  constructor(key: KeyObject, clock: Clock, region = '') {
+  constructor(key: KeyObject, clock: Clock, here: { readonly region: string; readonly nodeUrl: string }) {
     this.#key = key
     this.#clock = clock
-    this.#region = region
+    this.#region = here.region
+    this.#nodeUrl = here.nodeUrl
   }
 
   make(facts: TicketFacts): string {
@@ -75,19 +77,23 @@ export class Tickets {
     return typeof ticket === 'string' ? this.#factsOf(ticket, stream) : null
   }
 
-  /** A ticket with which a node of this installation reads a stream of another node. */
-  forNode(stream: string): string {
+  /**
+   * A ticket with which a node of this installation reads a stream of another node. It is good there alone: what listens at the address
+   * of a node that is gone gets such tickets too.
+   */
+  forNode(stream: string, nodeUrl: string): string {
     const untilMs = this.#clock.now() + SIGNED_FOR_NODE_MS
     const region = this.#region === '' ? '' : `.${this.#region}`
-    return `node.${untilMs}${region}.${this.#mac(nodeText(untilMs, this.#region, stream))}`
+    return `node.${untilMs}${region}.${this.#mac(nodeText(untilMs, this.#region, stream, nodeUrl))}`
   }
 
-  /** The region of the node that made this ticket, for this stream and a moment ago; null: no node has made it. Empty: it has none. */
+  /** The region of the node that made this ticket, for this stream here and a moment ago; null: no node has made it. Empty: it has none. */
   regionOfNode(ticket: unknown, stream: string): string | null {
     const [, until = '', region = '', mac = ''] = (typeof ticket === 'string' && NODE_SHAPE.exec(ticket)) || []
     const leftMs = Number(until) - this.#clock.now()
     if (mac === '' || leftMs <= 0 || leftMs > 2 * SIGNED_FOR_NODE_MS) return null
-    return constantTimeEqual(mac, this.#mac(nodeText(Number(until), region, stream))) ? region : null
+    const text = nodeText(Number(until), region, stream, this.#nodeUrl)
+    return constantTimeEqual(mac, this.#mac(text)) ? region : null
   }
 
   #factsOf(ticket: string, stream: string): TicketFacts | null {
@@ -108,8 +114,13 @@ export class Tickets {
 }
 
 /** What the code of a ticket of a node is of. */
-const nodeText = (untilMs: number, region: string, stream: string) =>
-  region === '' ? ['node', untilMs, stream] : ['node', untilMs, stream, region]
+const nodeText = (untilMs: number, region: string, stream: string, nodeUrl: string) => [
+  'node',
+  untilMs,
+  stream,
+  region,
+  nodeUrl,
+]
 
 function readSession(ticket: string, stream: string): SessionTicket | null {
   const [, sessionId, token = '0', request = ''] = SESSION_SHAPE.exec(ticket) ?? []

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { ByAddress } from '../../../base/byAddress.ts'
 import { systemClock } from '../../../base/clock.ts'
 import { watchedFor } from '../../../base/lateLooks.ts'
+import { OwnTurns } from '../../../base/turns.ts'
 import { addressKeyOf, networkKey } from '../../../core/access/address.ts'
 import type { Endpoint } from './socket.ts'
 
@@ -27,6 +28,10 @@ const ADDRESS_SHARE = 0.25
 /** A connection is closed after this time without an answer, because no authentic check came, or in silence. */
 const UNKNOWN_MS = 10_000
 const SILENT_MS = 30_000
+/** Messages before the first answer. Honest peers send some 20 checks in a second. */
+const MAX_UNKNOWN_MESSAGES = 500
+/** A read of a stream has some 60 messages of a kilobyte. After one with more, a connection reads on in a turn of its own. */
+const MANY_MESSAGES = 256
 /** No datagram of ours or of an honest peer is larger. What a publisher of another protocol calls audio may be. */
 const MAX_MESSAGE = 4096
 /** A second of a fast stream. A slower peer requests retransmissions or gets a keyframe. */
@@ -34,6 +39,9 @@ const MAX_WAITING_BYTES = 1 << 20
 /** Of all peers that do not read: each has its share. */
 const MAX_ALL_WAITING_BYTES = 128 << 20
 const BACKLOG = 256
+
+/** Of this process. Node reads two megabytes of a connection before it turns to others, which may be 700,000 messages. */
+const turns = new OwnTurns()
 
 export const isTcp = ({ via }: Endpoint): boolean => via >= FIRST_VIA
 
@@ -163,19 +171,35 @@ function limitTime(socket: Socket, unknownMs: number, silentMs: number): void {
 
 function serve(socket: Socket, via: number, receive: (message: Buffer, from: Endpoint) => void): void {
   const from: Endpoint = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, via }
-  const read = messageReader((message) => receive(message, from))
+  let [messages, unknown] = [0, 0]
+  const mayTake = (): boolean => {
+    messages += 1
+    if (isUnknown(socket) && ++unknown > MAX_UNKNOWN_MESSAGES) socket.destroy()
+    return !socket.destroyed
+  }
+  const read = messageReader((message) => receive(message, from), mayTake)
   socket.on('error', () => undefined)
   socket.on('data', (chunk) => {
+    messages = 0
     if (!read(chunk)) socket.destroy()
+    if (messages <= MANY_MESSAGES) return
+    socket.pause()
+    setImmediate(() => turns.take(() => void socket.resume()))
   })
 }
 
-/** Cuts a stream of bytes into messages. The returned function returns false if the stream is malformed. */
-export function messageReader(take: (message: Buffer) => void): (chunk: Buffer) => boolean {
+/**
+ * Cuts a stream of bytes into messages. The returned function returns false if the stream is malformed.
+ * @param mayTake called before each message, also before one without content
+ */
+export function messageReader(
+  take: (message: Buffer) => void,
+  mayTake: () => boolean = () => true,
+): (chunk: Buffer) => boolean {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    while (bytes.length >= 2) {
+    while (bytes.length >= 2 && mayTake()) {
       const length = bytes.readUInt16BE(0)
       if (length > MAX_MESSAGE) return false
       if (bytes.length < 2 + length) break
