@@ -93,12 +93,14 @@ function useFocus(path: string, isShown: boolean): void {
 
 /** The names of scripts change with each version, so an open page may ask for one that is gone. */
 const NotLoaded = () => (
-  <Notice kind="error">
-    {words.frame.notLoaded}{' '}
-    <button type="button" class="btn small" onClick={() => location.reload()}>
-      {words.frame.loadAgain}
-    </button>
-  </Notice>
+  <main class="page" id="main" tabIndex={-1}>
+    <Notice kind="error">
+      {words.frame.notLoaded}{' '}
+      <button type="button" class="btn small" onClick={() => location.reload()}>
+        {words.frame.loadAgain}
+      </button>
+    </Notice>
+  </main>
 )
 
 function NotFound() {

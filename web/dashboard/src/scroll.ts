@@ -38,7 +38,7 @@ function arrive(): void {
   path = location.hash.split('?')[0] ?? ''
   if (state?.entry !== undefined) return restore(positions.get(entry) ?? 0)
   history.replaceState({ ...state, entry }, '')
-  // A browser takes the part behind # for a place of the same page, and stays where it is.
+  // A browser takes the part behind # for a place of the same page, and stays where it is, as far as the page is long enough.
   if (path !== before) scrollTo(0, 0)
 }
 
