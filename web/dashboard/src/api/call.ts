@@ -1,4 +1,3 @@
-import { refusalWords } from '../words/refusalWords.ts'
 import { words } from '../words/words.ts'
 import { signInAgain } from './expiry.ts'
 
@@ -131,6 +130,13 @@ async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response)
   const body = (await response.json()) as { data?: unknown }
   return envelope === 'data' ? body.data : body
 }
+
+/** What says refusals in the language of the page; as they came where its script is gone. Most pages meet none, and load none. */
+const refusalWords = (): Promise<(text: string) => string> =>
+  import('../words/refusalWords.ts').then(
+    (module) => module.refusalWords(),
+    () => (text) => text,
+  )
 
 /** Reads a refusal of the token API (`{data: {message, errors}}`) or of the channel API (`{message, details}`). */
 async function refusalOf(response: Response): Promise<ApiError> {
