@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redirectServer } from '../../src/edge/http/redirect.ts'
+import { RawConnection, requestFor } from '../support/rawConnection.ts'
 import { redirected } from '../support/redirected.ts'
 
 const NAMES = ['live.example', '*.Nodes.example', '192.0.2.7', '0:0:0:0:0:0:0:1']
@@ -44,3 +45,23 @@ test.each(['*.nodes.example', 'evil.example/', 'live.example@evil.example', 'liv
     expect(await ask(host)).toEqual({ status: 400, location: undefined })
   },
 )
+
+test('a body in chunks of a byte is read once in each turn of the event loop', async () => {
+  const READ = 65_536
+  const [client, [accepted]] = await Promise.all([
+    RawConnection.open((server.address() as AddressInfo).port),
+    once(server, 'connection') as Promise<[Socket]>,
+  ])
+  const head = requestFor('/', { 'transfer-encoding': 'chunked' }, 'POST')
+  const body = '1\r\nx\r\n'.repeat(200_000)
+  client.socket.on('error', () => undefined).write(`${head}${body}`)
+  const inTurns: number[] = []
+  for (let before = 0; !accepted.destroyed && before < head.length + body.length; ) {
+    await new Promise((resolve) => setImmediate(resolve))
+    inTurns.push(accepted.bytesRead - before)
+    before = accepted.bytesRead
+  }
+  client.socket.destroy()
+  expect(Math.max(...inTurns)).toBeGreaterThan(0)
+  expect(Math.max(...inTurns)).toBeLessThanOrEqual(READ)
+})

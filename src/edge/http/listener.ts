@@ -1,12 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import { OwnTurns } from '../../base/turns.ts'
 import { walled } from '../../base/walls.ts'
+import { paceChunks } from './chunkedBodies.ts'
 import type { HttpConnections } from './connections.ts'
 import { type FastPath, KEEP_ALIVE_MS } from './fastPath.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
 import { openToPages } from './media/cors.ts'
 import { type ProtocolErrorOptions, refuseHead, refuseUnserved } from './protocolErrors.ts'
-import { handleOf } from './socketHandle.ts'
 
 const LOOK_MS = 5000
 
@@ -57,23 +56,4 @@ export function listenerOf(
   refuseUnserved(server, connections, protocolErrors)
   if (!https) connections.attach(server)
   return server
-}
-
-/** Of this process. */
-const chunkTurns = new OwnTurns()
-
-/**
- * Has a body in chunks read once in each turn of the event loop, of all connections together: a chunk of a byte costs as much as one of a
- * kilobyte, and Node reads two megabytes of a connection before it turns to the others.
- */
-function paceChunks(request: IncomingMessage): void {
-  if (request.headers['transfer-encoding'] === undefined) return
-  const { socket } = request
-  const stop = (): void => {
-    if (request.complete) return void socket.off('data', stop)
-    handleOf(socket)?.readStop()
-    setImmediate(() => chunkTurns.take(() => void handleOf(socket)?.readStart()))
-  }
-  // Without a listener the parser takes its bytes where nothing can come between them.
-  socket.on('data', stop)
 }

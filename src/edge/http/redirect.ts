@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { areFor, asUrlHost } from '../../base/certificateNames.ts'
+import { paceChunks } from './chunkedBodies.ts'
 
 export interface RedirectOptions {
   /** The present port of https:// in addresses. */
@@ -18,6 +19,7 @@ const CONNECTIONS_MAX = 1000
 /** Sends http:// requests to https://, and answers the challenges of a certificate authority (RFC 8555 section 8.3). */
 export function redirectServer(options: RedirectOptions): Server {
   const server = createServer({ ...LIMITS, connectionsCheckingInterval: 5000 }, (request, response) => {
+    paceChunks(request)
     answer(request, response, options).catch(() => response.destroy())
   })
   server.maxConnections = CONNECTIONS_MAX
