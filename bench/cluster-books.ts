@@ -202,7 +202,8 @@ function ageOfLease(): Promise<number> {
 }
 
 function bytesOnRecord(): Promise<number> {
-  const both = 'select bytes_out from usage_hourly union all select bytes_out from node_usage'
+  const hours = `select bytes_out from usage where span = 'hour' and stream_name <> ''`
+  const both = `${hours} union all select bytes_out from node_usage`
   return numberOf(`select sum(bytes_out) from (${both}) as both_of`)
 }
 

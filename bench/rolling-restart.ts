@@ -313,7 +313,8 @@ async function reportBooks(): Promise<void> {
   })
   const sums = 'select coalesce(sum(bytes_in), 0) + coalesce(sum(bytes_out), 0) from'
   const [sessions = 0] = await one(`${sums} sessions`)
-  const both = 'select bytes_in, bytes_out from usage_hourly union all select bytes_in, bytes_out from node_usage'
+  const hours = `select bytes_in, bytes_out from usage where span = 'hour' and stream_name <> ''`
+  const both = `${hours} union all select bytes_in, bytes_out from node_usage`
   const [usage = 0] = await one(`${sums} (${both}) u`)
   report({
     what: 'Bytes in hourly sums / bytes of sessions',

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
+import { beginOf, SLOT_LENGTHS } from '../../src/core/zonedSlots.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -39,10 +40,10 @@ const COUNTRIES = ['DE', 'AT', 'CH', 'NL', 'FR', 'PL'] as const
 
 function writeHours(db: DatabaseSync, accountId: string, nowMs: number): void {
   const insert = db.prepare(
-    `insert into usage_hourly
-       (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out, cache_bytes)
-     values (?, ?, ?, ?, 0, ?, ?, ?, ?, 0)
-     on conflict do nothing`,
+    `insert into usage
+       (account_id, span, at_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out, cache_bytes)
+     values (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, 0)
+     on conflict do update set bytes_in = usage.bytes_in + excluded.bytes_in, bytes_out = usage.bytes_out + excluded.bytes_out`,
   )
   const now = Math.floor(nowMs / HOUR_MS)
   for (let hour = now - 28 * 24; hour < now; hour++)
@@ -51,16 +52,12 @@ function writeHours(db: DatabaseSync, accountId: string, nowMs: number): void {
         const bytes = (crowd(hour * HOUR_MS) + 0.15) * (1.6e9 / (at + 1) / (place + 1)) * (0.8 + randomInt(40) / 100)
         const protocol = place % 2 === 0 ? 'whep' : 'hls'
         const tracking = `customer-${(at + place) % 5}`
-        insert.run(
-          accountId,
-          hour * HOUR_MS,
-          stream,
-          protocol,
-          tracking,
-          country,
-          place === 0 ? 9e8 : 0,
-          Math.round(bytes),
-        )
+        const sums = [country, place === 0 ? 9e8 : 0, Math.round(bytes)] as const
+        for (const span of SLOT_LENGTHS) {
+          const atMs = beginOf(span, hour * HOUR_MS)
+          insert.run(accountId, span, atMs, stream, protocol, tracking, ...sums)
+          insert.run(accountId, span, atMs, '', protocol, '', ...sums)
+        }
       }
 }
 

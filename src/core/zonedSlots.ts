@@ -96,3 +96,46 @@ export function slotIn(slots: readonly number[], ms: number): number {
   }
   return slots[low] ?? ms
 }
+
+/** What sums are stored by. Days and months are those of UTC. */
+export type SlotLength = 'hour' | 'day' | 'month'
+
+export const SLOT_LENGTHS = ['hour', 'day', 'month'] as const satisfies readonly SlotLength[]
+
+/** The beginning of the hour, day or month that a moment is in. */
+export function beginOf(length: SlotLength, ms: number): number {
+  if (length !== 'month') return ms - (ms % (length === 'day' ? DAY_MS : HOUR_MS))
+  const date = new Date(ms)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+}
+
+/** The longest sums that are each in one slot. @param slots the beginnings of slots, in order */
+export function longestIn([, ...slots]: readonly number[]): SlotLength {
+  const areAll = (length: SlotLength) => slots.every((ms) => beginOf(length, ms) === ms)
+  return areAll('month') ? 'month' : areAll('day') ? 'day' : 'hour'
+}
+
+const SHORTER = { month: 'day', day: 'hour' } as const
+
+/**
+ * Where to read the slots of a span: whole months as months, which are few, whole days beside them as days, and the rest as
+ * hours. Times are those of UTC.
+ * @param longest longer slots are not used
+ */
+export function spansOf(span: HourSpan, longest: SlotLength): readonly (HourSpan & { length: SlotLength })[] {
+  const { fromMs, untilMs } = span
+  if (untilMs <= fromMs) return []
+  if (longest === 'hour') return [{ length: 'hour', fromMs, untilMs }]
+  const shorter = SHORTER[longest]
+  const whole = { fromMs: nextBeginOf(longest, fromMs), untilMs: beginOf(longest, untilMs) }
+  if (whole.untilMs <= whole.fromMs) return spansOf(span, shorter)
+  return [
+    { length: longest, ...whole },
+    ...spansOf({ fromMs, untilMs: whole.fromMs }, shorter),
+    ...spansOf({ fromMs: whole.untilMs, untilMs }, shorter),
+  ]
+}
+
+/** The first beginning that is not before a moment. 32 days later it is another month. */
+const nextBeginOf = (length: SlotLength, ms: number): number =>
+  beginOf(length, ms) === ms ? ms : beginOf(length, beginOf(length, ms) + (length === 'month' ? 32 : 1) * DAY_MS)

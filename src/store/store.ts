@@ -351,8 +351,8 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
     forgetAccessLog(accountId: string, address: string, limit: number): Promise<number>
     /** Returns the tokens that the address was bound to. */
     forgetBindings(accountId: string, address: string, limit: number): Promise<number[]>
-    /** The rows of one hour. */
-    forgetUsage(accountId: string, trackingId: string): Promise<number>
+    /** Hours, and one slot of distributions. */
+    forgetUsage(accountId: string, trackingId: string, limit: number): Promise<number>
   }
   nodes: NodeTx
   sessions: SessionTx

@@ -87,7 +87,7 @@ export interface RestreamHour extends Bytes, StreamRef {
 
 /** A query for sums of them. The time range is half open. */
 export interface RestreamHourQuery
-  extends Pick<UsageQuery, 'accountId' | 'fromMs' | 'untilMs' | 'slot' | 'streamNames' | 'limit'> {
+  extends Pick<UsageQuery, 'accountId' | 'fromMs' | 'untilMs' | 'slots' | 'streamNames' | 'limit'> {
   readonly groupBy: readonly ('slotMs' | 'streamName')[]
 }
 

@@ -1,7 +1,7 @@
 import type { Bytes, NodeUsage } from '../core/sessions/types.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 
-// The store's interface for bytes by hour. Import it from `store.ts`.
+// The store's interface for bytes by time. Import it from `store.ts`.
 
 /** A query for sums of usage. The time range is half open; all given filters apply. */
 export interface UsageQuery {
@@ -9,8 +9,8 @@ export interface UsageQuery {
   readonly fromMs: number
   readonly untilMs: number
   readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId')[]
-  /** The length of a slot. */
-  readonly slot: 'hour' | 'day'
+  /** The beginnings of the slots, in order, if the sums are grouped by them. The first is `fromMs`. */
+  readonly slots?: readonly number[]
   readonly streamNames?: readonly string[]
   readonly trackingIds?: readonly string[]
   /** Counts bytes to viewers and from publishers alone. */
@@ -53,7 +53,7 @@ export interface UsageTx {
   fold(node: string, ords: readonly number[]): Promise<void>
   /** Does so with at most `limit` rows of a node, whichever; returns how many. Fewer than `limit`: none is left. */
   foldNode(node: string, limit: number): Promise<number>
-  /** Deletes at most `limit` rows of earlier hours; returns how many. */
+  /** Deletes at most `limit` earlier hours from all sums; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }
 

@@ -1,9 +1,9 @@
+import type { SlotLength } from '../core/zonedSlots.ts'
 import { NUMBER, TEXT } from './columns.ts'
 
 /** What bytes count for. Unknown: 0 or empty. */
 const USAGE = {
   account_id: TEXT,
-  hour_ms: NUMBER,
   stream_name: TEXT,
   protocol: TEXT,
   token_id: NUMBER,
@@ -12,9 +12,6 @@ const USAGE = {
   bytes_in: NUMBER,
   bytes_out: NUMBER,
 } as const
-
-/** The columns that every table of sums has. */
-export const USAGE_COLUMNS = Object.keys(USAGE) as (keyof typeof USAGE)[]
 
 /** The tables of bytes and minutes, as both SQL dialects see them. */
 export const USAGE_TABLES = {
@@ -27,8 +24,14 @@ export const USAGE_TABLES = {
     bytes_in: NUMBER,
     bytes_out: NUMBER,
   },
-  usage_hourly: {
+  /**
+   * By hour, UTC day and UTC month. Empty stream: all of the account, without token and tracking id. A row by day or month is
+   * always the sum of the rows by hour, because all are written in the same transaction.
+   */
+  usage: {
     ...USAGE,
+    span: TEXT as SlotLength,
+    at_ms: NUMBER,
     /** The part of `bytes_out` that caches sent. */
     cache_bytes: NUMBER,
   },
@@ -39,6 +42,7 @@ export const USAGE_TABLES = {
   node_usage: {
     node_id: TEXT,
     ord: NUMBER,
+    hour_ms: NUMBER,
     ...USAGE,
   },
   /** How far each log of a cache is counted. */

@@ -41,7 +41,7 @@ describe.each(testedStores())('usage of nodes on %s', (engine) => {
   }
   /** As every node reports it. */
   const bytesOf = async ({ ctx, accountId }: TestNode) => {
-    const query = { accountId, fromMs: 0, untilMs: 1e15, groupBy: [], slot: 'hour', limit: 9 } as const
+    const query = { accountId, fromMs: 0, untilMs: 1e15, groupBy: [], limit: 9 } as const
     return (await ctx.store.read.usage.sum(query))[0]?.bytesOut
   }
   /** Rows that a node has not added to the sums of all nodes. */

@@ -38,7 +38,7 @@ export function cacheLogsSuite(stores: Stores): void {
       fromMs: 0,
       untilMs: 10 * HOUR_MS,
       groupBy: ['streamName', 'trackingId', 'country', 'slot'],
-      slot: 'hour',
+      slots: [...Array(10).keys()].map((n) => n * HOUR_MS),
       trackingIds: [trackingId],
       limit: 10,
     })

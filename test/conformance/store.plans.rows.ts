@@ -102,8 +102,10 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     action: `'publish_token.create'`,
     subject: 'i',
   },
-  usage_hourly: {
-    ...hourly,
+  usage: {
+    ...of,
+    span: `case when i % 24 = 0 then 'day' else 'hour' end`,
+    at_ms: hourly.hour_ms,
     protocol: `'whep'`,
     token_id: 'i',
     ...columns('tracking_id country', `''`),

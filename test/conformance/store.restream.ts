@@ -23,7 +23,14 @@ export function restreamSuite(stores: Stores): void {
       ...over,
     })
     const put = (...rows: ReturnType<typeof row>[]) => write((tx) => tx.restreamHours.put(rows))
-    const all = { accountId, fromMs: 0, untilMs: 9 * day, slot: 'hour' as const, groupBy: [] as const, limit: 100 }
+    const all = {
+      accountId,
+      fromMs: 0,
+      untilMs: 9 * day,
+      slots: [...Array(216).keys()].map((n) => n * hour),
+      groupBy: [] as const,
+      limit: 100,
+    }
     const sum = (over: object = {}) => stores.other.read.restreamHours.sum({ ...all, ...over })
     await put(row(), row({ feedId: 'f2', bytesOut: 6_000_000_000 }), row({ accountId: theirs }))
     await put(row({ bytesOut: 5 }), row({ hourMs: day + hour, streamName: 'b' }))
@@ -33,7 +40,7 @@ export function restreamSuite(stores: Stores): void {
       { slotMs: day, streamName: 'a', liveMs: 2000, bytesIn: 4, bytesOut: 6_000_000_005 },
       { slotMs: day + hour, streamName: 'b', liveMs: 1000, bytesIn: 2, bytesOut: 3 },
     ])
-    expect(await sum({ groupBy: ['slotMs'], slot: 'day' })).toMatchObject([{ slotMs: day, bytesIn: 6 }])
+    expect(await sum({ groupBy: ['slotMs'], slots: [0, day, 2 * day] })).toMatchObject([{ slotMs: day, bytesIn: 6 }])
     expect(await sum({ streamNames: ['b'], groupBy: ['streamName'] })).toMatchObject([{ streamName: 'b', bytesIn: 2 }])
     expect(await sum({ fromMs: day + 1 })).toMatchObject([{ bytesIn: 2 }])
     expect(await sum({ untilMs: day })).toMatchObject([{ bytesIn: 0 }])

@@ -1,10 +1,155 @@
 import { randomUUID } from 'node:crypto'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NodeUsage } from '../../src/core/sessions/types.ts'
+import type { UsageRow } from '../../src/core/usage/report.ts'
+import { slotIn, slotsOf } from '../../src/core/zonedSlots.ts'
+import type { Store, Tx, UsageQuery } from '../../src/store/store.ts'
+import { cases } from '../support/randomCases.ts'
 import { addUsage, newAccount, nodeUsage } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const HOUR_MS = 3_600_000
+const [FIRST_MS, LAST_MS] = [Date.UTC(2026, 0, 30), Date.UTC(2026, 3, 5)]
+
+const HOUR = fc.record({
+  hourMs: fc
+    .oneof(fc.constantFrom(0, 1, 24, 48), fc.nat((LAST_MS - FIRST_MS) / HOUR_MS - 1))
+    .map((n) => FIRST_MS + n * HOUR_MS),
+  streamName: fc.constantFrom('a', 'b'),
+  protocol: fc.constantFrom('hls', 'rtmp'),
+  tokenId: fc.constantFrom(null, 7),
+  trackingId: fc.constantFrom(null, 't', 'u'),
+  country: fc.constantFrom(null, 'NZ'),
+  bytesIn: fc.integer({ min: 1, max: 9 }),
+  bytesOut: fc.integer({ min: 0, max: 2 ** 40 }),
+})
+type Hour = typeof HOUR extends fc.Arbitrary<infer T> ? T : never
+
+const STEP = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ put: fc.array(HOUR, { minLength: 1, maxLength: 8 }) }) },
+  { weight: 2, arbitrary: fc.record({ fold: fc.integer({ min: 1, max: 9 }) }) },
+  { weight: 1, arbitrary: fc.record({ forget: fc.constantFrom('t', 'u') }) },
+  { weight: 1, arbitrary: fc.record({ prune: HOUR.map(({ hourMs }) => hourMs) }) },
+)
+type Step = typeof STEP extends fc.Arbitrary<infer T> ? T : never
+
+const SPAN = fc
+  .tuple(HOUR, HOUR)
+  .map(([one, other]) => [one.hourMs, other.hourMs].toSorted((x, y) => x - y))
+  .map(([fromMs = 0, untilMs = 0]) => ({ fromMs, untilMs }))
+
+/** What totals are grouped by: of rows of the account, and of streams. */
+const GROUPS: readonly UsageQuery['groupBy'][] = [
+  [],
+  ['country', 'protocol'],
+  ['tokenId'],
+  ['trackingId', 'streamName'],
+]
+
+/** The hours of an account beside those of the store. */
+class Books {
+  readonly accountId = newAccount()
+  readonly #store: Store
+  readonly #node: string
+  #hours: (Hour & { isAdded: boolean })[] = []
+  #ord = 0
+
+  constructor(store: Store, node: string) {
+    this.#store = store
+    this.#node = node
+  }
+
+  async follow(step: Step): Promise<void> {
+    if ('put' in step) await this.#put(step.put)
+    else if ('fold' in step) await this.#fold(step.fold)
+    else if ('forget' in step) await this.#forget(step.forget)
+    else await this.#prune(step.prune)
+  }
+
+  async #put(hours: readonly Hour[]): Promise<void> {
+    const rows = hours.map((one) => nodeUsage({ ...one, accountId: this.accountId, ord: this.#ord++ }))
+    await this.#store.transaction((tx) => tx.usage.put(this.#node, rows))
+    this.#hours.push(...hours.map((one) => ({ ...one, isAdded: false })))
+  }
+
+  async #fold(limit: number): Promise<void> {
+    await this.#store.transaction((tx) => tx.usage.foldNode(this.#node, limit))
+    for (const one of this.#hours.filter(({ isAdded }) => !isAdded).slice(0, limit)) one.isAdded = true
+  }
+
+  async #forget(trackingId: string): Promise<void> {
+    await repeated(this.#store, (tx) => tx.viewerTraces.forgetUsage(this.accountId, trackingId, 2))
+    for (const one of this.#hours) if (one.isAdded && one.trackingId === trackingId) one.trackingId = null
+  }
+
+  async #prune(beforeMs: number): Promise<void> {
+    await repeated(this.#store, (tx) => tx.usage.prune(beforeMs, 20))
+    this.#hours = this.#hours.filter(({ isAdded, hourMs }) => !isAdded || hourMs >= beforeMs)
+  }
+
+  compare(store: Store, span: Span): Promise<void> {
+    return compare(store, this.accountId, this.#hours, span)
+  }
+}
+
+interface Span {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** What series are divided into: the clock of Berlin is set on 29 March. */
+const SERIES = ['UTC', 'Europe/Berlin'].flatMap((zone) =>
+  (['Hour', 'Day', 'Month'] as const).map((resolution) => ({ zone, resolution })),
+)
+
+/** Compares every report with the sums of these hours. */
+async function compare(store: Store, accountId: string, all: readonly Hour[], span: Span): Promise<void> {
+  const rows = all.filter(({ hourMs }) => hourMs >= span.fromMs && hourMs < span.untilMs).map(asRow)
+  const ask = async (groupBy: UsageQuery['groupBy'], slots: readonly number[]) => {
+    const read = await store.read.usage.sum({ accountId, ...span, groupBy, slots, limit: 10_000 })
+    const sums = read.map((row) => [keyOf(row, groupBy), row.bytesIn, row.bytesOut])
+    // Without groups there is one sum, also of nothing.
+    const expected = groupBy.length === 0 && rows.length === 0 ? [['', 0, 0]] : sumsBy(rows, groupBy, slots)
+    expect(sums.toSorted()).toEqual(expected)
+  }
+  for (const groupBy of GROUPS) await ask(groupBy, [])
+  for (const of of SERIES)
+    for (const groupBy of [['slot'], ['slot', 'streamName']] as const) await ask(groupBy, slotsOf({ ...span, ...of }))
+  const tracked = await store.read.usage.tracked({ accountId, ...span, prefix: '', after: '', limit: 10 })
+  const withId = rows.filter(({ trackingId }) => trackingId !== '')
+  expect(tracked.map(({ trackingId, bytesIn, bytesOut }) => [trackingId, bytesIn, bytesOut])).toEqual(
+    sumsBy(withId, ['trackingId'], []),
+  )
+}
+
+const repeated = async (store: Store, work: (tx: Tx) => Promise<number>): Promise<void> => {
+  while ((await store.transaction(work)) > 0);
+}
+
+const asRow = ({ hourMs, tokenId, trackingId, country, ...one }: Hour) => ({
+  ...one,
+  slotMs: hourMs,
+  tokenId: tokenId ?? 0,
+  trackingId: trackingId ?? '',
+  country: country ?? '',
+})
+
+const keyOf = (row: UsageRow, groupBy: UsageQuery['groupBy']): string =>
+  groupBy.map((name) => (name === 'slot' ? row.slotMs : row[name])).join(' ')
+
+/** Sums of groups, sorted. */
+function sumsBy(rows: readonly UsageRow[], groupBy: UsageQuery['groupBy'], slots: readonly number[]): unknown[] {
+  const sums = new Map<string, { bytesIn: number; bytesOut: number }>()
+  for (const row of rows) {
+    const key = keyOf({ ...row, slotMs: slotIn(slots, row.slotMs) }, groupBy)
+    const sum = sums.get(key) ?? { bytesIn: 0, bytesOut: 0 }
+    sums.set(key, { bytesIn: sum.bytesIn + row.bytesIn, bytesOut: sum.bytesOut + row.bytesOut })
+  }
+  return [...sums].map(([key, sum]) => [key, sum.bytesIn, sum.bytesOut]).toSorted()
+}
+
+const hoursOf = (n: number): number[] => [...Array(n).keys()].map((hour) => hour * HOUR_MS)
 
 export function usageSuite(stores: Stores): void {
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
@@ -17,7 +162,7 @@ export function usageSuite(stores: Stores): void {
   const put = (node: string, ...usage: Partial<NodeUsage>[]) => write((tx) => tx.usage.put(node, usage.map(nodeUsage)))
   const foldAll = (node: string, store = stores.store) => store.transaction((tx) => tx.usage.foldNode(node, 1000))
   const bytesOf = async (accountId: string) => {
-    const query = { accountId, fromMs: 0, untilMs: 48 * HOUR_MS, groupBy: [], slot: 'hour', limit: 10 } as const
+    const query = { accountId, fromMs: 0, untilMs: 48 * HOUR_MS, groupBy: [], limit: 10 } as const
     const [sum] = await stores.other.read.usage.sum(query)
     return [sum?.bytesIn, sum?.bytesOut]
   }
@@ -52,7 +197,7 @@ export function usageSuite(stores: Stores): void {
       const usage = Array.from({ length: 250 }, (_, ord) => ({ ...facts, ord, streamName: names[ord % 6] ?? '' }))
       await put(node, ...usage)
       await put(node, ...usage.map((one) => ({ ...one, bytesOut: 2 ** 45 })))
-      const query = { accountId, fromMs: 0, untilMs: HOUR_MS, slot: 'hour', limit: 10 } as const
+      const query = { accountId, fromMs: 0, untilMs: HOUR_MS, limit: 10 } as const
       const sums = await stores.other.read.usage.sum({ ...query, groupBy: ['streamName', 'trackingId', 'tokenId'] })
       expect(new Map(sums.map(({ streamName, bytesOut }) => [streamName, bytesOut]))).toEqual(
         new Map(names.map((name, at) => [name, (at < 4 ? 42 : 41) * 2 ** 45])),
@@ -93,7 +238,7 @@ export function usageSuite(stores: Stores): void {
         { accountId, ord: 2, streamName: 'b', hourMs: 31 * HOUR_MS, bytesIn: 1 },
       )
       const query = { accountId, fromMs: 0, untilMs: 48 * HOUR_MS, limit: 10 }
-      const sum = (more: object) => stores.store.read.usage.sum({ ...query, groupBy: [], slot: 'hour', ...more })
+      const sum = (more: object) => stores.store.read.usage.sum({ ...query, groupBy: [], slots: hoursOf(48), ...more })
       const out = { bytesOut: 0, bytesFromCaches: 0 }
       expect(await sum({ groupBy: ['slot', 'streamName', 'trackingId', 'country'] })).toEqual([
         { slotMs: 30 * HOUR_MS, streamName: 'a', trackingId: 't', country: 'NZ', bytesIn: 5, ...out },
@@ -102,11 +247,46 @@ export function usageSuite(stores: Stores): void {
       ])
       const [hls, whep] = await sum({ groupBy: ['protocol', 'tokenId'] })
       expect([hls, whep]).toMatchObject([{ protocol: 'hls', tokenId: 3, bytesIn: 7 }, { protocol: 'whep' }])
-      expect(await sum({ groupBy: ['slot'], slot: 'day' })).toMatchObject([{ slotMs: 24 * HOUR_MS, bytesIn: 8 }])
+      expect(await sum({ groupBy: ['slot'], slots: [0, 24 * HOUR_MS] })).toMatchObject([
+        { slotMs: 24 * HOUR_MS, bytesIn: 8 },
+      ])
       expect(await sum({ trackingIds: ['t', 'u'] })).toMatchObject([{ bytesIn: 7 }])
       expect(await sum({ streamNames: ['b'], groupBy: ['streamName'] })).toMatchObject([{ bytesIn: 1 }])
       expect(await sum({ untilMs: 31 * HOUR_MS })).toMatchObject([{ bytesIn: 5 }])
       expect(await sum({ accountId: 'nobody' })).toMatchObject([{ bytesIn: 0 }])
+    })
+
+    test('by hour, day and month has the same sums, whatever is added, moved, forgotten and deleted', async () => {
+      const steps = fc.array(STEP, { minLength: 1, maxLength: 10 })
+      await fc.assert(
+        fc.asyncProperty(steps, SPAN, async (all, span) => {
+          const books = new Books(stores.store, await newNode())
+          for (const step of all) await books.follow(step)
+          await books.compare(stores.other, { fromMs: FIRST_MS, untilMs: LAST_MS })
+          await books.compare(stores.other, span)
+        }),
+        cases(10),
+      )
+    })
+
+    test('by hour, day and month has the same sums after nodes added, forgot and deleted hours at the same time', async () => {
+      const accountId = newAccount()
+      const nodes = await Promise.all([newNode(), newNode(), newNode()])
+      const keys = fc.sample(HOUR, { numRuns: 60, seed: 7 })
+      for (const node of nodes) await put(node, ...keys.map((key, ord) => ({ ...key, accountId, ord })))
+      const beforeMs = Date.UTC(2026, 2, 1)
+      const on = [stores.store, stores.other, stores.store]
+      await Promise.all([
+        ...nodes.map((node, at) => repeated(on[at] ?? stores.store, (tx) => tx.usage.foldNode(node, 20))),
+        ...on.map((store) => repeated(store, (tx) => tx.usage.prune(beforeMs, 20))),
+        ...on.map((store) => repeated(store, (tx) => tx.viewerTraces.forgetUsage(accountId, 't', 5))),
+      ])
+      // What was added after the others had ended.
+      await repeated(stores.store, (tx) => tx.usage.prune(beforeMs, 20))
+      await repeated(stores.store, (tx) => tx.viewerTraces.forgetUsage(accountId, 't', 5))
+      const kept = nodes.flatMap(() => keys.filter(({ hourMs }) => hourMs >= beforeMs))
+      const left = kept.map((key) => ({ ...key, trackingId: key.trackingId === 't' ? null : key.trackingId }))
+      await compare(stores.other, accountId, left, { fromMs: FIRST_MS, untilMs: LAST_MS })
     })
 
     test('is listed by tracking id, of nodes and of what is added, in pages', async () => {

@@ -40,7 +40,6 @@ test.for(['whep', 'hls'] as const)(
       fromMs: 0,
       untilMs: Number.MAX_SAFE_INTEGER,
       groupBy: ['streamName'],
-      slot: 'hour',
       limit: 9,
     } as const
     expect(await at.ctx.store.read.usage.sum({ accountId: at.accountId, ...hour })).toEqual([])

@@ -107,7 +107,7 @@ function checkEvents(seen: Seen): void {
   if (JSON.stringify(feeds.toSorted()) !== JSON.stringify(names.toSorted())) fail('a feed lacks an event')
 }
 
-/** A session has what its edge sent, and after a crash or a pause no more. The sums of hours have what sessions have. */
+/** A session has what its edge sent, and after a crash or a pause no more. The sums by hour, day and month have what sessions have. */
 function checkBytes(seen: Seen): void {
   const rows = new Map(
     seen.rows('select id, end_reason, bytes_in + bytes_out n from sessions').map((row) => [row['id'], row]),
@@ -121,8 +121,12 @@ function checkBytes(seen: Seen): void {
     if (written > bytes) fail(`session ${id} has ${written} bytes, and sent ${bytes}`)
     if (row && row['end_reason'] !== 'lost' && written < bytes) fail(`session ${id} lost ${bytes - written} bytes`)
   }
-  const [sum] = seen.rows('select coalesce(sum(bytes_in + bytes_out), 0) n from usage_hourly')
-  const counted = Number(sum?.['n'])
+  const sums = seen.rows(
+    `select span, stream_name = '' as of_account, sum(bytes_in + bytes_out) n from usage group by 1, 2`,
+  )
+  const [counted = 0, ...others] = sums.map(({ n }) => Number(n))
+  if (sums.length % 6 !== 0 || others.some((other) => other !== counted))
+    fail(`sums by period differ: ${JSON.stringify(sums)}`)
   if (counted > sent) fail(`${counted} bytes are counted, and ${sent} were sent`)
   if (!seen.hasLosses && counted < sent) fail(`${sent - counted} bytes are in no hour`)
 }

@@ -224,10 +224,16 @@ describe('a restored server', () => {
       { node: null, alive_until_ms: null },
     ])
     expect(query(database, 'select node from ingest_claims')).toEqual([])
-    const usage = 'select hour_ms, bytes_out, cache_bytes from usage_hourly union all select 9, ord, 0 from node_usage'
-    expect(query(database, usage)).toEqual([
-      { hour_ms: 0, bytes_out: 210, cache_bytes: 5 },
-      { hour_ms: 7, bytes_out: 100, cache_bytes: 0 },
+    const usage = `select span, at_ms, bytes_out, cache_bytes, count(*) as n from usage group by 1, 2, 3, 4
+      union all select '', ord, 0, 0, 1 from node_usage order by 1, 2`
+    // Of the stream and of the account.
+    expect(query(database, usage).map((row) => Object.values(row).join(' '))).toEqual([
+      'day 0 210 5 2',
+      'day 2678400000 100 0 2',
+      'hour 0 210 5 2',
+      'hour 2682000000 100 0 2',
+      'month 0 210 5 2',
+      'month 2678400000 100 0 2',
     ])
   })
 })
@@ -242,11 +248,12 @@ const underWay = (webhookId: number): string => {
     ${delivery('old-1', 'pending', 'null')} ${delivery('old-2', 'waiting', '2')} ${delivery('old-3', 'started', '1')}
     insert into outbox (account_id, type, event, data, created_at_ms) select id, 'feeds', 'started', '{}', 1 from accounts;
     insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n1', 'elsewhere', 1, 1, 1);
-    insert into usage_hourly (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out, cache_bytes)
-      select id, 0, 'show', 'whep', 1, '', '', 1, 10, 5 from accounts;
+    insert into usage (account_id, span, at_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out, cache_bytes)
+      select id, span.column1, 0, name.column1, 'whep', name.column2, '', '', 1, 10, 5
+        from accounts, (values ('hour'), ('day'), ('month')) as span, (values ('show', 1), ('', 0)) as name;
     insert into node_usage (node_id, ord, account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in,
         bytes_out)
-      select 'n1', column1, id, column2, 'show', 'whep', 1, '', '', 1, 100 from accounts, (values (1, 0), (2, 0), (3, 7)) as row;
+      select 'n1', column1, id, column2, 'show', 'whep', 1, '', '', 1, 100 from accounts, (values (1, 0), (2, 0), (3, 2682000000)) as row;
     insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, spare, bytes_in, bytes_out,
         cache_bytes)
       select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0, 0 from accounts;

@@ -63,9 +63,10 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     )
     await query(
       url,
-      `insert into usage_hourly (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out,
+      `insert into usage (account_id, span, at_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out,
         cache_bytes)
-      select id, 0, 'show', 'whep', 1, '', '', 1, 10, 5 from accounts`,
+      select id, span.column1, 0, name.column1, 'whep', name.column2, '', '', 1, 10, 5
+        from accounts, (values ('hour'), ('day'), ('month')) as span, (values ('show', 1), ('', 0)) as name`,
     )
     await query(
       url,
@@ -75,7 +76,7 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
       url,
       `insert into node_usage (node_id, ord, account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in,
         bytes_out)
-      select 'n1', column1, id, column2, 'show', 'whep', 1, '', '', 1, 100 from accounts, (values (1, 0), (2, 0), (3, 7)) as row`,
+      select 'n1', column1, id, column2, 'show', 'whep', 1, '', '', 1, 100 from accounts, (values (1, 0), (2, 0), (3, 2682000000)) as row`,
     )
     expect(await at(source, url, 'backup', file)).toMatchObject({ status: 0 })
   })
@@ -111,10 +112,16 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     expect(await at(dir, target, ...check)).toMatchObject({ status: 0 })
     const left = `select (select count(*)::int from outbox) as outbox, (select count(*)::int from sessions where ended_at_ms is null) as sessions`
     expect(await query(target, left)).toEqual([{ outbox: 0, sessions: 0 }])
-    const usage = `select hour_ms::int, bytes_out::int from usage_hourly union all select 9, ord::int from node_usage order by 1`
-    expect(await query(target, usage)).toEqual([
-      { hour_ms: 0, bytes_out: 210 },
-      { hour_ms: 7, bytes_out: 100 },
+    const usage = `select span, at_ms, bytes_out, count(*) as n from usage group by 1, 2, 3
+      union all select '', ord, 0, 1 from node_usage order by 1, 2`
+    // Of the stream and of the account.
+    expect((await query(target, usage)).map((row) => Object.values(row as object).join(' '))).toEqual([
+      'day 0 210 2',
+      'day 2678400000 100 2',
+      'hour 0 210 2',
+      'hour 2682000000 100 2',
+      'month 0 210 2',
+      'month 2678400000 100 2',
     ])
     expect(await query(url, left)).toEqual([{ outbox: 1, sessions: 1 }])
     expect(statSync(file).mode & 0o777).toBe(0o600)

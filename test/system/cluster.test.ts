@@ -100,7 +100,7 @@ describe(`${NODES} nodes with ${VIEWERS} viewers each, on a PostgreSQL that hold
     expect(leaving.map(({ ctx }) => [...ctx.sessions.counts.ended])).toEqual(leaving.map(() => [['left', VIEWERS]]))
     const all = NODES * VIEWERS * 1000
     await connected(place.url, async (client) => {
-      const sql = `select coalesce(sum(bytes_out), 0)::int as n from usage_hourly where stream_name = 'popular'`
+      const sql = `select coalesce(sum(bytes_out), 0)::int as n from usage where span = 'hour' and stream_name = 'popular'`
       const counted = async () => (await client.query<{ n: number }>(sql)).rows
       // Each node adds its rows in a round after the last of these viewers has left.
       await until(async () => ((await counted())[0]?.n ?? 0) >= all)

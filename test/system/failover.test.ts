@@ -41,7 +41,8 @@ describe.skipIf(!findBinaries())('a primary that is lost, with a synchronous sta
       ...(await ask(standby, `${sumsOf} sessions where ended_at_ms is not null`)),
       ...(await ask(
         standby,
-        `${sumsOf} (select bytes_out from usage_hourly union all select bytes_out from node_usage) u`,
+        `${sumsOf} (select bytes_out from usage where span = 'hour' and stream_name <> ''
+          union all select bytes_out from node_usage) u`,
       )),
     ]
     await until(async () => (await ask(standby, 'select count(*) from sessions where ended_at_ms is null'))[0] === 0)

@@ -1,17 +1,15 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { type AudienceQuestion, HOURS_DAYS_MAX, readAudienceQuery, seriesSlotsOf } from '../../core/audience/query.ts'
-import { audienceReport, type AudienceReport, spansOf } from '../../core/audience/report.ts'
+import { audienceReport, type AudienceReport } from '../../core/audience/report.ts'
 import {
   AUDIENCE_DIMENSIONS,
   type AudienceDimension,
   type AudienceRow,
   type AudienceSlot,
-  beginOf,
   fromRow,
-  type SlotLength,
 } from '../../core/audience/slots.ts'
 import { type Failure, failure, invalid } from '../../core/errors.ts'
-import { type HourSpan, lengthInDays } from '../../core/zonedSlots.ts'
+import { type HourSpan, lengthInDays, longestIn, type SlotLength, spansOf } from '../../core/zonedSlots.ts'
 import type { UnwrittenSlots } from '../../services/audienceNow.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -107,11 +105,9 @@ async function slotsIn(
 /** The longest slots that are in one slot of the series each. Filtered hours of a year would be too much, so days have to do. */
 function longestOf(question: AudienceQuestion): SlotLength | null {
   if (question.resolution === null) return null
-  const [, ...begins] = seriesSlotsOf(question)
-  const areAll = (length: SlotLength) => begins.every((ms) => beginOf(length, ms) === ms)
-  if (areAll('month')) return 'month'
+  const longest = longestIn(seriesSlotsOf(question))
   const isLong = question.filter !== null && lengthInDays(question) > HOURS_DAYS_MAX
-  return isLong || areAll('day') ? 'day' : 'hour'
+  return isLong && longest === 'hour' ? 'day' : longest
 }
 
 const writtenPart = (span: HourSpan, { fromMs }: UnwrittenSlots): HourSpan => ({

@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import { measureHour } from '../../core/audience/measure.ts'
-import { type AudienceSlot, beginOf, fromRow, toLonger, toRow } from '../../core/audience/slots.ts'
+import { type AudienceSlot, fromRow, toLonger, toRow } from '../../core/audience/slots.ts'
+import { beginOf } from '../../core/zonedSlots.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 

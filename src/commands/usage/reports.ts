@@ -187,12 +187,11 @@ async function readRestreams(
   return sums.map(({ slotMs, streamName, ...restream }) => ({ ...report.BLANK_ROW, slotMs, streamName, restream }))
 }
 
-const scopeOf = (accountId: string, shown: Report, { fromMs, untilMs, names, ...of }: UsageQuestion) => ({
+const scopeOf = (accountId: string, shown: Report, { fromMs, untilMs, names, slots }: UsageQuestion) => ({
   accountId,
   fromMs,
   untilMs,
-  // Days of other zones are summed of their hours.
-  slot: of.resolution !== 'Hour' && of.zone === 'UTC' ? ('day' as const) : ('hour' as const),
+  slots,
   ...(shown.names ? { [shown.names]: names } : {}),
   limit: ROWS_MAX + 1,
 })

@@ -14,7 +14,7 @@ interface Forgotten {
 }
 
 const BATCH = 500
-/** Hours of the longest retention, and far more rows than a viewer has. */
+/** Far more rows than a viewer has. */
 const BATCHES_MAX = 200_000
 
 /**
@@ -36,7 +36,7 @@ export async function forgetViewer(
   if (isCheck) return ok({ found, left: found })
   const of = { accountId, by, value }
   await repeat(ctx, (tx) => tx.viewerTraces.forgetSessions(of, BATCH))
-  if (by === 'trackingId') await repeat(ctx, (tx) => tx.viewerTraces.forgetUsage(accountId, value))
+  if (by === 'trackingId') await repeat(ctx, (tx) => tx.viewerTraces.forgetUsage(accountId, value, BATCH))
   else await forgetAddress(ctx, accountId, value)
   await ctx.store.transaction((tx) =>
     audit(tx, actor, ctx.clock.now(), { action: 'viewer.forget', subject: by, after: found }),

@@ -1,9 +1,8 @@
-import { DAY_MS } from '../../base/time.ts'
 import { type QualityFigures, shownQuality, startFailuresOf } from '../quality/shown.ts'
 import { csvLine } from '../usage/csv.ts'
 import type { HourSpan } from '../zonedSlots.ts'
 import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, UNKNOWN_VALUES } from './query.ts'
-import { addFigures, type AudienceSlot, beginOf, entryOf, type Figures, noFigures, type SlotLength } from './slots.ts'
+import { addFigures, type AudienceSlot, entryOf, type Figures, noFigures } from './slots.ts'
 
 /** The most values of a division that a report shows. */
 const VALUES_MAX = 100
@@ -146,28 +145,3 @@ const cellsOf = ({ quality }: AudienceFigures): string[] => [
   ...QUALITY_COLUMNS.map((name) => String(quality?.[name] ?? '')),
   quality === undefined ? '' : String(startFailuresOf(quality)),
 ]
-
-const SHORTER = { month: 'day', day: 'hour' } as const
-
-/**
- * Where to read the slots of a span: whole months as months, which are few, whole days beside them as days, and the rest as
- * hours. Times are those of UTC.
- * @param longest longer slots are not used
- */
-export function spansOf(span: HourSpan, longest: SlotLength): readonly (HourSpan & { length: SlotLength })[] {
-  const { fromMs, untilMs } = span
-  if (untilMs <= fromMs) return []
-  if (longest === 'hour') return [{ length: 'hour', fromMs, untilMs }]
-  const shorter = SHORTER[longest]
-  const whole = { fromMs: nextBeginOf(longest, fromMs), untilMs: beginOf(longest, untilMs) }
-  if (whole.untilMs <= whole.fromMs) return spansOf(span, shorter)
-  return [
-    { length: longest, ...whole },
-    ...spansOf({ fromMs, untilMs: whole.fromMs }, shorter),
-    ...spansOf({ fromMs: whole.untilMs, untilMs }, shorter),
-  ]
-}
-
-/** The first beginning that is not before a moment. 32 days later it is another month. */
-const nextBeginOf = (length: SlotLength, ms: number): number =>
-  beginOf(length, ms) === ms ? ms : beginOf(length, beginOf(length, ms) + (length === 'month' ? 32 : 1) * DAY_MS)

@@ -1,4 +1,3 @@
-import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import {
   addQuality,
   noQuality,
@@ -7,10 +6,8 @@ import {
   type Quality,
   unpackQuality,
 } from '../quality/figures.ts'
+import { beginOf, type SlotLength } from '../zonedSlots.ts'
 import { Sketch } from './sketch.ts'
-
-/** How long the time of a slot is; days and months are those of UTC. */
-export type SlotLength = 'hour' | 'day' | 'month'
 
 /** What the figures of a stream are divided by. */
 export const AUDIENCE_DIMENSIONS = ['protocol', 'country', 'site', 'device', 'browser'] as const
@@ -154,13 +151,6 @@ const unpack = ([views, watchMs, most, viewers, quality]: Packed): Figures => ({
   viewers: Sketch.of(viewers),
   quality: quality === undefined ? null : unpackQuality(quality),
 })
-
-/** The beginning of the hour, day or month that a moment is in. */
-export function beginOf(length: SlotLength, ms: number): number {
-  if (length !== 'month') return ms - (ms % (length === 'day' ? DAY_MS : HOUR_MS))
-  const date = new Date(ms)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
-}
 
 /** Sums of slots by day or month. Each must be whole. */
 export function toLonger(slots: readonly AudienceSlot[], length: SlotLength): AudienceSlot[] {

@@ -1,5 +1,6 @@
 import { durationsOf, restreamOf, sumOfBytes, UNKNOWN_COUNTRY, type UsageRow } from './report.ts'
-import { slotIn, slotsOf, type SlottedSpan } from '../zonedSlots.ts'
+import { slotIn } from '../zonedSlots.ts'
+import type { UsageQuestion } from './query.ts'
 
 /** A column of a report: what its sums are grouped by. */
 export type UsageDimension = 'slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId'
@@ -29,9 +30,8 @@ interface UsageColumns {
 export function usageCsv(
   rows: readonly UsageRow[],
   { dimensions, hasRestreams, hasViews }: UsageColumns,
-  question: SlottedSpan,
+  { slots }: Pick<UsageQuestion, 'slots'>,
 ): string {
-  const slots = slotsOf(question)
   const hasCaches = rows.some(({ bytesFromCaches = 0 }) => bytesFromCaches > 0)
   const figures = (of: readonly UsageRow[]): Record<string, number> => {
     const { bytesOut, bytesIn, bytesFromCaches = 0 } = sumOfBytes(of)

@@ -11,6 +11,7 @@ import {
   REPORT_DAYS_MAX,
   type SlotResolution,
   type SlottedSpan,
+  slotsOf,
 } from '../zonedSlots.ts'
 
 /** The parameters of one endpoint beside the dates. */
@@ -24,6 +25,8 @@ export interface UsageParameters {
 export interface UsageQuestion extends SlottedSpan {
   /** Empty when the endpoint takes no names. In the order of the query, each once. */
   readonly names: readonly string[]
+  /** The beginnings of the slots of a series. Computed once, because those of a zone are not cheap, and a report has many series. */
+  readonly slots: readonly number[]
   /** Only what viewers were sent and what publishers sent, without the reports that each side sends to the other. */
   readonly mediaOnly: boolean
 }
@@ -59,14 +62,8 @@ export function readUsageQuery(query: Query, takes: UsageParameters): Result<Usa
   const mediaOnly = note('mediaOnly', given.mediaOnly === undefined ? ok(false) : readFlag(given.mediaOnly))
   if (fromMs !== undefined && untilMs !== undefined) note('stopDate', checkSpan({ fromMs, untilMs, zone, resolution }))
   if (Object.keys(errors).length > 0) return err(errors)
-  return ok({
-    fromMs: fromMs ?? 0,
-    untilMs: untilMs ?? 0,
-    zone,
-    names: names ?? [],
-    resolution,
-    mediaOnly: mediaOnly ?? false,
-  })
+  const span = { fromMs: fromMs ?? 0, untilMs: untilMs ?? 0, zone, resolution }
+  return ok({ ...span, names: names ?? [], slots: slotsOf(span), mediaOnly: mediaOnly ?? false })
 }
 
 function readNames(value: unknown, parameter: string): Result<string[], string> {

@@ -1,5 +1,5 @@
 import type { Bytes } from '../sessions/types.ts'
-import { slotIn, slotsOf } from '../zonedSlots.ts'
+import { slotIn } from '../zonedSlots.ts'
 import type { UsageQuestion } from './query.ts'
 
 /** A sum of usage. A dimension that it was not grouped by is empty. */
@@ -73,7 +73,7 @@ export function byName<T>(
  * second.
  */
 export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Rows) => T): Record<string, T> {
-  const slots = slotsOf(question)
+  const { slots } = question
   const groups = groupBy(rows, (row) => slotIn(slots, row.slotMs))
   return objectOf(slots.map((slot) => [timeKey(slot), report(groups.get(slot) ?? [])]))
 }

@@ -1,5 +1,6 @@
 import { isoTime } from '../../base/time.ts'
 import { coded, say } from '../../core/notices.ts'
+import type { DialectName } from '../executor.ts'
 import { saidColumn } from '../said.ts'
 
 /** What a restored database has to forget, as counts for the operator. */
@@ -8,16 +9,37 @@ export interface Reset {
   readonly deliveries: number
 }
 
-const USAGE_KEY = 'account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country'
+/** The beginning of the UTC day and of the UTC month of `hour_ms`. */
+const DAY = 'hour_ms - hour_ms % 86400000'
+const MONTH: Readonly<Record<DialectName, string>> = {
+  sqlite: `unixepoch(hour_ms / 1000, 'unixepoch', 'start of month') * 1000`,
+  postgres: `cast(extract(epoch from date_trunc('month', to_timestamp(hour_ms / 1000) at time zone 'UTC')) as bigint) * 1000`,
+}
+
+/** Adds what nodes had not added yet to the sums of streams and of accounts, as `addToHours` does. */
+function addUsage(dialect: DialectName): string[] {
+  const spans = { hour: 'hour_ms', day: DAY, month: MONTH[dialect] }
+  const names = ['stream_name, token_id, tracking_id', `'', 0, ''`]
+  const key = 'account_id, span, at_ms, protocol, country, stream_name, token_id, tracking_id'
+  return Object.entries(spans).flatMap(([span, atMs]) =>
+    names.map(
+      (named) => `insert into usage (${key}, bytes_in, bytes_out, cache_bytes)
+        select account_id, '${span}', ${atMs}, protocol, country, ${named}, sum(bytes_in), sum(bytes_out), 0
+          from node_usage group by 1, 2, 3, 4, 5, 6, 7, 8
+        on conflict (${key}) do update set bytes_in = usage.bytes_in + excluded.bytes_in,
+          bytes_out = usage.bytes_out + excluded.bytes_out`,
+    ),
+  )
+}
 
 /**
  * The statements that make a copy of a database that was in use into one that no process uses. The server that the backup
  * is of went on: it sent what was waiting, and its sessions ended there. So nothing that was waiting is sent from here,
- * ends are written without events, and nothing is leased. All are one transaction, in words that both dialects have.
+ * ends are written without events, and nothing is leased. All are one transaction.
  * @param nowMs the time of the restore
  * @param backupMs the time of the backup: the last known time of what was under way
  */
-export function resetStatements(nowMs: number, backupMs: number): string[] {
+export function resetStatements(dialect: DialectName, nowMs: number, backupMs: number): string[] {
   const atLeast = (column: string) => `case when ${column} > ${backupMs} then ${column} else ${backupMs} end`
   return [
     // A delivery without the number of its attempt is never retried.
@@ -38,11 +60,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     'delete from ingest_claims',
     `update engines set status = 'stopped', status_message = null where status <> 'stopped'`,
     `update channels set status = 'stopped' where status <> 'stopped'`,
-    // What nodes had not added to the sums yet.
-    `insert into usage_hourly (${USAGE_KEY}, bytes_in, bytes_out, cache_bytes)
-      select ${USAGE_KEY}, sum(bytes_in), sum(bytes_out), 0 from node_usage group by ${USAGE_KEY}
-      on conflict (${USAGE_KEY}) do update set bytes_in = usage_hourly.bytes_in + excluded.bytes_in,
-        bytes_out = usage_hourly.bytes_out + excluded.bytes_out`,
+    ...addUsage(dialect),
     'delete from node_usage',
     'delete from stream_nodes',
     'delete from viewer_seats',

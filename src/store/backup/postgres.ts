@@ -113,7 +113,7 @@ export async function restorePostgres(
     const extracted = await backup.extract(data)
     if (!extracted.ok) return extracted
     const host = await hostOf(url)
-    const reset = resetStatements(nowMs, Date.parse(backup.manifest.createdAt))
+    const reset = resetStatements('postgres', nowMs, Date.parse(backup.manifest.createdAt))
     return await pipeToPsql(targetOf(host), data, [`reset search_path`, COUNT_UNDER_WAY, ...reset])
   } catch (error) {
     return err(refusalOf(error, data).message)

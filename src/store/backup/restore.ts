@@ -77,7 +77,7 @@ async function writeDraft(backup: OpenBackup, request: RestoreRequest, draft: st
 function resetSqlite(db: DatabaseSync, { createdAt }: Manifest, { nowMs, recordingsHostKey }: RestoreRequest): Reset {
   const counted = db.prepare(COUNT_UNDER_WAY).get()
   db.exec('begin immediate')
-  for (const sql of resetStatements(nowMs, Date.parse(createdAt))) db.exec(sql)
+  for (const sql of resetStatements('sqlite', nowMs, Date.parse(createdAt))) db.exec(sql)
   // All recordings of a SQLite database are of one machine, which is this one from now on.
   db.prepare('update recordings set host_key = ?').run(recordingsHostKey)
   db.exec('commit')

@@ -72,19 +72,19 @@ async function feeds(make: Maker): Promise<void> {
 /** Unknown values are empty or 0, because a key cannot contain null. */
 async function usage(make: Maker): Promise<void> {
   await make.table(
-    'usage_hourly',
-    `account_id text, hour_ms big, stream_name text, protocol text, token_id big, tracking_id text, country text,
+    'usage',
+    `account_id text, span text, stream_name text, at_ms big, protocol text, token_id big, tracking_id text, country text,
     bytes_in big, bytes_out big, cache_bytes big`,
-    ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'],
+    ['account_id', 'span', 'stream_name', 'at_ms', 'country', 'protocol', 'token_id', 'tracking_id'],
   )
-  await make.index('usage_tracking', 'usage_hourly', ['account_id', 'tracking_id', 'hour_ms'], "tracking_id <> ''")
-  await make.index('usage_old', 'usage_hourly', ['hour_ms'])
-  await make.index('usage_stream', 'usage_hourly', ['account_id', 'stream_name', 'hour_ms'])
-  await make.sizes('usage_hourly', {
-    usage_hourly: '1000000 1000000 1000 100 50 10 2 1',
-    usage_tracking: '1000000 1000000 100 2',
-    usage_old: '1000000 1000',
-    usage_stream: '1000000 1000000 1000 10',
+  await make.index('usage_time', 'usage', ['account_id', 'span', 'at_ms'])
+  await make.index('usage_tracking', 'usage', ['account_id', 'span', 'tracking_id', 'at_ms'], "tracking_id <> ''")
+  await make.index('usage_old', 'usage', ['span', 'at_ms'])
+  await make.sizes('usage', {
+    usage: '1000000 1000000 500000 5000 10 5 4 2 1',
+    usage_time: '1000000 1000000 500000 100',
+    usage_tracking: '1000000 1000000 500000 100 2',
+    usage_old: '1000000 500000 1000',
   })
   await make.table(
     'node_usage',

@@ -2,7 +2,6 @@ import type { NodeUsage } from '../../core/sessions/types.ts'
 import type { Executor } from '../executor.ts'
 import { fieldsOf } from '../records.ts'
 import { risen, upsertion } from '../rowTable.ts'
-import { USAGE_COLUMNS } from '../usageSchema.ts'
 import { addToHours } from './usage.ts'
 
 const put = upsertion({
@@ -10,6 +9,18 @@ const put = upsertion({
   key: ['node_id', 'ord'],
   merged: risen,
 })
+
+const HOUR = [
+  'account_id',
+  'hour_ms',
+  'stream_name',
+  'protocol',
+  'token_id',
+  'tracking_id',
+  'country',
+  'bytes_in',
+  'bytes_out',
+] as const
 
 /** Writes totals of a node. No other node writes to its rows, so no order is needed against deadlocks. */
 export const putNodeUsage = (executor: Executor, node: string, usage: readonly NodeUsage[]): Promise<void> =>
@@ -25,7 +36,7 @@ export async function foldNodeUsage(executor: Executor, node: string, ords: read
       .deleteFrom('node_usage')
       .where('node_id', '=', node)
       .where('ord', 'in', slice)
-      .returning(fieldsOf('node_usage', USAGE_COLUMNS)),
+      .returning(fieldsOf('node_usage', HOUR)),
   )
   const hours = deleted.map((row) => ({ ...row, cacheBytes: 0 }))
   await addToHours(executor, hours)

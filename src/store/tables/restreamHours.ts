@@ -3,18 +3,18 @@ import { Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { RestreamHour, RestreamHourQuery, RestreamSum } from '../store.ts'
 import { pruning } from './pruning.ts'
-import { slotOfHour } from './usage.ts'
+import { slotOf } from './usage.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
-  slotMs: slotOfHour,
+  slotMs: (query: RestreamHourQuery) => slotOf(sql.ref('hour_ms'), query),
   streamName: () => sql`stream_name`,
 }
 
 export class RestreamHourReadVerbs extends Verbs {
   async sum(query: RestreamHourQuery): Promise<RestreamSum[]> {
-    const { accountId, fromMs, untilMs, groupBy, slot, streamNames, limit } = query
-    const fields = groupBy.map((name) => ({ name, value: FIELDS[name](slot) }))
+    const { accountId, fromMs, untilMs, groupBy, streamNames, limit } = query
+    const fields = groupBy.map((name) => ({ name, value: FIELDS[name](query) }))
     const grouped = sql.join(fields.map((_, at) => sql.lit(at + 1)))
     const answer = await this.executor.execute(
       sql`select ${sql.join([

@@ -2,21 +2,25 @@ import { type RawBuilder, sql } from 'kysely'
 import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { NodeUsage } from '../../core/sessions/types.ts'
 import type { UsageRow } from '../../core/usage/report.ts'
+import { longestIn, type SlotLength, spansOf } from '../../core/zonedSlots.ts'
 import { Verbs } from '../executor.ts'
 import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
 import { foldNodeUsage, foldSomeOfNode, putNodeUsage } from './nodeUsage.ts'
-import { pruning } from './pruning.ts'
-import { slotOfHour } from './usage.ts'
+import { slotOf, takeHours } from './usage.ts'
 
-/** The SQL expression of each field. */
-const FIELDS = {
-  slot: slotOfHour,
-  streamName: () => sql`stream_name`,
-  trackingId: () => sql`tracking_id`,
-  country: () => sql`country`,
-  protocol: () => sql`protocol`,
-  tokenId: () => sql`token_id`,
-}
+type Field = UsageQuery['groupBy'][number]
+
+/** The column of each field but the slot. */
+const COLUMN_OF = {
+  streamName: 'stream_name',
+  trackingId: 'tracking_id',
+  country: 'country',
+  protocol: 'protocol',
+  tokenId: 'token_id',
+} as const satisfies Record<Exclude<Field, 'slot'>, string>
+
+/** What rows of the account have. */
+const OF_ACCOUNT: readonly Field[] = ['slot', 'country', 'protocol']
 
 interface Sum {
   slot?: number
@@ -45,33 +49,71 @@ const sums = (bytesIn: Sql, bytesOut: Sql, cacheBytes: Sql): Sql[] => [
 /** Of the two parts. */
 const SUMS = sums(sql.ref('bytesIn'), sql.ref('bytesOut'), sql.ref('bytesFromCaches'))
 
-/**
- * The sums of all nodes, and beside them what each node has not added to them yet. One statement reads both, so that a row
- * which moves from here to there meanwhile counts once. Each part is grouped by itself, in the order of an index.
- */
-function bothOf(names: readonly Sql[], part: (table: Sql, cacheBytes: Sql) => Sql): Sql {
+/** A table of sums, or a part of it. */
+interface Part {
+  readonly table: Sql
+  readonly atMs: Sql
+  readonly cacheBytes: Sql
+  /** Its account and time. */
+  readonly where: Sql
+  /** Of rows of `usage`; null: the part is of `node_usage`. */
+  readonly length: SlotLength | null
+}
+
+type Times = Pick<UsageQuery, 'accountId' | 'fromMs' | 'untilMs'>
+
+/** The sums of all nodes in rows that are as long as possible, and beside them what nodes have not added to them yet. */
+const partsOf = ({ accountId, fromMs, untilMs }: Times, longest: SlotLength): Part[] => [
+  ...spansOf({ fromMs, untilMs }, longest).map(({ length, ...part }) => ({
+    table: sql.table('usage'),
+    atMs: sql.ref('at_ms'),
+    cacheBytes: sql.ref('cache_bytes'),
+    where: sql`account_id = ${accountId} and span = ${sql.lit(length)} and at_ms >= ${part.fromMs} and at_ms < ${part.untilMs}`,
+    length,
+  })),
+  {
+    table: sql.table('node_usage'),
+    atMs: sql.ref('hour_ms'),
+    cacheBytes: sql`0`,
+    where: sql`account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}`,
+    length: null,
+  },
+]
+
+/** One statement reads all parts, so that a row which moves from one to another meanwhile counts once. */
+function allOf(names: readonly Sql[], parts: readonly Sql[]): Sql {
   const columns = sql.join([...names, sql.ref('bytesIn'), sql.ref('bytesOut'), sql.ref('bytesFromCaches')])
-  return sql`(select ${columns} from (${part(sql.table('usage_hourly'), sql`cache_bytes`)}) as hours
-    union all select ${columns} from (${part(sql.table('node_usage'), sql`0`)}) as nodes) as both_of`
+  const selects = parts.map((part, at) => sql`select ${columns} from (${part}) as ${sql.ref(`part_${at}`)}`)
+  return sql`(${sql.join(selects, sql` union all `)}) as parts`
+}
+
+/** Which of its rows a query sums. `usage` has rows of streams, and those of the account, which tell no streams apart. */
+function filterOf({ streamNames, trackingIds, groupBy }: UsageQuery, { length }: Part): Sql {
+  const named = streamNames && sql`and stream_name in (${sql.join(streamNames)})`
+  const tracked = trackingIds && sql`and tracking_id <> '' and tracking_id in (${sql.join(trackingIds)})`
+  if (named || tracked) return sql`${named ?? sql``} ${tracked ?? sql``}`
+  if (length === null) return sql``
+  return groupBy.every((field) => OF_ACCOUNT.includes(field)) ? sql`and stream_name = ''` : sql`and stream_name <> ''`
 }
 
 export class UsageReadVerbs extends Verbs {
   async sum(query: UsageQuery): Promise<UsageRow[]> {
-    const { accountId, fromMs, untilMs, groupBy, slot, streamNames, trackingIds, mediaOnly = false, limit } = query
+    const { groupBy, slots = [], mediaOnly = false, limit } = query
     const names = groupBy.map((name) => sql.ref(name))
     const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
-    const fields = groupBy.map((name) => sql`${FIELDS[name](slot)} as ${sql.ref(name)}`)
     const bytesIn = mediaOnly ? of('publish', 'bytes_in') : sql`bytes_in`
     const bytesOut = mediaOnly ? of('view', 'bytes_out') : sql`bytes_out`
-    const where = sql`where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
-      ${streamNames ? sql`and stream_name in (${sql.join(streamNames)})` : sql``}
-      ${trackingIds ? sql`and tracking_id <> '' and tracking_id in (${sql.join(trackingIds)})` : sql``}
-      ${groupBy.length > 0 ? sql`group by ${grouped}` : sql``}`
-    const sumsOf = (table: Sql, cacheBytes: Sql) =>
-      sql`select ${sql.join([...fields, ...sums(bytesIn, bytesOut, cacheBytes)])} from ${table} ${where}`
+    const group = groupBy.length > 0 ? sql`group by ${grouped}` : sql``
+    const parts = partsOf(query, groupBy.includes('slot') ? longestIn(slots) : 'month').map((part) => {
+      const valueOf = (name: Field) =>
+        name === 'slot' ? slotOf(part.atMs, query, part.length ?? 'hour') : sql.ref(COLUMN_OF[name])
+      const fields = groupBy.map((name) => sql`${valueOf(name)} as ${sql.ref(name)}`)
+      const columns = sql.join([...fields, ...sums(bytesIn, bytesOut, part.cacheBytes)])
+      return sql`select ${columns} from ${part.table} where ${part.where} ${filterOf(query, part)} ${group}`
+    })
     const answer = await this.executor.execute(
-      sql`select ${sql.join([...names, ...SUMS])} from ${bothOf(names, sumsOf)}
-      ${groupBy.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
+      sql`select ${sql.join([...names, ...SUMS])} from ${allOf(names, parts)}
+      ${groupBy.length > 0 ? sql`${group} order by ${grouped}` : sql``}
       limit ${limit}`.compile(this.executor.dialect.db),
     )
     return (answer.rows as Sum[]).map(({ slot: slotMs = 0, ...sum }) => ({
@@ -83,17 +125,24 @@ export class UsageReadVerbs extends Verbs {
     }))
   }
 
-  /** In the order of the index, which ends the search with the page. */
+  /**
+   * Months are read in the order of the tracking ids, so that the search ends with the page. Hours and days are few there, but not
+   * in that order, where each id has all of its time: an expression keeps databases from its index.
+   */
   async tracked(query: TrackedQuery): Promise<TrackingIdUsage[]> {
-    const { accountId, fromMs, untilMs, prefix, after, limit } = query
-    const where = sql`where account_id = ${accountId} and tracking_id <> '' and tracking_id > ${after}
-      and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
-      ${prefix === '' ? sql`` : sql`and tracking_id >= ${prefix} and tracking_id < ${`${prefix}\u{10FFFF}`}`}`
+    const { prefix, after, limit } = query
+    const where = (id: Sql) => sql`tracking_id <> '' and ${id} > ${after}
+      ${prefix === '' ? sql`` : sql`and ${id} >= ${prefix} and ${id} < ${`${prefix}\u{10FFFF}`}`}`
+    const idIn = ({ length }: Part) => (length === 'month' ? sql`tracking_id` : sql`tracking_id || ''`)
     const page = sql`group by 1 order by 1 limit ${limit}`
-    const sumsOf = (table: Sql, cacheBytes: Sql) => sql`select tracking_id as "trackingId",
-      ${sql.join(sums(sql`bytes_in`, sql`bytes_out`, cacheBytes))} from ${table} ${where} ${page}`
+    const parts = partsOf(query, 'month').map(
+      (
+        part,
+      ) => sql`select tracking_id as "trackingId", ${sql.join(sums(sql`bytes_in`, sql`bytes_out`, part.cacheBytes))}
+        from ${part.table} where ${part.where} and ${where(idIn(part))} ${page}`,
+    )
     const answer = await this.executor.execute(
-      sql`select "trackingId", ${sql.join(SUMS)} from ${bothOf([sql.ref('trackingId')], sumsOf)} ${page}`.compile(
+      sql`select "trackingId", ${sql.join(SUMS)} from ${allOf([sql.ref('trackingId')], parts)} ${page}`.compile(
         this.executor.dialect.db,
       ),
     )
@@ -115,16 +164,6 @@ export class UsageTxVerbs extends UsageReadVerbs {
   }
 
   async prune(beforeMs: number, limit: number): Promise<number> {
-    return this.executor.run(prune, { beforeMs, limit })
+    return (await takeHours(this.executor, sql`old.at_ms < ${beforeMs}`, limit)).length
   }
 }
-
-const prune = pruning('usage_hourly', 'hour_ms', [
-  'account_id',
-  'hour_ms',
-  'stream_name',
-  'protocol',
-  'token_id',
-  'tracking_id',
-  'country',
-])

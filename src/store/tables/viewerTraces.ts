@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import { type Executor, statement, Verbs } from '../executor.ts'
 import type { ViewerTraces } from '../store.ts'
+import { addToHours, takeHours } from './usage.ts'
 
 /** In place of an address that was forgotten. */
 export const NO_ADDRESS = '0.0.0.0'
 
 /** Tables whose rows name a viewer. Only these columns matter here. */
-type TraceTable = 'sessions' | 'access_log' | 'usage_hourly' | 'node_usage' | 'distribution_bytes'
+type TraceTable = 'sessions' | 'access_log' | 'usage' | 'node_usage' | 'distribution_bytes'
 type AnyTable = Kysely<{
   traces: { id: string; account_id: string; address: string; tracking_id: string; ended_at_ms: number | null }
 }>
@@ -29,7 +30,13 @@ const counting = (table: TraceTable, column: 'address' | 'tracking_id') =>
 const countSessions = counting('sessions', 'address')
 const countTracked = counting('sessions', 'tracking_id')
 const countLog = counting('access_log', 'address')
-const countUsage = counting('usage_hourly', 'tracking_id')
+/** Hours: those of days and months are the same. */
+const countUsage = statement((db, p: Viewer) =>
+  tracesIn(db, 'usage', 'tracking_id', p)
+    .where('tracking_id', '<>', '')
+    .where(sql`span`, '=', 'hour')
+    .select(({ fn }) => fn.countAll<number>().as('count')),
+)
 /** Of sessions that are open, or that ended a moment ago: their node adds these rows to the sums. */
 const countNodeUsage = counting('node_usage', 'tracking_id')
 const countServed = counting('distribution_bytes', 'tracking_id')
@@ -86,16 +93,6 @@ const clearBinding = statement((db, p: { tokenId: number; value: string }) =>
     .where('address', '=', p.value),
 )
 
-const firstUsage = statement((db, p: Viewer) =>
-  db
-    .selectFrom('usage_hourly')
-    .select('hour_ms as atMs')
-    .where('account_id', '=', p.accountId)
-    .where('tracking_id', '=', p.value)
-    .orderBy('hour_ms')
-    .limit(sql.lit(1)),
-)
-
 const firstServed = statement((db, p: Viewer) =>
   db
     .selectFrom('distribution_bytes')
@@ -150,31 +147,20 @@ export class ViewerTraceTxVerbs extends ViewerTraceReadVerbs {
     return ids
   }
 
-  /** Adds one hour and one slot of a tracking id to the sums without one. Returns the number of rows; 0: there are no more. */
-  async forgetUsage(accountId: string, value: string): Promise<number> {
-    const hour = await this.executor.first(firstUsage, { accountId, value })
+  /** Adds hours and one slot of a tracking id to the sums without one. Returns the number of rows; 0: there are no more. */
+  async forgetUsage(accountId: string, value: string, limit: number): Promise<number> {
     const slot = await this.executor.first(firstServed, { accountId, value })
-    const hours = hour === undefined ? 0 : await mergeHour(this.executor, { accountId, value, atMs: hour.atMs })
-    return hours + (slot === undefined ? 0 : await mergeSlot(this.executor, { accountId, value, atMs: slot.atMs }))
+    const slots = slot === undefined ? 0 : await mergeSlot(this.executor, { accountId, value, atMs: slot.atMs })
+    const chosen = sql`old.account_id = ${accountId} and old.tracking_id = ${value} and old.tracking_id <> ''`
+    const hours = await takeHours(this.executor, chosen, limit)
+    const anonymous = hours.map((hour) => ({ ...hour, trackingId: '' }))
+    await addToHours(this.executor, anonymous)
+    return slots + hours.length
   }
 }
 
 interface At extends Viewer {
   readonly atMs: number
-}
-
-async function mergeHour(executor: Executor, { accountId, value, atMs }: At): Promise<number> {
-  const of = sql`account_id = ${accountId} and tracking_id = ${value} and hour_ms = ${atMs}`
-  const columns = ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id']
-  await run(
-    executor,
-    sql`insert into usage_hourly (${refs(columns)}, tracking_id, country, bytes_in, bytes_out, cache_bytes)
-      select ${refs(columns)}, '', country, bytes_in, bytes_out, cache_bytes from usage_hourly where ${of}
-      on conflict (${refs(columns)}, tracking_id, country) do update set
-        bytes_in = usage_hourly.bytes_in + excluded.bytes_in, bytes_out = usage_hourly.bytes_out + excluded.bytes_out,
-        cache_bytes = usage_hourly.cache_bytes + excluded.cache_bytes`,
-  )
-  return run(executor, sql`delete from usage_hourly where ${of}`)
 }
 
 async function mergeSlot(executor: Executor, { accountId, value, atMs }: At): Promise<number> {

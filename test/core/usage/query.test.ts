@@ -14,6 +14,7 @@ describe('a question about usage', () => {
         zone: 'UTC',
         names: [],
         resolution: 'Hour',
+        slots: [...Array(31 * 24).keys()].map((hour) => ms('2026-01-01T00:00Z') + hour * 3_600_000),
         mediaOnly: false,
       },
     })

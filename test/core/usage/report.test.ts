@@ -69,7 +69,7 @@ it('counts broadcasts and views of countries, with their times in whole seconds'
 })
 
 it('writes a line of CSV for each sum, with the column of caches only where they sent something', () => {
-  const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', zone: 'UTC' } as const
+  const slots = [FROM, FROM + HOUR_MS]
   const rows = [
     rowOf({ tokenId: 7, bytesOut: 1 }),
     rowOf({ tokenId: 7, bytesIn: 2 }),
@@ -79,7 +79,7 @@ it('writes a line of CSV for each sum, with the column of caches only where they
     of: Parameters<typeof usageCsv>[0],
     dimensions: Parameters<typeof usageCsv>[1]['dimensions'],
     has = {},
-  ) => usageCsv(of, { dimensions, hasRestreams: false, hasViews: false, ...has }, span)
+  ) => usageCsv(of, { dimensions, hasRestreams: false, hasViews: false, ...has }, { slots })
   expect(csv(rows, ['slot', 'tokenId'])).toBe(
     'time,tokenId,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,7,1,2\r\n2026-01-01T01:00:00Z,,3,0\r\n',
   )
@@ -100,7 +100,7 @@ it('writes a line of CSV for each sum, with the column of caches only where they
 
 it('has an entry for each slot and each name that was asked for, whatever it is called', () => {
   const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', zone: 'UTC' } as const
-  const question = { ...span, names: [], mediaOnly: false }
+  const question = { ...span, names: [], slots: [FROM, FROM + HOUR_MS], mediaOnly: false }
   const rows = [rowOf({ bytesOut: 1 }), rowOf({ bytesOut: 2, bytesIn: 5, streamName: '__proto__' })]
   const nothing = { bytesIn: 0, bytesOut: 0 }
   expect({ ...bySlot(rows, question, sumOfBytes) }).toEqual({
