@@ -2,7 +2,9 @@
  * The reports of the page Analytics over 13 months of 100 streams. Prints the slowest question of each span as a share of the
  * limit, with its parts. Each is asked over HTTP, as the page asks, on a database that was filled for it.
  *
- *   node bench/analytics.ts [--postgres URL]
+ * With `--postgres` it is a PostgreSQL that this starts.
+ *
+ *   node bench/analytics.ts [--postgres]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,6 +25,7 @@ import {
   toRow,
 } from '../src/core/audience/slots.ts'
 import { beginOf } from '../src/core/zonedSlots.ts'
+import { findBinaries, startPostgres } from '../test/support/postgres.setup.ts'
 import { startTestNode } from '../test/support/testNode.ts'
 import { median, report } from './lib/report.ts'
 
@@ -45,9 +48,10 @@ const VALUES = {
 
 const KEY = 'account_id, span, at_ms, protocol, country, stream_name, token_id, tracking_id'
 
-const { values: flags } = parseArgs({ options: { postgres: { type: 'string' } } })
+const { values: flags } = parseArgs({ options: { postgres: { type: 'boolean', default: false } } })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-const url = flags.postgres ?? join(folder, 'store.db')
+const postgres = flags.postgres ? await startPostgres(findBinaries() ?? '') : undefined
+const url = postgres?.url ?? join(folder, 'store.db')
 const at = await startTestNode({ url })
 const untilMs = beginOf('hour', Date.now())
 await fillAudience()
@@ -59,6 +63,7 @@ for (const [name, days] of [
 ] as const)
   for (const timeZone of ['UTC', 'Europe/Berlin']) await measure(name, days, timeZone)
 await at.close()
+await postgres?.remove()
 rmSync(folder, { recursive: true })
 
 async function measure(name: string, days: number, timeZone: string): Promise<void> {
@@ -120,7 +125,7 @@ async function timed(path: string): Promise<number> {
 
 /** SQLite works in this process, so its processor time is what a quiet machine takes. */
 function spentMs(): number {
-  if (flags.postgres !== undefined) return performance.now()
+  if (postgres !== undefined) return performance.now()
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }
@@ -195,7 +200,7 @@ async function fillUsage(): Promise<void> {
       case when protocol = 'rtmp' then 900000000 else 1000 end, case when protocol = 'rtmp' then 1000 else 400000000 end, 0
     from days cross join streams cross join hours cross join parts`
   const all = [sql, ...longer(first)]
-  if (flags.postgres === undefined) {
+  if (postgres === undefined) {
     const db = new DatabaseSync(url)
     for (const one of all) db.exec(one)
     db.exec('analyze')
