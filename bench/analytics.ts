@@ -195,7 +195,7 @@ async function fillUsage(): Promise<void> {
     hours (h) as (select 0 union all select h + 1 from hours where h < ${ON_AIR - 1}),
     parts (protocol, country) as (values ('rtmp', ''), ${pairs()})
     insert into usage (${KEY}, bytes_in, bytes_out, cache_bytes)
-    select '${at.accountId}', 'hour', ${first} + d * ${DAY_MS} + ((s + h) % 24) * ${HOUR_MS}, protocol, country,
+    select '${at.accountId}', 'hour', ${first} + cast(d as bigint) * ${DAY_MS} + cast((s + h) % 24 as bigint) * ${HOUR_MS}, protocol, country,
       'stream-' || s, 1 + s % 20, case when protocol = 'hls' then 'customer-' || s % 10 else '' end,
       case when protocol = 'rtmp' then 900000000 else 1000 end, case when protocol = 'rtmp' then 1000 else 400000000 end, 0
     from days cross join streams cross join hours cross join parts`

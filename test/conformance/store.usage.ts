@@ -108,10 +108,10 @@ async function compare(store: Store, accountId: string, all: readonly Hour[], sp
   const rows = all.filter(({ hourMs }) => hourMs >= span.fromMs && hourMs < span.untilMs).map(asRow)
   const ask = async (groupBy: UsageQuery['groupBy'], slots: readonly number[]) => {
     const read = await store.read.usage.sum({ accountId, ...span, groupBy, slots, limit: 10_000 })
-    const sums = read.map((row) => [keyOf(row, groupBy), row.bytesIn, row.bytesOut])
+    const sums = read.map((row): Sum => [keyOf(row, groupBy), row.bytesIn, row.bytesOut])
     // Without groups there is one sum, also of nothing.
     const expected = groupBy.length === 0 && rows.length === 0 ? [['', 0, 0]] : sumsBy(rows, groupBy, slots)
-    expect(sums.toSorted()).toEqual(expected)
+    expect(sums.toSorted(byKey)).toEqual(expected)
   }
   for (const groupBy of GROUPS) await ask(groupBy, [])
   for (const of of SERIES)
@@ -138,15 +138,19 @@ const asRow = ({ hourMs, tokenId, trackingId, country, ...one }: Hour) => ({
 const keyOf = (row: UsageRow, groupBy: UsageQuery['groupBy']): string =>
   groupBy.map((name) => (name === 'slot' ? row.slotMs : row[name])).join(' ')
 
+type Sum = [key: string, bytesIn: number, bytesOut: number]
+
+const byKey = ([a]: Sum, [b]: Sum): number => (a < b ? -1 : 1)
+
 /** Sums of groups, sorted. */
-function sumsBy(rows: readonly UsageRow[], groupBy: UsageQuery['groupBy'], slots: readonly number[]): unknown[] {
+function sumsBy(rows: readonly UsageRow[], groupBy: UsageQuery['groupBy'], slots: readonly number[]): Sum[] {
   const sums = new Map<string, { bytesIn: number; bytesOut: number }>()
   for (const row of rows) {
     const key = keyOf({ ...row, slotMs: slotIn(slots, row.slotMs) }, groupBy)
     const sum = sums.get(key) ?? { bytesIn: 0, bytesOut: 0 }
     sums.set(key, { bytesIn: sum.bytesIn + row.bytesIn, bytesOut: sum.bytesOut + row.bytesOut })
   }
-  return [...sums].map(([key, sum]) => [key, sum.bytesIn, sum.bytesOut]).toSorted()
+  return [...sums].map(([key, sum]): Sum => [key, sum.bytesIn, sum.bytesOut]).toSorted(byKey)
 }
 
 const hoursOf = (n: number): number[] => [...Array(n).keys()].map((hour) => hour * HOUR_MS)

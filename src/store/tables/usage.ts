@@ -69,13 +69,14 @@ export async function takeHours(
   limit: number,
 ): Promise<readonly UsageHour[]> {
   const key = (of: string) => sql.join(KEY.map((column) => sql.ref(`${of}.${column}`)))
-  const fields = namesOf('usage').map((column) => sql`${sql.ref(column)} as ${sql.ref(fieldOf(column))}`)
+  const columns = namesOf('usage').filter((column) => column !== 'span')
+  const fields = columns.map((column) => sql`${sql.ref(column)} as ${sql.ref(fieldOf(column))}`)
   const deleted = await executor.execute(
     sql`delete from usage where (${key('usage')}) in (select ${key('old')} from usage as old
       where old.span = 'hour' and old.stream_name <> '' and ${chosen} order by old.at_ms limit ${limit})
       returning ${sql.join(fields)}`.compile(executor.dialect.db),
   )
-  const hours = (deleted.rows as Row[]).map(({ span: _, atMs, ...row }) => ({ ...row, hourMs: atMs }))
+  const hours = (deleted.rows as Omit<Row, 'span'>[]).map(({ atMs, ...row }) => ({ ...row, hourMs: atMs }))
   const others = merged(hours.flatMap((hour) => rowsOf(hour).slice(1)).map(negative))
   await add(executor, others)
   await inSlices(others, (slice) => executor.run(deleteEmpty, NAMED.params(executor, slice)))
