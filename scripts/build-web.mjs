@@ -50,7 +50,9 @@ async function runAll(steps) {
 }
 
 async function run(args) {
-  const child = spawn(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit' })
+  // Tests build what is stale, in an environment of their own: with it JSX names its files and lines, for a tenth more script.
+  const env = { ...process.env, NODE_ENV: 'production' }
+  const child = spawn(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit', env })
   const [status] = await once(child, 'exit')
   return status === 0
 }
