@@ -117,8 +117,9 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/goLive.ts',
     find: 'if (own) return { feed: own, replaced: [], outranked: [] }',
     put: 'if (own) return undefined',
-    seed: 2576,
+    seed: 2398,
     says: /a node shows feeds|is on the air/,
+    isSeldom: true,
   },
   {
     name: 'a spare of the same priority stays at another node',
