@@ -9,7 +9,7 @@ export const WAIT_MS = 8_000
 
 type Demanded = Pick<Pull, 'when' | 'demandAtMs'>
 
-/** Whether the source is to be dialled. A time far ahead was noted before the clock was put back, and is as old as one far behind. */
+/** Whether the source is to be dialled. If the clock was put back, an old time may be ahead of now: then it is over, too. */
 export const isWanted = ({ when, demandAtMs }: Demanded, nowMs: number): boolean =>
   when === 'always' || Math.abs(nowMs - demandAtMs) < DEMAND_MS
 

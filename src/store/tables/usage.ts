@@ -56,7 +56,7 @@ const KEY = ['account_id', 'span', 'stream_name', 'at_ms', 'country', 'protocol'
  * in its transaction: the rows stay locked until the commit.
  */
 export const addToHours = (executor: Executor, hours: readonly UsageHour[]): Promise<void> =>
-  addRows(executor, hours.flatMap(rowsOf))
+  add(executor, merged(hours.flatMap(rowsOf)))
 
 /**
  * Deletes at most `limit` hours, the oldest first, and takes their bytes from the rows by day and month and from those of the
@@ -96,8 +96,6 @@ const negative = (row: Row): Row => ({
   bytesOut: -row.bytesOut,
   cacheBytes: -row.cacheBytes,
 })
-
-const addRows = (executor: Executor, rows: readonly Row[]): Promise<void> => add(executor, merged(rows))
 
 /**
  * One row for each key, in the order of every lock on several rows, so that two nodes that add to the same ones cannot deadlock.
