@@ -20,13 +20,20 @@ export const IS_PACKAGE = !existsSync(SOURCES)
 /** All that decides what is built. */
 const INGREDIENTS = ['src', 'package-lock.json', 'scripts/build-program.mjs']
 
+/** Whether dist/ has what the sources are now. */
+export const isCurrent = (directory = at('')) =>
+  isBuiltOf(
+    join(directory, 'dist/main.js'),
+    INGREDIENTS.map((path) => join(directory, path)),
+  )
+
 /**
- * Whether dist/ has what the sources are now. By the times of change that no program can set, because copies often keep
- * those of modification.
+ * Whether the file `built` is there, and has what its sources are now: files, and folders with all in them. By the times of
+ * change that no program can set, because copies often keep those of modification.
  */
-export function isCurrent(directory = at('')) {
-  const built = statSync(join(directory, 'dist/main.js'), { throwIfNoEntry: false })
-  return built !== undefined && INGREDIENTS.every((path) => changedAtMs(join(directory, path)) <= built.mtimeMs)
+export function isBuiltOf(built, sources) {
+  const stat = statSync(built, { throwIfNoEntry: false })
+  return stat !== undefined && sources.every((path) => changedAtMs(path) <= stat.mtimeMs)
 }
 
 /** Of a folder the latest of all in it, so that what was renamed or removed counts too; 0: it does not exist. */

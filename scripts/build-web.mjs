@@ -4,14 +4,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { brotliCompressSync, constants } from 'node:zlib'
-import { findNode } from '../bin/runtime.js'
-import { at, changedAtMs } from './compile.mjs'
+import { findNode, isBuiltOf } from '../bin/runtime.js'
+import { at } from './compile.mjs'
 
 const VITE = 'node_modules/vite/bin/vite.js'
 
-/** Builds a folder of web/ by `build` if what was built is older than one of its sources. */
+/** The packages, and how all of web/ is built. */
+const INGREDIENTS = ['package-lock.json', 'scripts/build-web.mjs']
+
+/** Builds a folder of web/ by `build` if what was built does not have what its sources are now. */
 export async function buildWeb({ sources, ...how }) {
-  if (changedAtMs(at(how.built)) < Math.max(...sources.map((path) => changedAtMs(at(path))))) await build(how)
+  if (!isBuiltOf(at(how.built), [...sources, ...INGREDIENTS].map(at))) await build(how)
 }
 
 /**

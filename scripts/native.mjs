@@ -3,9 +3,10 @@
 // JavaScript does its work.
 //   node scripts/native.mjs [SOURCE OUTPUT]
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isBuiltOf } from '../bin/runtime.js'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 const ADDONS = ['fanout', 'udp', 'splice', 'memory']
@@ -69,9 +70,7 @@ const works = (compiler) => spawnSync(compiler, ['--version'], { timeout: 10_000
 const skip = (why) => console.log(`setup: ${why}; JavaScript serves media alone, which costs more CPU`)
 
 /** The flags are in this file. */
-const isFresh = (source, output) =>
-  existsSync(output) &&
-  [SCRIPT, source, ...headersBeside(source)].every((one) => statSync(one).mtimeMs <= statSync(output).mtimeMs)
+const isFresh = (source, output) => isBuiltOf(output, [SCRIPT, source, ...headersBeside(source)])
 
 const headersBeside = (source) =>
   readdirSync(dirname(source))

@@ -10,13 +10,18 @@ const library = JSON.stringify(new URL('../../scripts/build-web.mjs', import.met
 
 beforeAll(() => void mkdirSync(join(root, 'build'), { recursive: true }))
 
-/** Builds `built` out of `source` with programs of Node. Returns what was printed. */
-async function build(programs: readonly string[], isStale: boolean): Promise<{ built: string; warnings: string }> {
+/**
+ * Builds `built` out of `source`, a copy with an old date, with programs of Node. Returns what was printed.
+ *
+ * @param builtAt of what is there already
+ */
+async function build(programs: readonly string[], builtAt: Date): Promise<{ built: string; warnings: string }> {
   const folder = mkdtempSync(join(root, 'build/test-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const [source, built] = ['source', 'built'].map((name) => join(folder, name)) as [string, string]
   for (const file of [source, built]) writeFileSync(file, 'before')
-  utimesSync(isStale ? built : source, 0, 0)
+  utimesSync(source, 0, 0)
+  utimesSync(built, builtAt, builtAt)
   const path = (name: string): string => `build/${basename(folder)}/${name}`
   const options = {
     name: 'example',
@@ -30,18 +35,21 @@ async function build(programs: readonly string[], isStale: boolean): Promise<{ b
   return { built: readFileSync(built, 'utf8'), warnings: stderr }
 }
 
+/** Before every change of the source, and after all of them. */
+const [BEFORE, AFTER] = [new Date(1), new Date('2100-01-01')]
+
 const ADD = `require('fs').appendFileSync(BUILT, ' step')`
 
 test('what is older than its sources is built, step by step', async () => {
-  expect(await build([ADD, ADD], true)).toEqual({ built: 'before step step', warnings: '' })
+  expect(await build([ADD, ADD], BEFORE)).toEqual({ built: 'before step step', warnings: '' })
 })
 
 test('what is newer than its sources is left alone', async () => {
-  expect(await build([ADD], false)).toEqual({ built: 'before', warnings: '' })
+  expect(await build([ADD], AFTER)).toEqual({ built: 'before', warnings: '' })
 })
 
 test('a step that fails ends the build with the command that repeats it, and what was built before stays', async () => {
-  const { built, warnings } = await build(['process.exit(1)', ADD], true)
+  const { built, warnings } = await build(['process.exit(1)', ADD], BEFORE)
   expect(built).toBe('before')
   expect(warnings).toContain('setup: the example could not be built: npm run build:example')
 })
