@@ -20,7 +20,7 @@ export function openCountryDatabase(path: string, log: Logger): CountryDatabase 
   let seen = fingerprint(path)
   let reader = read(path)
   return {
-    countryOf: (address) => countryIn(reader.get(address)),
+    countryOf: (address) => (knowsFamilyOf(address, reader) ? countryIn(reader.get(address)) : null),
     get builtMs() {
       return reader.metadata.buildEpoch.getTime() || null
     },
@@ -42,6 +42,10 @@ function fingerprint(path: string): string {
   const { mtimeMs, size, ino } = statSync(path)
   return `${mtimeMs} ${size} ${ino}`
 }
+
+/** The library takes an IPv6 address in a file with IPv4 alone for the IPv4 address that its first four bytes make. */
+const knowsFamilyOf = (address: string, { metadata }: Reader<Response>): boolean =>
+  metadata.ipVersion === 6 || !address.includes(':')
 
 const read = (path: string): Reader<Response> => new Reader<Response>(readFileSync(path))
 

@@ -46,6 +46,34 @@ test('say which one is under way, and have no end where a person ends them', asy
   await client.v2('POST', `/schedulers/${id}/stop`)
 })
 
+test('say of one that was begun and ended by hand before its time that it will not begin, and what an edit makes of it', async () => {
+  const id = await daily({ recurrence: 'RRULE:FREQ=DAILY;COUNT=2' })
+  const byHand = async (...words: string[]) => {
+    for (const word of words) await client.v2('POST', `/schedulers/${id}/${word}`)
+  }
+  const [skipped, second] = ['it was begun by hand before its time', '2030-03-31T13:00:00.000Z']
+  const first = { start: '2030-03-30T14:00:00.000Z', end: '2030-03-30T14:30:00.000Z' }
+  await byHand('start', 'stop')
+  expect((await occurrences(id)).data).toMatchObject([{ ...first, skipped }, { start: second }])
+  expect(await client.made('GET', `/schedulers/${id}`)).toMatchObject({ nextStart: second })
+  // Before the one that was begun by hand: it is another one.
+  const earlier = await client.made('PATCH', `/schedulers/${id}`, { startTime: '14:00' })
+  expect(earlier).toMatchObject({ nextStart: '2030-03-30T13:00:00.000Z' })
+  expect((await occurrences(id)).data[0]).not.toHaveProperty('skipped')
+  await byHand('start', 'stop', 'start', 'stop')
+  // Nothing is left of it, and nothing but these is listed.
+  const over = await client.made('GET', `/schedulers/${id}`)
+  expect(over).toMatchObject({ status: 'terminated' })
+  expect((await occurrences(id)).data).toMatchObject([{ skipped }, { skipped }])
+})
+
+test('are none of those to come when the channel of the scheduler is deleted', async () => {
+  const gone = (await client.made('POST', '/channels', { name: 'Gone' })).id
+  const id = await daily({ channels: [{ channelId: gone }] })
+  await client.v2('DELETE', `/channels/${gone}`)
+  expect((await occurrences(id)).data).toEqual([])
+})
+
 test.each([
   ['?from=soon', 'from'],
   ['?from=2030-01-01&until=2031-02-01', 'until'],

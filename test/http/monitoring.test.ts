@@ -112,6 +112,20 @@ it('a stream is shown with its feeds, viewers and what was measured of them, in 
   expect((await get('streams/show')).json.data).toEqual({ ...stream, feeds: [{ ...feed, ...details }] })
 })
 
+it('viewers at other nodes count of every stream, also where a database orders names in another way than JavaScript', async () => {
+  const streamNames = ['\u{1f600}', '\uff01']
+  for (const streamName of streamNames) await onAir(streamName)
+  const { accountId } = at
+  const streams = streamNames.map((streamName) => ({ accountId, streamName, whep: 2, hls: 1, bitrateOut: 0 }))
+  await at.ctx.store.transaction(async (tx) => {
+    await tx.nodes.insert({ id: 'another node', hostKey: 'elsewhere', pid: 1, url: null }, 600_000)
+    await tx.streamNodes.put('another node', streams)
+  })
+  const { data } = await list()
+  expect(data.map(({ viewerCount }: { viewerCount: number }) => viewerCount)).toEqual([3, 3])
+  expect((await get(`summary/${encodeURIComponent('\u{1f600}')}`)).json.data).toMatchObject({ viewerCount: 3 })
+})
+
 it('a stream that has ended is shown for an hour, and then not found, as a name that never was', async () => {
   const publisher = await onAir('show')
   await send(publisher, 10)

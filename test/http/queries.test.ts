@@ -80,6 +80,10 @@ describe('a query', () => {
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)])
   })
 
+  it('may search for a whole name, however its characters are encoded', async () => {
+    expect((await get(`/api/recordings?search=${encodeURIComponent('😀'.repeat(128))}`)).status).toBe(200)
+  })
+
   it('of the deliveries of a webhook may contain unknown parameters', async () => {
     const made = await sluice.call('POST', '/api/webhooks', { url: 'https://hooks.example.com/' })
     expect((await get(`/api/webhooks/${made.json.data.id}/deliveries?limit=1&limit=1&_=1`)).status).toBe(200)

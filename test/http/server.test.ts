@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { VERSION } from '../../src/base/version.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { runApp } from '../support/app.ts'
+import { credential } from '../support/channelsClient.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 async function read(flags: PartialConfig, headers: Record<string, string> = {}) {
@@ -25,6 +26,20 @@ it('GET /api/server answers the addresses for publishers and viewers, ports, lim
   expect(data.addresses.rtmp).toMatch(/^rtmp:\/\/127\.0\.0\.1.*\/v2\/pub\/\{streamName\}$/)
   expect(data.limits.sessions).toBeGreaterThan(0)
   expect(Math.abs(Date.parse(data.time) - Date.now())).toBeLessThan(600_000)
+})
+
+it('the links of lists have the path prefix that a trusted proxy removed', async () => {
+  const sluice = await runApp({ flags: { server: { trustedProxies: ['127.0.0.1'] } } })
+  const prefixed = { 'x-forwarded-prefix': '/live' }
+  const tokens = await sluice.call('GET', '/api/publish_token/list?itemsOnPage=1', undefined, prefixed)
+  expect(tokens.headers.get('link')).toMatch(/^<\/live\/api\/publish_token\/list\?itemsOnPage=1&page=1>; rel="first"/)
+  const basic = { authorization: await credential(sluice, 'write') }
+  const { id } = (await sluice.call('POST', '/v2/channels', { name: 'Stage' }, basic)).json.data
+  const linkWith = async (more: object) =>
+    (await sluice.call('GET', `/v2/channels/${id}?include=engines`, undefined, { ...basic, ...more })).json.engines.link
+  expect(await linkWith(prefixed)).toBe(`/live/v2/channels/${id}/engines`)
+  expect(await linkWith({})).toBe(`/v2/channels/${id}/engines`)
+  await sluice.close()
 })
 
 it('believes the headers of a trusted proxy only, and leaves out RTMP when it is off', async () => {

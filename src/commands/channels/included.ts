@@ -37,12 +37,16 @@ const PAGES: Readonly<Record<Kind, Page>> = {
 }
 const PREVIEW: PageRequest = { limit: 10, cursor: undefined }
 
-/** A channel, and the beginning of each list in `include`. */
+/**
+ * A channel, and the beginning of each list in `include`.
+ * @param prefix what precedes `/v2` in the addresses that the client uses
+ */
 export async function readChannelWith(
   ctx: ChannelContext,
   reader: ChannelReader,
   id: string,
   query: Record<string, unknown>,
+  prefix = '',
 ): ChannelResult<ChannelWith> {
   const kinds = readInclude(query)
   if (!kinds.ok) return kinds
@@ -54,7 +58,7 @@ export async function readChannelWith(
     if (!page.ok) return page
     const { data, pagination } = page.value
     const count = pagination.hasMore ? await ctx.store.read[kind].count(id) : data.length
-    answer[kind] = { data, hasMore: pagination.hasMore, link: `/v2/channels/${id}/${kind}`, count }
+    answer[kind] = { data, hasMore: pagination.hasMore, link: `${prefix}/v2/channels/${id}/${kind}`, count }
   }
   return ok(answer)
 }

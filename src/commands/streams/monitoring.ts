@@ -99,6 +99,9 @@ async function targetsShown(
   return streams.map((stream) => withTargets(stream, changes))
 }
 
+/** From the first to the last name that a stream can have. */
+const ALL_NAMES = { from: '', to: '\u{10FFFF}'.repeat(128) }
+
 /** Viewers at this node as they are now, at other nodes as those wrote it a few seconds ago. */
 async function withViewers(
   { store, sessions, streamMeter }: SessionContext,
@@ -106,10 +109,11 @@ async function withViewers(
   feeds: readonly RecentFeed[],
 ): Promise<MonitoredStream[]> {
   const streams = Map.groupBy(feeds, ({ streamName }) => streamName)
-  const names = [...streams.keys()].toSorted()
-  const [from, to] = [names[0], names.at(-1)]
-  if (from === undefined || to === undefined) return []
-  const remote = await store.read.streamNodes.sum({ accountId, from, to, except: sessions.node })
+  const [name, another] = streams.keys()
+  if (name === undefined) return []
+  // The order of names here is not that of a database, so of several the first and the last one are not known.
+  const span = another === undefined ? { from: name, to: name } : ALL_NAMES
+  const remote = await store.read.streamNodes.sum({ accountId, ...span, except: sessions.node })
   return [...streams].flatMap(([streamName, [first, ...more]]) => {
     const here = viewersOf(streamMeter.viewing(accountId, streamName))
     const there = remote.get(streamName)

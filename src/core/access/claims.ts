@@ -110,7 +110,9 @@ function readTracking(tracking: unknown): Result<string | null, string> {
   if (!isObject(tracking) || Object.keys(tracking).some((key) => key !== 'trackingId')) {
     return err('streaming.tracking must be an object with nothing but trackingId')
   }
-  const { trackingId } = tracking
+  const { trackingId = null } = tracking
+  // Signers that fill in every field write it so.
+  if (trackingId === null) return ok(null)
   if (typeof trackingId !== 'string') return err('streaming.tracking.trackingId must be a string')
   const problem = nameProblem(trackingId)
   return problem === null ? ok(trackingId) : err(`streaming.tracking.trackingId ${problem}`)

@@ -26,7 +26,8 @@ export async function listOccurrences(
   id: string,
   query: Record<string, unknown>,
 ): ChannelResult<OccurrenceEntry[]> {
-  const span = checked(readOccurrencesQuery(query, ctx.clock.now()))
+  const nowMs = ctx.clock.now()
+  const span = checked(readOccurrencesQuery(query, nowMs))
   if (!span.ok) return span
   const scheduler = isId(id) ? await ctx.store.read.schedulers.get(accountId, id) : undefined
   if (!scheduler) return err(noSuch('scheduler', id))
@@ -34,8 +35,18 @@ export async function listOccurrences(
   if (!plan.ok) return ok([])
   const skips = await ctx.store.read.schedulers.skips(id, OCCURRENCES_MAX)
   const reasons = new Map(skips.map(({ startMs, reason }) => [startMs, reason]))
-  return ok(within(plan.value, span.value).map((one) => toEntry(one, scheduler, reasons.get(one.startMs))))
+  const { status, seenUntilMs } = scheduler
+  const found = within(plan.value, span.value).filter(
+    ({ startMs }) => status !== 'terminated' || startMs <= seenUntilMs,
+  )
+  return ok(found.map((one) => toEntry(one, scheduler, reasons.get(one.startMs) ?? whyNot(one, scheduler, nowMs))))
 }
+
+/** Why an occurrence to come will not begin; undefined: it will, or it is under way. */
+const whyNot = ({ startMs }: Occurrence, { occurrence, seenUntilMs }: Scheduler, nowMs: number): string | undefined =>
+  startMs > nowMs && startMs <= seenUntilMs && startMs !== occurrence?.startMs
+    ? 'it was begun by hand before its time'
+    : undefined
 
 function within(plan: SchedulePlan, { fromMs, untilMs }: TimeSpan): Occurrence[] {
   const found: Occurrence[] = []

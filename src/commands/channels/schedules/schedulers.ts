@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { isoTime } from '../../../base/time.ts'
 import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../../core/channels/errors.ts'
 import type { FieldErrors } from '../../../core/errors.ts'
-import { beginByHand, endByHand, reconcile } from '../../../core/channels/schedules/advance.ts'
+import { beginByHand, endByHand, reconcile, seenAfterEdit } from '../../../core/channels/schedules/advance.ts'
 import {
   nextOccurrence,
   occurrencesFrom,
@@ -116,10 +116,10 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
   const plan = planOfEdit(after, changed, nowMs)
   if (!plan.ok) return err(validationFailed(plan.error))
   const occurrence = before.occurrence && sameOccurrence(plan.value, before.occurrence)
-  const { state, nextMs } = reconcile(plan.value, {
-    occurrence,
-    seenUntilMs: Math.max(nowMs, before.seenUntilMs),
-  })
+  const planBefore = validPlan(before)
+  const plans = { before: planBefore.ok ? planBefore.value : null, after: plan.value }
+  const seenUntilMs = seenAfterEdit(plans, before.seenUntilMs, nowMs)
+  const { state, nextMs } = reconcile(plan.value, { occurrence, seenUntilMs })
   return ok({ ...after, ...state, nextAtMs: nextMs })
 }
 

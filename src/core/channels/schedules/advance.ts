@@ -77,8 +77,23 @@ export function forgetAhead(
   nowMs: number,
 ): { state: SchedulerState; nextMs: number | null } | null {
   if (status === 'terminated' || seenUntilMs <= nowMs + CLOCK_SKEW_MS) return null
-  if (seenUntilMs === nextOccurrence(plan, nowMs)?.startMs) return null
+  // A person began the occurrence that starts then. One may have begun several before their time.
+  if (seenUntilMs === nextOccurrence(plan, seenUntilMs - 1)?.startMs) return null
   return reconcile(plan, { occurrence, seenUntilMs: nowMs })
+}
+
+/**
+ * Until when occurrences are seen after an edit of the plan. One that was begun by hand before its time stays seen unless the next one
+ * begins at another time now: then that one was never seen.
+ * @param before null: it was no longer valid
+ */
+export function seenAfterEdit(
+  { before, after }: { readonly before: SchedulePlan | null; readonly after: SchedulePlan },
+  seenUntilMs: number,
+  nowMs: number,
+): number {
+  const isSame = before && nextOccurrence(before, nowMs)?.startMs === nextOccurrence(after, nowMs)?.startMs
+  return isSame ? Math.max(nowMs, seenUntilMs) : nowMs
 }
 
 const isOver = ({ endMs }: Occurrence, nowMs: number): boolean => endMs !== null && endMs <= nowMs

@@ -25,7 +25,7 @@ export const OccurrenceRecord = Type.Object(
     start: date(),
     end: optional(Type.String({ format: 'date-time', description: 'Absent: it ends by hand, or with the next one.' })),
     active: optional(Type.Boolean({ description: 'true: it is under way.' })),
-    skipped: optional(Type.String({ description: 'Why it did not run.' })),
+    skipped: optional(Type.String({ description: 'Why it did not run, or will not.' })),
   },
   { $id: 'Occurrence', additionalProperties: false },
 )

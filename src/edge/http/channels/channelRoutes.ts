@@ -5,6 +5,7 @@ import * as schema from '../../../core/channels/channelSchema.ts'
 import { one } from '../../../core/channels/fields.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { readerOf } from './auth.ts'
+import { forwardedPrefix } from '../peer.ts'
 import { describe } from './openapi.ts'
 import { sendWhole } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
@@ -44,7 +45,8 @@ export function channelRoutes(app: FastifyInstance, api: ChannelsApi): void {
     }),
     async (request, reply) => {
       const { channelId } = request.params
-      return sendWhole(reply, await readChannelWith(ctx, readerOf(request), channelId, request.query))
+      const prefix = forwardedPrefix(ctx.isProxy, request)
+      return sendWhole(reply, await readChannelWith(ctx, readerOf(request), channelId, request.query, prefix))
     },
   )
   itemRoutes(app, api, {

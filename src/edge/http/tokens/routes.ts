@@ -1,5 +1,5 @@
 import { Type, type TSchema } from 'typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { TokenKind } from '../../../core/tokens/types.ts'
 import { createToken } from '../../../commands/tokens/createToken.ts'
 import {
@@ -25,7 +25,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
-import type { PeerOf } from '../peer.ts'
+import { forwardedPrefix, type PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { warnOfCountries } from './countries.ts'
 import { patternRoutes } from './patternRoutes.ts'
@@ -121,7 +121,7 @@ function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
       data,
       headers: LIST_HEADERS,
     }),
-    async (request, reply) => sendPage(request, reply, await listTokens(ctx, accountOf(request), kind, request.query)),
+    async (request, reply) => sendPage(ctx, reply, await listTokens(ctx, accountOf(request), kind, request.query)),
   )
   app.get<Listed>(
     `${base}/list_by_name`,
@@ -132,7 +132,7 @@ function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
       headers: LIST_HEADERS,
     }),
     async (request, reply) =>
-      sendPage(request, reply, await listTokensByName(ctx, accountOf(request), kind, request.query)),
+      sendPage(ctx, reply, await listTokensByName(ctx, accountOf(request), kind, request.query)),
   )
 }
 
@@ -141,11 +141,16 @@ const LIST_HEADERS: Record<string, TSchema> = {
   Link: Type.String({ description: 'Neighbour pages: rel first, prev, next, last (RFC 8288).' }),
 }
 
-function sendPage(request: FastifyRequest, reply: FastifyReply, page: Result<TokenPage, Failure>): FastifyReply {
+function sendPage(
+  { isProxy }: Pick<Context, 'isProxy'>,
+  reply: FastifyReply,
+  page: Result<TokenPage, Failure>,
+): FastifyReply {
   if (!page.ok) return sendFailure(reply, page.error)
   const { records, total } = page.value
+  const { request } = reply
   reply.header('X-Total-Count', String(total))
-  reply.header('Link', pageLinks(request.url, page.value))
+  reply.header('Link', pageLinks(forwardedPrefix(isProxy, request) + request.url, page.value))
   return reply.send({ status: 'success', data: records })
 }
 
@@ -195,8 +200,7 @@ function publishOnly(app: FastifyInstance, ctx: Context): void {
       data: Type.Array(SCHEMAS.publish.listed),
       headers: LIST_HEADERS,
     }),
-    async (request, reply) =>
-      sendPage(request, reply, await listTokensByCluster(ctx, accountOf(request), request.query)),
+    async (request, reply) => sendPage(ctx, reply, await listTokensByCluster(ctx, accountOf(request), request.query)),
   )
   const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
   const ofStream = (path: string, operationId: string, summary: string, idsOf: typeof usableTokenIds): void => {

@@ -8,6 +8,7 @@ import {
   forgetAhead,
   reconcile,
   type SchedulerState,
+  seenAfterEdit,
 } from '../../../../src/core/channels/schedules/advance.ts'
 import { type SchedulePlan, planOf, type Timing } from '../../../../src/core/channels/schedules/plan.ts'
 
@@ -82,11 +83,29 @@ describe('a scheduler', () => {
     // By clocks of other nodes.
     expect(forgetAhead(DAILY, begun(DAILY), at('2025-12-30T23:59'))).toBeNull()
     const early = beginByHand(DAILY, begun(DAILY), now).state
-    for (const state of [early, endByHand(DAILY, early, now).state]) expect(forgetAhead(DAILY, state, now)).toBeNull()
+    const stopped = endByHand(DAILY, early, now).state
+    // The first one does not begin again after the second one was begun before its time, too.
+    const twice = beginByHand(DAILY, stopped, now).state
+    for (const state of [early, stopped, twice, endByHand(DAILY, twice, now).state])
+      expect(forgetAhead(DAILY, state, now)).toBeNull()
     // What began meanwhile ends when its time is over, or when the next one begins.
     const began = advance(DAILY, true, begun(DAILY), at('2026-01-03T10:30')).state
     const running = forgetAhead(DAILY, began, now)
     expect([running?.state.status, running?.nextMs]).toEqual(['active', at('2026-01-01T10:00')])
+  })
+
+  test('that was begun by hand before its time does not begin then, unless an edit has it begin at another time', () => {
+    const now = at('2025-12-31T12:00')
+    const early = beginByHand(DAILY, begun(DAILY), now).state
+    const { seenUntilMs } = endByHand(DAILY, early, now).state
+    const seen = (after: SchedulePlan, before: SchedulePlan | null = DAILY) =>
+      seenAfterEdit({ before, after }, seenUntilMs, now)
+    const [longer, earlier, later] = [{ endTime: '12:00' }, { startTime: '09:00' }, { startTime: '10:30' }].map(
+      (edit) => plan({ recurrence: 'RRULE:FREQ=DAILY;COUNT=5', ...edit }),
+    )
+    expect([seen(DAILY), seen(longer ?? DAILY)]).toEqual([at('2026-01-01T10:00'), at('2026-01-01T10:00')])
+    expect([seen(earlier ?? DAILY), seen(later ?? DAILY), seen(DAILY, null)]).toEqual([now, now, now])
+    expect(seenAfterEdit({ before: DAILY, after: DAILY }, at('2025-12-31T10:00'), now)).toBe(now)
   })
 
   test('never begins an occurrence twice and never leaves one without an end, whenever it is called', () => {
