@@ -1,10 +1,12 @@
 import { createSocket } from 'node:dgram'
 import { afterEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { createLogger, type Logger } from '../../src/base/log.ts'
 import { DATAGRAM_MAX_BYTES } from '../../src/media/srt/handshake.ts'
 import { CONTROL, writeControl } from '../../src/media/srt/packets.ts'
 import { type CallOptions, handshakeBody, randomKeys, SrtCaller, srtRequest, textWords } from '../media/srt/caller.ts'
 import { type Listening, listenForSrt } from '../media/srt/publications.ts'
+import { passes, TICK_MS } from '../media/srt/scriptedListener.ts'
 import { adts, BOTH, deltaFrame, keyframe, NULL_PACKET, TsMuxer } from '../media/mpegts/muxer.ts'
 import { until } from '../support/until.ts'
 
@@ -191,6 +193,19 @@ describe('an SRT publisher', () => {
     caller.send(new TsMuxer().tables([{ type: 0x33, pid: 0x100 }]))
     await until(() => caller.hasEnded)
     expect(listener.publications[0]?.reasons).toEqual(['invalid'])
+  })
+
+  test('that says nothing any more has its last picture passed on, which no other one follows', async () => {
+    const clock = new ManualClock(0)
+    const listener = await listening({ clock })
+    const caller = await SrtCaller.call(listener.port)
+    const ts = new TsMuxer()
+    caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(50), 0), ts.video(deltaFrame(50), 3600))
+    await until(() => listener.publications[0]?.frames.length === 1)
+    caller.close()
+    await passes(clock, 6000, TICK_MS)
+    const [publication] = listener.publications
+    expect([publication?.reasons, publication?.frames.map(({ key }) => key)]).toEqual([['lost'], [true, false]])
   })
 
   test('without media is ended after the limit, while tables and stuffing come', async () => {

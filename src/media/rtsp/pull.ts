@@ -131,16 +131,21 @@ export class RtspPull implements PulledSource {
 
   async #follow(process: FfmpegProcess): Promise<void> {
     const exit = await process.exited
-    if (this.#process !== process) return
-    const { url } = this.#options
+    if (this.#process !== process || this.#isOver) return
+    this.#ingest.end()
+    const { url, socket } = this.#options
     const said = withoutSource(exitReason(exit), url.href)
-    if (this.#hasMedia) this.#lost(say(coded('source_stopped_because', { text: said })))
+    if (this.#hasMedia) this.#lost(socket.closed ? CLOSED : say(coded('source_stopped_because', { text: said })))
     else this.#fail(this.#talk.problem(said))
   }
 
-  /** @param why null: the source has closed the connection, perhaps after an answer that says why */
+  /**
+   * ffmpeg holds a frame until the next one begins: it passes on the last one when it ends.
+   * @param why null: the source has closed the connection, perhaps after an answer that says why
+   */
   #disconnected(why: string | null): void {
-    if (why !== null || this.#hasMedia) this.#lost(why === null ? CLOSED : { message: why })
+    if (why !== null) this.#lost({ message: why })
+    else if (this.#hasMedia) this.#relay.finish()
     else this.#fail(this.#talk.problem('it has closed the connection'))
   }
 

@@ -63,6 +63,11 @@ export class RtspRelay {
     this.#pace.tick(() => this.#client?.writableNeedDrain !== true)
   }
 
+  /** The client gets what waits for it, and then the end of its connection. */
+  finish(): void {
+    this.#client?.end()
+  }
+
   close(): void {
     this.#drop()
     this.#options.source.destroy()

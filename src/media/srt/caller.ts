@@ -49,7 +49,7 @@ export interface SrtLink extends CallAgreement {
 export interface SrtHalf {
   take(packet: DataPacket | ControlPacket, nowMs: number): void
   tick(nowMs: number): void
-  /** The other side has said goodbye. */
+  /** The other side has said goodbye, or says nothing any more. */
   leave?(): void
 }
 
@@ -160,7 +160,7 @@ export class SrtCall {
     this.#half?.tick(nowMs)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#control({ type: CONTROL.keepAlive })
     if (this.#endsAtMs !== null && nowMs >= this.#endsAtMs) this.#close()
-    else if (this.#looks.lastedMs(this.#heardAtMs, nowMs) > SILENCE_MS) this.#lose(coded('peer_silent'))
+    else if (this.#looks.lastedMs(this.#heardAtMs, nowMs) > SILENCE_MS) this.#gone(coded('peer_silent'))
   }
 
   /** What was heard before the agreement does not count: an answer may come again and again. */
@@ -184,13 +184,13 @@ export class SrtCall {
     if (packet.kind === 'control' && packet.type === CONTROL.handshake) return this.#answered(packet.body)
     if (this.#state !== 'connected') return
     this.#heardAtMs = this.#options.clock.monotonic()
-    if (packet.kind === 'control' && packet.type === CONTROL.shutdown) this.#left()
+    if (packet.kind === 'control' && packet.type === CONTROL.shutdown) this.#gone(coded('peer_closed'))
     else this.#half?.take(packet, this.#heardAtMs)
   }
 
-  #left(): void {
+  #gone(why: CodedSentence): void {
     this.#half?.leave?.()
-    this.#lose(coded('peer_closed'))
+    this.#lose(why)
   }
 
   #answered(body: Buffer): void {

@@ -121,7 +121,7 @@ export class SrtConnection {
     if (this.#state !== 'publishing') return
     this.#heardAtMs = this.#options.clock.monotonic()
     this.#bytesIn += bytes
-    if (packet.kind === 'control' && packet.type === CONTROL.shutdown) this.#left()
+    if (packet.kind === 'control' && packet.type === CONTROL.shutdown) this.#gone('left')
     else this.#receiving?.take(packet, this.#heardAtMs)
   }
 
@@ -133,7 +133,7 @@ export class SrtConnection {
     if (this.#state !== 'publishing') return
     if (this.#receiving?.tick(nowMs)) this.#publication?.reportBytes(this.#bytesIn, this.#receiving.link)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#send({ type: CONTROL.keepAlive })
-    if (nowMs - this.#heardAtMs > SILENCE_MS) this.end('lost')
+    if (nowMs - this.#heardAtMs > SILENCE_MS) this.#gone('lost')
     else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs) this.#reject(say(coded('publisher_silent')), 'lost')
   }
 
@@ -152,10 +152,11 @@ export class SrtConnection {
     this.end('lost')
   }
 
-  #left(): void {
+  /** Nothing more comes: what has come is passed on. */
+  #gone(reason: PublishEnd): void {
     this.#receiving?.finish()
     this.#ingest?.end()
-    this.end('left')
+    this.end(reason)
   }
 
   async #unlock(keyMessage: Buffer, passphrase: string): Promise<boolean> {

@@ -34,7 +34,7 @@ function watch(link: Link) {
   const capacity = new BandwidthEstimator()
   const answers: { leftAtMs: number; backAtMs: number }[] = []
   let [queuedMs, hasCongested] = [0, false]
-  const story: { atMs: number; layer: number }[] = []
+  const story: { atMs: number; layer: number; queuedMs: number }[] = []
   let [layer, wanted, wantedAtMs, estimate, padded] = [2, 2, 0, 0, 0]
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += STEP_MS) {
     if (nowMs === pause?.fromMs) nowMs = pause.toMs
@@ -73,7 +73,7 @@ function watch(link: Link) {
     wanted = best
     if (isSwitching && nowMs - wantedAtMs >= 500) {
       layer = wanted
-      story.push({ atMs: nowMs, layer })
+      story.push({ atMs: nowMs, layer, queuedMs })
     }
   }
   return { layer, story, paddedPerSecond: padded / seconds }
@@ -135,6 +135,16 @@ describe('a viewer', () => {
         watch({ ...link, ...(pause && { pause }) }).story.find(({ layer }) => layer === 0)?.atMs ?? Number.NaN
       const pause = { fromMs: 20_000, toMs: 20_400, falls: 0.2 }
       expect(cutAtMs(pause) - pause.toMs).toBeLessThanOrEqual(cutAtMs() - pause.fromMs + 2000)
+    },
+  )
+
+  it.each([3, 13, 40])(
+    'whose bandwidth sinks by %d kbit/s each second gets a smaller layer before half a second of media waits',
+    (kilobits) => {
+      const carries = (ms: number): number => Math.max(220_000, 1e6 - Math.max(0, ms - 20_000) * kilobits)
+      const { story } = watch({ carries, excess: 'waits', seconds: 90, reports: true })
+      expect(story[0]).toMatchObject({ layer: 1 })
+      expect(story[0]?.queuedMs).toBeLessThan(500)
     },
   )
 
@@ -212,15 +222,20 @@ describe('a viewer', () => {
     }
   })
 
-  /** What is believed at least of one that stands at its limit, dips and grows, with a report each second. */
-  function dipped(roundTripMs: number, growth: number): number {
+  /**
+   * What is believed at least of an estimate that stands at its limit for nine seconds and then is `next` of the one before it, five
+   * times a second. A report comes each second, from that time on with this round trip and loss.
+   */
+  function leastBelieved(next: (before: number) => number, { fromMs = 6000, roundTripMs = 20, loss = 0 } = {}): number {
     const believed: number[] = []
     const capacity = new BandwidthEstimator()
     const load = { sent: 900_000, next: null }
-    for (let [nowMs, estimate] = [0, 1_350_000]; nowMs < 12_000; nowMs += 200) {
-      if (nowMs % 1000 === 0) capacity.onRtt(nowMs < 6000 ? 20 : roundTripMs, nowMs - 20, nowMs)
-      if (nowMs === 9000) estimate = 765_000
-      else if (nowMs > 9000) estimate = Math.min(1_350_000, estimate * growth)
+    for (let [nowMs, estimate] = [0, 1_350_000]; nowMs < 40_000; nowMs += 200) {
+      if (nowMs % 1000 === 0) {
+        capacity.onRtt(nowMs < fromMs ? 20 : roundTripMs, nowMs - 20, nowMs)
+        capacity.onLoss(nowMs < fromMs ? 0 : loss, load, nowMs)
+      }
+      if (nowMs >= 9000) estimate = Math.min(1_350_000, next(estimate))
       capacity.onRemb(estimate, load, nowMs)
       capacity.probe(load, nowMs)
       believed.push(capacity.bitrate ?? 0)
@@ -228,15 +243,36 @@ describe('a viewer', () => {
     return Math.min(...believed)
   }
 
+  /** To this share of what is sent at once, then grows. */
+  const dips = (to: number, growth: number) => (before: number) =>
+    before === 1_350_000 ? to * 900_000 : before * growth
+
+  /** By a hundredth each time, to this share of what is sent, then grows. */
+  function sinks(to: number, growth: number) {
+    let hasSunk = false
+    return (before: number): number => {
+      hasSunk ||= before <= to * 900_000
+      return before * (hasSunk ? growth : 0.99)
+    }
+  }
+
   it('whose estimate stood at its limit and dips once lost its layer, as after a browser stood still for a moment', () => {
-    expect(dipped(20, 1.012)).toBeGreaterThan(900_000)
+    expect(leastBelieved(dips(0.85, 1.012))).toBeGreaterThan(900_000)
+  })
+
+  it('whose estimate sank for seconds and grew again lost its layer, though nothing waited on the link', () => {
+    expect(leastBelieved(sinks(0.55, 1.012))).toBeGreaterThan(900_000)
   })
 
   it.each([
-    ['does not grow for two seconds', 20, 1],
-    ['dips while something waits on the link', 500, 1.012],
-  ] as const)('whose estimate %s loses its layer', (_what, roundTripMs, growth) => {
-    expect(dipped(roundTripMs, growth)).toBeLessThan(900_000)
+    ['dips and does not grow for two seconds', dips(0.85, 1), {}],
+    ['dips while something waits on the link', dips(0.85, 1.012), { roundTripMs: 500 }],
+    ['sinks and does not grow for two seconds', sinks(0.55, 1), {}],
+    ['sinks to less than half', sinks(0.45, 1.012), {}],
+    ['sinks while something waits on the link', sinks(0.55, 1.012), { fromMs: 20_000, roundTripMs: 500 }],
+    ['sinks while the link loses some', sinks(0.55, 1.012), { loss: 0.03 }],
+  ])('whose estimate %s loses its layer', (_what, next, link) => {
+    expect(leastBelieved(next, link)).toBeLessThan(900_000)
   })
 })
 

@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
-import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
+import type { Ffmpeg, FfmpegJob } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import type { Frame } from '../../../src/media/frame.ts'
+import { CLOSED, type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
 import { RtspPull } from '../../../src/media/rtsp/pull.ts'
 import { strictLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
+import { deltaFrame, H264, keyframe, TsMuxer, VIDEO_PID } from '../mpegts/muxer.ts'
 
 /** A pull from a server of which the test says what it sends. */
 async function pulling() {
@@ -15,17 +17,24 @@ async function pulling() {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  const process = { exited: new Promise(() => undefined), stop: () => Promise.resolve() }
+  const exit = Promise.withResolvers<object>()
+  const process = { exited: exit.promise, stop: () => Promise.resolve() }
+  const jobs: FfmpegJob[] = []
+  const run = (job: FfmpegJob) => {
+    jobs.push(job)
+    return { ok: true, value: process }
+  }
   const ends: PullProblem[] = []
+  const frames: Frame[] = []
   const pull = new RtspPull({
     socket,
     clock: systemClock,
     log: strictLog,
-    ffmpeg: { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg,
+    ffmpeg: { run } as unknown as Ffmpeg,
     name: 'a pull',
     url: new URL('rtsp://127.0.0.1/x'),
     maxFrameBytes: 1e6,
-    sink: { tracks: () => undefined, frame: () => undefined, end: () => undefined },
+    sink: { tracks: () => undefined, frame: (frame) => void frames.push(frame), end: () => undefined },
     leftOut: () => undefined,
     ended: (problem) => void ends.push(problem),
   })
@@ -36,7 +45,7 @@ async function pulling() {
     server.close()
   })
   await pull.start()
-  return { pull, ends, source, socket }
+  return { pull, ends, frames, source, socket, jobs, exits: () => exit.resolve({ code: 0, signal: null, tail: '' }) }
 }
 
 test('a source that has sent nothing for ten looks is given up, and one that has sent something is not', async () => {
@@ -71,4 +80,21 @@ test('no more is read of a source that floods with answers until the next tick',
   await until(() => socket.isPaused())
   pull.tick()
   expect([socket.isPaused(), ends]).toEqual([false, []])
+})
+
+test('a source that left took its last frame with it, since ffmpeg passes it on when its connection ends', async () => {
+  const { ends, frames, source, socket, jobs, exits } = await pulling()
+  const [job] = jobs
+  const ffmpeg = connect(Number(/127\.0\.0\.1:(\d+)/.exec(job?.script ?? '')?.[1]), '127.0.0.1').resume()
+  await once(ffmpeg, 'connect')
+  const muxer = new TsMuxer()
+  job?.stdout?.(Buffer.concat([muxer.tables([{ type: H264, pid: VIDEO_PID }]), muxer.video(keyframe(), 0)]))
+  job?.stdout?.(muxer.video(deltaFrame(), 3600))
+  source.end()
+  await Promise.all([once(socket, 'close'), once(ffmpeg, 'end')])
+  expect([frames.length, ends]).toEqual([1, []])
+  job?.stdout?.(muxer.video(deltaFrame(), 7200))
+  exits()
+  await until(() => ends.length > 0)
+  expect([frames.length, ends]).toEqual([3, [{ kind: 'lost', ...CLOSED }]])
 })

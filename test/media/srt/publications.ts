@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Logger } from '../../../src/base/log.ts'
 import { type SrtListener, startSrt } from '../../../src/media/srt/listener.ts'
@@ -29,17 +29,18 @@ interface Terms {
   /** What the decision waits for. */
   readonly until?: Promise<void>
   readonly log?: Logger
+  readonly clock?: Clock
 }
 
 /** A listener that admits every publisher that `refuse` does not refuse. */
 export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
-  const { limits, passphrase = '', opensNothing = false, refuse, until, log = strictLog } = terms
+  const { limits, passphrase = '', opensNothing = false, refuse, until, log = strictLog, clock = systemClock } = terms
   const publications: Publication<SrtRequest>[] = []
   const listener = await startSrt({
     host: '127.0.0.1',
     port: 0,
     log,
-    clock: systemClock,
+    clock,
     random: systemRandom,
     limits: { ...LIMITS, ...limits },
     publish: async (request) => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { systemClock } from '../../../src/base/clock.ts'
+import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame } from '../../../src/media/frame.ts'
 import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
@@ -15,7 +15,7 @@ import { ownPort } from '../../support/ownPort.ts'
 import { until } from '../../support/until.ts'
 import { deltaFrame, H264, keyframe, NULL_PACKET, TsMuxer, VIDEO_PID } from '../mpegts/muxer.ts'
 import { contentOf, H264_AAC, HEVC_OPUS, readTs } from '../mpegts/clips.ts'
-import { agree, ScriptedListener } from './scriptedListener.ts'
+import { agree, passes, ScriptedListener, TICK_MS } from './scriptedListener.ts'
 
 const PASSPHRASE = 'correct-horse_battery'
 /** No more of it waits at ffmpeg, and on the way. */
@@ -156,11 +156,15 @@ test('a source that sends tables and stuffing, and no media, is given up', async
   expect(problems).toMatchObject([{ kind: 'lost', message: 'The source has sent no media for 10 s' }])
 })
 
-test('a source that says goodbye has its last frame of video taken, which no other one follows', async () => {
+test.each([
+  ['says goodbye', 'peer_closed'],
+  ['says nothing any more', 'peer_silent'],
+])('a source that %s has its last frame of video taken, which no other one follows', async (_, code) => {
   let sequence = 0
   const scripted = await ScriptedListener.open((next) => agree((sequence = next)))
   closing.push(() => scripted.close())
-  const { pull, frames, problems } = await call(scripted.port)
+  const clock = new ManualClock(0)
+  const { pull, frames, problems } = await call(scripted.port, { clock })
   await until(() => pull.link !== undefined)
   const ts = new TsMuxer()
   const video = [ts.video(keyframe(50), 0), ts.video(deltaFrame(50), 3600)]
@@ -168,7 +172,9 @@ test('a source that says goodbye has its last frame of video taken, which no oth
   writeDataHead(datagram, { sequence, key: 0, socketId: scripted.callerId, message: 1, timeUs: 0 })
   scripted.socket.send(datagram, scripted.callerPort, '127.0.0.1')
   await until(() => frames.length === 1)
-  scripted.control(CONTROL.shutdown, Buffer.alloc(4))
+  if (code === 'peer_closed') scripted.control(CONTROL.shutdown, Buffer.alloc(4))
+  else await passes(clock, 6000, TICK_MS)
   await until(() => problems.length === 1)
+  expect(problems).toMatchObject([{ kind: 'lost', sentences: [{ code }] }])
   expect(frames.map(({ key }) => key)).toEqual([true, false])
 })

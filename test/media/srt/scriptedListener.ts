@@ -15,10 +15,13 @@ export const agree = (sequence: number): Buffer =>
 /** As often as a target looks after its call. */
 export const LOOK_MS = 250
 
-/** Lets time pass, with each look that the target takes meanwhile. */
-export async function passes(clock: ManualClock, ms: number): Promise<void> {
-  for (let passedMs = 0; passedMs < ms; passedMs += LOOK_MS) {
-    clock.advance(LOOK_MS)
+/** Of what receives: as often as it acknowledges. */
+export const TICK_MS = 10
+
+/** Lets time pass, with each look that a target takes meanwhile, or another one that looks each `everyMs`. */
+export async function passes(clock: ManualClock, ms: number, everyMs = LOOK_MS): Promise<void> {
+  for (let passedMs = 0; passedMs < ms; passedMs += everyMs) {
+    clock.advance(everyMs)
     await setImmediate()
   }
 }

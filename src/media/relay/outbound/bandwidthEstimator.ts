@@ -10,8 +10,8 @@ export interface LinkLoad {
 /** A falling REMB below this share of the sent bitrate is congestion at once. Frame sizes vary, so a smaller drop is not. */
 const FAR_BELOW = 0.5
 /**
- * A REMB below this share is congestion if it does not grow for `STALLED_MS`: where nothing waits on the link, since it fell, and
- * otherwise at once. That of a browser that stood still falls once, and grows with the next.
+ * A REMB below this share is congestion if it does not grow for `STALLED_MS`. Where nothing waits on the link and nothing is lost,
+ * one that still falls is none yet: that of a browser that stood still falls once or for seconds, and grows again.
  */
 const BELOW = 0.9
 const STALLED_MS = 2000
@@ -85,6 +85,8 @@ export class BandwidthEstimator {
   /** A REMB that had not noticed the last congestion counts only once it is larger than it was then. */
   #stale = 0
   #roseAtMs = 0
+  /** When it fell, to no less than `FAR_BELOW`. */
+  #fellAtMs = 0
   #congestedAtMs = Number.NEGATIVE_INFINITY
   #provenAtMs = Number.NEGATIVE_INFINITY
   #waitMs = FIRST_WAIT_MS
@@ -116,10 +118,11 @@ export class BandwidthEstimator {
   onRemb(bitrate: number, { sent }: LinkLoad, nowMs: number): void {
     const before = this.#remb
     this.#remb = bitrate
-    const isDip = (before ?? 0) >= sent * BELOW && bitrate >= sent * FAR_BELOW && this.#isClear(nowMs)
-    if (before === null || bitrate > before || isDip) this.#roseAtMs = nowMs
+    if (before === null || bitrate > before) this.#roseAtMs = nowMs
+    else if (bitrate < before && bitrate >= sent * FAR_BELOW) this.#fellAtMs = nowMs
     const hasFallen = before === null || bitrate < before * FELL
-    const hasStalled = nowMs - this.#roseAtMs > STALLED_MS
+    const movedAtMs = this.#isClear(nowMs) ? Math.max(this.#roseAtMs, this.#fellAtMs) : this.#roseAtMs
+    const hasStalled = nowMs - movedAtMs > STALLED_MS
     if (before === null) this.#unevenAtMs = nowMs
     if (this.#probe !== null && before !== null && hasFallen) this.#failed(nowMs)
     const isLow = (hasFallen && bitrate < sent * FAR_BELOW) || (hasStalled && bitrate < sent * BELOW)
