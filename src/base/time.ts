@@ -5,6 +5,9 @@ export const DAY_MS = 24 * HOUR_MS
 /** The clocks of machines that are in order differ by less. */
 export const CLOCK_SKEW_MS = 60_000
 
+/** No lease is longer: not those of nodes, which operators configure, and no other one. */
+export const LEASE_MAX_MS = 5 * MINUTE_MS
+
 /** Half open, epoch milliseconds. */
 export interface TimeSpan {
   readonly fromMs: number

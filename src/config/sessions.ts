@@ -1,3 +1,4 @@
+import { LEASE_MAX_MS } from '../base/time.ts'
 import { integer, rate } from './keys.ts'
 
 /** The configuration keys of sessions: their limits and retention. */
@@ -54,7 +55,7 @@ export const sessions = {
     leaseSeconds: integer({
       default: 15,
       min: 5,
-      max: 300,
+      max: LEASE_MAX_MS / 1000,
       about: 'How long other nodes assume that a process is alive after it renewed its lease, in seconds.',
     }),
     noViewersSeconds: integer({

@@ -43,6 +43,8 @@ export interface AudienceTx extends AudienceReads {
   at(length: AudienceRow['length'], atMs: number): Promise<AudienceRow[]>
   /** Marks the hour as written. False: another node has written it. */
   advance(fromMs: number, toMs: number): Promise<boolean>
+  /** Deletes the rows that begin at a time or later, of all accounts. */
+  forget(length: AudienceRow['length'], fromMs: number): Promise<void>
   /** Replaces rows. */
   put(rows: readonly AudienceRow[]): Promise<void>
   /** Deletes at most `limit` older rows; returns how many. A month goes with its last day. */

@@ -128,6 +128,15 @@ export interface DeliveryQueue {
   readonly waiting: number
 }
 
+/** A webhook with pending deliveries. */
+export interface DueWebhook {
+  readonly webhookId: number
+  readonly accountId: string
+  /** Null: it was deleted. */
+  readonly url: string | null
+  readonly rows: number
+}
+
 export interface DeliveryReads {
   /** Of all nodes. The cost is bounded by `upTo`. */
   queue(upTo: number): Promise<DeliveryQueue>
@@ -143,7 +152,7 @@ export interface DeliveryReads {
     without: { readonly accountIds: readonly string[]; readonly webhookIds: readonly number[] }
     upTo: number
     limit: number
-  }): Promise<{ webhookId: number; accountId: string; rows: number }[]>
+  }): Promise<DueWebhook[]>
   /** Whether `release` of a transaction would find something. Cheap. */
   isRetryDue(nowMs: number): Promise<boolean>
   /** Whether `expire` of a transaction would find something, or a node that sends deliveries has an expired lease. */

@@ -306,4 +306,42 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
     for (const span of [DAYS, { startDate: '2026-01-01', stopDate: '2026-02-01' }])
       expect((await report(span)).total).toEqual({ views: 0, viewers: 0, watchSeconds: 0, mostAtOnce: 0 })
   })
+
+  it('is measured again when the clock was ahead by hours, over midnight, and is put back', async () => {
+    const beginMs = Date.UTC(2026, 1, 3)
+    const query = { startDate: '2026-02-03', stopDate: '2026-02-06', streamName: 'ahead', resolution: 'Day' }
+    const watch = async (atMs: number): Promise<string> => {
+      moveTo(atMs)
+      const id = (await crowd(at().ctx, at().accountId, 'ahead', 1))[0]?.id ?? ''
+      countBytes(at().ctx, id, { bytesIn: 0, bytesOut: 1 })
+      await at().node.count()
+      return id
+    }
+    const writeAll = async (): Promise<void> => {
+      // A run writes 48 hours at most.
+      for (let run = 0; run < 4; run++) await writeAudience(at().ctx)
+    }
+    const stop = async (id: string, atMs: number): Promise<void> => {
+      moveTo(atMs)
+      countBytes(at().ctx, id, { bytesIn: 0, bytesOut: 1000 })
+      await closeSession(at().ctx, id, 'left')
+    }
+    await stop(await watch(beginMs), beginMs + HOUR_MS)
+    const today = beginMs + DAY_MS + 20 * HOUR_MS
+    const watching = await watch(today)
+    moveTo(today + MINUTE_MS)
+    clock.setWall(8 * HOUR_MS)
+    await writeAll()
+    clock.setWall(-8 * HOUR_MS)
+    await writeAll()
+    await stop(watching, today + 2 * HOUR_MS)
+    moveTo(beginMs + 3 * DAY_MS)
+    await writeAll()
+    const read = await report(query)
+    expect(figuresOf(read.total)).toEqual({ views: 2, watchSeconds: 3 * 3600, mostAtOnce: 1 })
+    expect(read.series?.map(({ watchSeconds }) => watchSeconds)).toEqual([3600, 7200, 0])
+    const months = await at().ctx.store.transaction((tx) => tx.audience.at('month', Date.UTC(2026, 1, 1)))
+    const month = months.filter(({ streamName }) => streamName === 'ahead')
+    expect(month.map(({ views, watchMs }) => [views, watchMs])).toEqual([[2, 3 * HOUR_MS]])
+  })
 })

@@ -32,7 +32,7 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
   async function start(count: number, publishing: object = {}): Promise<TestNode[]> {
     place = await newPlace(engine)
     nodes = []
-    for (let n = 0; n < count; n++) nodes.push(await startTestNode({ url: place.url, leaseMs: 600_000 }))
+    for (let n = 0; n < count; n++) nodes.push(await startTestNode({ url: place.url, leaseMs: 300_000 }))
     const { token } = await makeToken(first(), 'publish', publishing)
     for (const [n, node] of nodes.entries()) await publish(node, { presented: token, sourceId: `${n}` })
     return nodes

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { RENEWAL_PAUSE_MAX_MS } from '../../src/core/certificates/renewal.ts'
 import { coded, say } from '../../src/core/notices.ts'
 import type { Stores } from './store.ts'
 
@@ -44,6 +45,21 @@ export function acmeSuite(stores: Stores): void {
       expect(await claim('certificate:over', -1)).toBe(true)
       expect(await claim('certificate:over', 60_000)).toBe(true)
       expect(await claim('certificate:over', 60_000)).toBe(false)
+    })
+
+    it('a lease that ends later than any can be taken: the clock was put back, and its holder is gone', async () => {
+      expect(await claim('certificate:ahead', 3_600_000)).toBe(true)
+      expect(await claim('certificate:ahead', 60_000)).toBe(true)
+      expect(await claim('certificate:ahead', 60_000)).toBe(false)
+    })
+
+    it('a pause that ends later than any keeps no node from trying: the clock was put back', async () => {
+      const { store } = stores
+      const id = 'certificate:far'
+      await claim(id, 60_000)
+      await store.transaction((tx) => tx.acme.settle(id, NOW + RENEWAL_PAUSE_MAX_MS + 1))
+      expect(await claim(id, 60_000, NOW + 1)).toBe(false)
+      expect(await claim(id, 60_000, NOW)).toBe(true)
     })
 
     it('a failure is known to all nodes, and keeps them from trying before its pause is over', async () => {

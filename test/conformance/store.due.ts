@@ -94,7 +94,7 @@ async function expectLost(store: Store, other: Store): Promise<void> {
   const delivery = deliveryTo(webhookId)
   const payload = { body: new Uint8Array([1]), contentType: 'application/json', headers: {} }
   await other.transaction(async (tx) => {
-    await tx.deliveries.renew(NODE, 600_000)
+    await tx.deliveries.renew(NODE, 60_000)
     await tx.deliveries.insert([delivery])
     await tx.deliveries.start(NODE, AT, [{ id: delivery.id, payload }])
   })

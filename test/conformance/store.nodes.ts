@@ -69,6 +69,22 @@ export function nodesSuite(stores: Stores): void {
       expect([alive, neighbor, silent].map(({ id }) => ids.includes(id))).toEqual([false, true, true])
     })
 
+    test('are given up when their lease ends later than any lease: the clock was put back, and they did not renew it', async () => {
+      const ahead = node()
+      const longest = 5 * 60_000
+      await write((tx) => tx.nodes.insert(ahead, longest))
+      expect(await find(ahead.id)).toMatchObject({ isExpired: false })
+      expect(await giveUp(ahead.id)).toBeUndefined()
+      expect(await renew(ahead.id, 3_600_000)).toBe(true)
+      expect(await find(ahead.id)).toMatchObject({ isExpired: true })
+      expect((await stores.other.read.nodes.doubtful('another host')).map(({ id }) => id)).toContain(ahead.id)
+      // A node that is alive renews it by the time of now.
+      expect(await renew(ahead.id, longest)).toBe(true)
+      expect(await giveUp(ahead.id)).toBeUndefined()
+      expect(await renew(ahead.id, 3_600_000)).toBe(true)
+      expect(await giveUp(ahead.id)).toBe((await find(ahead.id))?.seenAtMs)
+    })
+
     test('drain from the first request on, unless they are gone', async () => {
       const made = node()
       const drain = (id: string) => write((tx) => tx.nodes.drain(id))

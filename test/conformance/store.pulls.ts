@@ -31,7 +31,7 @@ export function pullsSuite(stores: Stores): void {
       }),
     )
   const nodeOf = async (pull: StoredPull) => (await stores.other.read.pulls.get(pull.accountId, pull.id))?.node
-  const serve = async (id: string) => write((tx) => tx.nodes.insert({ id, hostKey: id, pid: 1, url: null }, 600_000))
+  const serve = async (id: string) => write((tx) => tx.nodes.insert({ id, hostKey: id, pid: 1, url: null }, 60_000))
 
   beforeEach(async () => {
     token = await insert(stores.store, { accountId: newAccount() })

@@ -50,6 +50,9 @@ function statesAndRuns(stores: Stores): void {
       // A write leaves the lease unchanged; a take begins a new one.
       await stores.store.transaction((tx) => tx.engineStates.put({ ...state, failures: 1 }))
       expect(await isExpired()).toBe(false)
+      // It ends later than any lease: the clock was put back, and its node has not renewed it.
+      await stores.store.transaction((tx) => tx.engineStates.take(state.engineId, 'node 1', 3_600_000))
+      expect(await isExpired()).toBe(true)
       await stores.store.transaction((tx) => tx.engineStates.take(state.engineId, 'node 2', -1))
       expect(await stores.other.read.engineStates.get(state.engineId)).toMatchObject({
         node: 'node 2',

@@ -161,16 +161,16 @@ export function webhooksSuite(stores: Stores): void {
       const webhooks = [await make(), await make(), await make(), await make()]
       const [a, b, c] = webhooks.map((webhook) => webhook.id) as [number, number, number, number]
       await insert(webhooks.slice(0, 3).flatMap((webhook, n) => rowsFor(webhook, 2 * n + 1)))
-      const { accountId } = webhooks[0]!
+      const { accountId, url } = webhooks[0]!
       const due = (after: number, webhookIds: number[], limit = 10, accountIds: string[] = []) =>
         stores.other.read.deliveries.due({ after, without: { accountIds, webhookIds }, upTo: 4, limit })
       expect(await due(a - 1, [])).toEqual([
-        { webhookId: a, accountId, rows: 1 },
-        { webhookId: b, accountId, rows: 3 },
-        { webhookId: c, accountId, rows: 4 },
+        { webhookId: a, accountId, url, rows: 1 },
+        { webhookId: b, accountId, url, rows: 3 },
+        { webhookId: c, accountId, url, rows: 4 },
       ])
-      expect(await due(a, [b])).toEqual([{ webhookId: c, accountId, rows: 4 }])
-      expect(await due(a - 1, [], 1)).toEqual([{ webhookId: a, accountId, rows: 1 }])
+      expect(await due(a, [b])).toEqual([{ webhookId: c, accountId, url, rows: 4 }])
+      expect(await due(a - 1, [], 1)).toEqual([{ webhookId: a, accountId, url, rows: 1 }])
       expect(await due(c, [])).toEqual([])
       expect(await due(a - 1, [], 10, [accountId])).toEqual([])
       expect(await due(a - 1, [], 10, ['another'])).toHaveLength(3)

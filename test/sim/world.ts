@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { Clients } from './clients.ts'
@@ -16,11 +17,14 @@ import { Targets } from './targets.ts'
 
 const STEPS = 500
 
-/** Leases end when the world says, and not by the time of the database: that is the real one, which differs from run to run. */
+/**
+ * Leases end when the world says, and not by the time of the database: that is the real one, which differs from run to run. No
+ * world lasts as long as this one.
+ */
 const ENDLESS_LEASES = ['insert', 'update']
   .map(
     (change) => `create trigger endless_lease_${change} after ${change} on serving_nodes when new.alive_until_ms > 1
-    begin update serving_nodes set alive_until_ms = 9e15 where id = new.id; end;`,
+    begin update serving_nodes set alive_until_ms = unixepoch() * 1000 + ${LEASE_MAX_MS} where id = new.id; end;`,
   )
   .join('')
 

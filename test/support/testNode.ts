@@ -87,7 +87,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     url = join(ownFolder ?? '', 'sluice.db'),
     clock,
     machineClock,
-    leaseMs = 600_000,
+    leaseMs = 300_000,
     isRunning = () => true,
     max = 10_000,
   } = settings

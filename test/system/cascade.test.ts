@@ -178,7 +178,7 @@ interface Layers {
 async function ghost(): Promise<string> {
   const { store, clock, random } = home.app.ctx
   const id = timeOrderedId(clock.now(), random)
-  await store.transaction((tx) => tx.nodes.insert({ id, hostKey: 'elsewhere', pid: 1, url: null }, 600_000))
+  await store.transaction((tx) => tx.nodes.insert({ id, hostKey: 'elsewhere', pid: 1, url: null }, 60_000))
   return id
 }
 

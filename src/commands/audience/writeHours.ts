@@ -24,6 +24,7 @@ export async function writeAudience(ctx: AudienceContext): Promise<void> {
 async function writeHour(ctx: AudienceContext): Promise<boolean> {
   const { store, clock, audience } = ctx
   const written = await store.read.audience.nextHour()
+  if (written > clock.now()) return measureAgain(ctx, written)
   const hourMs = written === 0 ? await firstHour(ctx) : written
   const untilMs = hourMs + HOUR_MS
   if (untilMs + SETTLED_MS > clock.now()) return false
@@ -40,6 +41,34 @@ async function writeHour(ctx: AudienceContext): Promise<boolean> {
         'month',
         (await tx.audience.at('day', untilMs - DAY_MS)).map((row) => fromRow(row)),
       )
+    return true
+  })
+}
+
+/**
+ * The clock was ahead when hours were written, and has been put back: nothing would be written until the time that it showed. So what
+ * was written since the beginning of this day is forgotten, and measured again. Not if the clock would have been ahead by more
+ * than a day, as it seems while it is behind by years: the sessions of a long time may have been deleted.
+ */
+async function measureAgain({ store, clock }: AudienceContext, written: number): Promise<boolean> {
+  const nowMs = clock.now()
+  if (written - nowMs > DAY_MS) return false
+  const [dayMs, monthMs] = [beginOf('day', nowMs), beginOf('month', nowMs)]
+  return store.transaction(async (tx) => {
+    if (!(await tx.audience.advance(written, dayMs))) return false
+    await tx.audience.forget('hour', dayMs)
+    await tx.audience.forget('day', dayMs)
+    if (written < dayMs + DAY_MS) return true
+    // This day is in its month already.
+    await tx.audience.forget('month', monthMs)
+    for (let ms = monthMs; ms < dayMs; ms += DAY_MS) {
+      const day = await tx.audience.at('day', ms)
+      await addTo(
+        tx,
+        'month',
+        day.map((row) => fromRow(row)),
+      )
+    }
     return true
   })
 }

@@ -1,4 +1,4 @@
-import { MINUTE_MS, DAY_MS } from '../../base/time.ts'
+import { CLOCK_SKEW_MS, MINUTE_MS, DAY_MS } from '../../base/time.ts'
 
 /** When a certificate is valid. */
 export interface Validity {
@@ -24,6 +24,13 @@ export const renewAtMs = ({ beginsMs, expiresMs }: Validity, luck: number): numb
  */
 export const renewalPauseMs = (failures: number, luck: number, askedMs: number): number =>
   Math.min(LONGEST_RETRY_MS, Math.max(askedMs, MINUTE_MS * 3 ** Math.min(failures - 1, 10))) * (1 + luck / 2)
+
+/** No attempt waits longer. */
+export const RENEWAL_PAUSE_MAX_MS = LONGEST_RETRY_MS * 1.5 + CLOCK_SKEW_MS
+
+/** Whether the next attempt may begin. Also if it is further away than any: the clock was put back since. */
+export const isRenewalDue = (dueAtMs: number, nowMs: number): boolean =>
+  dueAtMs <= nowMs || dueAtMs > nowMs + RENEWAL_PAUSE_MAX_MS
 
 const SOON_MS = 14 * DAY_MS
 

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
+import { RENEWAL_PAUSE_MAX_MS } from '../../core/certificates/renewal.ts'
 import type { AcmeRenewal } from '../acme.ts'
 import { statement, Verbs } from '../executor.ts'
 import { saidColumn, saidFrom } from '../said.ts'
-import { databaseTime, leaseEnd } from './now.ts'
+import { isLeaseOver, leaseEnd } from './now.ts'
 
 const value = statement((db, p: { id: string }) =>
   db.selectFrom('acme_values').select('value_sealed').where('id', '=', p.id),
@@ -40,8 +41,11 @@ const claim = statement((db, p: { id: string; leaseMs: number; nowMs: number }, 
       conflict
         .column('id')
         .doUpdateSet((eb) => ({ leased_until_ms: eb.ref('excluded.leased_until_ms') }))
-        .where('acme_renewals.due_at_ms', '<=', p.nowMs)
-        .where(sql<boolean>`coalesce(acme_renewals.leased_until_ms, 0) < ${databaseTime(dialect)}`),
+        // The rule is `isRenewalDue`.
+        .where(
+          sql<boolean>`acme_renewals.due_at_ms - cast(${p.nowMs} as bigint) not between 1 and ${sql.lit(RENEWAL_PAUSE_MAX_MS)}`,
+        )
+        .where(isLeaseOver(dialect, 'acme_renewals.leased_until_ms')),
     ),
 )
 

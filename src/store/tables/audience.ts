@@ -65,6 +65,10 @@ const prune = statement((db, p: { beforeMs: number; monthBeforeMs: number; limit
   ),
 )
 
+const forget = statement((db, p: { fromMs: number; span: SlotLength }) =>
+  db.deleteFrom('audience').where('at_ms', '>=', p.fromMs).where('span', '=', p.span),
+)
+
 const at = statement((db, p: { atMs: number; span: SlotLength }) =>
   db.selectFrom('audience').select(columnsOf('audience')).where('at_ms', '=', p.atMs).where('span', '=', p.span),
 )
@@ -184,6 +188,10 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
 
   async at(span: SlotLength, atMs: number): Promise<AudienceRow[]> {
     return (await this.executor.all(at, { span, atMs })).map(fromRow)
+  }
+
+  async forget(span: SlotLength, fromMs: number): Promise<void> {
+    await this.executor.run(forget, { span, fromMs })
   }
 
   async put(rows: readonly AudienceRow[]): Promise<void> {

@@ -5,7 +5,7 @@ import type { Tx } from '../store.ts'
 import { isLost } from './deliveryReads.ts'
 import { DeliveryRetryVerbs } from './deliveryRetries.ts'
 import { lockRows } from './lockRows.ts'
-import { databaseTime, leaseEnd } from './now.ts'
+import { isLeaseOver, leaseEnd } from './now.ts'
 
 export const senderRenewal = statement((db, p: { id: string; leaseMs: number }, dialect) =>
   db
@@ -32,7 +32,7 @@ const expire = statement(
 )
 
 const forget = statement((db, _none: object, dialect) =>
-  db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', databaseTime(dialect)),
+  db.deleteFrom('delivery_nodes').where(isLeaseOver(dialect, 'alive_until_ms')),
 )
 
 /** The nodes that send deliveries, and what they leave behind. */

@@ -1,10 +1,11 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, sql, type SqlBool } from 'kysely'
+import { CLOCK_SKEW_MS } from '../../base/time.ts'
 import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
-import type { Delivery, DeliveryFilter, DeliveryQueue, Payload, Reads } from '../store.ts'
+import type { Delivery, DeliveryFilter, DeliveryQueue, DueWebhook, Payload, Reads } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, PAYLOAD_COLUMNS, STARTED } from './deliveryRow.ts'
-import { databaseTime } from './now.ts'
+import { isLeaseOver } from './now.ts'
 
 const byId = statement((db, p: { id: string }) =>
   db.selectFrom('deliveries').select(DELIVERY_COLUMNS).where('id', '=', p.id),
@@ -14,10 +15,29 @@ const payloadOf = statement((db, p: { id: string }) =>
   db.selectFrom('delivery_payloads').select(PAYLOAD_COLUMNS).where('id', '=', p.id),
 )
 
-/** Whether a delivery has waited long enough, or would wait for longer than any. Null: none waits. */
-export const areRetriesDue = ({ nowMs }: { readonly nowMs: number }): RawBuilder<SqlBool | null> =>
+interface Now {
+  readonly nowMs: number
+}
+
+/** Whether deliveries were made at a time that has not come: the clock was ahead, and has been put back. */
+const someAreAhead = ({ nowMs }: Now): RawBuilder<SqlBool> =>
+  sql`(select max(created_at_ms) from deliveries) - ${nowMs} > ${sql.lit(CLOCK_SKEW_MS)}`
+
+/**
+ * The waiting ones of these, alias `late`. Each would wait for longer than its own pause, which began when it was made. Those of
+ * a paused webhook wait for the end of the pause.
+ */
+export const isAhead = ({ nowMs }: Now): RawBuilder<SqlBool> =>
+  sql`(${someAreAhead({ nowMs })} and late.state = 'waiting' and late.not_before_ms > ${nowMs}
+    and late.created_at_ms - ${nowMs} > ${sql.lit(CLOCK_SKEW_MS)} and not exists (
+      select 1 from webhooks where webhooks.id = late.webhook_id and disabled_until_ms = late.not_before_ms
+    ))`
+
+/** Whether a delivery has waited long enough, or would wait for longer than any, or than its own pause. Null: none waits. */
+export const areRetriesDue = ({ nowMs }: Now): RawBuilder<SqlBool | null> =>
   sql`((select min(not_before_ms) from deliveries where state = 'waiting') <= ${nowMs}
-    or (select max(not_before_ms) from deliveries where state = 'waiting') - ${nowMs} > ${sql.lit(WAIT_MAX_MS)})`
+    or (select max(not_before_ms) from deliveries where state = 'waiting') - ${nowMs} > ${sql.lit(WAIT_MAX_MS)}
+    or case when ${someAreAhead({ nowMs })} then exists (select 1 from deliveries as late where ${isAhead({ nowMs })}) end)`
 
 const retriesDue = statement((db, p: { nowMs: number }) => db.selectNoFrom(areRetriesDue(p).as('areDue')))
 
@@ -37,7 +57,7 @@ export const isLost = (
             .selectFrom('delivery_nodes')
             .select('delivery_nodes.id')
             .whereRef('delivery_nodes.id', '=', 'lost.node')
-            .where('alive_until_ms', '>=', databaseTime(dialect)),
+            .where((delivering) => delivering.not(isLeaseOver(dialect, 'alive_until_ms'))),
         ),
       ),
     ]),
@@ -64,7 +84,7 @@ const someLost = statement((db, p: { startedBeforeMs: number }, dialect) =>
     .selectFrom('deliveries as lost')
     .select('lost.id')
     .where((eb) => isLost(eb, p.startedBeforeMs, dialect))
-    .unionAll(db.selectFrom('delivery_nodes').select('id').where('alive_until_ms', '<', databaseTime(dialect)))
+    .unionAll(db.selectFrom('delivery_nodes').select('id').where(isLeaseOver(dialect, 'alive_until_ms')))
     .limit(1),
 )
 
@@ -97,12 +117,7 @@ export class DeliveryReadVerbs extends Verbs {
    * A loose index scan: jumps from one webhook to the next in the index of pending rows instead of reading all of them, so
    * that a webhook with a hundred thousand rows costs as much as one with a few.
    */
-  async due({
-    after,
-    without,
-    upTo,
-    limit,
-  }: Parameters<Reads['deliveries']['due']>[0]): ReturnType<Reads['deliveries']['due']> {
+  async due({ after, without, upTo, limit }: Parameters<Reads['deliveries']['due']>[0]): Promise<DueWebhook[]> {
     const { accountIds, webhookIds } = without
     const found = await this.executor.execute(
       sql`with recursive due(id) as (
@@ -117,7 +132,7 @@ export class DeliveryReadVerbs extends Verbs {
           ) as account_id
           from due where id is not null ${webhookIds.length === 0 ? sql`` : sql`and id not in (${sql.join(webhookIds)})`}
         )
-        select id as "webhookId", account_id as "accountId", (
+        select id as "webhookId", account_id as "accountId", (select url from webhooks where webhooks.id = owned.id) as url, (
           select count(*) from (
             select 1 from deliveries where state = 'pending' and webhook_id = owned.id limit ${upTo}
           ) as counted
@@ -125,7 +140,7 @@ export class DeliveryReadVerbs extends Verbs {
         from owned ${accountIds.length === 0 ? sql`` : sql`where account_id not in (${sql.join(accountIds)})`}
         limit ${limit}`.compile(this.executor.dialect.db),
     )
-    return found.rows as Awaited<ReturnType<Reads['deliveries']['due']>>
+    return found.rows as DueWebhook[]
   }
 
   async queue(upTo: number): Promise<DeliveryQueue> {

@@ -5,6 +5,7 @@ import { statement } from '../executor.ts'
 import { saidColumn } from '../said.ts'
 import type { Tx } from '../store.ts'
 import { DeliveryCopyVerbs } from './deliveryCopies.ts'
+import { isAhead } from './deliveryReads.ts'
 import { PENDING, STARTED, WAITING } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -22,6 +23,14 @@ const release = statement((db, p: { fromMs: number; toMs: number; limit: number 
         .orderBy('late.not_before_ms')
         .limit(p.limit),
     )
+    .where('state', '=', WAITING),
+)
+
+const releaseAhead = statement((db, p: { nowMs: number; limit: number }) =>
+  db
+    .updateTable('deliveries')
+    .set({ state: 'pending' })
+    .where('id', 'in', (eb) => eb.selectFrom('deliveries as late').select('late.id').where(isAhead(p)).limit(p.limit))
     .where('state', '=', WAITING),
 )
 
@@ -121,7 +130,7 @@ export class DeliveryRetryVerbs extends DeliveryCopyVerbs {
   async release(nowMs: number, limit: number): Promise<number> {
     const due = await this.executor.run(release, { fromMs: 0, toMs: nowMs, limit })
     const beyond = { fromMs: nowMs + WAIT_MAX_MS + 1, toMs: Number.MAX_SAFE_INTEGER, limit }
-    return due + (await this.executor.run(release, beyond))
+    return due + (await this.executor.run(release, beyond)) + (await this.executor.run(releaseAhead, { nowMs, limit }))
   }
 
   giveUp(webhookId: number, reason: Said, atMs: number): Promise<number> {

@@ -4,10 +4,10 @@ import { type DialectName, type Executor, statement, Verbs } from '../executor.t
 import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
-import { databaseTime, leaseEnd } from './now.ts'
+import { databaseTime, isLeaseOver, leaseEnd } from './now.ts'
 
 const isExpired = (dialect: DialectName): RawBuilder<number> =>
-  sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(dialect)} then 1 else 0 end`
+  sql<number>`case when ${isLeaseOver(dialect, 'alive_until_ms')} then 1 else 0 end`
 
 /** All but the lease. */
 const STATE = [

@@ -15,7 +15,7 @@ import type {
   ReportedFacts,
 } from '../store.ts'
 import { lockRows } from './lockRows.ts'
-import { databaseTime, leaseEnd } from './now.ts'
+import { databaseTime, isLeaseOver, leaseEnd } from './now.ts'
 import { nodeActivity, openAtNodes } from './nodeActivity.ts'
 import { nextStart } from './meta.ts'
 
@@ -54,7 +54,7 @@ const lastRenewal = (db: Kysely<DB>, p: { id: string }) =>
 const lock = statement((db, p: { id: string }, dialect) => lockRows(dialect, lastRenewal(db, p), 'update skip locked'))
 
 const lockExpired = statement((db, p: { id: string }, dialect) => {
-  const row = lastRenewal(db, p).where('alive_until_ms', '<', databaseTime(dialect))
+  const row = lastRenewal(db, p).where(isLeaseOver(dialect, 'alive_until_ms'))
   return lockRows(dialect, row, 'update skip locked')
 })
 
@@ -132,15 +132,13 @@ const listed = (db: Kysely<DB>, dialect: DialectName) =>
   db
     .selectFrom('serving_nodes')
     .select(fieldsOf('serving_nodes', NODE))
-    .select(sql<number>`case when alive_until_ms < ${databaseTime(dialect)} then 1 else 0 end`.as('expired'))
+    .select(sql<number>`case when ${isLeaseOver(dialect, 'alive_until_ms')} then 1 else 0 end`.as('expired'))
     .orderBy('id')
 
 const list = statement((db, _none: object, dialect) => listed(db, dialect))
 
 const doubtful = statement((db, p: { hostKey: string }, dialect) =>
-  listed(db, dialect).where((eb) =>
-    eb.or([eb('alive_until_ms', '<', databaseTime(dialect)), eb('host_key', '=', p.hostKey)]),
-  ),
+  listed(db, dialect).where((eb) => eb.or([isLeaseOver(dialect, 'alive_until_ms'), eb('host_key', '=', p.hostKey)])),
 )
 
 export class NodeReadVerbs extends Verbs {

@@ -1,4 +1,5 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql, type SqlBool } from 'kysely'
+import { CLOCK_SKEW_MS, LEASE_MAX_MS } from '../../base/time.ts'
 import type { DialectName } from '../executor.ts'
 
 /**
@@ -13,3 +14,11 @@ export const databaseTime = (dialect: DialectName): RawBuilder<number> =>
 /** The end of a lease of this length that begins now. */
 export const leaseEnd = (dialect: DialectName, leaseMs: number): RawBuilder<number> =>
   sql<number>`${databaseTime(dialect)} + cast(${leaseMs} as bigint)`
+
+/**
+ * Whether a lease is over. One that seems to last longer than any was written before the time of the database was set back, and
+ * its holder has not renewed it since. Null: there is none.
+ */
+export const isLeaseOver = (dialect: DialectName, column: string): RawBuilder<SqlBool> =>
+  sql<SqlBool>`coalesce(${sql.ref(column)}, 0) - ${databaseTime(dialect)}
+    not between 0 and ${sql.lit(LEASE_MAX_MS + CLOCK_SKEW_MS)}`

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, isoTime } from '../../base/time.ts'
-import { daysLeft, renewAtMs, renewalPauseMs } from '../../core/certificates/renewal.ts'
+import { daysLeft, isRenewalDue, renewAtMs, renewalPauseMs } from '../../core/certificates/renewal.ts'
 import { noticeText, type Said } from '../../core/notices.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
@@ -69,7 +69,7 @@ export class AcmeCertificate {
     this.#needsFirst = isTemporary
     return repeat({ clock, log, name: 'renew the certificate', everyMs: LOOK_MS }, async (signal) => {
       const dueAtMs = await this.#take(served)
-      if (clock.now() >= dueAtMs && this.#isDue(served)) await this.#renew(served, signal)
+      if (isRenewalDue(dueAtMs, clock.now()) && this.#isDue(served)) await this.#renew(served, signal)
     })
   }
 

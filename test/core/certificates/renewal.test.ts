@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { daysLeft, expiresSoon, renewAtMs, renewalPauseMs } from '../../../src/core/certificates/renewal.ts'
+import {
+  daysLeft,
+  expiresSoon,
+  isRenewalDue,
+  renewAtMs,
+  renewalPauseMs,
+} from '../../../src/core/certificates/renewal.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
@@ -38,5 +44,11 @@ describe('a failed renewal', () => {
 
   it('is tried again up to half as late again, so that nodes and installations do not all come at once', () => {
     expect(renewalPauseMs(1, 1, 0)).toBe(1.5 * MINUTE_MS)
+  })
+
+  it('is tried again when its pause is over, or would be longer than any: the clock was put back', () => {
+    const longest = renewalPauseMs(100, 1, 0) + MINUTE_MS
+    const due = (inMs: number) => isRenewalDue(5 * DAY_MS + inMs, 5 * DAY_MS)
+    expect([-1, 0, 1, longest, longest + 1].map(due)).toEqual([true, true, false, false, true])
   })
 })
