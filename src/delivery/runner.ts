@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import type { Tally } from '../base/tally.ts'
 import { coded, say } from '../core/notices.ts'
-import type { DueWork, Leases, Store } from '../store/store.ts'
+import type { DueWebhook, DueWork, Leases, Store } from '../store/store.ts'
 import { begin, type StartedDelivery } from './begin.ts'
 import { Bell } from './bell.ts'
 import { deliveryLine } from './deliveryLine.ts'
@@ -64,6 +64,11 @@ export interface Runner {
   stop(): Promise<void>
 }
 
+/**
+ * The most queries of one search for webhooks that may have a slot. Each answers as many webhooks as there are slots, so that those of
+ * an account that all hang, of which it has a thousand, do not hide the others.
+ */
+const QUERIES_MAX = 20
 /** The most results that are recorded in one transaction. */
 const ENDS_AT_ONCE = 100
 const EXPIRED_AT_ONCE = 1000
@@ -78,6 +83,11 @@ const LOST = say(coded('delivery_result_lost'))
 
 /** The result of an attempt that is not stored yet, with its log line if it has ended. */
 type UnwrittenResult = (Ended & { readonly line: Fields }) | Unsent
+
+const dueOf = ({ url, ...webhook }: DueWebhook): Due => ({
+  ...webhook,
+  receiver: (url === null ? null : URL.parse(url)?.host) ?? '',
+})
 
 /** Sends the events of the outbox, each at most once to each webhook, on any number of nodes. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -198,13 +208,15 @@ class DeliveryRunner implements Runner {
   }
 
   async #claim(): Promise<boolean> {
-    const due = await this.#due()
-    const { slots, claims } = claim(this.#slots, due)
-    if (claims.length === 0) return false
-    this.#slots = slots
-    const batch = await this.#begin(claims)
-    for (const one of batch.started) this.#send(one, batch.sinceMs)
-    return batch.started.length + batch.aside > 0
+    for await (const due of this.#due()) {
+      const { slots, claims } = claim(this.#slots, due)
+      if (claims.length === 0) continue
+      this.#slots = slots
+      const batch = await this.#begin(claims)
+      for (const one of batch.started) this.#send(one, batch.sinceMs)
+      return batch.started.length + batch.aside > 0
+    }
+    return false
   }
 
   /** Slots that were claimed and not needed are released, also when the store fails. */
@@ -225,16 +237,28 @@ class DeliveryRunner implements Runner {
     }
   }
 
-  /** Due webhooks, starting after the last one served, once around. */
-  async #due(): Promise<Due[]> {
+  /** Due webhooks in parts, starting after the last one served, once around. */
+  async *#due(): AsyncGenerator<Due[]> {
     const { limits, busy, lastServed } = this.#slots
-    if (busy >= limits.total) return []
+    if (busy >= limits.total) return
     const { deliveries } = this.#options.store.read
     const ask = { without: saturated(this.#slots), upTo: limits.perWebhook, limit: limits.total }
-    const ahead = await deliveries.due({ ...ask, after: lastServed })
-    if (ahead.length >= limits.total || lastServed === 0) return ahead
-    const around = await deliveries.due({ ...ask, after: 0 })
-    return [...ahead, ...around.filter(({ webhookId }) => webhookId <= lastServed)]
+    let [part, queries]: [Due[], number] = [[], 0]
+    for (const [fromId, untilId] of [
+      [lastServed, Number.MAX_SAFE_INTEGER],
+      [0, lastServed],
+    ] as const) {
+      for (let after = fromId; after < untilId && queries < QUERIES_MAX; queries += 1) {
+        const found = await deliveries.due({ ...ask, after })
+        part.push(...found.filter(({ webhookId }) => webhookId <= untilId).map(dueOf))
+        if (part.length >= limits.total) {
+          yield part
+          part = []
+        }
+        after = found.length < limits.total ? untilId : (found.at(-1)?.webhookId ?? untilId)
+      }
+    }
+    if (part.length > 0) yield part
   }
 
   #send(one: StartedDelivery, sinceMs: number): void {
@@ -253,7 +277,7 @@ class DeliveryRunner implements Runner {
   /** Known before a hanging exchange ends, so that many of them do not take all slots meanwhile. */
   async #notePace(webhookId: number, exchange: Promise<unknown>): Promise<void> {
     const isSlow = (await inTime(this.#options.clock, SLOW_MS, exchange)) === null
-    this.#slots = paced(this.#slots, webhookId, isSlow)
+    this.#slots = paced(this.#slots, webhookId, isSlow ? 'slow' : 'quick')
   }
 
   /** After standing still for longer than its lease this node sends nothing: others may have given the delivery up. */

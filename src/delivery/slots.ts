@@ -13,6 +13,9 @@ export interface DeliverySlotLimits {
 /** The default: Sluice's own promise to receivers, and the connections that one process can hold open. */
 const DEFAULT_LIMITS: DeliverySlotLimits = { perWebhook: 4, total: 128 }
 
+/** Whether the latest exchange with a webhook was quick. One that has had none is in neither. */
+export type ExchangePace = 'quick' | 'slow'
+
 export interface DeliverySlots {
   readonly limits: DeliverySlotLimits
   /** Deliveries in progress, by webhook; no entry for none. */
@@ -21,16 +24,22 @@ export interface DeliverySlots {
   readonly busy: number
   /** The webhook that got the last slot. The next round begins after it. */
   readonly lastServed: number
-  /** Webhooks whose latest exchange takes long, or took long; the oldest first. */
-  readonly slow: ReadonlySet<number>
-  /** The accounts of the webhooks in `inFlight` and `slow`. */
-  readonly owners: ReadonlyMap<number, string>
+  /** By webhook. The one that changed the longest ago is the first. */
+  readonly paces: ReadonlyMap<number, ExchangePace>
+  /** Of the webhooks in `inFlight`, and of slow ones. */
+  readonly owners: ReadonlyMap<number, Owner>
+}
+
+/** Whose webhook it is, and where its deliveries go. */
+interface Owner {
+  readonly accountId: string
+  /** Host and port of its URL. */
+  readonly receiver: string
 }
 
 /** A webhook that has rows to send. */
-export interface Due {
+export interface Due extends Owner {
   readonly webhookId: number
-  readonly accountId: string
   /** How many rows are due; more than `perWebhook` need not be counted. */
   readonly rows: number
 }
@@ -44,18 +53,21 @@ export interface Claim {
 /** An exchange that takes longer makes its webhook slow, until one takes less. */
 export const SLOW_MS = 1000
 /** All webhooks of two accounts; the oldest are forgotten. */
-const SLOW_MAX = 2000
+const PACES_MAX = 2000
 
 export function emptySlots(limits: DeliverySlotLimits = DEFAULT_LIMITS): DeliverySlots {
-  return { limits, inFlight: new Map(), busy: 0, lastServed: 0, slow: new Set(), owners: new Map() }
+  return { limits, inFlight: new Map(), busy: 0, lastServed: 0, paces: new Map(), owners: new Map() }
 }
 
-/** Accounts and webhooks that can take no slot now. Leave them out of the query for due rows. */
+/**
+ * Accounts and webhooks that can take no slot now. Leave them out of the query for due rows. Of webhooks without
+ * deliveries in progress only slow ones are known, so the answer may have others that get no slot.
+ */
 export function saturated(slots: DeliverySlots): { readonly accountIds: string[]; readonly webhookIds: number[] } {
   const use = useOf(slots)
-  const accountIds = [...use.byAccount.keys()].filter((accountId) => !accountHasRoom(use, accountId))
-  const webhooks = [...slots.owners].filter(([id, accountId]) => !hasRoom(slots, use, id, accountId))
-  return { accountIds, webhookIds: webhooks.map(([id]) => id) }
+  const accountIds = [...use.accounts].filter(([, account]) => roomOf(use, account) <= 0)
+  const webhooks = [...slots.owners].filter(([id, owner]) => !hasRoom(slots, use, id, owner))
+  return { accountIds: accountIds.map(([id]) => id), webhookIds: webhooks.map(([id]) => id) }
 }
 
 /**
@@ -70,8 +82,8 @@ export function claim(slots: DeliverySlots, due: readonly Due[]): { slots: Deliv
   while (served) {
     served = false
     for (const webhook of waiting) {
-      const { webhookId, accountId } = webhook
-      if (webhook.rows <= 0 || !hasRoom(next, use, webhookId, accountId)) continue
+      const { webhookId } = webhook
+      if (webhook.rows <= 0 || !hasRoom(next, use, webhookId, webhook)) continue
       webhook.rows -= 1
       claims.set(webhookId, (claims.get(webhookId) ?? 0) + 1)
       next = occupied(next, webhook)
@@ -96,63 +108,81 @@ export function finish(slots: DeliverySlots, webhookId: number): DeliverySlots {
 }
 
 /** Notes how long exchanges with a webhook take. */
-export function paced(slots: DeliverySlots, webhookId: number, isSlow: boolean): DeliverySlots {
-  if (slots.slow.has(webhookId) === isSlow) return slots
-  const slow = new Set(slots.slow)
-  if (isSlow) slow.add(webhookId)
-  else slow.delete(webhookId)
-  const [oldest] = slow.size > SLOW_MAX ? slow : []
-  if (oldest !== undefined) slow.delete(oldest)
-  return withOwners({ ...slots, slow })
+export function paced(slots: DeliverySlots, webhookId: number, pace: ExchangePace): DeliverySlots {
+  if (slots.paces.get(webhookId) === pace) return slots
+  const paces = new Map(slots.paces)
+  paces.delete(webhookId)
+  paces.set(webhookId, pace)
+  const [oldest] = paces.size > PACES_MAX ? paces.keys() : []
+  if (oldest !== undefined) paces.delete(oldest)
+  return withOwners({ ...slots, paces })
 }
 
 function withOwners(slots: DeliverySlots): DeliverySlots {
-  const { inFlight, slow, owners } = slots
-  return { ...slots, owners: new Map([...owners].filter(([id]) => inFlight.has(id) || slow.has(id))) }
+  const { inFlight, paces, owners } = slots
+  return { ...slots, owners: new Map([...owners].filter(([id]) => inFlight.has(id) || paces.get(id) === 'slow')) }
+}
+
+/** What is in progress of an account. */
+interface AccountUse {
+  all: number
+  slow: number
+  /** To webhooks that are not known to be quick. */
+  unproved: number
+  readonly receivers: Map<string, number>
 }
 
 /** What is in progress. */
 interface SlotUse {
   readonly free: number
-  readonly byAccount: ReadonlyMap<string, { readonly all: number; readonly slow: number }>
+  readonly accounts: ReadonlyMap<string, AccountUse>
 }
 
-const UNUSED = { all: 0, slow: 0 }
+const UNUSED: Readonly<AccountUse> = { all: 0, slow: 0, unproved: 0, receivers: new Map() }
 
-function useOf({ limits, inFlight, busy, slow, owners }: DeliverySlots): SlotUse {
-  const byAccount = new Map<string, typeof UNUSED>()
+function useOf({ limits, inFlight, busy, paces, owners }: DeliverySlots): SlotUse {
+  const accounts = new Map<string, AccountUse>()
   for (const [id, count] of inFlight) {
-    const accountId = owners.get(id) ?? ''
-    const used = byAccount.get(accountId) ?? UNUSED
-    byAccount.set(accountId, { all: used.all + count, slow: used.slow + (slow.has(id) ? count : 0) })
+    const { accountId, receiver } = owners.get(id) ?? { accountId: '', receiver: '' }
+    const used = accounts.get(accountId) ?? { ...UNUSED, receivers: new Map<string, number>() }
+    const pace = paces.get(id)
+    used.all += count
+    if (pace === 'slow') used.slow += count
+    if (pace !== 'quick') used.unproved += count
+    used.receivers.set(receiver, (used.receivers.get(receiver) ?? 0) + count)
+    accounts.set(accountId, used)
   }
-  return { free: limits.total - busy, byAccount }
+  return { free: limits.total - busy, accounts }
 }
 
-/** An account leaves a quarter of the slots to others. */
-const accountHasRoom = ({ free, byAccount }: SlotUse, accountId: string): boolean =>
-  (byAccount.get(accountId) ?? UNUSED).all < 3 * free
-
-/** Half of the slots are for webhooks of the account that have none. */
-const hasRoomForMore = ({ free, byAccount }: SlotUse, accountId: string): boolean =>
-  (byAccount.get(accountId) ?? UNUSED).all < free
+/** Above 0: the account may have another slot, and leaves a quarter of them to others. Four times the slots that it may still have. */
+const roomOf = ({ free }: SlotUse, { all }: AccountUse): number => 3 * free - all
 
 /**
  * The more slots a webhook uses, the more must be free for it to get another one: `perWebhook` times as many. So
  * a few hanging receivers cannot take all slots between them, and a webhook without deliveries in progress gets
- * the last slot. The slow webhooks of an account have a quarter of the slots, however many they are.
+ * the last slot. Half of the slots are for webhooks of the account that have none.
+ *
+ * Of the slots of an account, one receiver leaves half to the others, and webhooks that have not been quick leave a quarter to
+ * those that have: a receiver that begins to hang, or many that never answered, have taken their slots before they are known
+ * as slow. The slow ones have a quarter of all slots, however many they are.
  */
-function hasRoom(slots: DeliverySlots, use: SlotUse, webhookId: number, accountId: string): boolean {
-  const { limits, inFlight, slow } = slots
+function hasRoom(slots: DeliverySlots, use: SlotUse, webhookId: number, { accountId, receiver }: Owner): boolean {
+  const { limits, inFlight, paces } = slots
   const used = inFlight.get(webhookId) ?? 0
-  if (used >= limits.perWebhook || used * limits.perWebhook >= use.free || !accountHasRoom(use, accountId)) return false
-  if (used > 0 && !hasRoomForMore(use, accountId)) return false
-  return !slow.has(webhookId) || (use.byAccount.get(accountId) ?? UNUSED).slow * 3 < use.free
+  if (used >= limits.perWebhook || used * limits.perWebhook >= use.free) return false
+  const account = use.accounts.get(accountId) ?? UNUSED
+  if (used > 0 && account.all >= use.free) return false
+  const room = roomOf(use, account)
+  if (room <= 4 * (account.receivers.get(receiver) ?? 0)) return false
+  const pace = paces.get(webhookId)
+  if (pace === 'slow' && account.slow * 3 >= use.free) return false
+  return pace === 'quick' || 4 * account.unproved < 3 * room
 }
 
-function occupied(slots: DeliverySlots, { webhookId, accountId }: Due): DeliverySlots {
+function occupied(slots: DeliverySlots, { webhookId, accountId, receiver }: Due): DeliverySlots {
   const inFlight = new Map(slots.inFlight).set(webhookId, (slots.inFlight.get(webhookId) ?? 0) + 1)
-  const owners = new Map(slots.owners).set(webhookId, accountId)
+  const owners = new Map(slots.owners).set(webhookId, { accountId, receiver })
   return { ...slots, inFlight, owners, busy: slots.busy + 1, lastServed: webhookId }
 }
 

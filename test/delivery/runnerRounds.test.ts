@@ -63,7 +63,7 @@ test('a row that other nodes have no slot left for is looked at once, and not ag
   const to = await webhook()
   const { counting, transactions } = counted()
   const { runner, receiver, clock } = runnerWith({ store: counting, limits: { perWebhook: 1, total: 2 } })
-  await begunBy('another', 1e6, to, clock.now())
+  await begunBy('another', 60_000, to, clock.now())
   await rows(to, 1)
   await runner.start()
   await quiet()
@@ -90,6 +90,18 @@ test('rows of a paused webhook give their slots back, and hold up no other webho
   await eventually(() => expect(receiver.waiting).toHaveLength(3))
 })
 
+test('webhooks of a receiver that hangs, more than one query answers, hide no other webhook of their account', async () => {
+  const { runner, receiver } = runnerWith({ limits: { perWebhook: 1, total: 4 } })
+  const hanging = await webhook()
+  const { accountId } = hanging
+  const inTheWay = [hanging, ...(await Promise.all(Array.from({ length: 9 }, () => webhook({ accountId }))))]
+  for (const one of inTheWay) await rows(one, 1)
+  await rows(await webhook({ accountId, url: 'https://other.example/' }), 1)
+  await runner.start()
+  await eventually(() => expect(receiver.urls).toContain('https://other.example/'))
+  expect(receiver.urls.filter((url) => url === hanging.url)).toHaveLength(2)
+})
+
 test('a webhook whose rows are set aside leaves the only slot to the next one', async () => {
   const { runner, receiver, clock } = runnerWith({ limits: { perWebhook: 1, total: 1 } })
   const paused = { untilMs: clock.now() + 30_000, reason: [{ code: 'text', values: { text: 'slow' } }] }
@@ -108,7 +120,7 @@ test('what a node has under way is its own while it lives, and given up once it 
   await runnerWith().runner.start()
   expect(await stateOf(id)).toBe('started')
   // A row of that node of which it knows nothing, as after a lost answer of the store.
-  const forgotten = await begunBy(first.nodeId, 1e6, to, first.clock.now())
+  const forgotten = await begunBy(first.nodeId, 60_000, to, first.clock.now())
   first.receiver.answerAll()
   await eventually(async () => expect(await stateOf(id)).toBe('delivered'))
   await first.runner.stop()

@@ -4,7 +4,8 @@ import { claim, type Due, emptySlots, finish, type DeliverySlots, paced, saturat
 
 const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
 const due = (rows: Record<number, number>): Due[] =>
-  Object.entries(rows).map(([webhookId, count]) => ({ webhookId: Number(webhookId), accountId: 'a', rows: count }))
+  Object.entries(rows).map(([id, count]) => ({ webhookId: Number(id), accountId: 'a', receiver: id, rows: count }))
+const slowOnes = ({ paces }: DeliverySlots) => [...paces].filter(([, pace]) => pace === 'slow').map(([id]) => id)
 
 /** A simulated process: rows wait for slots, and a claimed row is in progress until the test ends it. */
 class World {
@@ -12,30 +13,35 @@ class World {
   readonly waiting = new Map<number, number>()
   readonly served = new Map<number, number>()
   readonly #accountOf: (webhookId: number) => string
+  readonly #receiverOf: (webhookId: number) => string
 
-  constructor(accountOf = (_webhookId: number): string => 'a') {
+  constructor(accountOf = (_webhookId: number): string => 'a', receiverOf = (webhookId: number) => String(webhookId)) {
     this.#accountOf = accountOf
+    this.#receiverOf = receiverOf
   }
 
   add(webhookId: number, rows: number): void {
     this.waiting.set(webhookId, (this.waiting.get(webhookId) ?? 0) + rows)
   }
 
-  /** Queries like the runner: for due rows of webhooks that are not saturated, in turn, as many as there are slots. */
+  /** Queries like the runner: for due rows of webhooks that are not saturated, in turn, in parts until one gets a slot. */
   claim(): void {
     const { accountIds, webhookIds } = saturated(this.slots)
     const [fullAccounts, full] = [new Set(accountIds), new Set(webhookIds)]
     const rows = [...this.waiting]
-      .map(([webhookId, rows]) => ({ webhookId, accountId: this.#accountOf(webhookId), rows }))
+      .map(([id, rows]) => ({ webhookId: id, accountId: this.#accountOf(id), receiver: this.#receiverOf(id), rows }))
       .filter(({ webhookId, accountId, rows }) => rows > 0 && !full.has(webhookId) && !fullAccounts.has(accountId))
       .sort((a, b) => a.webhookId - b.webhookId)
     const { lastServed, limits } = this.slots
-    const inTurn = [...rows.filter((one) => one.webhookId > lastServed), ...rows].slice(0, limits.total)
-    const { slots, claims } = claim(this.slots, [...new Set(inTurn)])
-    this.slots = slots
-    for (const { webhookId, take } of claims) {
-      this.waiting.set(webhookId, this.waiting.get(webhookId)! - take)
-      this.served.set(webhookId, (this.served.get(webhookId) ?? 0) + take)
+    const inTurn = [...new Set([...rows.filter((one) => one.webhookId > lastServed), ...rows])]
+    for (let from = 0; from < inTurn.length; from += limits.total) {
+      const { slots, claims } = claim(this.slots, inTurn.slice(from, from + limits.total))
+      this.slots = slots
+      for (const { webhookId, take } of claims) {
+        this.waiting.set(webhookId, this.waiting.get(webhookId)! - take)
+        this.served.set(webhookId, (this.served.get(webhookId) ?? 0) + take)
+      }
+      if (claims.length > 0) return
     }
   }
 
@@ -45,7 +51,12 @@ class World {
 
   /** Every exchange in progress takes long. */
   allAreSlow(): void {
-    for (const id of this.slots.inFlight.keys()) this.slots = paced(this.slots, id, true)
+    for (const id of this.slots.inFlight.keys()) this.slots = paced(this.slots, id, 'slow')
+  }
+
+  /** Exchanges with these have been quick. */
+  wereQuick(webhookIds: readonly number[]): void {
+    for (const id of webhookIds) this.slots = paced(this.slots, id, 'quick')
   }
 
   finishAllBut(hanging: (webhookId: number) => boolean): void {
@@ -107,8 +118,8 @@ describe('delivery slots', () => {
       fc.property(fc.integer({ min: 129, max: 300 }), (webhooks) => {
         const world = new World()
         for (let id = 1; id <= webhooks; id++) world.add(id, 1000)
-        // An account leaves a quarter of the 128 slots to others.
-        for (let round = 0; round < Math.ceil(webhooks / 96); round++) {
+        // An account leaves a quarter of the 128 slots to others, and a quarter of its own to webhooks that have been quick.
+        for (let round = 0; round < Math.ceil(webhooks / 72); round++) {
           world.claim()
           world.finishAllBut(() => false)
         }
@@ -211,13 +222,13 @@ describe('delivery slots', () => {
       for (let quick = 0; quick < 5; quick++) {
         world.claim()
         for (const id of [own, foreign]) while (world.slots.inFlight.has(id)) world.finish(id)
-        for (const id of [own, foreign]) world.slots = paced(world.slots, id, false)
+        world.wereQuick([own, foreign])
       }
       expect(served(foreign) - before).toBeGreaterThanOrEqual(5)
       if (seconds % 15 === 14) world.finishAllBut(() => false)
     }
     // From the time on when all that hang have been tried.
-    expect(world.slots.slow.size).toBe(hanging)
+    expect(slowOnes(world.slots)).toHaveLength(hanging)
     const before = served(own)
     for (let round = 0; round < 3; round++) world.claim()
     expect(served(own) - before).toBe(4)
@@ -226,42 +237,98 @@ describe('delivery slots', () => {
 
   test('are shared by slow webhooks like by others, until one of their exchanges is quick', () => {
     let slots = claim(emptySlots(), due({ 1: 1 })).slots
-    slots = paced(slots, 1, true)
-    expect([...slots.slow]).toEqual([1])
-    slots = paced(finish(slots, 1), 1, false)
-    expect([slots.slow.size, slots.owners.size]).toEqual([0, 0])
+    slots = paced(slots, 1, 'slow')
+    expect(slowOnes(slots)).toEqual([1])
+    slots = paced(finish(slots, 1), 1, 'quick')
+    expect([slowOnes(slots), slots.owners.size]).toEqual([[], 0])
+  })
+
+  test('of an account are not all taken by a receiver that was quick and begins to hang', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 4 }), (hanging, each) => {
+        const world = new World(undefined, (id) => (id <= hanging ? 'hangs' : 'answers'))
+        const ids = Array.from({ length: hanging }, (_, at) => at + 1)
+        world.wereQuick(ids)
+        for (const id of ids) world.add(id, each)
+        for (let round = 0; round < 5; round++) world.claim()
+        expect(world.slots.busy).toBeLessThanOrEqual(48)
+        // It has not had an exchange yet, and gets what it would have alone.
+        world.add(1000, 9)
+        world.claim()
+        expect(world.served.get(1000)).toBe(4)
+      }),
+    )
+  })
+
+  test('of an account are not all taken by receivers that never answered: one that was quick is sent to at once', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 300 }), (hanging, receivers) => {
+        const world = new World(undefined, (id) => (id <= hanging ? String(id % receivers) : 'answers'))
+        world.wereQuick([1000])
+        for (let id = 1; id <= hanging; id++) world.add(id, 4)
+        for (let round = 0; round < 5; round++) world.claim()
+        expect(world.slots.busy).toBeLessThanOrEqual(72)
+        for (let seconds = 0; seconds < 15; seconds++) {
+          world.add(1000, 1)
+          world.claim()
+          expect(world.slots.inFlight.get(1000)).toBe(1)
+          world.finish(1000)
+          world.allAreSlow()
+        }
+      }),
+    )
   })
 
   test('are 128, of which an account leaves a quarter to others, and half of what is left to its webhooks without any', () => {
     const rows = (webhooks: number, each: number, accountOf: (id: number) => string): Due[] =>
-      Array.from({ length: webhooks }, (_, at) => ({ webhookId: at + 1, accountId: accountOf(at + 1), rows: each }))
-    const busyWith = (all: Due[]) => claim(emptySlots(), all).slots.busy
+      Array.from({ length: webhooks }, (_, at) => at + 1).map((id) => ({
+        webhookId: id,
+        accountId: accountOf(id),
+        receiver: String(id),
+        rows: each,
+      }))
+    const quick = new Map(Array.from({ length: 200 }, (_, at) => [at + 1, 'quick' as const]))
+    const busyWith = (all: Due[], paces: DeliverySlots['paces'] = quick) =>
+      claim({ ...emptySlots(), paces }, all).slots.busy
     expect(busyWith(rows(200, 1, String))).toBe(128)
     expect(busyWith(rows(200, 1, () => 'a'))).toBe(96)
     expect(busyWith(rows(20, 9, () => 'a'))).toBe(64)
+    // Of those of an account, webhooks that have not been quick leave a quarter to others, and one receiver half.
+    expect(
+      busyWith(
+        rows(200, 1, () => 'a'),
+        new Map(),
+      ),
+    ).toBe(72)
+    expect(busyWith(rows(200, 1, () => 'a').map((one) => ({ ...one, receiver: 'one' })))).toBe(48)
     // The more it has, the more must be free: of five slots it leaves four.
     expect(claim(emptySlots({ perWebhook: 4, total: 5 }), due({ 1: 9 })).claims).toEqual([{ webhookId: 1, take: 1 }])
   })
 
   test('go to slow webhooks of one account up to a quarter, however many they are', () => {
     const all = Array.from({ length: 200 }, (_, at) => at + 1)
-    const slow = { ...emptySlots(), slow: new Set(all) }
-    const rows = all.map((webhookId) => ({ webhookId, accountId: 'a', rows: 1 }))
+    const slow = { ...emptySlots(), paces: new Map(all.map((id) => [id, 'slow' as const])) }
+    const rows = all.map((webhookId) => ({ webhookId, accountId: 'a', receiver: String(webhookId), rows: 1 }))
     const { slots } = claim(slow, rows)
     expect(slots.busy).toBe(32)
     expect(saturated(slots).webhookIds).toHaveLength(32)
     // Beside them the others have what they would have.
-    expect(claim(slots, [{ webhookId: 201, accountId: 'a', rows: 9 }]).claims).toEqual([{ webhookId: 201, take: 4 }])
+    expect(claim(slots, due({ 201: 9 })).claims).toEqual([{ webhookId: 201, take: 4 }])
   })
 
-  test('forget which webhook was slow first, of more than two accounts can have', () => {
+  test('forget the pace that has been the same for longest, of more webhooks than two accounts can have', () => {
     const most = Array.from({ length: 2000 }, (_, at) => at + 1)
-    const full: DeliverySlots = { ...emptySlots(), slow: new Set(most.slice(1)) }
-    expect(paced(full, 2000, true)).toBe(full)
-    const two = paced(full, 2001, true)
-    expect([two.slow.size, two.slow.has(2)]).toEqual([2000, true])
-    const three = paced(two, 2002, true)
-    expect([three.slow.size, three.slow.has(2), three.slow.has(2002)]).toEqual([2000, false, true])
+    const full: DeliverySlots = { ...emptySlots(), paces: new Map(most.slice(1).map((id) => [id, 'slow'])) }
+    expect(paced(full, 2000, 'slow')).toBe(full)
+    const two = paced(paced(full, 2001, 'quick'), 2, 'quick')
+    expect([two.paces.size, two.paces.get(2)]).toEqual([2000, 'quick'])
+    const three = paced(two, 2002, 'slow')
+    expect([three.paces.size, three.paces.has(2), three.paces.has(3), three.paces.get(2002)]).toEqual([
+      2000,
+      true,
+      false,
+      'slow',
+    ])
   })
 
   test('throw when a delivery ends that never started', () => {
