@@ -157,6 +157,8 @@ export interface PeopleReads {
 
 export interface PeopleTx {
   accounts: {
+    /** No other transaction adds or changes an account until this one ends. */
+    lockAll(): Promise<void>
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
     defaults(id: string): Promise<AccountDefaults | undefined>

@@ -1,5 +1,8 @@
 import { type Client, DatabaseError } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { ensureAccount } from '../../src/commands/accounts/accounts.ts'
 import { postgresDialect } from '../../src/store/dialects.ts'
 import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -7,6 +10,7 @@ import { columnsOf } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
+import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { expectDue } from './store.due.ts'
 import { auditRow, newSession, quiet } from './store.samples.ts'
@@ -45,6 +49,28 @@ describe.skipIf(!findBinaries())('with a server', () => {
     afterEach(() => database.drop())
 
     test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
+    test('has one account when several nodes begin with it together', async () => {
+      const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: database.url, log: quiet })))
+      if (!store || !other) throw new Error('not opened')
+      const client = await database.connect()
+      const waits = async (): Promise<boolean> =>
+        (
+          await client.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).rowCount === 1
+      const second = await store.transaction(async (tx) => {
+        await tx.accounts.lockAll()
+        const making = ensureAccount({ store: other, clock: systemClock, random: systemRandom })
+        await Promise.race([making, until(waits)])
+        await tx.accounts.insert({ id: 'first', name: 'default', createdAtMs: 1 })
+        return { making }
+      })
+      await second.making
+      expect(await store.read.accounts.list()).toEqual([{ id: 'first', name: 'default', createdAtMs: 1 }])
+      await client.end()
+      await Promise.all([store.close(), other.close()])
+    })
     test('of a newer version is refused by name', () => expectNewerRefused(database.url, database.execute))
     test('from before the first release is refused, with the way over', () =>
       expectEarlierRefused(database.url, database.execute))

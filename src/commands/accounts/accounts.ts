@@ -8,9 +8,10 @@ const NAME_MAX = 128
 const ID_ATTEMPTS = 5
 
 /** Makes the first account when there is none. Safe when several nodes start at once: only one account is made. */
-export async function ensureAccount(ctx: CommandContext): Promise<void> {
+export async function ensureAccount(ctx: Pick<CommandContext, 'store' | 'clock' | 'random'>): Promise<void> {
   if ((await ctx.store.read.accounts.list()).length > 0) return
   await ctx.store.transaction(async (tx) => {
+    await tx.accounts.lockAll()
     if ((await tx.accounts.list()).length > 0) return
     await tx.accounts.insert({ id: accountId(ctx.random), name: 'default', createdAtMs: ctx.clock.now() })
   })

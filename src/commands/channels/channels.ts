@@ -102,13 +102,13 @@ export async function updateChannel(
 /** Deletes a stopped channel with everything that belongs to it. Schedulers no longer name it. */
 export function deleteChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return deleteReported(ctx, actor, { kind: 'channel', id }, async (tx, nowMs) => {
-    const schedulers = isId(id) ? await tx.schedulers.lockNaming(actor.accountId, id) : []
+    if (isId(id)) await tx.schedulers.lockNaming(actor.accountId, id)
     return withChannel(tx, actor.accountId, id, async (channel): ChannelResult<true> => {
       const engines = await tx.engines.ofChannel(id)
       const running = engines.find(({ status }) => !isIdle(status))
       if (running || !isIdle(channel.status)) return err(stillRuns(channel, running))
       const parts = await deletedParts(tx, channel, engines)
-      const schedulerChanges = await forgetTarget(tx, nowMs, schedulers, { channelId: id })
+      const schedulerChanges = await forgetTarget(tx, nowMs, actor.accountId, { channelId: id })
       await tx.channels.delete(id)
       const deleted = { object: objectOf(channel), verb: 'deleted', before: auditView(channel) }
       await recordChanges(ctx, tx, actor, ...parts, ...schedulerChanges, deleted)

@@ -122,12 +122,12 @@ export async function updateEngine(
 export function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return deleteReported(ctx, actor, { kind: 'engine', id }, async (tx, nowMs) => {
     const named = isId(id) ? await tx.engines.get(actor.accountId, id) : undefined
-    const schedulers = named ? await tx.schedulers.lockNaming(actor.accountId, named.channelId) : []
+    if (named) await tx.schedulers.lockNaming(actor.accountId, named.channelId)
     return withPart(tx, actor, enginePart(tx, id), async (engine, channel): ChannelResult<true> => {
       if (!isIdle(engine.status)) return err(stillRuns(engine))
       const others = [
         ...(await forgetEngine(tx, nowMs, channel, id)),
-        ...(await forgetTarget(tx, nowMs, schedulers, { channelId: channel.id, engineId: id })),
+        ...(await forgetTarget(tx, nowMs, actor.accountId, { channelId: channel.id, engineId: id })),
       ]
       await tx.engines.delete(id)
       const object = objectOf(engine, channel)

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type AccountDefaults, NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { Account } from '../store.ts'
 import { dbFlag } from '../columns.ts'
@@ -57,6 +57,13 @@ export class AccountReadVerbs extends Verbs {
 }
 
 export class AccountTxVerbs extends AccountReadVerbs {
+  async lockAll(): Promise<void> {
+    const { name, db } = this.executor.dialect
+    if (name === 'postgres') {
+      await this.executor.execute(sql`lock table accounts in share row exclusive mode`.compile(db))
+    }
+  }
+
   insert(account: Account): Promise<void> {
     return insert(this.executor, [{ ...account, ...fromDefaults(NO_DEFAULTS) }])
   }

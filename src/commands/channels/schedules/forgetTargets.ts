@@ -1,19 +1,20 @@
 import { withoutTarget } from '../../../core/channels/schedules/targets.ts'
-import type { Scheduler, Tx } from '../../../store/store.ts'
+import type { Tx } from '../../../store/store.ts'
 import type { ResourceChange } from '../channelCommand.ts'
 
 /**
  * Removes a deleted channel or engine from the schedulers that name it, and returns their changes. A scheduler without any
- * target left is terminated. Lock `schedulers` before the channel, in the same order as `runSchedulers`, to avoid deadlocks.
+ * target left is terminated. Lock the schedulers before the channel, in the same order as `runSchedulers`, to avoid
+ * deadlocks. They are read again here: one that another transaction wrote before the channel was locked names it too.
  */
 export async function forgetTarget(
   tx: Tx,
   nowMs: number,
-  schedulers: readonly Scheduler[],
+  accountId: string,
   gone: { readonly channelId: string; readonly engineId?: string },
 ): Promise<ResourceChange[]> {
   const changes: ResourceChange[] = []
-  for (const before of schedulers) {
+  for (const before of await tx.schedulers.lockNaming(accountId, gone.channelId)) {
     const channels = withoutTarget(before.channels, gone)
     if (channels.length === before.channels.length && channels.every((one, at) => one === before.channels[at])) continue
     const isThrough = channels.length === 0

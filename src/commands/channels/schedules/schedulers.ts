@@ -19,6 +19,7 @@ import {
   validPlan,
   type ScheduleTarget,
 } from '../../../core/channels/schedules/requests.ts'
+import type { Channel } from '../../../core/channels/types.ts'
 import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts'
 import { startSame } from '../../../core/channels/schedules/targets.ts'
 import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
@@ -253,11 +254,16 @@ async function withScheduler<T>(
   return scheduler ? work(await caughtUp(ctx, tx, scheduler)) : err(noSuch('scheduler', id))
 }
 
-/** Checks that every target exists. */
+/** Checks that every target exists, and locks the channels, so that none is deleted before its scheduler is written. */
 async function checkTargets(tx: Tx, accountId: string, targets: readonly ScheduleTarget[]): ChannelResult<true> {
   const errors: Record<string, string[]> = {}
+  const channels = new Map<string, Channel | undefined>()
+  // Every transaction locks channels in the same order, to avoid deadlocks.
+  for (const id of targets.map(({ channelId }) => channelId).toSorted()) {
+    channels.set(id, isId(id) ? await tx.channels.lock(accountId, id) : undefined)
+  }
   for (const [index, { channelId, engineIds }] of targets.entries()) {
-    const channel = isId(channelId) ? await tx.channels.get(accountId, channelId) : undefined
+    const channel = channels.get(channelId)
     if (!channel) errors[`channels[${index}].channelId`] = [`there is no channel ${channelId}`]
     const engines = channel ? (await tx.engines.ofChannel(channelId)).map(({ id }) => id) : []
     const missing = channel ? (engineIds?.filter((id) => !engines.includes(id)) ?? []) : []
