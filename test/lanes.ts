@@ -32,7 +32,7 @@ export const WAIT_MS = 30_000
 export const LANES = {
   // The full number of kills: `.ci/run --all` sets CRASH_ROUNDS to 200.
   crash: {
-    files: ['test/crash/{keyRotation,store,webhooks}.test.ts', 'test/sim/{faults,links}.test.ts'],
+    files: ['test/crash/{keyRotation,store,usage,webhooks}.test.ts', 'test/sim/{faults,links}.test.ts'],
     needs: 'test',
     mostly: 'computes',
     seconds: 30,
