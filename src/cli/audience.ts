@@ -26,7 +26,8 @@ export const audienceCommand = command({
   summary: 'Show who watched, how long and how many at once, by stream, country, device and more',
   detail:
     `The default is the last ${DAYS} days, by stream. A row has the values of one stream, country and so on; ` +
-    '`before` is as much time before. docs/reference/analytics.md explains the figures.',
+    '`before` is as much time before. In a pipe and as comma-separated values times are in seconds. docs/reference/analytics.md ' +
+    'explains the figures.',
   flags: {
     by: texts('NAME', `What to divide by; may be repeated: ${AUDIENCE_BY.join(', ')}.`),
     start: textFlag('TIME', 'The start: a day, or an ISO 8601 time with a zone, on a whole hour.'),
@@ -66,18 +67,18 @@ const COLUMNS: Columns<AudienceTableRow> = {
   ...OF,
   views: ['text', ({ views }) => views],
   viewers: ['text', ({ viewers }) => viewers],
-  'watch seconds': ['text', ({ watchSeconds }) => watchSeconds],
+  watched: ['seconds', ({ watchSeconds }) => watchSeconds],
   'most at once': ['text', ({ mostAtOnce }) => mostAtOnce],
 }
 
-/** Seconds and percents; empty where no player reported it. Players that send CMCD count with the others. */
+/** Empty where no player reported it. Players that send CMCD count with the others. */
 const QUALITY_COLUMNS: Columns<AudienceTableRow> = {
   ...OF,
   players: ['text', ({ quality }) => quality && quality.players + quality.cmcd.players],
   failed: ['text', ({ quality }) => quality && startFailuresOf(quality)],
-  start: ['text', ({ quality }) => quality?.startSecondsMedian ?? quality?.cmcd.startSeconds],
+  start: ['seconds', ({ quality }) => quality?.startSecondsMedian ?? quality?.cmcd.startSeconds],
   stalls: ['text', ({ quality }) => quality && quality.stalls + quality.cmcd.starved],
-  stalled: ['text', ({ quality }) => quality?.stalledSeconds],
-  behind: ['text', ({ quality }) => quality?.behindSeconds],
-  dropped: ['text', ({ quality }) => quality?.droppedPercent],
+  stalled: ['seconds', ({ quality }) => quality?.stalledSeconds],
+  behind: ['seconds', ({ quality }) => quality?.behindSeconds],
+  dropped: ['percent', ({ quality }) => quality?.droppedPercent],
 }

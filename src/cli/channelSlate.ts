@@ -3,10 +3,11 @@ import { writeNewFile } from '../base/files.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { deleteSlate, putSlate, readSlate } from '../commands/channels/slates.ts'
 import { toSlateRecord } from '../core/channels/channel.ts'
+import type { SlateRecord } from '../core/channels/channelSchema.ts'
 import { SLATE_MAX_BYTES } from '../core/channels/slate.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { CHANNEL_ID, textFlag, toggleFlag } from './flag.ts'
-import { fields } from './print.ts'
+import { type Columns, record, yesNo } from './listing.ts'
 import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
@@ -17,6 +18,17 @@ interface SlateFlags {
 }
 
 type Answer = Promise<Result<CommandAnswer, CliRefusal>>
+
+const SHOWN: Columns<SlateRecord> = {
+  id: ['key', ({ id }) => id],
+  mediaType: ['text', ({ mediaType }) => mediaType],
+  size: ['bytes', ({ size }) => size],
+  width: ['text', ({ width }) => width],
+  height: ['text', ({ height }) => height],
+  duration: ['seconds', ({ duration }) => duration],
+  hasAudio: ['text', ({ hasAudio }) => (hasAudio === undefined ? undefined : yesNo(hasAudio))],
+  createdAt: ['text', ({ createdAt }) => createdAt],
+}
 
 /** Shows, sets, saves or removes the slate of a channel. */
 export const slateCommand = command({
@@ -54,7 +66,7 @@ async function setSlate({ ctx, actor }: AccountScope, id: string, file: string):
   if (!media.ok) return err(usage(`--set: ${media.error}`))
   const made = await putSlate(ctx, actor, id, media.value, null)
   if (!made.ok) return err(fromChannelFailure(made.error))
-  return ok({ json: made.value, text: fields(made.value) })
+  return ok({ json: made.value, text: record(SHOWN, made.value) })
 }
 
 /** A larger file is read no further than is needed to refuse it. */
@@ -76,12 +88,12 @@ async function removeSlate({ ctx, actor }: AccountScope, id: string): Answer {
 async function showSlate({ ctx, accountId }: AccountScope, id: string, save: string | undefined): Answer {
   const found = await readSlate(ctx, accountId, id)
   if (!found.ok) return err(fromChannelFailure(found.error))
-  const record = toSlateRecord(found.value.facts)
-  if (save === undefined) return ok({ json: record, text: fields(record) })
+  const json = toSlateRecord(found.value.facts)
+  if (save === undefined) return ok({ json, text: record(SHOWN, json) })
   try {
     await writeNewFile(save, found.value.media)
   } catch (error) {
     return err(usage(`--save: ${(error as Error).message}`))
   }
-  return ok({ json: record, text: '', hint: `The slate is in ${save}.` })
+  return ok({ json, text: '', hint: `The slate is in ${save}.` })
 }

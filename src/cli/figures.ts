@@ -14,6 +14,20 @@ function scaled(value: number, units: readonly string[]): string {
   return `${short.format(rounded / 1000 ** power)} ${units[power]}`
 }
 
+/** Milliseconds for people: `42 ms`, and from a second on as `secondsText`. */
+export const millisText = (ms: number): string =>
+  Math.abs(ms) < 999.5 ? `${short.format(Math.round(ms))} ms` : secondsText(ms / 1000)
+
+/** A length of time for people: `1.5 s`, and from a minute on as `durationText`. */
+export const secondsText = (seconds: number): string =>
+  seconds < 59.95 ? `${short.format(seconds)} s` : durationText(Math.round(seconds) * 1000)
+
+/** `0.5%` */
+export const percentText = (percent: number): string => `${short.format(percent)}%`
+
+/** A sample rate for people: `44.1 kHz`. */
+export const hertzText = (hertz: number): string => scaled(hertz, ['Hz', 'kHz', 'MHz'])
+
 /** A length of time as `1:42:08`, or in days and hours. Clocks of two machines may differ, so a negative one is 0. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))

@@ -1,16 +1,27 @@
 import { csvRow } from '../core/audit/csv.ts'
-import { bitrateText, bytesText, durationText } from './figures.ts'
+import { bitrateText, bytesText, durationText, hertzText, millisText, percentText, secondsText } from './figures.ts'
 import { toggleFlag } from './flag.ts'
 import type { Terminal } from './host.ts'
-import { fields, printable, table } from './print.ts'
+import { fields, printable, printableLines, table } from './print.ts'
 import { cut, widthOf } from './width.ts'
 
+/** Numbers as people read them on a terminal. `bitrate` is in bits a second, `share` from 0 to 1. */
+const FIGURES = {
+  bytes: bytesText,
+  bitrate: bitrateText,
+  ms: millisText,
+  seconds: secondsText,
+  percent: percentText,
+  share: (share: number) => percentText(share * 100),
+  hertz: hertzText,
+} as const satisfies Record<string, (value: number) => string>
+
 /**
- * What the values of a column are. `key` is an id that people copy, so it is never cut. `bytes`, `bitrate` (bits a second),
- * `since` and `until` (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08. A `sentence` is below its row
- * where the terminal has no room for all of it.
+ * What the values of a column are. `key` is an id that people copy, so it is never cut. Numbers of FIGURES, `since` and `until`
+ * (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08. A `sentence` is below its row where the terminal
+ * has no room for all of it.
  */
-export type ColumnKind = 'key' | 'text' | 'bytes' | 'bitrate' | 'since' | 'until' | 'sentence'
+export type ColumnKind = keyof typeof FIGURES | 'key' | 'text' | 'since' | 'until' | 'sentence'
 
 type Cell = string | number | null | undefined
 
@@ -22,8 +33,10 @@ export interface Listing {
   readonly headings: readonly string[]
   readonly kinds: readonly ColumnKind[]
   readonly rows: readonly (readonly Cell[])[]
-  /** The only row is shown with one line for each column that has a value. */
+  /** Each row is shown with one line for each column that has a value. */
   readonly isRecord: boolean
+  /** Lines below each row of such a list, which are for people alone. */
+  readonly below?: readonly string[]
 }
 
 /** A boolean in a column. */
@@ -51,6 +64,13 @@ export function listing<R>(columns: Columns<R>, rows: readonly R[]): Listing {
 
 export const record = <R>(columns: Columns<R>, row: R): Listing => ({ ...listing(columns, [row]), isRecord: true })
 
+/** One record after the other, with what `belowOf` says below each. */
+export const records = <R>(columns: Columns<R>, rows: readonly R[], belowOf: (row: R) => string): Listing => ({
+  ...listing(columns, rows),
+  isRecord: true,
+  below: rows.map(belowOf),
+})
+
 /** Comma-separated values as they are, with line ends. */
 export function csvText({ headings, rows }: Listing, terminal: Terminal | null): string {
   const shown = terminal === null ? (text: string) => text : printable
@@ -62,10 +82,15 @@ export function csvText({ headings, rows }: Listing, terminal: Terminal | null):
  * @param nowMs epoch milliseconds
  */
 export function listingText(list: Listing, terminal: Terminal | null, nowMs: number): string {
-  const { headings, kinds, rows, isRecord } = list
+  const { headings, kinds, rows, isRecord, below = [] } = list
   const shown = terminal === null ? plain : (cell: Cell, kind?: ColumnKind) => forPeople(cell, kind, nowMs)
   const cells = rows.map((row) => row.map((cell, column) => shown(cell, kinds[column])))
-  if (isRecord) return fields(Object.fromEntries(headings.map((heading, column) => [heading, cells[0]?.[column]])))
+  if (isRecord) {
+    const fieldsOf = (row: readonly string[]): string =>
+      fields(Object.fromEntries(headings.map((heading, column) => [heading, row[column]])))
+    const belowAt = (at: number): string => printableLines(below[at] ?? '', terminal !== null)
+    return cells.map((row, at) => [fieldsOf(row), belowAt(at)].filter(Boolean).join('\n\n')).join('\n\n')
+  }
   if (terminal === null) return table(headings, cells)
   const { columns } = terminal
   const lines = table(headings, cells).split('\n')
@@ -107,8 +132,8 @@ function wrapped(text: string, columns: number): string[] {
 const plain = (cell: Cell): string => String(cell ?? '')
 
 function forPeople(cell: Cell, kind: ColumnKind | undefined, nowMs: number): string {
-  if (kind === 'bytes' && typeof cell === 'number') return bytesText(cell)
-  if (kind === 'bitrate' && typeof cell === 'number') return bitrateText(cell)
+  if (typeof cell === 'number' && kind !== undefined && kind in FIGURES)
+    return FIGURES[kind as keyof typeof FIGURES](cell)
   if (kind === 'since' && typeof cell === 'string') return durationText(nowMs - Date.parse(cell))
   if (kind === 'until' && typeof cell === 'string') return durationText(Date.parse(cell) - nowMs)
   return plain(cell)

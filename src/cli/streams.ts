@@ -3,11 +3,11 @@ import { switchRecording } from '../commands/recordings/switchRecording.ts'
 import { reprioritize, stopStream } from '../commands/sessions/sessions.ts'
 import { firstStreamsOnAir, readStreamHealth, readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { PROTOCOLS_OF } from '../core/access/protocols.ts'
+import type { SourceReading } from '../core/streams/source.ts'
 import type { FeedHealth, StreamOnAir } from '../core/streams/streamOnAir.ts'
 import { command } from './command.ts'
 import { id, required, requiredChoice, wholeOr } from './flag.ts'
-import { type Columns, listing, record, WATCH_FLAGS, yesNo } from './listing.ts'
-import { fields } from './print.ts'
+import { type ColumnKind, type Columns, listing, record, records, WATCH_FLAGS, yesNo } from './listing.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 import { PRIORITY_FLAG } from './tokenBody.ts'
@@ -123,13 +123,56 @@ const recording = command({
     }),
 })
 
+/** How each figure of a source is called and shown. */
+const SOURCE_COLUMNS: Readonly<Record<keyof SourceReading, readonly [heading: string, kind: ColumnKind]>> = {
+  videoProfile: ['profile', 'text'],
+  videoLevel: ['level', 'text'],
+  declaredFrameRate: ['declared frames per second', 'text'],
+  sentFrameRate: ['sent frames per second', 'text'],
+  unevenFrames: ['late frames', 'share'],
+  keyframeMs: ['keyframe interval', 'ms'],
+  longestKeyframeMs: ['longest keyframe interval', 'ms'],
+  keyframeWaitMs: ['longest wait for a keyframe', 'ms'],
+  bFrames: ['B-frames', 'share'],
+  videoGaps: ['gaps', 'text'],
+  sampleRate: ['sample rate', 'hertz'],
+  channels: ['channels', 'text'],
+  silentMs: ['silent for', 'ms'],
+  audioLevelDb: ['audio level (dB)', 'text'],
+  clippedAudio: ['clipped audio', 'share'],
+  skewMs: ['audio later than video', 'ms'],
+  behindMs: ['behind', 'ms'],
+  clockJumps: ['clock jumps', 'text'],
+  packetLoss: ['packet loss', 'share'],
+  packetsGivenUp: ['packets given up', 'share'],
+  jitterMs: ['jitter', 'ms'],
+  roundTripMs: ['round trip', 'ms'],
+  layers: ['layers', 'text'],
+}
+
+const HEALTH: Columns<FeedHealth> = {
+  source: ['text', ({ sourceId }) => sourceId],
+  over: ['text', ({ protocol }) => protocol],
+  health: ['text', (feed) => feed.health],
+  findings: ['text', ({ findings }) => findings.map(({ code }) => code).join(', ')],
+  in: ['bitrate', ({ bitrateIn }) => bitrateIn],
+  'frames per second': ['text', ({ frameRate }) => frameRate],
+  ...Object.fromEntries(
+    Object.entries(SOURCE_COLUMNS).map(([name, [heading, kind]]) => [
+      heading,
+      [kind, ({ source }: FeedHealth) => source[name as keyof SourceReading]],
+    ]),
+  ),
+}
+
 const health = command({
   path: ['stream', 'health'],
   summary: 'Say what is wrong with the media of a stream on the air, and what to set in its encoder',
   detail:
-    'Then all that is measured of it, for each of its publishers: times in milliseconds, shares from 0 to 1. ' +
-    'docs/guides/stream-health.md explains each finding.',
+    'And all that is measured of it, for each of its publishers: in a pipe and as comma-separated values times in milliseconds, ' +
+    'shares from 0 to 1. docs/guides/stream-health.md explains each finding.',
   args: { stream: STREAM },
+  flags: WATCH_FLAGS,
   examples: [
     'sluice stream health studio-1',
     "sluice stream health studio-1 --json | jq -r '.feeds[].findings[].code'",
@@ -137,20 +180,12 @@ const health = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const found = await readStreamHealth(ctx, accountId, call.args.stream, { history: 'false' })
-      return found.ok ? ok({ json: found.value, text: found.value.feeds.map(healthText).join('\n\n') }) : found
+      return found.ok ? ok({ json: found.value, text: records(HEALTH, found.value.feeds, findingsText) }) : found
     }),
 })
 
-function healthText({ sourceId, protocol, health: state, bitrateIn, frameRate, findings, source }: FeedHealth): string {
-  const facts = { source: sourceId, over: protocol, health: state, bitrateIn, frameRate, ...source }
-  const sentences = findings.flatMap(({ code, text, advice, docs }) => [
-    '',
-    `${code}: ${text}`,
-    `  ${advice}`,
-    `  docs/${docs}`,
-  ])
-  return [fields(facts), ...sentences].join('\n')
-}
+const findingsText = ({ findings }: FeedHealth): string =>
+  findings.map(({ code, text, advice, docs }) => `${code}: ${text}\n  ${advice}\n  docs/${docs}`).join('\n\n')
 
 const rank = command({
   path: ['stream', 'reprioritize'],

@@ -52,11 +52,11 @@ class Lines implements WatchDisplay {
 }
 
 /** An empty list has a row with the time alone. Each answer has to be written, because only a write finds a closed pipe. */
-const withTime = ({ headings, kinds, rows, isRecord }: Listing, time: string): Listing => ({
+const withTime = ({ headings, kinds, rows, ...rest }: Listing, time: string): Listing => ({
+  ...rest,
   headings: ['time', ...headings],
   kinds: ['text', ...kinds],
   rows: rows.length === 0 ? [[time, ...headings.map(() => null)]] : rows.map((row) => [time, ...row]),
-  isRecord,
 })
 
 /** Control sequences of ECMA-48. */

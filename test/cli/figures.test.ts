@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest'
-import { bitrateText, bytesText, durationText } from '../../src/cli/figures.ts'
+import {
+  bitrateText,
+  bytesText,
+  durationText,
+  hertzText,
+  millisText,
+  percentText,
+  secondsText,
+} from '../../src/cli/figures.ts'
 
 it.each([
   [0, '0 B'],
@@ -26,4 +34,22 @@ it.each([
   [266_400_000, '3 d 2 h'],
 ])('%d ms are %s', (ms, text) => {
   expect(durationText(ms)).toBe(text)
+})
+
+it('short times have units, and long ones are clocks', () => {
+  expect([0, -120, 41.6, 999.6, 1500, 59_949, 60_000].map(millisText)).toEqual([
+    '0 ms',
+    '-120 ms',
+    '42 ms',
+    '1 s',
+    '1.5 s',
+    '59.9 s',
+    '0:01:00',
+  ])
+  expect([0.8, 38_093, 266_400].map(secondsText)).toEqual(['0.8 s', '10:34:53', '3 d 2 h'])
+})
+
+it('shares and sample rates have units', () => {
+  expect([0, 0.5, 12.34].map(percentText)).toEqual(['0%', '0.5%', '12.3%'])
+  expect([8000, 44_100].map(hertzText)).toEqual(['8 kHz', '44.1 kHz'])
 })

@@ -183,6 +183,7 @@ describe('--watch', () => {
       'session list',
       'stream list',
       'stream show',
+      'stream health',
       'webhook deliveries',
       'channel list',
       'channel events',

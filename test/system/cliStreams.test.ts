@@ -72,9 +72,9 @@ describe('audience', () => {
     await node.node.count()
     clock.advance(6000)
     const [head, ...rows] = (await cli('audience --by protocol --by country --csv')).stdout.split('\r\n')
-    expect(head).toBe('part,value,views,viewers,watch seconds,most at once')
+    expect(head).toBe('part,value,views,viewers,watched,most at once')
     expect(rows).toEqual(['total,,1,1,6,1', 'before,,0,0,0,0', 'protocol,whep,1,1,6,1', 'country,ZZ,1,1,6,1', ''])
-    expect((await cli('audience', 80)).stdout).toMatch(/^streamName +show +1 +1 +6 +1$/m)
+    expect((await cli('audience', 80)).stdout).toMatch(/^streamName +show +1 +1 +6 s +1$/m)
     expect((await cli('audience --country AT')).stdout).toMatch(/^total +0 +0 +0 +0$/m)
     const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
     const [start, end] = [day(clock.now() - 86_400_000), day(clock.now() + 86_400_000)]
@@ -118,7 +118,9 @@ describe('stream health', () => {
     const { status, stdout } = await cli('stream health show', 80)
     expect(status).toBe(0)
     expect(stdout).toMatch(/^health +impaired$/m)
-    expect(stdout).toMatch(/^videoProfile +High$/m)
+    expect(stdout).toMatch(/^profile +High$/m)
+    expect(stdout).toMatch(/^longest keyframe interval +20 s$/m)
+    expect(stdout).toMatch(/^sample rate +8 kHz$/m)
     expect(stdout).toMatch(/audio_rate: The sound has a sample rate of 8 kHz.*\n {2}Set 48 kHz/)
     expect(stdout).toContain('docs/guides/stream-health.md#audio-rate')
     const { data } = (await beside.call('GET', '/api/streams/show/health?history=false')).json
@@ -126,6 +128,14 @@ describe('stream health', () => {
     expect(data.feeds[0].findings).toMatchObject([
       { code: 'audio_rate', value: 8000, threshold: 32_000, shown: '8 kHz' },
     ])
+    const [headings = '', values = ''] = (await cli('stream health show --csv')).stdout.split('\n')
+    const exact = new Map(headings.split(',').map((heading, at) => [heading, values.split(',')[at]]))
+    expect(['findings', 'longest keyframe interval', 'sample rate'].map((name) => exact.get(name))).toEqual([
+      'audio_rate',
+      '20000',
+      '8000',
+    ])
+    expect((await cli('stream health show')).stdout).toMatch(/^sample rate +8000$/m)
     expect((await cli('stream health nothing')).status).not.toBe(0)
   })
 })

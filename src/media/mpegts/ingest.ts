@@ -138,8 +138,9 @@ export class TsIngest implements TsHandler {
     const stream = streams.find((one) => one.kind === 'audio' && one.pid === pid)
     const { codec = null, title = '' } = stream ?? {}
     if (stream !== undefined && codec !== null) return [stream]
-    const what = title === '' ? 'is none of the program' : `has codec ${title}; send ${alternatives(SUPPORTED.audio)}`
-    this.#options.leftOut(`The audio track with PID ${pid} ${what}`)
+    if (title === '') this.#options.leftOut(`The audio track with PID ${pid} is none of the program`)
+    else
+      this.#options.leftOut(`The audio track with PID ${pid} has codec ${title}; send ${alternatives(SUPPORTED.audio)}`)
     return []
   }
 

@@ -114,6 +114,41 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   await context.close()
 })
 
+test('the focus goes on where a row ends by its own button, and stays at a button whose action is under way', async () => {
+  const made = ['First', 'Second', 'Third'].map((name) =>
+    dashboard.context.request.post(`${dashboard.home}api/secrets`, {
+      headers: { 'X-Sluice-Dashboard': '1' },
+      data: { name },
+    }),
+  )
+  await Promise.all(made)
+  const page = await dashboard.open('/settings/security')
+  onTestFinished(() => page.close())
+  const bins = page.locator('section:has(h2:text-is("API secrets"))').getByRole('button', { name: /^Delete / })
+  await expect.poll(() => bins.count(), SOON).toBe(4)
+  const names = await Promise.all((await bins.all()).map((bin) => bin.getAttribute('aria-label')))
+  const focused = () => page.evaluate<string>(FOCUSED)
+  const remove = async (): Promise<void> => {
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await press(page, 'Delete')
+  }
+  await bins.nth(2).focus()
+  await remove()
+  await expect.poll(focused, SOON).toBe(names[3])
+  // The last row has none below it.
+  await remove()
+  await expect.poll(focused, SOON).toBe(names[1])
+
+  await page.goto(`${dashboard.home}#/settings/server`)
+  await heading(page, 'Settings')
+  const doctor = page.locator('section:has(h2:text-is("Doctor"))')
+  await doctor.locator('.card-head button').press('Enter')
+  await doctor.locator('button[aria-busy]').waitFor()
+  await doctor.locator('button[aria-busy]').waitFor({ state: 'detached' })
+  expect(await doctor.locator('.card-head button:focus').count()).toBe(1)
+})
+
 test('an address is copied on a page without https, to which browsers give no clipboard', async () => {
   const { id } = await dashboard.token('publish', { label: 'In the house', streams: [{ streamName: 'lan' }] })
   const home = dashboard.home.replace(new URL(dashboard.home).hostname, 'sluice.test')

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { compilePattern } from '../../../src/core/access/streamName.ts'
 import { readShape } from '../../../src/core/validation/bodyReader.ts'
 import { Problems } from '../../../src/core/validation/problems.ts'
+import { mediaProblemsDe } from '../../../web/dashboard/src/words/mediaProblemsDe.ts'
 import { sayRefusalIn } from '../../../web/dashboard/src/words/refusalSentences.ts'
 import { inWords } from '../../../web/dashboard/src/words/refusalWords.ts'
 import { refusalsDe } from '../../../web/dashboard/src/words/refusalsDe.ts'
@@ -58,18 +59,40 @@ test.each(['a[', 'a{2000}', 'a**', '*a', '(?P<n', '(a', 'a)', 'a\\', '\\y', '(?<
   },
 )
 
-test('each sentence that has a translation is one of the server', () => {
-  const files = globSync('src/{core,commands,app,edge}/**/*.ts')
-  const sources = [
-    ...files.map((file) => readFileSync(file, 'utf8')),
-    readFileSync('node_modules/re2js/build/index.js', 'utf8'),
-  ]
+/** The sentences in the code of some files. */
+function literalsOf(sources: readonly string[]): string {
   const literals = sources.flatMap((source) => source.match(/'(?:[^'\\\n]|\\.)*'|"[^"\n]*"|`[^`]*`/g) ?? [])
-  const all = literals
+  return literals
     .filter((one) => one.includes(' '))
     .join('\n')
     .replaceAll(/\\(['`])/g, '$1')
+}
+
+const sourcesOf = (pattern: string) => globSync(pattern).map((file) => readFileSync(file, 'utf8'))
+
+test.each([
+  [
+    'refusal',
+    refusalsDe,
+    'src/{core,commands,app,edge}/**/*.ts',
+    [readFileSync('node_modules/re2js/build/index.js', 'utf8')],
+  ],
+  ['problem of media', mediaProblemsDe, 'src/media/**/*.ts', []],
+])('each %s that has a translation is one of the server', (_what, table, pattern, others) => {
+  const all = literalsOf([...sourcesOf(pattern), ...others])
   const parts = (english: string) => english.split(/\{\w+\}|[:;,] /).map((part) => part.trim().replace(/[:;,(]$/, ''))
-  const gone = Object.keys(refusalsDe).filter((english) => !parts(english).every((part) => all.includes(part)))
+  const gone = Object.keys(table).filter((english) => !parts(english).every((part) => all.includes(part)))
   expect(gone).toEqual([])
+})
+
+test('what is left out of a broadcast, and what is wrong with its protocol, has a translation', () => {
+  const inGermanMedia = sayRefusalIn(mediaProblemsDe)
+  const said = sourcesOf('src/media/{rtmp,mpegts,srt}/*.ts').flatMap((source) =>
+    [...source.matchAll(/(?:leftOut|note|drop|damaged|fail|err)\((?:'([^']* [^']*)'|`([^`?]* [^`?]*)`)\)/g)].map(
+      ([, plain, filled]) =>
+        plain ?? filled?.replaceAll(/\$\{alternatives[^}]*\}/g, 'X or X').replaceAll(/\$\{[^}]*\}+/g, 'X') ?? '',
+    ),
+  )
+  expect(said.length).toBeGreaterThan(15)
+  expect(said.filter((english) => inGermanMedia(english) === english)).toEqual([])
 })

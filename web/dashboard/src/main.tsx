@@ -4,6 +4,7 @@ import './styles/base.css'
 import './styles/layout.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { keepFocus } from './focus.ts'
 import { listenForPalette } from './palette.tsx'
 import { listenForUndo } from './parts/toast.tsx'
 import { keepScroll } from './scroll.ts'
@@ -13,5 +14,6 @@ const root = document.getElementById('app')
 if (root) render(<App />, root)
 listenForPalette()
 listenForUndo()
+keepFocus()
 keepScroll()
 void beginSession()

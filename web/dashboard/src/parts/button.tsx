@@ -10,7 +10,7 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'icon' | 'size'> {
   readonly size?: 'small' | 'big'
   readonly isWide?: boolean
   readonly icon?: IconName
-  /** Its action is under way. */
+  /** Its action is under way. It keeps the focus, which a disabled button loses, and does nothing. */
   readonly isBusy?: boolean
   readonly children: ComponentChildren
 }
@@ -18,7 +18,10 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'icon' | 'size'> {
 const classOf = (look: Look, size: string | undefined, isWide: boolean): string =>
   ['btn', look === 'plain' ? '' : look, size ?? '', isWide ? 'wide' : ''].filter(Boolean).join(' ')
 
-export function Button({ look = 'plain', size, isWide = false, icon, isBusy = false, children, ...rest }: ButtonProps) {
+const ignore = (event: Event): void => event.preventDefault()
+
+export function Button(props: ButtonProps) {
+  const { look = 'plain', size, isWide = false, icon, isBusy = false, children, onClick, ...rest } = props
   const name = isBusy ? 'refresh' : icon
   return (
     <button
@@ -26,7 +29,8 @@ export function Button({ look = 'plain', size, isWide = false, icon, isBusy = fa
       {...rest}
       class={classOf(look, size, isWide)}
       aria-busy={isBusy ? 'true' : undefined}
-      disabled={isBusy || rest.disabled}
+      aria-disabled={isBusy ? 'true' : undefined}
+      onClick={isBusy ? ignore : onClick}
     >
       {name && <Icon name={name} isSmall={size === 'small'} />}
       {children}

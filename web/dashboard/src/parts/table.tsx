@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
@@ -93,10 +94,17 @@ interface TurnProps {
 }
 
 function Turn({ text, onTurn, ...rest }: TurnProps) {
+  const pressed = useRef<HTMLElement | null>(null)
   const turn = (event: { readonly currentTarget: EventTarget }): void => {
+    pressed.current = event.currentTarget instanceof HTMLElement ? event.currentTarget : null
     showTop(event)
     onTurn()
   }
+  // The last page has no further one, and a disabled button loses the focus.
+  useLayoutEffect(() => {
+    if (rest.disabled && document.activeElement === pressed.current)
+      pressed.current?.parentElement?.querySelector<HTMLElement>('button:not(:disabled)')?.focus()
+  }, [rest.disabled])
   return (
     <Button size="small" {...rest} onClick={turn}>
       {text}

@@ -5,27 +5,34 @@ import { shownDate, words } from './words.ts'
 export type NoticeSentence = Answer<typeof readAttention>[number]['sentences'][number]
 type FindingCode = Answer<typeof readStreamHealth>['feeds'][number]['findings'][number]['code']
 
+type SayText = (text: string) => string
+
 /**
- * Says sentences in the words of `table`, by code. Undefined: it lacks one, which a newer server has. English pages need none of it,
+ * Says sentences in the words of `table`, by code, and texts of other parts of the server by `sayText`. Undefined: it lacks one, which a newer server has. English pages need none of it,
  * so that this file is loaded with those of other languages alone.
  */
 export function sayIn(
   table: Readonly<Record<string, string>>,
   sentences: readonly NoticeSentence[],
+  sayText: SayText = (text) => text,
 ): string | undefined {
-  const said = sentences.map((sentence) => sentenceIn(table, sentence))
+  const said = sentences.map((sentence) => sentenceIn(table, sentence, sayText))
   return said.reduce((all, next) => (all === undefined || next === undefined ? undefined : joined(all, next)), '')
 }
 
-function sentenceIn(table: Readonly<Record<string, string>>, { code, values }: NoticeSentence): string | undefined {
+function sentenceIn(
+  table: Readonly<Record<string, string>>,
+  { code, values }: NoticeSentence,
+  sayText: SayText,
+): string | undefined {
   if (code === 'finding') return findingSentence(values)
-  const shown = { ...values, text: refusalText(values) }
+  const shown = { ...values, text: refusalText(values, sayText) }
   return table[code]?.replaceAll(/\{(\w+)\}/g, (_all, name: string) => shownAs(name, shown[name as 'text'] ?? ''))
 }
 
-/** The reason for a refusal that has a code; else the text as it came. */
-const refusalText = ({ refusal = '', text = '' }: NoticeSentence['values']): string | number =>
-  words.access.codes[String(refusal)] ?? text
+/** The reason for a refusal that has a code; else what the text says. */
+const refusalText = ({ refusal = '', text = '' }: NoticeSentence['values'], sayText: SayText): string | number =>
+  words.access.codes[String(refusal)] ?? (typeof text === 'string' ? sayText(text) : text)
 
 const shownAs = (name: string, value: string | number): string => {
   if (name === 'date') return shownDate(String(value))

@@ -1,18 +1,24 @@
 import type { NoticeSentence } from './noticeSentences.ts'
 import { ownWords, shownDate } from './words.ts'
 
-type Say = (sentences: readonly NoticeSentence[]) => string | undefined
+type Say = (text: string, sentences: readonly NoticeSentence[]) => string | undefined
 
 const say = await ownWords<Say>({
   de: async () => {
-    const [{ sayIn }, { noticesDe }] = await Promise.all([import('./noticeSentences.ts'), import('./noticesDe.ts')])
-    return (sentences) => sayIn(noticesDe, sentences)
+    const [{ sayIn }, { noticesDe }, { sayRefusalIn }, { mediaProblemsDe }] = await Promise.all([
+      import('./noticeSentences.ts'),
+      import('./noticesDe.ts'),
+      import('./refusalSentences.ts'),
+      import('./mediaProblemsDe.ts'),
+    ])
+    const sayText = sayRefusalIn(mediaProblemsDe)
+    return (text, sentences) => (sentences.length === 0 ? sayText(text) : sayIn(noticesDe, sentences, sayText))
   },
 })
 
 /** What the server says, in the language of the page; `text`, its own words, where that lacks a sentence. */
 export const noticeWords = (text: string, sentences: readonly NoticeSentence[] = []): string =>
-  say?.(sentences) || sentences.reduce(withShownDate, text)
+  say?.(text, sentences) || sentences.reduce(withShownDate, text)
 
 /** A date as the pages show others: `2026-12-02` breaks at its hyphens, too. */
 const withShownDate = (text: string, { values: { date } }: NoticeSentence): string =>

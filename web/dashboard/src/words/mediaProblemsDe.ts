@@ -1,0 +1,64 @@
+/**
+ * German: what the media server says of the media of a publisher, and of the protocol of another server. It has no codes, so these are
+ * its English sentences, as in `refusalsDe.ts`.
+ */
+export const mediaProblemsDe: Readonly<Record<string, string>> = {
+  // What is left out of a broadcast
+  'Video came before its configuration': 'Das Video kam vor seiner Konfiguration',
+  'Audio came before its configuration': 'Der Ton kam vor seiner Konfiguration',
+  'A video frame is malformed: the lengths of its {units} do not add up':
+    'Ein Videobild ist fehlerhaft: Die Längen seiner {units} gehen nicht auf',
+  'A video frame is malformed: it has no time, or no NAL units':
+    'Ein Videobild ist fehlerhaft: Es hat keine Zeit, oder keine NAL units',
+  'The publisher sends several {kind} tracks; only the first one is taken':
+    'Der Publisher sendet mehrere Spuren ({kind}); nur die erste wird angenommen',
+  'The clock of the publisher jumps; its times go on as its media arrives':
+    'Die Uhr des Publishers springt; seine Zeiten gehen weiter, wie seine Medien ankommen',
+  'Timestamps of the publisher stand still or go back; its times go on without them':
+    'Zeitstempel des Publishers bleiben stehen oder gehen zurück; seine Zeiten gehen ohne sie weiter',
+  'The transport stream is damaged: packets are missing, or do not add up':
+    'Der Transportstrom ist beschädigt: Pakete fehlen, oder passen nicht zusammen',
+  'The AAC has a layout of channels that was not sent; send mono, stereo, 5.1 or 7.1':
+    'Das AAC hat eine Anordnung von Kanälen, die nicht gesendet wurde; senden Sie Mono, Stereo, 5.1 oder 7.1',
+  'The audio track with PID {pid} is none of the program': 'Die Tonspur mit der PID {pid} gehört nicht zum Programm',
+  'The audio track with PID {pid} has codec {codec}; send {supported} or {last}':
+    'Die Tonspur mit der PID {pid} hat den Codec {codec}; senden Sie {supported} oder {last}',
+  'Packets were lost and did not come again within the latency; a longer one may help':
+    'Pakete gingen verloren und kamen innerhalb der Latenz nicht wieder; eine längere kann helfen',
+  'Packets are not encrypted with the keys of the connection':
+    'Pakete sind nicht mit den Schlüsseln der Verbindung verschlüsselt',
+  'A new key is not for the passphrase of the connection':
+    'Ein neuer Schlüssel gehört nicht zur Passphrase der Verbindung',
+  'A packet of {codec} has more than {bytes} bytes': 'Ein Paket von {codec} hat mehr als {bytes} Byte',
+  'A video message is cut short': 'Eine Nachricht mit Video ist abgeschnitten',
+  'An audio message is cut short': 'Eine Nachricht mit Ton ist abgeschnitten',
+  'The {codec} configuration cannot be read': 'Die Konfiguration von {codec} ist nicht lesbar',
+  'An aggregate message is malformed: its parts do not add up':
+    'Eine Sammelnachricht ist fehlerhaft: Ihre Teile gehen nicht auf',
+  'A command cannot be read: {problem}': 'Ein Befehl ist nicht lesbar: {problem}',
+  // The protocol
+  'Media came before the permission to publish': 'Medien kamen vor der Erlaubnis zu senden',
+  'Too many commands': 'Zu viele Befehle',
+  'Nothing was published in time': 'Es wurde nicht rechtzeitig gesendet',
+  'No RTMP handshake came in time': 'Der RTMP-Handshake kam nicht rechtzeitig',
+  'publish came before connect': 'publish kam vor connect',
+  'This connection publishes already': 'Diese Verbindung sendet schon',
+  'a command has no name or number': 'ein Befehl hat keinen Namen oder keine Nummer',
+  'AMF0 data is cut short': 'Daten in AMF0 sind abgeschnitten',
+  'AMF0 values are nested more than {depth} deep': 'Werte in AMF0 sind mehr als {depth} tief verschachtelt',
+  'more than {count} AMF0 values': 'mehr als {count} Werte in AMF0',
+  'AMF0 type {type} is unknown': 'der AMF0-Typ {type} ist unbekannt',
+  'the unfinished messages are too large together': 'die unfertigen Nachrichten sind zusammen zu groß',
+  'too many messages at once': 'zu viele Nachrichten auf einmal',
+  'too many chunk streams': 'zu viele Chunk-Streams',
+  'chunk stream {id} begins with a header that refers to an earlier one':
+    'der Chunk-Stream {id} beginnt mit einem Kopf, der auf einen früheren verweist',
+  'a message of {bytes} bytes; {most} is the most': 'eine Nachricht mit {bytes} Byte; {most} sind möglich',
+  'a message begins before the last one on its chunk stream has ended':
+    'eine Nachricht beginnt, bevor die letzte auf ihrem Chunk-Stream zu Ende ist',
+  // The answer of another server over WHIP and WHEP
+  '{it} names no address for media over UDP': 'sie nennt keine Adresse für Medien über UDP',
+  '{it} names addresses of IPv6 alone': 'sie nennt nur Adressen von IPv6',
+  '{it} leads media to addresses that are not allowed: {addresses}':
+    'sie leitet Medien zu Adressen, die nicht erlaubt sind: {addresses}',
+}
