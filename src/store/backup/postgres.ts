@@ -65,7 +65,8 @@ async function factsOf(client: Client): Promise<DatabaseFacts> {
     (await client.query<{ n: number }>(`select count(*) as n from ${table}`)).rows[0]?.n ?? 0
   const keys = Object.values(SEALED_COLUMNS).map(
     ({ table, column }) =>
-      `select encode(substr(${column}, ${KEY_ID_POSITION.at + 1}, ${KEY_ID_POSITION.bytes}), 'hex') as name from ${table}`,
+      `select encode(substr(${column}, ${KEY_ID_POSITION.at + 1}, ${KEY_ID_POSITION.bytes}), 'hex') as name from ${table}
+        where ${column} is not null`,
   )
   return {
     schema: await names('select name from kysely_migration order by name'),

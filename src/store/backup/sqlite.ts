@@ -44,7 +44,10 @@ function sealedBy(db: DatabaseSync, tables: readonly string[]): string[] {
   const ids = Object.values(SEALED_COLUMNS)
     .filter(({ table }) => tables.includes(table))
     .flatMap(({ table, column }) =>
-      names(db, `select distinct lower(hex(substr(${column}, ${position}))) as name from ${table}`),
+      names(
+        db,
+        `select distinct lower(hex(substr(${column}, ${position}))) as name from ${table} where ${column} is not null`,
+      ),
     )
   return [...new Set(ids)].toSorted()
 }
@@ -52,7 +55,9 @@ function sealedBy(db: DatabaseSync, tables: readonly string[]): string[] {
 /** Opens one value of each column. @returns a sentence if one does not open */
 export function checkKeys(db: DatabaseSync, sealer: Sealer): Result<void, string> {
   for (const { table, column, context } of Object.values(SEALED_COLUMNS)) {
-    const value = db.prepare(`select ${column} as value from ${table} limit 1`).get()?.['value']
+    const value = db.prepare(`select ${column} as value from ${table} where ${column} is not null limit 1`).get()?.[
+      'value'
+    ]
     if (!(value instanceof Uint8Array)) continue
     const opened = sealer.open(value, context)
     if (!opened.ok) return err(`the key does not open the values in table ${table}: it is another key`)
