@@ -43,7 +43,7 @@ function successorOf(lost: HTMLElement, gone: HTMLElement, change: MutationRecor
     sibling(gone, change.nextSibling, 'nextSibling'),
     sibling(gone, change.previousSibling, 'previousSibling'),
   ]
-  return rows.map((row) => row && controlsIn(row)[at]).find((control) => control != null) ?? aroundOf(change.target)
+  return rows.flatMap((row) => (row && controlsIn(row)[at]) ?? []).at(0) ?? aroundOf(change.target)
 }
 
 const controlsIn = (row: Element): HTMLElement[] => [...row.querySelectorAll<HTMLElement>(CONTROLS)]
