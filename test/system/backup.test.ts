@@ -116,18 +116,8 @@ describe('a backup of a server at work', () => {
   test('admits the same tokens elsewhere, and shows their values', async () => {
     const target = newTarget(source)
     await at(target, 'restore', file)
-    const check = await at(
-      target,
-      'check',
-      '--action',
-      'publish',
-      '--stream',
-      'show',
-      '--ip',
-      '192.0.2.1',
-      '--token',
-      token,
-    )
+    const ask = ['check', '--action', 'publish', '--stream', 'show', '--ip', '192.0.2.1', '--token', token]
+    const check = await at(target, ...ask)
     expect(check).toMatchObject({ status: 0 })
     expect((await at(target, 'token', 'show', '1')).stdout).toContain(token)
   })
