@@ -8,8 +8,8 @@ type FindingCode = Answer<typeof readStreamHealth>['feeds'][number]['findings'][
 type SayText = (text: string) => string
 
 /**
- * Says sentences in the words of `table`, by code, and texts of other parts of the server by `sayText`. Undefined: it lacks one, which a newer server has. English pages need none of it,
- * so that this file is loaded with those of other languages alone.
+ * Says sentences in the words of `table`, by code, and texts of other parts of the server by `sayText`. Undefined: it lacks one,
+ * which a newer server has. English pages need none of it, so that this file is loaded with those of other languages alone.
  */
 export function sayIn(
   table: Readonly<Record<string, string>>,
