@@ -111,11 +111,19 @@ export class StoreUnavailable extends Error {
   /** Its disk is full. */
   readonly isDiskFull: boolean
   /** Why, for clients too: an operator can mend it. Null: that it cannot be reached says enough. */
-  readonly publicReason: string | null = null
+  readonly publicReason: string | null
 
-  constructor(message: string, { isDiskFull = false, ...options }: ErrorOptions & { isDiskFull?: boolean } = {}) {
+  constructor(
+    message: string,
+    {
+      isDiskFull = false,
+      publicReason = isDiskFull ? 'the disk of the database is full' : null,
+      ...options
+    }: ErrorOptions & { isDiskFull?: boolean; publicReason?: string | null } = {},
+  ) {
     super(message, options)
     this.isDiskFull = isDiskFull
+    this.publicReason = publicReason
   }
 }
 

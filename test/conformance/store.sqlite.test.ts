@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test
 import { MIGRATIONS } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
-import { openingError } from '../../src/store/sqlite/errors.ts'
+import { openingError, translateSqliteError } from '../../src/store/sqlite/errors.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
@@ -136,6 +136,19 @@ describe('a SQLite file', () => {
     expect(told()).toBe(`${file}: the disk is full; make room`)
   })
 
+  test.each([
+    [8, 'the database is read-only'],
+    [11, 'the database file is damaged'],
+    [13, 'the disk of the database is full'],
+    [26, 'the file is not a database'],
+    // Soon over, or in the log of the system.
+    [5, null],
+    [10, null],
+  ])('that fails with %i tells clients what an operator has to mend: %s', (errcode, publicReason) => {
+    const error = Object.assign(new Error('of SQLite'), { errcode })
+    expect(translateSqliteError(error)).toMatchObject({ name: 'StoreUnavailable', publicReason })
+  })
+
   test('whose disk is full when it is migrated is refused for that', async () => {
     // SQLite ends the transaction by itself then.
     MIGRATIONS.set(LATER, async (db) => {
@@ -209,7 +222,8 @@ describe('a full disk', () => {
       const fill = async () => {
         for (; acknowledged < 1_000; acknowledged += 1) await append(acknowledged)
       }
-      await expect(fill()).rejects.toMatchObject({ name: 'StoreUnavailable', isDiskFull: true })
+      const publicReason = 'the disk of the database is full'
+      await expect(fill()).rejects.toMatchObject({ name: 'StoreUnavailable', isDiskFull: true, publicReason })
       expect(await store.diskSpace()).toMatchObject({ totalBytes: 1_048_576 })
       const group = await Promise.allSettled(Array.from({ length: 5 }, (_, n) => append(n)))
       expect(group.every((result) => result.status === 'rejected' && result.reason instanceof StoreUnavailable)).toBe(

@@ -101,7 +101,7 @@ const TRUST = 'name its authority in storage.url: sslmode=verify-full&sslrootcer
 /** Why the database cannot be opened: which one, the cause, and what to do. */
 export function openingProblem(error: unknown, url: string): unknown {
   if (!(error instanceof StoreUnavailable || error instanceof DatabaseError)) return error
-  if (error instanceof StoreUnavailable && error.publicReason !== null) return error
+  if (error instanceof ReadOnlyServer || error instanceof SharedSessions) return error
   const from = error instanceof DatabaseError ? error : error.cause
   const shown = shownDatabase(url)
   if (error instanceof Unreachable) {

@@ -27,6 +27,9 @@ const REMEDIES: Record<number, string> = {
   26: RESTORE,
 }
 
+/** What clients read too: it lasts until an operator mends it. */
+const PUBLIC = new Set([8, 11, 26])
+
 const IO_FAILED = 10
 const FULL = 13
 
@@ -43,8 +46,15 @@ export function translateSqliteError(error: unknown): unknown {
   const code = extendedCode(error)
   if (code === undefined || !(error instanceof Error)) return error
   if (UNIQUE.has(code)) return conflict({ columns: error.message.replace(/^.*constraint failed: /, '') }, error)
-  const why = UNAVAILABLE[code & 0xff]
-  return why === undefined ? error : new StoreUnavailable(why, { cause: error, isDiskFull: (code & 0xff) === FULL })
+  const primary = code & 0xff
+  const why = UNAVAILABLE[primary]
+  if (why === undefined) return error
+  const isPublic = PUBLIC.has(primary)
+  return new StoreUnavailable(why, {
+    cause: error,
+    isDiskFull: primary === FULL,
+    ...(isPublic ? { publicReason: why } : {}),
+  })
 }
 
 /** The same when the file is opened: names it, and says what to do. @param error as `translateSqliteError` returns it */
