@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimPulls, followPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { updatePull } from '../../src/commands/pulls/pulls.ts'
 import type { PullState } from '../../src/core/pulls/types.ts'
 import { planMoves } from '../../src/core/nodes/drain.ts'
+import type { Tx } from '../../src/store/store.ts'
 import { draining } from '../support/draining.ts'
+import { waitingStore } from '../support/passingStore.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -73,6 +76,19 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     await releasePulls(other.ctx, other.ctx.sessions.node, [a ?? 0, b ?? 0])
     // Each time its share of those that are free.
     expect([await claims(one), await claims(one)]).toEqual([[a], [a, b]])
+  })
+
+  it('keep what another edit has changed meanwhile', async () => {
+    const { ctx, accountId } = one
+    const actor = { kind: 'secret', id: 1, accountId, address: null, requestId: null } as const
+    const [id = 0] = ids
+    const otherEdit = async (tx: Tx) => {
+      const pull = await tx.pulls.lock(accountId, id)
+      if (pull) await tx.pulls.replace({ ...pull, label: 'Roof' })
+    }
+    const waiting = { ...ctx, store: waitingStore(ctx.store, 'tokens', otherEdit) }
+    const edited = await updatePull(waiting, actor, id, { streamName: 'b' })
+    expect(edited).toMatchObject({ ok: true, value: { label: 'Roof', streamName: 'b' } })
   })
 
   it('run at the other node when theirs releases them, or is gone', async () => {

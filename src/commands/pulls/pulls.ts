@@ -70,14 +70,18 @@ export async function updatePull(
   const changed = await ctx.store.transaction(async (tx): Promise<Result<StoredPull, Failure>> => {
     const found = await tx.pulls.get(accountId, id)
     if (!found) return err(noPull(id))
-    const read = readPullUpdate(body, ctx.targetPolicy, found)
-    if (!read.ok) return err(invalid(read.error))
-    const { settings, source } = read.value
+    const first = readPullUpdate(body, ctx.targetPolicy, found)
+    if (!first.ok) return err(invalid(first.error))
     // Before the pull: to delete a token locks them in this order.
-    const refusal = await refuseToken(tx, accountId, settings)
-    if (refusal !== null) return err(invalid(refusal))
+    await tx.tokens.lock(accountId, 'publish', first.value.settings.tokenId)
     const before = await tx.pulls.lock(accountId, id)
     if (!before) return err(noPull(id))
+    // Once more: another edit may have changed the pull before it was locked.
+    const read = readPullUpdate(body, ctx.targetPolicy, before)
+    if (!read.ok) return err(invalid(read.error))
+    const { settings, source } = read.value
+    const refusal = await refuseToken(tx, accountId, settings)
+    if (refusal !== null) return err(invalid(refusal))
     const sealed = source === null ? {} : { shownUrl: source.shownUrl, urlSealed: ctx.sealer.seal(source.url, CONTEXT) }
     const after = { ...before, ...settings, ...sealed, version: before.version + 1 }
     await tx.pulls.replace(after)

@@ -127,8 +127,9 @@ export async function beginOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Sc
  * continue, even if a scheduler had started them before.
  */
 export async function endOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<void> {
-  const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
   await onChannels(tx, scheduler, async (of, engines) => {
+    // With the channel locked: of schedulers that end at once, the last one sees that the others have ended.
+    const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
     const mine: Engine[] = []
     for (const engine of engines) {
       const isWanted = others.some((other) => covers(other, of.channel.id, engine.id))
