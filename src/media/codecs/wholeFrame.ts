@@ -2,7 +2,9 @@ import { av1Frame } from './av1.ts'
 import type { JoinedFrame } from './codec.ts'
 import type { VideoCodec } from './codecs.ts'
 import { isRandomAccess } from './h264.ts'
-import { hevcFrame } from './hevc.ts'
+import { readAvcConfig, videoFrameOf } from './h264Config.ts'
+import { hevcFormatOf, hevcFrame, hevcParameterSets } from './hevc.ts'
+import { splitNals } from './nalUnits.ts'
 import { vp8Frame } from './vp8.ts'
 import { vp9Frame } from './vp9.ts'
 
@@ -13,9 +15,9 @@ import { vp9Frame } from './vp9.ts'
 export function readFrame(codec: VideoCodec, data: Buffer, isMarked: boolean): JoinedFrame | null {
   switch (codec) {
     case 'h264':
-      return { key: isRandomAccess(data, isMarked), data, format: null }
+      return described({ key: isRandomAccess(data, isMarked), data, format: null }, videoFrameOf)
     case 'hevc':
-      return hevcFrame(data)
+      return described(hevcFrame(data), hevcFormatOf)
     case 'av1':
       return av1Frame(data, isMarked)
     case 'vp9':
@@ -23,4 +25,16 @@ export function readFrame(codec: VideoCodec, data: Buffer, isMarked: boolean): J
     case 'vp8':
       return vp8Frame(data)
   }
+}
+
+/** A keyframe may have parameter sets, which count for it, whatever its publisher has sent before. */
+function described(frame: JoinedFrame | null, formatOf: typeof videoFrameOf): JoinedFrame | null {
+  return frame?.key === true ? { ...frame, format: formatOf(splitNals(frame.data) ?? []) } : frame
+}
+
+/** Those of a configuration; none: it is malformed, or its codec has none. */
+export function parameterSetsOf(codec: VideoCodec, config: Buffer): Buffer[] {
+  if (codec === 'hevc') return hevcParameterSets(config) ?? []
+  const { sps, pps } = (codec === 'h264' ? readAvcConfig(config) : null) ?? { sps: [], pps: [] }
+  return [...sps, ...pps]
 }

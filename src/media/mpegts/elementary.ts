@@ -1,9 +1,9 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { coded, type CodedSentence } from '../../core/notices.ts'
 import { CODECS } from '../codecs/codecs.ts'
-import { readAvcConfig } from '../codecs/h264Config.ts'
-import { hevcParameterSets, hevcType } from '../codecs/hevc.ts'
+import { hevcType } from '../codecs/hevc.ts'
 import { splitNals } from '../codecs/nalUnits.ts'
+import { parameterSetsOf } from '../codecs/wholeFrame.ts'
 import type { Frame, TrackInfo } from '../frame.ts'
 
 /** A track as an elementary stream of MPEG-TS. */
@@ -25,9 +25,9 @@ export function elementaryStream(track: TrackInfo): Result<ElementaryStream, Cod
   const config = Buffer.from(track.config)
   switch (track.codec) {
     case 'h264':
-      return ok({ type: 0x1b, descriptors: NONE, id: 0xe0, write: byteStream(H264, setsOfAvc(config)) })
+      return ok({ type: 0x1b, descriptors: NONE, id: 0xe0, write: byteStream(H264, parameterSetsOf('h264', config)) })
     case 'hevc':
-      return ok({ type: 0x24, descriptors: NONE, id: 0xe0, write: byteStream(HEVC, hevcParameterSets(config) ?? []) })
+      return ok({ type: 0x24, descriptors: NONE, id: 0xe0, write: byteStream(HEVC, parameterSetsOf('hevc', config)) })
     case 'aac':
       return adts(config)
     case 'opus':
@@ -60,11 +60,6 @@ const HEVC: NalRules = {
   delimiter: Buffer.from([0x46, 1, 0x50]),
   delimiterType: 35,
   spsType: 33,
-}
-
-function setsOfAvc(config: Buffer): Buffer[] {
-  const sets = readAvcConfig(config)
-  return sets === null ? [] : [...sets.sps, ...sets.pps]
 }
 
 /** Access units with start codes, a delimiter first, and with the parameter sets at each keyframe (annex B of both). */

@@ -1,7 +1,8 @@
 import { ok, type Result } from '../../base/result.ts'
 import { coded, type CodedSentence } from '../../core/notices.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
-import { CODECS } from '../codecs/codecs.ts'
+import { CODECS, type VideoCodec } from '../codecs/codecs.ts'
+import { parameterSetsOf } from '../codecs/wholeFrame.ts'
 import type { VideoTrack } from '../frame.ts'
 import { type FlvPayload, type FlvProblem, unsupported } from './flvPayload.ts'
 
@@ -17,6 +18,8 @@ export interface VideoLayer {
   /** Of enhanced RTMP. */
   readonly trackId: number
   track: VideoTrack
+  /** The latest configuration that was sent. Keyframes may have described it otherwise since. */
+  record: Uint8Array
   /** Null: frames are no NAL units, and keyframes describe the video. */
   lengthBytes: number | null
   /** It is in the list of tracks: from the first frame of all on, or from its first keyframe if it comes later. */
@@ -56,18 +59,18 @@ export class VideoLayers {
     if (other !== undefined && other.track.codec !== track.codec) return unsupported(mixed(trackId, track, other))
     if (before === undefined) {
       if (this.#layers.size >= MAX_LAYERS) return unsupported(coded('video_tracks_too_many', { most: MAX_LAYERS }))
-      this.#layers.set(trackId, { trackId, track, lengthBytes, isListed: false, latestMs: 0 })
+      this.#layers.set(trackId, { trackId, track, record: track.config, lengthBytes, isListed: false, latestMs: 0 })
       return ok(this.#main === null)
     }
-    if (isRepeated(before.track, track, lengthBytes)) return ok(false)
-    Object.assign(before, { track, lengthBytes })
+    if (isRepeated(before, track, lengthBytes)) return ok(false)
+    Object.assign(before, { track, record: track.config, lengthBytes })
     return ok(before.isListed || this.#main === null)
   }
 
   /** A keyframe describes its track. Says whether that is news. */
   describe(layer: VideoLayer, format: VideoFormat): boolean {
-    const { width, height, config } = layer.track
-    if (format.width === width && format.height === height && Buffer.compare(format.config, config) === 0) return false
+    const { codec, width, height, config } = layer.track
+    if (format.width === width && format.height === height && hasSets(codec, config, format.config)) return false
     layer.track = { ...layer.track, ...format }
     return true
   }
@@ -123,9 +126,16 @@ export class VideoLayers {
 const areaOf = ({ track: { width, height } }: VideoLayer): number => width * height
 
 /** Whether a configuration says nothing new. */
-function isRepeated(before: VideoTrack, { codec, config }: VideoTrack, lengthBytes: number | null): boolean {
-  if (before.codec !== codec) return false
-  return lengthBytes === null || Buffer.compare(before.config, config) === 0
+function isRepeated({ track, record }: VideoLayer, { codec, config }: VideoTrack, lengthBytes: number | null): boolean {
+  return track.codec === codec && (lengthBytes === null || Buffer.compare(record, config) === 0)
+}
+
+/** Whether a configuration is what a keyframe says, or has all of its parameter sets: encoders may repeat some of them only. */
+function hasSets(codec: VideoCodec, config: Uint8Array, said: Uint8Array): boolean {
+  if (Buffer.compare(config, said) === 0) return true
+  const sets = parameterSetsOf(codec, Buffer.from(config))
+  const others = parameterSetsOf(codec, Buffer.from(said))
+  return others.length > 0 && others.every((set) => sets.some((one) => one.equals(set)))
 }
 
 function mixed(track: number, { codec }: VideoTrack, other: VideoLayer): CodedSentence {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { AudioCodec, VideoCodec } from '../../../src/media/codecs/codecs.ts'
+import { writeAvcConfig } from '../../../src/media/codecs/h264Config.ts'
+import { lengthPrefixed } from '../../../src/media/codecs/nalUnits.ts'
+import { parameterSetsOf } from '../../../src/media/codecs/wholeFrame.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { decodeAmf } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
@@ -7,7 +10,7 @@ import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 import { connected } from '../../../src/media/rtmp/replies.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { enhancedAudio, enhancedMessages, enhancedVideo, OPUS_HEAD, PACKET } from './enhanced.ts'
-import { AAC_CONFIG, AV1_CONFIG, HEVC_CONFIG, message } from './media.ts'
+import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, avcConfig, HEVC_CONFIG, message, recordOf, videoFrame } from './media.ts'
 
 function taken(messages: readonly Message[]) {
   const [lists, frames, leftOut]: [(readonly TrackInfo[])[], Frame[], string[]] = [[], [], []]
@@ -180,4 +183,34 @@ test('the answer to connect says what may be published', () => {
     new Map(['avc1', 'hvc1', 'av01', 'vp09', 'vp08'].map((one) => [one, 5])),
   )
   expect(info.get('audioFourCcInfoMap')).toEqual(new Map(['mp4a', 'Opus'].map((one) => [one, 5])))
+})
+
+describe('parameter sets in keyframes', () => {
+  const LARGE = Buffer.from('6764001facd9405005bb011000000300100000030320f1831960', 'hex')
+  const idr = Buffer.from([0x65, 0x88])
+  /** A keyframe with the sets of a record in front of its picture. */
+  const keyframe = (record: Buffer): Message =>
+    message(MESSAGE.video, 0, [0x17, 1, 0, 0, 0], lengthPrefixed([...parameterSetsOf('h264', record), idr]))
+
+  test('of another size than the configuration were not seen, as those of what `ffmpeg -f concat` copies', () => {
+    const again = [keyframe(recordOf(LARGE)), avcConfig(), keyframe(recordOf(LARGE))]
+    const { lists } = taken([avcConfig(), videoFrame(0), ...again, keyframe(AVC_CONFIG)])
+    expect(lists).toMatchObject([[{ width: 320 }], [{ width: 1280, config: recordOf(LARGE) }], [{ width: 320 }]])
+  })
+
+  test('that repeat the configuration, or some of it, are no other one', () => {
+    const [sps, pps = Buffer.alloc(0)] = parameterSetsOf('h264', AVC_CONFIG)
+    const twoPps = writeAvcConfig({ sps: [sps ?? pps], pps: [pps, Buffer.from([0x68, 1])] }) ?? pps
+    for (const config of [AVC_CONFIG, twoPps])
+      expect(taken([avcConfig(config), videoFrame(0), keyframe(AVC_CONFIG)]).lists).toMatchObject([[{ config }]])
+  })
+
+  test('of HEVC count as well', () => {
+    const [vps, sps, pps] = parameterSetsOf('hevc', HEVC_CONFIG) as [Buffer, Buffer, Buffer]
+    const other = Buffer.concat([pps, Buffer.from([0x80])])
+    const frame = enhancedVideo('hvc1', PACKET.framesX, lengthPrefixed([vps, sps, other, Buffer.from([0x26, 1, 0xaf])]))
+    const { lists } = taken([enhancedVideo('hvc1', PACKET.start, HEVC_CONFIG), frame, frame])
+    expect(lists).toHaveLength(1)
+    expect(parameterSetsOf('hevc', Buffer.from(lists[0]?.[0]?.config ?? []))).toEqual([vps, sps, other])
+  })
 })
