@@ -44,7 +44,7 @@ const COLUMNS: Columns<ClusterNode> = {
   feeds: ['text', ({ feeds }) => feeds],
   publishers: ['text', ({ publishers }) => publishers],
   viewers: ['text', ({ viewers }) => viewers],
-  lease: ['seconds', ({ leaseAgeMs }) => leaseAgeMs / 1000],
+  lease: ['seconds', ({ leaseAgeMs }) => Math.round(leaseAgeMs / 100) / 10],
   since: ['since', ({ startedAtMs }) => isoTime(startedAtMs)],
   url: ['text', ({ url }) => url],
 }

@@ -45,6 +45,26 @@ test('an open page asks its server only now and then', async () => {
   expect([...requests].filter(([, count]) => count > REQUESTS_MAX)).toEqual([])
 })
 
+test('tabs in the background held the six connections of a browser, so that a seventh loaded nothing', async () => {
+  const page = await dashboard.open('/')
+  const isOfEvents = (request: { url(): string }): boolean => request.url().endsWith('/api/events')
+  await page.waitForResponse(isOfEvents)
+  const turn = (state: string) =>
+    page.evaluate(`Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+  const over = page.waitForEvent('requestfailed', isOfEvents)
+  await turn('hidden')
+  await over
+  const streams = [{ streamName: 'meanwhile' }]
+  const { token } = await dashboard.token('publish', { label: 'Meanwhile', streams })
+  const peer = await dashboard.peer()
+  expect(await peer.publish({ url: dashboard.whip('meanwhile'), token })).toBe('ok')
+  await turn('visible')
+  await page.getByRole('link', { name: 'meanwhile' }).first().waitFor()
+  await peer.stop()
+  await page.close()
+})
+
 test('a page whose script cannot be loaded says so, and loads again', async () => {
   const page = await dashboard.open('/')
   await page.waitForSelector('main h1')

@@ -75,11 +75,23 @@ const HAPPENINGS_MAX = 30
 const BITRATES_MAX = 150
 const AGAIN_MS = 4000
 
-/** Follows what happens until the returned function is called. One connection serves all pages. */
+/**
+ * Follows what happens until the returned function is called. One connection serves all pages of a tab. A tab in the background has
+ * none: without HTTP/2 a browser opens six to a server for all tabs together, and the seventh tab would load nothing.
+ */
 export function followLive(): () => void {
-  const stopping = new AbortController()
-  void follow(stopping.signal)
-  return () => stopping.abort()
+  let following: AbortController | null = null
+  const show = (): void => {
+    following?.abort()
+    following = document.visibilityState === 'visible' ? new AbortController() : null
+    if (following) void follow(following.signal)
+  }
+  document.addEventListener('visibilitychange', show)
+  show()
+  return () => {
+    document.removeEventListener('visibilitychange', show)
+    following?.abort()
+  }
 }
 
 /** The browser connects again by itself after an interruption, but not after a refusal; then the page asks instead. */
