@@ -1,4 +1,5 @@
 import { isPublicAddress, parseV4 } from './publicAddress.ts'
+import { plainTextProblem } from './text.ts'
 
 // What every URL has to keep to that a user gives and Sluice dials: of webhooks, of targets and of sources. Refusals are predicates
 // after the name of the field. They judge the text only: each dial checks the addresses that a name resolves to.
@@ -11,9 +12,9 @@ const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home
 /** Why a text cannot be read as a URL in one way only; null: it can. */
 export function refuseText(text: string): string | null {
   if (text.length > URL_MAX) return `must be at most ${URL_MAX} characters long`
-  // The parser would silently drop tabs and newlines and read a backslash as a slash. The owner would see one
-  // target and we would dial another.
-  return hasOddCharacters(text) ? ODD_CHARACTERS : null
+  // The parser would silently drop tabs and newlines, read a backslash as a slash and replace half of a surrogate pair. The
+  // owner would see one target and we would dial another.
+  return hasOddCharacters(text) ? ODD_CHARACTERS : plainTextProblem(text)
 }
 
 export const ODD_CHARACTERS = 'must not contain spaces, control characters or backslashes'

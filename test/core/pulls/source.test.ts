@@ -46,6 +46,7 @@ describe('the URL of a source', () => {
     ['rtsp://host:25/x', 'must not use port 25'],
     ['rtsp://host:0/x', 'must not use port 0'],
     ['rtsp://2130706433/x', 'must name a valid host'],
+    ['rtsp://host/\ud800', 'must be well-formed Unicode (it has half of a surrogate pair)'],
     ['rtsp://host/a b', 'must not contain spaces, control characters or backslashes'],
     [`rtsp://host/${'x'.repeat(2048)}`, 'must be at most 2048 characters long'],
   ])('%s is refused', (text, error) => {

@@ -84,6 +84,7 @@ describe('the URL of a target', () => {
     ['rtmp://live.example.com/app#a', 'must not contain a fragment'],
     ['rtmp://live.example.com/a b', 'must not contain spaces'],
     ['rtmp://live.example.com/a\n', 'must not contain spaces'],
+    ['rtmp://live.example.com/a\ud800', 'must be well-formed Unicode'],
     ['rtmp:///app', 'must name a valid host'],
     ['rtmp://0x7f.1/app', 'must name a valid host'],
     ['rtmp://2130706433/app', 'must name a valid host'],

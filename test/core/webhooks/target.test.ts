@@ -116,6 +116,7 @@ const BYPASSES = [
   'https://hook.example.com:443@127.0.0.1/',
   'https:\\\\127.0.0.1\\',
   'https://hook.example.com\\@127.0.0.1/',
+  'https://hook.example.com/\ud800',
   'https:///127.0.0.1/',
   'https:127.0.0.1',
   'https://hook.exa\nmple.com/',
