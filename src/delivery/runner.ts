@@ -84,8 +84,9 @@ const LOST = say(coded('delivery_result_lost'))
 /** The result of an attempt that is not stored yet, with its log line if it has ended. */
 type UnwrittenResult = (Ended & { readonly line: Fields }) | Unsent
 
-const dueOf = ({ url, ...webhook }: DueWebhook): Due => ({
+const dueOf = ({ url, failuresInRow, ...webhook }: DueWebhook): Due => ({
   ...webhook,
+  isFailing: (failuresInRow ?? 0) > 0,
   receiver: (url === null ? null : URL.parse(url)?.host) ?? '',
 })
 

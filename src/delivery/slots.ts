@@ -40,6 +40,8 @@ interface Owner {
 /** A webhook that has rows to send. */
 export interface Due extends Owner {
   readonly webhookId: number
+  /** Its last delivery, from any process, failed. */
+  readonly isFailing: boolean
   /** How many rows are due; more than `perWebhook` need not be counted. */
   readonly rows: number
 }
@@ -77,7 +79,8 @@ export function saturated(slots: DeliverySlots): { readonly accountIds: string[]
 export function claim(slots: DeliverySlots, due: readonly Due[]): { slots: DeliverySlots; claims: Claim[] } {
   const claims = new Map<number, number>()
   const waiting = inTurn(due, slots.lastServed).map((one) => ({ ...one }))
-  let [next, use] = [slots, useOf(slots)]
+  const known = withPaces(slots, waiting)
+  let [next, use] = [known, useOf(known)]
   let served = true
   while (served) {
     served = false
@@ -116,6 +119,15 @@ export function paced(slots: DeliverySlots, webhookId: number, pace: ExchangePac
   const [oldest] = paces.size > PACES_MAX ? paces.keys() : []
   if (oldest !== undefined) paces.delete(oldest)
   return withOwners({ ...slots, paces })
+}
+
+/**
+ * What fails counts as slow until this process has had an exchange with it: after a restart, receivers that hang would be as good as
+ * others.
+ */
+function withPaces(slots: DeliverySlots, due: readonly Due[]): DeliverySlots {
+  const failing = due.filter(({ webhookId, isFailing }) => isFailing && !slots.paces.has(webhookId))
+  return failing.reduce((next, { webhookId }) => paced(next, webhookId, 'slow'), slots)
 }
 
 function withOwners(slots: DeliverySlots): DeliverySlots {

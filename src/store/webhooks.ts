@@ -132,8 +132,9 @@ export interface DeliveryQueue {
 export interface DueWebhook {
   readonly webhookId: number
   readonly accountId: string
-  /** Null: it was deleted. */
+  /** This and the next are null when it was deleted. */
   readonly url: string | null
+  readonly failuresInRow: number | null
   readonly rows: number
 }
 

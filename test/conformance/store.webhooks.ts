@@ -165,12 +165,12 @@ export function webhooksSuite(stores: Stores): void {
       const due = (after: number, webhookIds: number[], limit = 10, accountIds: string[] = []) =>
         stores.other.read.deliveries.due({ after, without: { accountIds, webhookIds }, upTo: 4, limit })
       expect(await due(a - 1, [])).toEqual([
-        { webhookId: a, accountId, url, rows: 1 },
-        { webhookId: b, accountId, url, rows: 3 },
-        { webhookId: c, accountId, url, rows: 4 },
+        { webhookId: a, accountId, url, failuresInRow: 0, rows: 1 },
+        { webhookId: b, accountId, url, failuresInRow: 0, rows: 3 },
+        { webhookId: c, accountId, url, failuresInRow: 0, rows: 4 },
       ])
-      expect(await due(a, [b])).toEqual([{ webhookId: c, accountId, url, rows: 4 }])
-      expect(await due(a - 1, [], 1)).toEqual([{ webhookId: a, accountId, url, rows: 1 }])
+      expect(await due(a, [b])).toEqual([{ webhookId: c, accountId, url, failuresInRow: 0, rows: 4 }])
+      expect(await due(a - 1, [], 1)).toEqual([{ webhookId: a, accountId, url, failuresInRow: 0, rows: 1 }])
       expect(await due(c, [])).toEqual([])
       expect(await due(a - 1, [], 10, [accountId])).toEqual([])
       expect(await due(a - 1, [], 10, ['another'])).toHaveLength(3)

@@ -4,7 +4,15 @@ import { claim, type Due, emptySlots, finish, type DeliverySlots, paced, saturat
 
 const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
 const due = (rows: Record<number, number>): Due[] =>
-  Object.entries(rows).map(([id, count]) => ({ webhookId: Number(id), accountId: 'a', receiver: id, rows: count }))
+  Object.entries(rows).map(([id, count]) => dueTo(Number(id), { rows: count }))
+const dueTo = (webhookId: number, over: Partial<Due>): Due => ({
+  webhookId,
+  accountId: 'a',
+  receiver: String(webhookId),
+  isFailing: false,
+  rows: 1,
+  ...over,
+})
 const slowOnes = ({ paces }: DeliverySlots) => [...paces].filter(([, pace]) => pace === 'slow').map(([id]) => id)
 
 /** A simulated process: rows wait for slots, and a claimed row is in progress until the test ends it. */
@@ -29,7 +37,7 @@ class World {
     const { accountIds, webhookIds } = saturated(this.slots)
     const [fullAccounts, full] = [new Set(accountIds), new Set(webhookIds)]
     const rows = [...this.waiting]
-      .map(([id, rows]) => ({ webhookId: id, accountId: this.#accountOf(id), receiver: this.#receiverOf(id), rows }))
+      .map(([id, rows]) => dueTo(id, { accountId: this.#accountOf(id), receiver: this.#receiverOf(id), rows }))
       .filter(({ webhookId, accountId, rows }) => rows > 0 && !full.has(webhookId) && !fullAccounts.has(accountId))
       .sort((a, b) => a.webhookId - b.webhookId)
     const { lastServed, limits } = this.slots
@@ -281,12 +289,7 @@ describe('delivery slots', () => {
 
   test('are 128, of which an account leaves a quarter to others, and half of what is left to its webhooks without any', () => {
     const rows = (webhooks: number, each: number, accountOf: (id: number) => string): Due[] =>
-      Array.from({ length: webhooks }, (_, at) => at + 1).map((id) => ({
-        webhookId: id,
-        accountId: accountOf(id),
-        receiver: String(id),
-        rows: each,
-      }))
+      Array.from({ length: webhooks }, (_, at) => dueTo(at + 1, { accountId: accountOf(at + 1), rows: each }))
     const quick = new Map(Array.from({ length: 200 }, (_, at) => [at + 1, 'quick' as const]))
     const busyWith = (all: Due[], paces: DeliverySlots['paces'] = quick) =>
       claim({ ...emptySlots(), paces }, all).slots.busy
@@ -308,12 +311,22 @@ describe('delivery slots', () => {
   test('go to slow webhooks of one account up to a quarter, however many they are', () => {
     const all = Array.from({ length: 200 }, (_, at) => at + 1)
     const slow = { ...emptySlots(), paces: new Map(all.map((id) => [id, 'slow' as const])) }
-    const rows = all.map((webhookId) => ({ webhookId, accountId: 'a', receiver: String(webhookId), rows: 1 }))
+    const rows = all.map((webhookId) => dueTo(webhookId, {}))
     const { slots } = claim(slow, rows)
     expect(slots.busy).toBe(32)
     expect(saturated(slots).webhookIds).toHaveLength(32)
     // Beside them the others have what they would have.
     expect(claim(slots, due({ 201: 9 })).claims).toEqual([{ webhookId: 201, take: 4 }])
+  })
+
+  test('go to webhooks that failed the last time as to slow ones, until an exchange of this process was quick', () => {
+    const failing = Array.from({ length: 200 }, (_, at) => dueTo(at + 1, { isFailing: true }))
+    const { slots } = claim(emptySlots(), failing)
+    expect(slots.busy).toBe(32)
+    // A new one is sent to at once.
+    expect(claim(slots, [...failing, dueTo(201, { rows: 9 })]).claims).toEqual([{ webhookId: 201, take: 4 }])
+    const quick = paced(finish(slots, 1), 1, 'quick')
+    expect(claim(quick, [dueTo(1, { isFailing: true, rows: 9 })]).claims).toEqual([{ webhookId: 1, take: 4 }])
   })
 
   test('forget the pace that has been the same for longest, of more webhooks than two accounts can have', () => {

@@ -132,7 +132,9 @@ export class DeliveryReadVerbs extends Verbs {
           ) as account_id
           from due where id is not null ${webhookIds.length === 0 ? sql`` : sql`and id not in (${sql.join(webhookIds)})`}
         )
-        select id as "webhookId", account_id as "accountId", (select url from webhooks where webhooks.id = owned.id) as url, (
+        select id as "webhookId", account_id as "accountId",
+          (select url from webhooks where webhooks.id = owned.id) as url,
+          (select failures_in_row from webhooks where webhooks.id = owned.id) as "failuresInRow", (
           select count(*) from (
             select 1 from deliveries where state = 'pending' and webhook_id = owned.id limit ${upTo}
           ) as counted
