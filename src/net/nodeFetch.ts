@@ -25,6 +25,8 @@ interface NodeRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly maxBytes: number
+  /** Over a connection of its own: others that are idle may be closed like the first one. */
+  readonly isAgain?: boolean
 }
 
 interface Exchanged {
@@ -37,9 +39,9 @@ interface Exchanged {
 export function nodeFetch(clock: Clock): (url: string, maxBytes: number) => Promise<NodeAnswer | null> {
   return async (url, maxBytes) => {
     const deadline = startDeadline(clock, ANSWER_MAX_MS)
-    const ask = () => exchange(url, { method: 'GET', maxBytes }, deadline.signal)
+    const ask = (isAgain: boolean) => exchange(url, { method: 'GET', maxBytes, isAgain }, deadline.signal)
     try {
-      const answer = await ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)))
+      const answer = await ask(false).catch((error: unknown) => (isClosed(error) ? ask(true) : Promise.reject(error)))
       if (answer === null) return null
       const { status, headers, body } = answer
       return { status, caching: headers['cache-control'] ?? '', playsMs: playsMsOf(headers[PLAYS_MS]), body }
@@ -72,9 +74,9 @@ export function postToNode(
 
 /** Null: the answer is too long, a redirect, or none of HTTP. */
 async function exchange(url: string, request: NodeRequest, signal: AbortSignal): Promise<Exchanged | null> {
-  const { method, headers = {}, body = '', maxBytes } = request
+  const { method, headers = {}, body = '', maxBytes, isAgain = false } = request
   const isEncrypted = url.startsWith('https:')
-  const agent = isEncrypted ? agents.https : agents.http
+  const agent = isAgain ? false : isEncrypted ? agents.https : agents.http
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   const options = { method, headers: { ...headers, ...length }, agent, signal }
   const sent = (isEncrypted ? httpsRequest : httpRequest)(url, options)

@@ -24,6 +24,16 @@ test('a request that another node meets with the close of an idle connection is 
   expect(asked()).toBe(got + 1)
 })
 
+test('of several idle connections that another node closes at once none is used for the second attempt', async () => {
+  const { port } = await closingNode(1)
+  const url = `http://127.0.0.1:${port}/`
+  const five = () => Promise.all([1, 2, 3, 4, 5].map(() => get(url)))
+  const answered = [1, 2, 3, 4, 5].map(() => expect.objectContaining({ status: 200 }) as object)
+  expect(await five()).toEqual(answered)
+  expect(await get(url)).toEqual(answered[0])
+  expect(await five()).toEqual(answered)
+})
+
 test('a node that closes every connection is asked twice', async () => {
   const { port, asked } = await closingNode(0)
   expect(await get(`http://127.0.0.1:${port}/`)).toBe(null)
