@@ -243,6 +243,26 @@ test('a stream that needs a token is played without one, whatever tokens its vie
   expect(dashboard.complaints).toEqual([])
 })
 
+test('on a slow network the page of a stream on the air has its shape before the stream is known, so that nothing jumps', async () => {
+  const { token } = await dashboard.token('publish', { streams })
+  await goLive(token)
+  const { promise: known, resolve: tell } = Promise.withResolvers<void>()
+  await page.route(/\/api\/events$/, async (route) => {
+    await known
+    await route.continue()
+  })
+  await page.reload()
+  const places = async () => [
+    await page.locator('.page-head').boundingBox(),
+    await page.locator('.screen').boundingBox(),
+  ]
+  await page.locator('.page-head .tags').waitFor()
+  const before = await places()
+  tell()
+  await page.getByRole('button', { name: 'Watch here' }).waitFor()
+  expect(await places()).toEqual(before)
+})
+
 test('what is wrong with the media of a stream is said on its page, with what to set and what was measured', async () => {
   // A name of its own: what others sent in the last hour is still known.
   await page.close()

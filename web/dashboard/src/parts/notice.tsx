@@ -35,9 +35,9 @@ export function LoadError({ error, onRetry }: { readonly error: ApiError; readon
 }
 
 /** The shape of what comes, while it is loaded. */
-export function Bones({ rows = 3 }: { readonly rows?: number }) {
+export function Bones({ rows = 3, isTall = false }: { readonly rows?: number; readonly isTall?: boolean }) {
   return (
-    <div class="pad stack" aria-busy="true">
+    <div class={isTall ? 'pad stack tall' : 'pad stack'} aria-busy="true">
       <span class="sr">{words.parts.loading}</span>
       {Array.from({ length: rows }, (_, row) => (
         <span key={row} class={`bone w${(row % 3) + 1}`} />

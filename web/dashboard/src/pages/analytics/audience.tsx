@@ -48,7 +48,7 @@ export function Audience({
     <>
       <Card title={text.title} aside={<Filters query={query} />}>
         {load.error && <LoadError error={load.error} onRetry={reload} />}
-        {!data && !load.error && <Bones rows={4} />}
+        {!data && !load.error && <Bones rows={4} isTall />}
         {data && <Four total={data.total} before={data.before} />}
         {data && <OverTime series={series} resolution={asked.resolution} />}
         {data && by && <Divided rows={rows.filter(({ watchSeconds }) => watchSeconds > 0)} by={by} query={query} />}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { streams, type StreamOnAir } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
-import { Bones, Empty, Notice } from '../../parts/notice.tsx'
+import { Empty, Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { bitrate, Since } from '../../parts/values.tsx'
@@ -37,7 +37,7 @@ export function StreamPage({ values }: PageArgs) {
     <Page
       title={streamName}
       crumb={{ text: words.frame.streams, href: linkTo('/streams') }}
-      sub={stream && <Tags stream={stream} />}
+      sub={stream ? <Tags stream={stream} /> : streams.value === null && <NotKnownYet />}
       actions={
         stream &&
         canChange() && (
@@ -72,6 +72,15 @@ export function StreamPage({ values }: PageArgs) {
   )
 }
 
+/** As high as the tags that come, so that nothing jumps. */
+const NotKnownYet = () => (
+  <span class="tags">
+    <State kind="idle" look="pill">
+      {words.parts.loading}
+    </State>
+  </span>
+)
+
 const Tags = ({ stream: { startedOn, health, protocol, recorded, tokenLabel } }: { readonly stream: StreamOnAir }) => (
   <span class="tags">
     <State kind="live" look="pill">
@@ -102,9 +111,7 @@ function Live({ stream }: { readonly stream: StreamOnAir }) {
 
 const NotLive = ({ streamName }: { readonly streamName: string }) =>
   streams.value === null ? (
-    <section class="card">
-      <Bones rows={4} />
-    </section>
+    <div class="screen" aria-busy="true" />
   ) : (
     <section class="card">
       <Empty
