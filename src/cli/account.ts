@@ -40,7 +40,7 @@ const list = command({
 const COLUMNS: Columns<ReturnType<typeof toJson>> = {
   id: ['key', ({ id }) => id],
   name: ['text', ({ name }) => name],
-  created: ['text', ({ createdAt }) => createdAt],
+  created: ['time', ({ createdAt }) => createdAt],
 }
 
 const toJson = ({ id, name, createdAtMs }: { id: string; name: string; createdAtMs: number }) => ({

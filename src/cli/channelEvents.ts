@@ -31,7 +31,7 @@ export const channelEventsCommand = command({
 
 const COLUMNS: Columns<EventEntry> = {
   id: ['key', ({ id }) => id],
-  time: ['text', ({ timestamp }) => timestamp],
+  time: ['time', ({ timestamp }) => timestamp],
   event: ['text', ({ type }) => type],
   about: ['text', (entry) => objectOf(entry).id],
   name: ['text', (entry) => objectOf(entry).name],

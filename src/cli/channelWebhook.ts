@@ -56,7 +56,7 @@ const log = command({
 
 const LOG_COLUMNS: Columns<LogEntry> = {
   id: ['key', ({ id }) => id],
-  time: ['text', ({ timestamp }) => timestamp],
+  time: ['time', ({ timestamp }) => timestamp],
   event: ['text', ({ type }) => type],
   attempt: ['text', ({ attempt, redeliveryOf }) => (redeliveryOf === undefined ? attempt : 'again')],
   state: ['text', ({ state }) => state],

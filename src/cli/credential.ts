@@ -63,7 +63,7 @@ const COLUMNS: Columns<ReturnType<typeof toJson>> = {
   name: ['text', ({ name }) => name],
   key: ['key', ({ key }) => key],
   scope: ['text', ({ scope }) => scope],
-  created: ['text', ({ createdAt }) => createdAt],
+  created: ['time', ({ createdAt }) => createdAt],
 }
 
 const toJson = (credential: FreshCredential['credential']) => ({

@@ -1,3 +1,5 @@
+import { isoTime } from '../base/time.ts'
+
 const short = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: false })
 
 /** Bytes for people, in decimal units with three digits: `1.23 MB`. */
@@ -27,6 +29,12 @@ export const percentText = (percent: number): string => `${short.format(percent)
 
 /** A sample rate for people: `44.1 kHz`. */
 export const hertzText = (hertz: number): string => scaled(hertz, ['Hz', 'kHz', 'MHz'])
+
+/** A moment in UTC: its time if it is of the same day as `nowMs`, else its date and minute. @param iso as of `isoTime` */
+export function timeText(iso: string, nowMs: number): string {
+  const [day = '', time = ''] = iso.split('T')
+  return day === isoTime(nowMs).slice(0, day.length) ? time.slice(0, 8) : `${day} ${time.slice(0, 5)}`
+}
 
 /** A length of time as `1:42:08`, or in days and hours. Clocks of two machines may differ, so a negative one is 0. */
 export function durationText(ms: number): string {

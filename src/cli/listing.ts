@@ -1,5 +1,14 @@
 import { csvRow } from '../core/audit/csv.ts'
-import { bitrateText, bytesText, durationText, hertzText, millisText, percentText, secondsText } from './figures.ts'
+import {
+  bitrateText,
+  bytesText,
+  durationText,
+  hertzText,
+  millisText,
+  percentText,
+  secondsText,
+  timeText,
+} from './figures.ts'
 import { toggleFlag } from './flag.ts'
 import type { Terminal } from './host.ts'
 import { fields, printable, printableLines, table } from './print.ts'
@@ -17,11 +26,11 @@ const FIGURES = {
 } as const satisfies Record<string, (value: number) => string>
 
 /**
- * What the values of a column are. `key` is an id that people copy, so it is never cut. Numbers of FIGURES, `since` and `until`
- * (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08. A `sentence` is below its row where the terminal
+ * What the values of a column are. `key` is an id that people copy, so it is never cut. Numbers of FIGURES, `since`, `until`
+ * and `time` (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08. A `sentence` is below its row where the terminal
  * has no room for all of it.
  */
-export type ColumnKind = keyof typeof FIGURES | 'key' | 'text' | 'since' | 'until' | 'sentence'
+export type ColumnKind = keyof typeof FIGURES | 'key' | 'text' | 'since' | 'until' | 'time' | 'sentence'
 
 type Cell = string | number | null | undefined
 
@@ -135,6 +144,7 @@ function forPeople(cell: Cell, kind: ColumnKind | undefined, nowMs: number): str
   if (typeof cell === 'number' && kind !== undefined && kind in FIGURES)
     return FIGURES[kind as keyof typeof FIGURES](cell)
   if (kind === 'since' && typeof cell === 'string') return durationText(nowMs - Date.parse(cell))
+  if (kind === 'time' && typeof cell === 'string' && cell.includes('T')) return timeText(cell, nowMs)
   if (kind === 'until' && typeof cell === 'string') return durationText(Date.parse(cell) - nowMs)
   return plain(cell)
 }

@@ -211,7 +211,7 @@ const show = command({
 })
 
 const EVENTS: Columns<TargetEventEntry> = {
-  time: ['text', ({ at }) => at],
+  time: ['time', ({ at }) => at],
   n: ['key', ({ index }) => index + 1],
   target: ['text', nameOf],
   state: ['text', ({ status }) => status],
@@ -219,7 +219,7 @@ const EVENTS: Columns<TargetEventEntry> = {
 }
 
 const ENGINE_EVENTS: Columns<EngineTargetEvent> = {
-  time: ['text', ({ at }) => at],
+  time: ['time', ({ at }) => at],
   id: ['key', ({ id }) => id],
   target: ['text', nameOf],
   state: ['text', ({ status }) => status],

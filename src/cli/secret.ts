@@ -68,8 +68,8 @@ const COLUMNS: Columns<ReturnType<typeof toJson>> = {
   id: ['key', ({ id }) => id],
   name: ['text', ({ name }) => name],
   'ends in': ['text', ({ hint }) => `…${hint}`],
-  created: ['text', ({ createdAt }) => createdAt],
-  refreshed: ['text', ({ refreshedAt }) => refreshedAt],
+  created: ['time', ({ createdAt }) => createdAt],
+  refreshed: ['time', ({ refreshedAt }) => refreshedAt],
 }
 
 const toJson = (secret: FreshSecret['secret']) => ({

@@ -101,7 +101,7 @@ const COLUMNS: Columns<ListedTokenRecord> = {
   id: ['key', ({ id }) => id],
   label: ['text', ({ label }) => label],
   active: ['text', ({ isActive }) => yesNo(isActive)],
-  expires: ['text', ({ expiresOn }) => expiresOn ?? 'never'],
+  expires: ['time', ({ expiresOn }) => expiresOn ?? 'never'],
   streams: [
     'text',
     ({ streams }) => streams.map(({ streamName, isRegex }) => (isRegex ? `/${streamName}/` : streamName)).join(', '),

@@ -64,7 +64,7 @@ const COLUMNS: Columns<ReturnType<typeof toJson>> = {
   id: ['key', (user) => user.id],
   email: ['text', ({ email }) => email],
   role: ['text', ({ role }) => role],
-  created: ['text', ({ createdAt }) => createdAt],
+  created: ['time', ({ createdAt }) => createdAt],
 }
 
 const remove = command({

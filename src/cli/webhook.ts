@@ -74,7 +74,7 @@ const COLUMNS: Columns<WebhookRecord> = {
   url: ['text', ({ url }) => url],
   events: ['text', (webhook) => eventsOf(webhook).join(', ') || 'none'],
   filter: ['text', ({ filter }) => filter],
-  'paused until': ['text', ({ disabled }) => disabled?.until],
+  'paused until': ['time', ({ disabled }) => disabled?.until],
 }
 
 const answerOf = (webhook: WebhookRecord): CommandAnswer => ({ json: webhook, text: fields(webhook) })

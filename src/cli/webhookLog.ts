@@ -22,7 +22,7 @@ export const deliveriesCommand = command({
 
 const COLUMNS: Columns<DeliveryEntry> = {
   id: ['key', ({ id: deliveryId }) => deliveryId],
-  made: ['text', ({ createdOn }) => createdOn],
+  made: ['time', ({ createdOn }) => createdOn],
   event: ['text', ({ type, event }) => `${type} ${event}`],
   about: ['text', ({ subject }) => subject],
   state: ['text', ({ state, redeliveryOf }) => (redeliveryOf === undefined ? state : `${state} (again)`)],

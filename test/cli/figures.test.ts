@@ -7,6 +7,7 @@ import {
   millisText,
   percentText,
   secondsText,
+  timeText,
 } from '../../src/cli/figures.ts'
 
 it.each([
@@ -52,4 +53,10 @@ it('short times have units, and long ones are clocks', () => {
 it('shares and sample rates have units', () => {
   expect([0, 0.5, 12.34].map(percentText)).toEqual(['0%', '0.5%', '12.3%'])
   expect([8000, 44_100].map(hertzText)).toEqual(['8 kHz', '44.1 kHz'])
+})
+
+it('a moment of today is its time, and another one its day and minute', () => {
+  const nowMs = Date.parse('2026-01-31T12:00:00.000Z')
+  expect(timeText('2026-01-31T10:17:52.123Z', nowMs)).toBe('10:17:52')
+  expect(timeText('2025-12-31T23:59:59.999Z', nowMs)).toBe('2025-12-31 23:59')
 })
