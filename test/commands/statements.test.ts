@@ -40,7 +40,7 @@ const STATEMENTS = {
   'a page of channels': 2,
   'a page of a hundred distributions with keys': 4,
   'the start of a channel with three engines': 20,
-  'the deletion of a channel with an ingest, three engines and ten distributions': 10,
+  'the deletion of a channel with an ingest, three engines and ten distributions': 11,
 }
 type RequestName = keyof typeof STATEMENTS
 type AnyRequest = () => Promise<unknown>
