@@ -80,7 +80,8 @@ export function claim(slots: DeliverySlots, due: readonly Due[]): { slots: Deliv
   const claims = new Map<number, number>()
   const waiting = inTurn(due, slots.lastServed).map((one) => ({ ...one }))
   const known = withPaces(slots, waiting)
-  let [next, use] = [known, useOf(known)]
+  const use = useOf(known)
+  let next = known
   let served = true
   while (served) {
     served = false
@@ -90,7 +91,7 @@ export function claim(slots: DeliverySlots, due: readonly Due[]): { slots: Deliv
       webhook.rows -= 1
       claims.set(webhookId, (claims.get(webhookId) ?? 0) + 1)
       next = occupied(next, webhook)
-      use = useOf(next)
+      addTo(use, webhook, next.paces.get(webhookId), 1)
       served = true
     }
   }
@@ -146,25 +147,28 @@ interface AccountUse {
 
 /** What is in progress. */
 interface SlotUse {
-  readonly free: number
-  readonly accounts: ReadonlyMap<string, AccountUse>
+  free: number
+  readonly accounts: Map<string, AccountUse>
 }
 
 const UNUSED: Readonly<AccountUse> = { all: 0, slow: 0, unproved: 0, receivers: new Map() }
 
-function useOf({ limits, inFlight, busy, paces, owners }: DeliverySlots): SlotUse {
-  const accounts = new Map<string, AccountUse>()
-  for (const [id, count] of inFlight) {
-    const { accountId, receiver } = owners.get(id) ?? { accountId: '', receiver: '' }
-    const used = accounts.get(accountId) ?? { ...UNUSED, receivers: new Map<string, number>() }
-    const pace = paces.get(id)
-    used.all += count
-    if (pace === 'slow') used.slow += count
-    if (pace !== 'quick') used.unproved += count
-    used.receivers.set(receiver, (used.receivers.get(receiver) ?? 0) + count)
-    accounts.set(accountId, used)
-  }
-  return { free: limits.total - busy, accounts }
+const NO_OWNER: Owner = { accountId: '', receiver: '' }
+
+function useOf({ limits, inFlight, paces, owners }: DeliverySlots): SlotUse {
+  const use: SlotUse = { free: limits.total, accounts: new Map() }
+  for (const [id, count] of inFlight) addTo(use, owners.get(id) ?? NO_OWNER, paces.get(id), count)
+  return use
+}
+
+function addTo(use: SlotUse, { accountId, receiver }: Owner, pace: ExchangePace | undefined, count: number): void {
+  const used = use.accounts.get(accountId) ?? { ...UNUSED, receivers: new Map<string, number>() }
+  use.free -= count
+  used.all += count
+  if (pace === 'slow') used.slow += count
+  if (pace !== 'quick') used.unproved += count
+  used.receivers.set(receiver, (used.receivers.get(receiver) ?? 0) + count)
+  use.accounts.set(accountId, used)
 }
 
 /** Above 0: the account may have another slot, and leaves a quarter of them to others. Four times the slots that it may still have. */
