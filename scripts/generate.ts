@@ -1,6 +1,9 @@
-// Writes the files that are generated from src/config/schema.ts, src/core/webhooks/events.ts and test/tidy/walls.ts.
+// Writes the files that are generated from src/config/schema.ts, src/cli/commands.ts, src/core/webhooks/events.ts and
+// test/tidy/walls.ts.
 // Tests fail if they are stale.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { referenceMarkdown } from '../src/cli/reference.ts'
 import { renderDefaultFile, renderDocument } from '../src/config/render.ts'
 import { eventsMarkdown } from '../src/core/webhooks/eventsTable.ts'
 import { wallsMarkdown } from '../test/tidy/walls.ts'
@@ -10,6 +13,7 @@ const rootDirectory = new URL('../', import.meta.url)
 writeFileSync(new URL('config.default.yaml', rootDirectory), renderDefaultFile())
 writeFileSync(new URL('docs/reference/configuration.md', rootDirectory), renderDocument())
 
+writeBetween('docs/reference/command-line.md', 'commands', referenceMarkdown(COMMANDS))
 writeBetween('docs/reference/events.md', 'events', eventsMarkdown())
 writeBetween('ARCHITECTURE.md', 'walls', wallsMarkdown())
 

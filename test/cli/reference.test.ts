@@ -4,13 +4,11 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { referenceMarkdown } from '../../src/cli/reference.ts'
 
 const file = new URL('../../docs/reference/command-line.md', import.meta.url)
-const MARK =
-  '<!-- Made from src/cli/commands.ts; after a change: npx vitest run test/cli/reference.test.ts --update -->\n\n'
 const document = readFileSync(file, 'utf8')
 
-it('docs/reference/command-line.md contains the reference that the command table generates', async () => {
-  const [prose = ''] = document.split(MARK)
-  await expect(`${prose}${MARK}${referenceMarkdown(COMMANDS)}`).toMatchFileSnapshot(file.pathname)
+it('docs/reference/command-line.md contains the reference that the command table generates (npm run generate makes it)', () => {
+  const [, generated] = document.split(/<!-- commands: (?:generated -->\n\n|end -->)/)
+  expect(generated).toBe(`${referenceMarkdown(COMMANDS)}\n`)
 })
 
 it('docs/reference/command-line.md names every command and every flag', () => {
