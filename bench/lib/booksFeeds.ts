@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openFeed, quiet } from '../../test/conformance/store.samples.ts'
@@ -50,7 +51,7 @@ async function fill(store: Store): Promise<BenchFeed[]> {
   const [account] = await store.read.accounts.list()
   const accountId = account?.id ?? ''
   await store.transaction((tx) =>
-    tx.nodes.insert({ id: ELSEWHERE, hostKey: ELSEWHERE, pid: 1, url: 'http://127.0.0.1:1' }, 3_600_000),
+    tx.nodes.insert({ id: ELSEWHERE, hostKey: ELSEWHERE, pid: 1, url: 'http://127.0.0.1:1' }, LEASE_MAX_MS),
   )
   const feeds = Array.from({ length: FEEDS }, (_, n) => feedOf(accountId, n))
   for (let at = 0; at < FEEDS; at += AT_ONCE)

@@ -1,3 +1,4 @@
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import type { StreamRef } from '../../src/core/streams/streamId.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -48,7 +49,7 @@ async function fill(store: Store): Promise<StreamRef[]> {
   }))
   for (let n = 0; n < NODES; n++)
     await store.transaction((tx) =>
-      tx.nodes.insert({ id: nodeId(n), hostKey: nodeId(n), pid: 1, url: null }, 3_600_000),
+      tx.nodes.insert({ id: nodeId(n), hostKey: nodeId(n), pid: 1, url: null }, LEASE_MAX_MS),
     )
   for (let at = 0; at < STREAMS; at += AT_ONCE)
     await store.transaction(async (tx) => {

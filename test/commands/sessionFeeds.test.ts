@@ -35,7 +35,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
   let seen = 0
   beforeAll(async () => {
     place = await newPlace(engine)
-    at = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    at = await startTestNode({ url: place.url, clock })
   })
   afterEach(async () => {
     for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
@@ -80,7 +80,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
   })
 
   it('are not ended in the future when the clock was put back after the renewals of a dead node', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { token } = await makeToken(at, 'publish')
     const { session } = await publish(other, { presented: token, streamName: 'left behind' })
     const { node } = other.ctx.sessions
@@ -95,7 +95,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
   })
 
   it('end with their targets, once each, when their node is gone, and nothing is recorded of a target after that', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { id: tokenId, token } = await makeToken(at, 'publish')
     await publish(other, { presented: token, streamName: 'sent on' })
     const { accountId } = at
@@ -379,7 +379,7 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     expect(await names()).toEqual([])
     await at.ctx.store.transaction(async (tx) => {
       await tx.nodes.delete(node)
-      await tx.nodes.insert({ id: node, hostKey: 'here', pid: 1, url: null }, 1e12)
+      await tx.nodes.insert({ id: node, hostKey: 'here', pid: 1, url: null }, 300_000)
     })
   })
 

@@ -28,7 +28,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   let at: TestNode
   beforeAll(async () => {
     place = await newPlace(engine)
-    at = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    at = await startTestNode({ url: place.url, clock })
   })
   afterEach(async () => {
     for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
@@ -257,7 +257,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   })
 
   it('a spare takes over when the end is written, and does not wait until changes are read', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { token } = await makeToken(at, 'publish')
     const [main, spare] = [await begin({ presented: token }, 2, other), await begin({ presented: token }, 1, other)]
     await other.ctx.cache.stop()
@@ -302,7 +302,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   })
 
   it('at two nodes: the higher one takes the air, and the other one takes it back', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { token } = await makeToken(at, 'publish')
     const settle = async ({ ctx }: TestNode) => settleSpares(ctx, await refreshRemoteFeeds(ctx))
     const low = await begin({ presented: token }, 1)
@@ -317,7 +317,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   })
 
   it('at two nodes: of two spares of one priority the newer stays', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { token } = await makeToken(at, 'publish')
     const main = await begin({ presented: token }, 2)
     const [older, lower] = [await begin({ presented: token }, 1, other), await begin({ presented: token }, 0, other)]
@@ -328,7 +328,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   })
 
   it('at two nodes: one that was outranked without hearing of it is disconnected by the next of its priority', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { token } = await makeToken(at, 'publish')
     await at.ctx.cache.stop()
     const first = await begin({ presented: token }, 1)
@@ -347,7 +347,7 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
   })
 
   it('at two nodes: one that is outranked before its node knows that it is on the air is a spare in the end', async () => {
-    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const other = await startTestNode({ url: place.url, clock })
     const { token } = await makeToken(at, 'publish')
     await at.ctx.cache.stop()
     const { store, sessions } = at.ctx

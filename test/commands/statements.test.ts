@@ -73,7 +73,7 @@ describe.each(testedStores())('on %s', (engine) => {
     countStatementsOf(SqliteConnection.prototype)
     countStatementsOf(PgExecutor.prototype)
     place = await newPlace(engine)
-    at = await startTestNode({ url: place.url, clock: new ManualClock(), leaseMs: 1e12 })
+    at = await startTestNode({ url: place.url, clock: new ManualClock() })
     const made = await createCredential(at.ctx, cliActor(at.accountId), 'site', 'write')
     if (!made.ok) throw new Error('no credential')
     authorization = `Basic ${Buffer.from(made.value.value).toString('base64')}`

@@ -11,7 +11,7 @@ let place: Place
 let at: TestNode
 beforeAll(async () => {
   place = await newPlace('SQLite')
-  at = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+  at = await startTestNode({ url: place.url, clock })
 })
 afterAll(async () => {
   await at.close()

@@ -118,7 +118,7 @@ it('viewers at other nodes count of every stream, also where a database orders n
   const { accountId } = at
   const streams = streamNames.map((streamName) => ({ accountId, streamName, whep: 2, hls: 1, bitrateOut: 0 }))
   await at.ctx.store.transaction(async (tx) => {
-    await tx.nodes.insert({ id: 'another node', hostKey: 'elsewhere', pid: 1, url: null }, 600_000)
+    await tx.nodes.insert({ id: 'another node', hostKey: 'elsewhere', pid: 1, url: null }, 300_000)
     await tx.streamNodes.put('another node', streams)
   })
   const { data } = await list()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import type { AccessAttempt } from '../../src/commands/access/authorize.ts'
 import { cliActor, type Context } from '../../src/commands/context.ts'
 import { admitPublisher, admitViewer } from '../../src/commands/sessions/admit.ts'
@@ -87,7 +88,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     url = join(ownFolder ?? '', 'sluice.db'),
     clock,
     machineClock,
-    leaseMs = 300_000,
+    leaseMs = LEASE_MAX_MS,
     isRunning = () => true,
     max = 10_000,
   } = settings
