@@ -57,7 +57,15 @@ describe.each(testedStores())('usage of nodes on %s', (engine) => {
     let lose = (): void => undefined
     const leases: Leases = { keep: (_lease, lost) => void (lose = lost ?? lose), release: () => Promise.resolve() }
     const isRunning = (): boolean => true
-    await startNode(ctx, { hostKey: 'b', pid: 1, isRunning, leaseMs: 300_000, leases, url: null, facts: () => NODE_FACTS })
+    await startNode(ctx, {
+      hostKey: 'b',
+      pid: 1,
+      isRunning,
+      leaseMs: 300_000,
+      leases,
+      url: null,
+      facts: () => NODE_FACTS,
+    })
     lose()
     expect(await tryToView({ ctx, accountId })).toMatchObject({ ok: false, code: 'not_serving' })
     await until(() => ctx.sessions.node !== '')
