@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { command, newDirectory } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(dir, { recursive: true }))
 
 const serving = (pid: number): string =>
-  `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n', 'far', ${pid}, 1, 99999999999999)`
+  `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n', 'far', ${pid}, 1, ${Date.now() + LEASE_MAX_MS})`
 
 test('sluice key rotate refuses while a server runs, and makes no key', async () => {
   execute(serving(4711))
