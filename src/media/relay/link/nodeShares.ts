@@ -63,8 +63,11 @@ interface Share extends NodeShare {
 const SILENT_MS = { usual: 5000, replaceable: 2500 }
 /** From one call of `pace` to the next. */
 const PACE_MS = 50
-/** How long the other end may take to be heard for the first time. */
-const FIRST_MS = 3000
+/**
+ * How long the other end may take to be heard for the first time. The one that borrows may have to start its process before it seeks
+ * this one, which takes seconds on a busy machine.
+ */
+const FIRST_MS = { lends: 15_000, borrows: 3000 }
 const SEEK_MS = 50
 /** As many as a process has sockets. */
 const MAX_VIAS = 16
@@ -101,7 +104,7 @@ export class NodeShares {
       channel,
       to: null,
       isOpen: false,
-      heardAtMs: nowMs - silentMsOf(share) + FIRST_MS,
+      heardAtMs: nowMs - silentMsOf(share) + (addresses === null ? FIRST_MS.lends : FIRST_MS.borrows),
       seekAtMs: nowMs,
       seekMs: SEEK_MS,
     }
