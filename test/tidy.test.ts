@@ -153,6 +153,10 @@ describe('the house', () => {
     expect([...modules, ...browserModules, ...readers].flatMap(rules.anys)).toEqual([])
   })
 
+  test('no pattern takes a time that grows with the square of its text', () => {
+    expect(modules.flatMap(rules.slowPatterns)).toEqual([])
+  })
+
   test('every export is used', () => {
     // Folders are built before app.ts connects them. Until then many exports have no importer yet.
     const joined = modules.some(({ path }) => path === 'src/app/app.ts')
@@ -302,6 +306,9 @@ describe('the rules see', () => {
     ['the text of an error', rules.errorKeys, "ctx.log.error({ reason: String(error) }, 'x')"],
     ['the message of an error', rules.errorKeys, "this.#log.warn({ id, reason: error.message }, 'x')"],
     ['any', rules.anys, 'const a: any[] = []'],
+    ['a pattern for the end of a text', rules.slowPatterns, "path.replace(/[/\\s]+$/, '')"],
+    ['one of several', rules.slowPatterns, "path.replaceAll(/^\\/+|\\/+$/g, '')"],
+    ['a pattern that begins with blanks', rules.slowPatterns, 'text.split(/\\s*;/)'],
     ['a long function', rules.longFunctions, `const a = () => {${'\n'.repeat(71)}}`],
     ['a long file', rules.longFiles, '\n'.repeat(401)],
     ['a long line', rules.longLines, `// ${'x'.repeat(150)}`],

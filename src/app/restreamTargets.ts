@@ -209,6 +209,6 @@ function feedSender(sender: Sender, { media, target, way, clock, signal, failed 
 }
 
 const addressOf = (url: URL): { app: string; url: string } => ({
-  app: url.pathname.replaceAll(/^\/+|\/+$/g, '') + url.search,
-  url: url.href.replace(/\/+$/, ''),
+  app: url.pathname.replaceAll(/^\/+|(?<!\/)\/+$/g, '') + url.search,
+  url: url.href.replace(/(?<!\/)\/+$/, ''),
 })

@@ -23,7 +23,7 @@ export async function checkPublicUrl(
   if (!isServing) {
     return { findings: [found('ok', CHECK, 'url_not_asked')], report: null }
   }
-  const url = `${publicUrl.replace(/\/+$/, '')}/healthz`
+  const url = `${publicUrl.replace(/(?<!\/)\/+$/, '')}/healthz`
   const answer = await ask(url)
   const { origin } = new URL(url)
   const report = answer.kind === 'answered' && answer.status === 200 ? readHealthReport(answer.answer) : null

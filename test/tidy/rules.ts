@@ -119,6 +119,33 @@ export const anys = (module: Module): string[] =>
     .filter(({ type }) => type === 'TSAnyKeyword')
     .map(({ start }) => finding(module, start, 'any switches the type checker off; unknown does not'))
 
+/** A class, an escape or a character that is repeated without a bound, with something behind it. */
+const BEGINS_WITH_REPEAT = /^(?:\\[pu]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|[^\\[(^$])(?:[+*]|\{\d+,\})\??./
+
+/** Those that are in no group. */
+function alternativesOf(pattern: string): string[] {
+  const alternatives = ['']
+  let depth = 0
+  for (const [token] of pattern.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|./gu)) {
+    if (token === '(') depth += 1
+    if (token === ')') depth -= 1
+    if (token === '|' && depth === 0) alternatives.push('')
+    else alternatives.push(`${alternatives.pop()}${token}`)
+  }
+  return alternatives
+}
+
+/**
+ * Patterns that are tried again at each place of a run, and look at the rest of it each time: a text of 64 kB takes them seconds. Texts
+ * of strangers reach many of them.
+ */
+export const slowPatterns = (module: Module): string[] =>
+  module.nodes.flatMap(({ start, regex }) => {
+    const { pattern = '', flags = '' } = (regex ?? {}) as { pattern?: string; flags?: string }
+    const isSlow = !flags.includes('y') && alternativesOf(pattern).some((one) => BEGINS_WITH_REPEAT.test(one))
+    return isSlow ? [finding(module, start, `/${pattern}/ begins with a repeat: put (?<!…) in front of it`)] : []
+  })
+
 export function longFunctions(module: Module): string[] {
   const functions = module.nodes.filter(({ type }) => /^(FunctionDeclaration|FunctionExpression|Arrow.*)$/.test(type))
   return functions

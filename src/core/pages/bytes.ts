@@ -76,7 +76,10 @@ export class PartReader {
 
 export function encodeBase64url(bytes: Uint8Array): string {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  return btoa(binary)
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/(?<!=)=+$/, '')
 }
 
 /** Null unless the text is the one spelling that `encodeBase64url` gives to one byte or more. */

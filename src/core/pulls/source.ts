@@ -70,7 +70,7 @@ function refuseSrt(url: URL): string | null {
 }
 
 function refuseRtmp(url: URL): string | null {
-  const isWhole = /^\/+[^/]+.*\/[^/]+$/.test(url.pathname)
+  const isWhole = /^\/+[^/]+.*\/(?<![^/])[^/]+$/.test(url.pathname)
   return refuseLogin(url) ?? (isWhole ? null : 'must name an application and a stream: rtmp://host/app/stream')
 }
 
@@ -95,7 +95,7 @@ export function shownPullUrl(url: URL): string {
   const login = `${username}${password === '' ? '' : `:${MASK}`}`
   const user = login === '' ? '' : `${login}@`
   const path = pullScheme(url).hasKeyInPath
-    ? pathname.replace(/[^/]+$/, MASK)
+    ? pathname.replace(/(?<![^/])[^/]+$/, MASK)
     : pathname.replaceAll(IN_PATH, `$1${MASK}`)
   return `${protocol}//${user}${host}${path}${search === '' ? '' : `?${MASK}`}`
 }

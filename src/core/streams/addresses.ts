@@ -78,8 +78,8 @@ export function publicAddresses(facts: AddressFacts): PublicAddresses {
 }
 
 function baseOf({ publicUrl, nodeUrl, scheme, host }: BaseFacts): BaseAddress {
-  if (publicUrl !== '') return { url: publicUrl.replace(/\/+$/, ''), source: 'publicUrl' }
-  if (nodeUrl !== '') return { url: nodeUrl.replace(/\/+$/, ''), source: 'nodeUrl' }
+  if (publicUrl !== '') return { url: publicUrl.replace(/(?<!\/)\/+$/, ''), source: 'publicUrl' }
+  if (nodeUrl !== '') return { url: nodeUrl.replace(/(?<!\/)\/+$/, ''), source: 'nodeUrl' }
   return { url: `${scheme}://${HOST.test(host) ? host : 'localhost'}`, source: 'request' }
 }
 
@@ -92,8 +92,8 @@ export const nodeBase = ({ nodeUrl, publicUrl, ...request }: BaseFacts): string 
  * take the rest from the address that they called.
  */
 export function resourceBase({ publicUrl, nodeUrl }: Pick<AddressFacts, 'publicUrl' | 'nodeUrl'>): string {
-  if (nodeUrl !== '') return nodeUrl.replace(/\/+$/, '')
-  return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+  if (nodeUrl !== '') return nodeUrl.replace(/(?<!\/)\/+$/, '')
+  return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/(?<!\/)\/+$/, '')
 }
 
 /** Channels and streams share one port. */

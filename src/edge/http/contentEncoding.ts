@@ -26,7 +26,7 @@ export function codingFor(codings: readonly Coding[], accepted: string | undefin
     part
       .trim()
       .toLowerCase()
-      .split(/\s*;\s*q\s*=\s*/),
+      .split(/(?<!\s)\s*;\s*q\s*=\s*/),
   )
   const allows = (name: string) => allowed.some(([coding, q = '1']) => coding === name && Number(q) > 0)
   return codings.find(allows) ?? 'identity'

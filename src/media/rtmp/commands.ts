@@ -35,5 +35,5 @@ export function readTarget(value: AmfValue): RtmpTarget {
   const text = typeof value === 'string' ? value.trim() : ''
   const mark = text.indexOf('?')
   const path = mark < 0 ? text : text.slice(0, mark)
-  return { path: path.replaceAll(/^[/\s]+|[/\s]+$/g, ''), query: mark < 0 ? '' : text.slice(mark + 1) }
+  return { path: path.replaceAll(/^[/\s]+|(?<![/\s])[/\s]+$/g, ''), query: mark < 0 ? '' : text.slice(mark + 1) }
 }

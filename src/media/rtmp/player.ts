@@ -270,6 +270,6 @@ interface PlayAddress {
 function readPlayAddress({ protocol, host, pathname, search }: URL): PlayAddress {
   const path = pathname.replace(/^\/+/, '')
   const at = path.lastIndexOf('/')
-  const app = path.slice(0, at).replace(/\/+$/, '')
+  const app = path.slice(0, at).replace(/(?<!\/)\/+$/, '')
   return { app, url: `${protocol}//${host}/${app}`, stream: path.slice(at + 1) + search }
 }

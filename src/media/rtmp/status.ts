@@ -53,5 +53,5 @@ export function withoutKey(text: string, key: string): string {
     .replaceAll(/\p{C}/gu, ' ')
     .slice(0, REASON_MAX)
     .trim()
-    .replace(/[\s.]+$/, '')
+    .replace(/(?<![\s.])[\s.]+$/, '')
 }

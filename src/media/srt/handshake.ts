@@ -180,7 +180,12 @@ function readRequest(found: ReadonlyMap<number, Buffer>, request: Buffer): Resul
 
 /** Text comes in words whose bytes are in reverse, padded with zeros (section 3.2.1.3). */
 function wordsToText(words: Buffer | undefined): string {
-  return words === undefined ? '' : Buffer.from(words).swap32().toString('utf8').replace(/\0+$/, '')
+  return words === undefined
+    ? ''
+    : Buffer.from(words)
+        .swap32()
+        .toString('utf8')
+        .replace(/(?<!\0)\0+$/, '')
 }
 
 export interface FixedFields {
