@@ -4,6 +4,12 @@ import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 
+/**
+ * How often the tracks of a publisher may change, as between two recordings that it joins. With each change HLS begins a period, a
+ * recording a part, and each conversion another process of ffmpeg, which takes as long as hundreds of frames.
+ */
+export const TRACK_CHANGES = { burst: 10, perSecond: 0.5 }
+
 /** Why a publication is over. */
 export type PublishEnd =
   | 'left' // the publisher said goodbye or closed the connection

@@ -2,7 +2,7 @@ import type { JoinedFrame, VideoFormat } from './codec.ts'
 import { BitReader } from './bits.ts'
 import { isSize, withoutEmulation } from './h264Config.ts'
 import { readTransfer } from './hevcTransfer.ts'
-import { splitNals } from './nalUnits.ts'
+import { MAX_NALS, splitNals } from './nalUnits.ts'
 
 /** H.265 (ITU-T H.265). Frames consist of NAL units with 4-byte length prefixes, as in MP4. */
 
@@ -97,7 +97,7 @@ function recordHead({ profile, chroma, lumaDepth, chromaDepth, layers, isNested 
   return head
 }
 
-/** The parameter sets of a record, which may have messages beside them; null when an array runs past it. */
+/** The parameter sets of a record, which may have messages beside them; null when an array runs past it, or there are too many. */
 export function hevcParameterSets(record: Buffer): Buffer[] | null {
   const nals: Buffer[] = []
   if (record.length < RECORD_BYTES) return null
@@ -107,7 +107,7 @@ export function hevcParameterSets(record: Buffer): Buffer[] | null {
     let count = record.readUInt16BE(at + 1)
     for (at += 3; count > 0; count--) {
       const end = at + 2 + (at + 2 > record.length ? record.length : record.readUInt16BE(at))
-      if (end > record.length) return null
+      if (end > record.length || nals.length === MAX_NALS) return null
       nals.push(record.subarray(at + 2, end))
       at = end
     }

@@ -15,6 +15,8 @@ const SAMPLES = 1024
 const TICKS_PER_SECOND = 90_000
 const HEAD_BYTES = 7
 const NONE = Buffer.alloc(0)
+/** Of one PES packet: many seconds of audio. Frames of a byte cost as much as others, and a packet has room for eight thousand. */
+export const MAX_FRAMES = 1024
 
 /** Splits ADTS (ISO/IEC 13818-7 section 6.2) into frames, which may begin in one PES packet and end in the next. */
 export class AdtsReader {
@@ -33,6 +35,11 @@ export class AdtsReader {
     const frames: AdtsFrame[] = []
     let [at, isTimed] = [0, time === null]
     while (at + HEAD_BYTES <= bytes.length) {
+      if (frames.length === MAX_FRAMES) {
+        this.resyncs += 1
+        at = bytes.length
+        break
+      }
       const head = readHead(bytes, at)
       if (head === null) {
         at = this.#resync(bytes, at)

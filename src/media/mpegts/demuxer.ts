@@ -25,6 +25,8 @@ interface PidReader {
 }
 
 const PAT_PID = 0
+/** Only packets of video may have no length (ISO/IEC 13818-1 section 2.4.3.7). With it and what is in front of it a packet has no more. */
+const AUDIO_MAX_BYTES = 65_535 + 6
 
 /** Reads the one program of an MPEG transport stream (ISO/IEC 13818-1). Nothing that comes makes it throw. */
 export class TsDemuxer {
@@ -113,7 +115,7 @@ export class TsDemuxer {
   }
 
   #elementary(stream: TsStream): PidReader {
-    const pes = new PesReader(this.#maxBytes)
+    const pes = new PesReader(stream.kind === 'audio' ? Math.min(this.#maxBytes, AUDIO_MAX_BYTES) : this.#maxBytes)
     return {
       latest: null,
       take: (packet) => {

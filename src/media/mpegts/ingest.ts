@@ -1,8 +1,10 @@
+import { Allowance } from '../../base/allowance.ts'
 import type { Clock } from '../../base/clock.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import { alternatives, unsupportedCodec } from '../codecs/codecs.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
 import { type AudioTrack, type Frame, type FrameSink, trackKey, type VideoTrack } from '../frame.ts'
+import { TRACK_CHANGES } from '../publishing.ts'
 import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
@@ -20,6 +22,8 @@ const ALONE_MS = 5000
 const AUDIO_LATE_MS = 1000
 /** More frames than a track has in that time. Together they are no larger than one may be. */
 const HELD_MAX = 240
+/** From all tracks. As over RTMP: those that send a file at once send thousands. */
+const FRAMES_OF_SECOND = 10_000
 /** No encoder shows a picture so long after it was decoded. */
 const REORDERED_MAX_MS = 10_000
 
@@ -50,6 +54,7 @@ const PROBLEMS: Readonly<Record<TsProblem, Said>> = {
 const NO_PROGRAM = say(coded('ts_no_program'))
 const NO_MEDIA = say(coded('ts_no_media'))
 const NONE_LISTED = say(coded('ts_none_listed'))
+const TOO_MANY = `More than ${FRAMES_OF_SECOND} frames come in a second; the others are left out`
 const NO_LAYOUT = 'The AAC has a layout of channels that was not sent; send mono, stereo, 5.1 or 7.1'
 const SUPPORTED = { video: ['H.264', 'HEVC'], audio: ['AAC', 'Opus'] } as const
 
@@ -76,6 +81,7 @@ export class TsIngest implements TsHandler {
   readonly #indexes = new Map<number, number>()
   readonly #adts = new Map<number, AdtsReader>()
   #tracksAreNew = false
+  readonly #changes = new Allowance(TRACK_CHANGES)
   #awaitsVideo = false
   /** The first frames, while they wait for audio. */
   #held: Frame[] = []
@@ -83,6 +89,7 @@ export class TsIngest implements TsHandler {
   #audioSinceUs: number | null = null
   /** Whether frames came. */
   #hasBegun = false
+  #second = { fromMs: Number.NEGATIVE_INFINITY, frames: 0 }
 
   constructor(sink: FrameSink, options: TsIngestOptions) {
     this.#sink = sink
@@ -154,6 +161,7 @@ export class TsIngest implements TsHandler {
 
   packet({ codec, pid }: TsStream, packet: PesPacket): void {
     this.packets += 1
+    if (this.#isFlood()) return this.#options.leftOut(TOO_MANY)
     switch (codec) {
       case 'h264':
       case 'hevc':
@@ -164,6 +172,14 @@ export class TsIngest implements TsHandler {
         return this.#opusPacket(pid, packet)
       case null:
     }
+  }
+
+  /** A frame of a few bytes costs as much as others, and nothing slows down a publisher over UDP. */
+  #isFlood(): boolean {
+    const nowMs = this.#options.clock.monotonic()
+    if (nowMs - this.#second.fromMs >= 1000) this.#second = { fromMs: nowMs, frames: 0 }
+    this.#second.frames += 1
+    return this.#second.frames > FRAMES_OF_SECOND
   }
 
   lost({ pid }: TsStream): void {
@@ -229,6 +245,7 @@ export class TsIngest implements TsHandler {
   }
 
   #audioFrame(pid: number, format: AudioTrack, ticks: number, data: Buffer): void {
+    this.#second.frames += 1
     const index = this.#indexes.get(pid) ?? 0
     const of: Of = { kind: 'audio', ...(index > 0 && { audioIndex: index }) }
     const { timeUs, marks } = this.#timeOf(of, ticks)
@@ -254,11 +271,16 @@ export class TsIngest implements TsHandler {
 
   #emit(frame: Frame): void {
     if (this.#waits(frame)) return void this.#held.push(frame)
-    if (this.#tracksAreNew) this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...this.#audioInOrder])
-    this.#tracksAreNew = false
+    if (this.#tracksAreNew) this.#notifyTracks()
     this.#hasBegun = true
     for (const one of this.#held.splice(0)) this.#sink.frame(one)
     this.#sink.frame(frame)
+  }
+
+  #notifyTracks(): void {
+    this.#tracksAreNew = false
+    if (!this.#changes.take(this.#options.clock.monotonic())) this.#refusal ??= say(coded('tracks_change_too_often'))
+    else this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...this.#audioInOrder])
   }
 
   get #audioInOrder(): AudioTrack[] {

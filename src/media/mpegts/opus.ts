@@ -1,5 +1,6 @@
 import { opusSamples } from '../codecs/opus.ts'
 import { type AudioTrack, rtpAudioTrack } from '../frame.ts'
+import { MAX_FRAMES } from './adts.ts'
 
 /** A packet of Opus. */
 export interface OpusUnit {
@@ -17,14 +18,14 @@ const TRIMS_END = 0x08
 const HAS_EXTENSION = 0x04
 const TICKS_PER_SAMPLE = 90_000 / 48_000
 
-/** The packets of a PES packet, each behind a control header (Opus in MPEG-TS, section 4). Null: they do not add up. */
+/** The packets of a PES packet, each behind a control header (Opus in MPEG-TS, section 4). Null: they do not add up, or are too many. */
 export function readOpusUnits(bytes: Buffer): OpusUnit[] | null {
   const units: OpusUnit[] = []
   let offsetTicks = 0
   for (let at = 0; at < bytes.length; ) {
     const data = unitAt(bytes, at)
     const samples = data === null ? null : opusSamples(data)
-    if (data === null || samples === null) return null
+    if (data === null || samples === null || units.length === MAX_FRAMES) return null
     units.push({ offsetTicks, data })
     offsetTicks += samples * TICKS_PER_SAMPLE
     at = data.byteOffset - bytes.byteOffset + data.length

@@ -1,9 +1,11 @@
+import { Allowance } from '../../base/allowance.ts'
 import type { Clock } from '../../base/clock.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { Said } from '../../core/notices.ts'
+import { coded, type Said, say } from '../../core/notices.ts'
 import { readFrame } from '../codecs/wholeFrame.ts'
 import { type AudioTrack, type FrameSink, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
+import { TRACK_CHANGES } from '../publishing.ts'
 import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { FlvPart, FlvPayload, FlvProblem } from './flvPayload.ts'
@@ -62,6 +64,8 @@ export class RtmpIngest {
   /** By the names of tracks. */
   readonly #unconfiguredSinceMs = new Map<string, number>()
   #hasBegun = false
+  readonly #changes = new Allowance(TRACK_CHANGES)
+  #changesTooOften = false
   readonly #times: TrackTimes
   readonly #metadata = new MetadataReader()
   #declared: DeclaredBitrates = {}
@@ -77,7 +81,7 @@ export class RtmpIngest {
     this.#declared = this.#metadata.read(message, this.#options.clock?.monotonic() ?? 0) ?? this.#declared
   }
 
-  /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several. */
+  /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several, or too many changes. */
   take({ type, timestamp, payload }: Message): Result<Taken, Said> {
     const isVideo = type === MESSAGE.video
     let taken: Taken = 'dropped'
@@ -86,7 +90,7 @@ export class RtmpIngest {
       if (!one.ok) return one
       if (one.value === 'media') taken = 'media'
     }
-    return ok(taken)
+    return this.#changesTooOften ? err(say(coded('tracks_change_too_often'))) : ok(taken)
   }
 
   #drop(why: string): 'dropped' {
@@ -194,6 +198,9 @@ export class RtmpIngest {
   #notifyTracks(timeMs: number): void {
     if (!this.#tracksAreNew) return
     this.#tracksAreNew = false
+    const { clock } = this.#options
+    this.#changesTooOften ||= clock !== null && !this.#changes.take(clock.monotonic())
+    if (this.#changesTooOften) return
     this.#video.begin(timeMs)
     this.#hasBegun = true
     const audio = [...this.#audio].toSorted(([a], [b]) => a - b).map(([, track]) => track)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { PACKET_BYTES } from '../../../src/media/mpegts/packets.ts'
-import { BOTH, deltaFrame, keyframe, pes, TsMuxer, VIDEO_PID } from './muxer.ts'
-import { Seen, ticks } from './seen.ts'
+import { adts, AUDIO_PID, BOTH, deltaFrame, keyframe, pes, TsMuxer, VIDEO_PID } from './muxer.ts'
+import { DAMAGED, Seen, ticks } from './seen.ts'
 
 describe('a transport stream whose video has no lengths', () => {
   test('gives pictures with their last packet once the muxer has shown that it fills that up', () => {
@@ -53,5 +53,51 @@ describe('a transport stream whose video has no lengths', () => {
       seen.ingest.end()
       expect(seen.frames).toHaveLength(frames)
     }
+  })
+})
+
+describe('a transport stream that costs more than others', () => {
+  /** Frames of a byte each, in one packet. */
+  const tiny = (frames: number, hasLength: boolean): Buffer =>
+    pes(Buffer.concat(Array<Buffer>(frames).fill(adts(1))), { id: 0xc0, presentation: ticks(0), hasLength })
+
+  test('has no audio in packets larger than a length can say, and not more than 1,024 frames of one', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(1)), ts.packets(AUDIO_PID, tiny(9000, false)))
+    // Video may be larger.
+    seen.take(ts.audio(adts(), ticks(100)))
+    expect([seen.frames.length, seen.leftOut]).toEqual([1, [DAMAGED]])
+    seen.take(ts.packets(AUDIO_PID, tiny(8000, true)))
+    expect(seen.frames).toHaveLength(1 + 1024)
+  })
+
+  test('has 10,000 frames in a second at most, and goes on in the next', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(1)))
+    for (let at = 0; at < 20; at++) seen.take(ts.packets(AUDIO_PID, tiny(1000, true)))
+    // Those of the packet with the last one count as well.
+    expect(seen.frames).toHaveLength(10_000)
+    expect(seen.leftOut).toContain('More than 10000 frames come in a second; the others are left out')
+    seen.nowMs = 1000
+    seen.take(ts.audio(adts(), ticks(1000)))
+    expect(seen.frames).toHaveLength(10_001)
+  })
+
+  test('is refused where its tracks change again and again, since each change starts processes again', () => {
+    const takenIn = (everyMs: number) => {
+      const [seen, ts] = [new Seen(), new TsMuxer()]
+      const problems = Array.from({ length: 12 }, (_, at) => {
+        const frame = adts()
+        frame.writeUInt8(at % 2 === 0 ? 0x4c : 0x50, 2)
+        seen.nowMs += everyMs
+        return seen.take(ts.tables(BOTH.slice(1)), ts.audio(frame, ticks(at * 20)))
+      })
+      return { lists: seen.lists.length, problem: problems.at(-1) }
+    }
+    const problem = 'The publisher changes the configuration of its tracks too often'
+    expect([takenIn(0), takenIn(2000)]).toEqual([
+      { lists: 10, problem },
+      { lists: 12, problem: null },
+    ])
   })
 })

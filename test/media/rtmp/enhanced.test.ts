@@ -12,14 +12,14 @@ import { encoded } from '../ffmpeg/frames.ts'
 import { enhancedAudio, enhancedMessages, enhancedVideo, OPUS_HEAD, PACKET } from './enhanced.ts'
 import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, avcConfig, HEVC_CONFIG, message, recordOf, videoFrame } from './media.ts'
 
-function taken(messages: readonly Message[]) {
+function taken(messages: readonly Message[], clock: { monotonic: () => number } | null = null) {
   const [lists, frames, leftOut]: [(readonly TrackInfo[])[], Frame[], string[]] = [[], [], []]
   const sink: FrameSink = {
     tracks: (tracks) => void lists.push(tracks),
     frame: (frame) => void frames.push(frame),
     end: () => undefined,
   }
-  const ingest = new RtmpIngest(sink, { clock: null, leftOut: (what) => leftOut.push(what) })
+  const ingest = new RtmpIngest(sink, { clock, leftOut: (what) => leftOut.push(what) })
   const problems = messages.flatMap((one) => {
     const result = ingest.take(one)
     return result.ok ? [] : [result.error.message]
@@ -132,6 +132,33 @@ test('Opus needs no configuration, and AAC may be enhanced beside video that is 
   expect(taken([...aac, ...started]).lists).toMatchObject([[{ codec: 'hevc' }, { codec: 'aac', sampleRate: 44_100 }]])
 })
 
+test('a publisher that changes a track again and again is refused, since each change starts processes again', () => {
+  const changes = Array.from({ length: 12 }, (_, at) => [
+    enhancedAudio('mp4a', PACKET.start, Buffer.from([at % 2 === 0 ? 0x12 : 0x11, at % 2 === 0 ? 0x10 : 0x90])),
+    enhancedAudio('mp4a', PACKET.frames, NAL, 1000 + at * 20),
+  ]).flat()
+  const audio = [enhancedAudio('mp4a', PACKET.start, AAC_CONFIG), enhancedAudio('mp4a', PACKET.frames, NAL)]
+  const { lists, problems } = taken([...audio, ...changes], { monotonic: () => 0 })
+  expect(lists).toHaveLength(10)
+  expect(new Set(problems)).toEqual(new Set(['The publisher changes the configuration of its tracks too often']))
+  // As between recordings that are joined.
+  let nowMs = 0
+  expect(taken([...audio, ...changes], { monotonic: () => (nowMs += 1000) })).toMatchObject({ problems: [] })
+})
+
+/** A configuration with so many more parameter sets, each of two bytes. */
+function crowded(sets: number): Buffer {
+  const array = Buffer.from([0x22, sets >> 8, sets & 255])
+  const config = Buffer.concat([HEVC_CONFIG, array, ...Array<Buffer>(sets).fill(Buffer.from([0, 2, 0x44, 1]))])
+  config.writeUInt8(4, 22)
+  return config
+}
+
+test('a configuration of HEVC may have as many parameter sets as a frame', () => {
+  const sent = [hevc(PACKET.start, crowded(1021)), hevc(PACKET.framesX, NAL)]
+  expect(taken(sent)).toMatchObject({ frames: [{}], leftOut: [] })
+})
+
 describe('is left out, and the rest goes on', () => {
   const short = (type: number, ...bytes: number[]) => message(type, 0, bytes)
   test.each([
@@ -141,6 +168,11 @@ describe('is left out, and the rest goes on', () => {
     [
       'a configuration of half a record',
       hevc(PACKET.start, HEVC_CONFIG.subarray(0, 60)),
+      'The HEVC configuration cannot be read',
+    ],
+    [
+      'a configuration of a thousand parameter sets and more',
+      hevc(PACKET.start, crowded(1022)),
       'The HEVC configuration cannot be read',
     ],
     [
