@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createLogger, type Logger } from '../../src/base/log.ts'
+import { SrtConnection } from '../../src/media/srt/connection.ts'
 import { DATAGRAM_MAX_BYTES } from '../../src/media/srt/handshake.ts'
 import { CONTROL, writeControl } from '../../src/media/srt/packets.ts'
 import { type CallOptions, handshakeBody, randomKeys, SrtCaller, srtRequest, textWords } from '../media/srt/caller.ts'
@@ -375,6 +376,10 @@ describe('a caller', () => {
     expect((await call(listener)).answer).toBe(1401)
     refuses = false
     expect((await call(listener)).answer).toBe(0)
+    const looks = vi.spyOn(SrtConnection.prototype, 'isRefused', 'get')
+    ends.push(() => looks.mockRestore())
     expect((await call(listener)).answer).toBe(1402)
+    // Each packet of a stranger would look at all that publish.
+    expect(looks).not.toHaveBeenCalled()
   })
 })

@@ -86,6 +86,7 @@ export async function startSrt(options: SrtOptions): Promise<SrtListener> {
 type Conclusion = Extract<Handshake, { kind: 'conclusion' }>
 
 interface Caller {
+  readonly socketId: number
   readonly endpoint: string
   /** Its endpoint and its socket id. */
   readonly key: string
@@ -100,6 +101,8 @@ class Callers {
   readonly #bySocketId = new Map<number, Caller>()
   /** By their keys: a caller repeats its handshake. */
   readonly #byCaller = new Map<string, SrtConnection>()
+  /** Those that are there to repeat a refusal, the oldest first. */
+  readonly #refused = new Set<Caller>()
   readonly #decisions = new Set<Promise<void>>()
   /** Callers that are not decided on yet, by their addresses and by the networks around those. */
   readonly #connecting = new Map<string, number>()
@@ -148,7 +151,7 @@ class Callers {
 
   #tick(nowMs: number, missedMs: number): void {
     this.#each(this.#bySocketId.values(), (connection) => connection.tick(nowMs, missedMs))
-    for (const [id, caller] of this.#bySocketId) if (caller.connection.isOver) this.#forget(id, caller)
+    for (const caller of this.#bySocketId.values()) if (caller.connection.isOver) this.#forget(caller)
   }
 
   #each(callers: Iterable<Caller>, work: (connection: SrtConnection) => void): void {
@@ -159,9 +162,10 @@ class Callers {
     )
   }
 
-  #forget(socketId: number, { key }: Caller): void {
-    this.#bySocketId.delete(socketId)
-    this.#byCaller.delete(key)
+  #forget(caller: Caller): void {
+    this.#bySocketId.delete(caller.socketId)
+    this.#byCaller.delete(caller.key)
+    this.#refused.delete(caller)
   }
 
   #handshake(body: Buffer, from: RemoteInfo): void {
@@ -185,17 +189,19 @@ class Callers {
     const addressKey = addressKeyOf(from.address)
     const full = this.#fullFor(addressKey)
     if (full !== null) return this.#refuse(handshake, from, { code: REJECT.overload, text: full })
-    const connection = this.#connect(handshake, from, request.value)
+    const caller = this.#connect(handshake, from, request.value)
+    const { connection } = caller
     this.#count(addressKey, 1)
     const decided = connection.decide(this.#options.publish).catch(connection.failed)
     const decision = decided.finally(() => {
       this.#count(addressKey, -1)
+      if (connection.isRefused) this.#refused.add(caller)
       this.#decisions.delete(decision)
     })
     this.#decisions.add(decision)
   }
 
-  #connect(handshake: Conclusion, from: RemoteInfo, request: CallerRequest): SrtConnection {
+  #connect(handshake: Conclusion, from: RemoteInfo, request: CallerRequest): Caller {
     const socketId = this.#freeId()
     const connection = new SrtConnection({
       ...this.#options,
@@ -208,10 +214,11 @@ class Callers {
     })
     const endpoint = endpointOf(from)
     const key = `${endpoint} ${handshake.socketId}`
-    this.#bySocketId.set(socketId, { endpoint, key, connection })
+    const caller = { socketId, endpoint, key, connection }
+    this.#bySocketId.set(socketId, caller)
     this.#byCaller.set(key, connection)
     this.#ticking ??= this.#startTicking()
-    return connection
+    return caller
   }
 
   /** Why there is no room for a caller of this address; null: there is. */
@@ -234,14 +241,11 @@ class Callers {
     }
   }
 
-  /** Forgets the oldest refusal. */
+  /** Forgets the oldest refusal. Strangers cause it, so it does not look at those that publish. */
   #makeRoom(): boolean {
-    for (const [id, caller] of this.#bySocketId) {
-      if (!caller.connection.isRefused) continue
-      this.#forget(id, caller)
-      return true
-    }
-    return false
+    const [oldest] = this.#refused
+    if (oldest !== undefined) this.#forget(oldest)
+    return oldest !== undefined
   }
 
   #freeId(): number {

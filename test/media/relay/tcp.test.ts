@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
+import { ByAddress } from '../../../src/base/byAddress.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openPorts } from '../../../src/media/relay/transport/port.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
@@ -98,9 +99,26 @@ test('one address kept all others out with connections that had answers; it has 
   const other = await known('127.0.0.3')
   await expect.poll(silent.isOpen, POLL).toBe(false)
   expect([...first, second, other].map(({ isOpen }) => isOpen())).toEqual([true, true, true, true])
+  const looks = looksAtAll()
   const late = await join('127.0.0.4')
   await expect.poll(late.isOpen, POLL).toBe(false)
+  // Each connection of a stranger would look at all that have answers.
+  expect(looks()).toBe(0)
 })
+
+/** How many things were looked at, where all of them may be. */
+function looksAtAll(): () => number {
+  let looks = 0
+  const iterator = Reflect.get(ByAddress.prototype, Symbol.iterator) as () => Iterator<unknown>
+  const spy = vi.spyOn(ByAddress.prototype, Symbol.iterator).mockImplementation(function* (this: ByAddress<unknown>) {
+    for (const one of { [Symbol.iterator]: () => iterator.call(this) }) {
+      looks += 1
+      yield one
+    }
+  })
+  open.push({ close: () => spy.mockRestore() })
+  return () => looks
+}
 
 test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
   'a connection without a word is closed after its time: %j',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
-import { ByAddress } from '../../../base/byAddress.ts'
+import { ByAddress, type CrowdLimits } from '../../../base/byAddress.ts'
 import { systemClock } from '../../../base/clock.ts'
 import { watchedFor } from '../../../base/lateLooks.ts'
 import { OwnTurns } from '../../../base/turns.ts'
@@ -78,20 +78,23 @@ export async function openTcp(
   /** By `Endpoint.via`. */
   const connections = new Map<number, Socket>()
   const crowd = new ByAddress<Socket>(networkKey)
+  /** Those without an answer: each of them may give way to another connection. */
+  const unknown = new ByAddress<Socket>(networkKey)
   let nextVia = FIRST_VIA
   const accept = (socket: Socket): void => {
     const address = addressKeyOf(socket.remoteAddress ?? '')
-    const full = crowd.crowdFor(address, { ofAddress: maxPerAddress, ofAll: maxConnections })
-    if (full !== null && !makeRoom(crowd, full)) {
+    if (!makeRoom(crowd, unknown, address, { ofAddress: maxPerAddress, ofAll: maxConnections })) {
       socket.destroy()
       return
     }
     const via = nextVia++
     connections.set(via, socket)
     crowd.add(socket, address)
+    unknown.add(socket, address)
     socket.once('close', () => {
       connections.delete(via)
       crowd.delete(socket)
+      unknown.delete(socket)
     })
     limitTime(socket, unknownMs, silentMs)
     serve(socket, via, receive)
@@ -104,8 +107,12 @@ export async function openTcp(
     throw error
   }
   return {
-    send: (message, { via }) =>
-      write(connections.get(via), message, Math.min(MAX_WAITING_BYTES, maxWaitingBytes / connections.size)),
+    send: (message, { via }) => {
+      const socket = connections.get(via)
+      if (socket === undefined) return
+      unknown.delete(socket)
+      write(socket, message, Math.min(MAX_WAITING_BYTES, maxWaitingBytes / connections.size))
+    },
     release: ({ via }) => connections.get(via)?.destroySoon(),
     follow: async (wanted) => {
       for (const [address, server] of servers) {
@@ -125,15 +132,16 @@ export async function openTcp(
   }
 }
 
-/** Closes one of `among`. False: all of them have answers. */
-function makeRoom(crowd: ByAddress<Socket>, among: Iterable<Socket>): boolean {
-  for (const socket of among) {
-    if (!isUnknown(socket)) continue
-    crowd.delete(socket)
-    socket.destroy()
-    return true
-  }
-  return false
+/** Closes the oldest one of `unknown` where there are too many, without a look at the others: strangers connect. False: there is none. */
+function makeRoom(crowd: ByAddress<Socket>, unknown: ByAddress<Socket>, address: string, limits: CrowdLimits): boolean {
+  const full = crowd.crowdFor(address, limits)
+  if (full === null) return true
+  const [oldest] = full === crowd ? unknown : full === crowd.of(address) ? unknown.of(address) : unknown.around(address)
+  if (oldest === undefined) return false
+  crowd.delete(oldest)
+  unknown.delete(oldest)
+  oldest.destroy()
+  return true
 }
 
 const isUnknown = ({ bytesWritten }: Socket): boolean => bytesWritten === 0
@@ -211,8 +219,8 @@ export function messageReader(
   }
 }
 
-function write(socket: Socket | undefined, message: Uint8Array, maxWaitingBytes: number): void {
-  if (socket === undefined || !socket.writable || message.length > MAX_MESSAGE) return
+function write(socket: Socket, message: Uint8Array, maxWaitingBytes: number): void {
+  if (!socket.writable || message.length > MAX_MESSAGE) return
   if (socket.writableLength > maxWaitingBytes) return
   const framed = Buffer.allocUnsafe(2 + message.length)
   framed.writeUInt16BE(message.length, 0)
