@@ -187,8 +187,9 @@ test.each([90_000, -90_000])(
     const key = hmacKey(randomBytes(32))
     const there = new ManualClock(clock.now() + aheadMs)
     const ofNode = (name: string) => ({ region: '', nodeUrl: `https://${name}.example` })
-    const ticket = new Tickets(key, clock, ofNode('here')).forNode('a/show', 'https://there.example')
-    expect(new Tickets(key, there, ofNode('there')).regionOfNode(ticket, 'a/show')).toBe('')
+    const file = { stream: 'a/show', name: 'index.m3u8' }
+    const ticket = new Tickets(key, clock, ofNode('here')).forNode('https://there.example', file)
+    expect(new Tickets(key, there, ofNode('there')).regionOfNode(ticket, file)).toBe('')
     const attempt = { accountId: 'a', streamName: 'show', presented: 'token', origin: 'https://page.example' } as never
     const refused = { status: 307, message: 'there', url: 'https://there.example' } as never
     const { location = '' } = new Handover(key, clock).refusalOf(refused, { url: '/api/whep/a/show' } as never, attempt)

@@ -76,19 +76,26 @@ test('any other input is refused without an error', () => {
   fc.assert(fc.property(fc.anything(), (ticket) => tickets.read(ticket, 'f1') === null))
 })
 
-test('the ticket of a node opens one stream, at the node that it is for, for two minutes, and names the region of its node', () => {
+test('the ticket of a node opens one file of a stream, at the node that it is for, for two minutes, and names the region of its node', () => {
   for (const region of ['', 'eu-west']) {
     const other = new Tickets(key, clock, { region, nodeUrl: 'https://two.example' })
-    const ticket = other.forNode('f1', 'https://one.example')
+    const file = { stream: 'f1', name: 'original/7.m4s' }
+    const ticket = other.forNode('https://one.example', file)
     // What listens at the address of a node that is gone has it, too.
-    expect(other.regionOfNode(ticket, 'f1')).toBe(null)
-    expect([tickets.regionOfNode(ticket, 'f1'), tickets.regionOfNode(ticket, 'f2')]).toEqual([region, null])
-    expect(newTickets().regionOfNode(ticket, 'f1')).toBe(null)
-    expect(tickets.regionOfNode(ticket.replace(/\d+/, '9999999999999'), 'f1')).toBe(null)
-    expect(tickets.regionOfNode(ticket.replace(/^node\.(\d+)(\.eu-west)?/, 'node.$1.us-east'), 'f1')).toBe(null)
+    expect(other.regionOfNode(ticket, file)).toBe(null)
+    expect(tickets.regionOfNode(ticket, file)).toBe(region)
+    // A stranger who sees it without TLS has seen this file, and gets no other with it.
+    for (const other of [
+      { ...file, stream: 'f2' },
+      { ...file, name: 'original/8.m4s' },
+    ])
+      expect(tickets.regionOfNode(ticket, other)).toBe(null)
+    expect(newTickets().regionOfNode(ticket, file)).toBe(null)
+    expect(tickets.regionOfNode(ticket.replace(/\d+/, '9999999999999'), file)).toBe(null)
+    expect(tickets.regionOfNode(ticket.replace(/^node\.(\d+)(\.eu-west)?/, 'node.$1.us-east'), file)).toBe(null)
     expect(tickets.read(ticket, 'f1')).toBeNull()
     clock.advance(120_001)
-    expect(tickets.regionOfNode(ticket, 'f1')).toBe(null)
+    expect(tickets.regionOfNode(ticket, file)).toBe(null)
   }
-  expect(tickets.regionOfNode(tickets.make(facts), 'f1')).toBe(null)
+  expect(tickets.regionOfNode(tickets.make(facts), { stream: 'f1', name: 'index.m3u8' })).toBe(null)
 })

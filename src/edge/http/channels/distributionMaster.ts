@@ -93,7 +93,7 @@ async function masterOf(
   nodeUrl: string,
 ): Promise<Result<string, ChannelFailure>> {
   const url = atNode(nodeUrl, `/v2/distributions/${id}/hls/main.m3u8`)
-  const answer = await remote.get(url, `${url}?node=${tickets.forNode(id, nodeUrl)}`)
+  const answer = await remote.get(url, `${url}?node=${tickets.forNode(nodeUrl, { stream: id, name: 'main.m3u8' })}`)
   if (answer?.status !== 200) return err(NOT_LIVE)
   return ok(answer.body.toString().replaceAll(/\/hls\/~[\w.-]+\//g, `/hls/~${TICKET}/`))
 }

@@ -26,7 +26,10 @@ export async function remoteThumbnail(
   const urls = new Set(engines.filter(isPlaying).flatMap((engine) => nodes.get(engine.id) ?? []))
   for (const nodeUrl of urls) {
     const url = atNode(nodeUrl, `/v2/distributions/${id}/thumbnails/thumbnail.jpeg`)
-    const answer = await remote.get(url, `${url}?node=${tickets.forNode(id, nodeUrl)}`)
+    const answer = await remote.get(
+      url,
+      `${url}?node=${tickets.forNode(nodeUrl, { stream: id, name: 'thumbnail.jpeg' })}`,
+    )
     if (answer?.status === 200) return answer.body
   }
   return null

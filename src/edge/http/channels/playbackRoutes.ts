@@ -45,7 +45,7 @@ async function sendMaster(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { distributionId } = request.params
-  if (parts.tickets.regionOfNode(request.query.node, distributionId) !== null)
+  if (parts.tickets.regionOfNode(request.query.node, { stream: distributionId, name: 'main.m3u8' }) !== null)
     return sendToNode(parts, distributionId, reply)
   const asked = await admittedTo(parts, request)
   if (!asked.ok) return refuse(reply, asked.error)
@@ -107,7 +107,7 @@ async function sendThumbnail(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { distributionId } = request.params
-  if (parts.tickets.regionOfNode(request.query.node, distributionId) !== null) {
+  if (parts.tickets.regionOfNode(request.query.node, { stream: distributionId, name: 'thumbnail.jpeg' }) !== null) {
     const rules = await parts.playbacks.find(distributionId)
     const bytes = rules && localThumbnail(parts, rules)
     return bytes ? reply.header('Cache-Control', THUMBNAIL_FOR_NODE).type(JPEG).send(bytes) : refuse(reply, NOT_LIVE)

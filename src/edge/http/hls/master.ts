@@ -12,6 +12,7 @@ import type { NodeAnswer } from '../../../core/hls/nodes.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
 import { refuseHls } from './answering.ts'
+import type { StreamFile } from '../media/tickets.ts'
 import { feedSoon } from './feedSoon.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
@@ -43,7 +44,7 @@ export async function sendMaster(
   const { handover, tickets, ctx } = parts
   const source = requestedSource(request)
   const { accountId, streamName, sourceId } = source
-  const region = regionOfNode(parts, request)
+  const region = regionOfNode(parts, request, 'index.m3u8')
   if (region !== null) return sendToNode(parts, source, region, reply)
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
   const { attempt, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, target))
@@ -77,8 +78,11 @@ export function requestedSource({ params, query }: FastifyRequest<MasterRequest>
 }
 
 /** The region of the node that asks, which has decided on its viewers; null: a viewer asks. */
-export const regionOfNode = ({ tickets }: HlsParts, { params, query }: FastifyRequest<MasterRequest>): string | null =>
-  tickets.regionOfNode(query.node, scopeOf(params))
+export const regionOfNode = (
+  { tickets }: HlsParts,
+  request: FastifyRequest<MasterRequest>,
+  file: SourceFile,
+): string | null => tickets.regionOfNode(request.query.node, fileOf(requestedSource(request), file))
 
 /** Another node has viewers of a feed of this node. */
 async function sendToNode(
@@ -137,6 +141,9 @@ export async function remoteMaster(
   return ok({ stream, with: (ticket) => text.replaceAll(`~${own}/`, `~${ticket}/`) })
 }
 
+/** What a node reads of a source of another one. */
+type SourceFile = 'index.m3u8' | 'thumbnail.jpeg'
+
 /** What requests to other nodes need. */
 export type NodeParts = Pick<HlsParts, 'remote' | 'tickets'>
 
@@ -145,17 +152,19 @@ export function askNode(
   { remote, tickets }: NodeParts,
   source: StreamSource,
   nodeUrl: string,
-  file: 'index.m3u8' | 'thumbnail.jpeg',
+  file: SourceFile,
 ): Promise<NodeAnswer | null> {
   const { accountId, streamName, sourceId } = source
   const url = atNode(nodeUrl, `/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/${file}`)
   const query = new URLSearchParams({
-    node: tickets.forNode(scopeOf(source), nodeUrl),
+    node: tickets.forNode(nodeUrl, fileOf(source, file)),
     ...(sourceId === null ? {} : { sourceId }),
   })
   return remote.get(`${url} ${sourceId ?? ''}`, `${url}?${query.toString()}`)
 }
 
-/** What a node's ticket for a master playlist is bound to. */
-const scopeOf = ({ accountId, streamName }: Pick<StreamSource, 'accountId' | 'streamName'>): string =>
-  streamIdOf({ accountId, streamName })
+/** What a ticket of a node for it is bound to. */
+const fileOf = ({ accountId, streamName, sourceId }: StreamSource, file: SourceFile): StreamFile => ({
+  stream: streamIdOf({ accountId, streamName }),
+  name: `${file} ${sourceId ?? ''}`,
+})

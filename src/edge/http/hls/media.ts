@@ -47,9 +47,9 @@ export async function sendMedia(
   request: FastifyRequest<MediaRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ticket, stream, rendition } = request.params
+  const { ticket, stream, rendition, file } = request.params
   if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
-  const region = route.tickets.regionOfNode(ticket, stream)
+  const region = route.tickets.regionOfNode(ticket, { stream, name: `${rendition}/${file}` })
   if (region !== null) return sendToNode(route, region, request, reply)
   const moved = movedFrom(route, request)
   if (moved !== null) return refuseHls(reply, moved)
@@ -247,9 +247,10 @@ async function remoteMedia(
   const requested = piece === null ? withOneMore(viewer, wantedPartOf(query)) : null
   if (requested === 'malformed') return err(TOO_FAR)
   const base = atNode(nodeUrl, '/hls/')
-  const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
+  const name = `${rendition}/${file}`
+  const path = `${stream}/${name}${queryOf(requested)}`
   const key = piece === null || pieces === 'of this node' ? base + path : pieceKey(stream, rendition, file)
-  const url = `${base}~${tickets.forNode(stream, nodeUrl)}/${path}`
+  const url = `${base}~${tickets.forNode(nodeUrl, { stream, name })}/${path}`
   const fetched = await (piece === null ? remote.get(key, url) : remote.get(key, url, PIECE_MAX_BYTES))
   if (fetched === null) return err(AWAY)
   const { status, body, caching, playsMs } = fetched

@@ -37,7 +37,7 @@ export async function sendThumbnail(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const source = requestedSource(request)
-  const region = regionOfNode(parts, request)
+  const region = regionOfNode(parts, request, 'thumbnail.jpeg')
   if (region !== null) return sendToNode(parts, source, region, { request, reply })
   const { accountId, streamName } = source
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const

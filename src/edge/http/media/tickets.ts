@@ -30,6 +30,13 @@ export interface GrantTicket {
 
 export type TicketFacts = SessionTicket | GrantTicket
 
+/** What a node reads of a stream of another one. */
+export interface StreamFile {
+  readonly stream: string
+  /** The last parts of its path, and what else chooses it. */
+  readonly name: string
+}
+
 /** 128 bits: each guess succeeds with a chance of 1 in 2^128. */
 const MAC_BYTES = 16
 /** The number of cached tickets; each takes a few hundred bytes, with a self-signed token a kilobyte. */
@@ -78,21 +85,22 @@ export class Tickets {
   }
 
   /**
-   * A ticket with which a node of this installation reads a stream of another node. It is good there alone: what listens at the address
-   * of a node that is gone gets such tickets too.
+   * A ticket with which a node of this installation reads a file of a stream of another node. It is good there alone: what listens at the
+   * address of a node that is gone gets such tickets too. Without TLS between nodes it opens to others what its answer has shown them. It is
+   * good more than once, because a proxy in between may send a request again.
    */
-  forNode(stream: string, nodeUrl: string): string {
+  forNode(nodeUrl: string, file: StreamFile): string {
     const untilMs = this.#clock.now() + SIGNED_FOR_NODE_MS
     const region = this.#region === '' ? '' : `.${this.#region}`
-    return `node.${untilMs}${region}.${this.#mac(nodeText(untilMs, this.#region, stream, nodeUrl))}`
+    return `node.${untilMs}${region}.${this.#mac(nodeText(untilMs, this.#region, nodeUrl, file))}`
   }
 
-  /** The region of the node that made this ticket, for this stream here and a moment ago; null: no node has made it. Empty: it has none. */
-  regionOfNode(ticket: unknown, stream: string): string | null {
+  /** The region of the node that made this ticket, for this file here and a moment ago; null: no node has made it. Empty: it has none. */
+  regionOfNode(ticket: unknown, file: StreamFile): string | null {
     const [, until = '', region = '', mac = ''] = (typeof ticket === 'string' && NODE_SHAPE.exec(ticket)) || []
     const leftMs = Number(until) - this.#clock.now()
     if (mac === '' || leftMs <= 0 || leftMs > 2 * SIGNED_FOR_NODE_MS) return null
-    const text = nodeText(Number(until), region, stream, this.#nodeUrl)
+    const text = nodeText(Number(until), region, this.#nodeUrl, file)
     return constantTimeEqual(mac, this.#mac(text)) ? region : null
   }
 
@@ -114,12 +122,13 @@ export class Tickets {
 }
 
 /** What the code of a ticket of a node is of. */
-const nodeText = (untilMs: number, region: string, stream: string, nodeUrl: string) => [
+const nodeText = (untilMs: number, region: string, nodeUrl: string, { stream, name }: StreamFile) => [
   'node',
   untilMs,
   stream,
   region,
   nodeUrl,
+  name,
 ]
 
 function readSession(ticket: string, stream: string): SessionTicket | null {
