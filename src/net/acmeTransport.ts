@@ -1,6 +1,8 @@
 import { getCACertificates } from 'node:tls'
-import { Agent, request } from 'undici'
 import { authoritiesProblem, readAuthorities } from '../base/authorities.ts'
+import { systemClock } from '../base/clock.ts'
+import { startDeadline } from './deadline.ts'
+import { boundedExchange } from './nodeFetch.ts'
 
 /** What the library asks for, as far as it does. */
 interface Wanted {
@@ -17,7 +19,6 @@ export interface AuthorityBusy extends Error {
   readonly askedMs: number
 }
 
-const CONNECT_MS = 5000
 const ANSWER_MS = 15_000
 /** A chain has a few kilobytes. */
 const ANSWER_MAX_BYTES = 512 * 1024
@@ -31,36 +32,30 @@ const ANSWER_MAX_BYTES = 512 * 1024
 export function acmeTransport(caFile: string, signal: AbortSignal) {
   const problem = authoritiesProblem('tls.acme.caFile', caFile)
   if (problem !== null) throw new Error(problem)
-  const ca = caFile === '' ? {} : { ca: [...getCACertificates('default'), readAuthorities(caFile)] }
-  const dispatcher = new Agent({
-    connections: 1,
-    connect: { ...ca, timeout: CONNECT_MS },
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
-    maxResponseSize: ANSWER_MAX_BYTES,
-  })
-  const send = async (wanted: Wanted) => {
+  const trust = caFile === '' ? {} : { ca: [...getCACertificates('default'), readAuthorities(caFile)] }
+  return async (wanted: Wanted) => {
     const { url = '', method = 'GET', headers, data } = wanted
-    const {
-      statusCode: status,
-      headers: answered,
-      body,
-    } = await request(url, {
-      dispatcher,
-      signal,
-      method: method.toUpperCase() as 'GET',
+    const request = {
+      method: method.toUpperCase(),
       headers: headers.toJSON() as Record<string, string>,
-      ...(typeof data === 'string' ? { body: data } : {}),
-    })
-    const text = await body.text()
+      body: typeof data === 'string' ? data : '',
+      maxBytes: ANSWER_MAX_BYTES,
+      // Seconds pass between two requests, in which the authority may close a connection.
+      agent: false,
+      ...trust,
+    } as const
+    const deadline = startDeadline(systemClock, ANSWER_MS, signal)
+    const answer = await boundedExchange(url, request, deadline.signal).finally(() => deadline.cancel())
+    if (answer === null) throw Object.assign(new Error(''), { code: 'HPE_INVALID' })
+    const text = answer.body.toString()
+    const { status, headers: answered } = answer
     if (status === 429 || status >= 500) throw busy(status, text, answered['retry-after'])
     return { status, statusText: '', headers: answered, data: text, config: wanted }
   }
-  return { send, close: () => dispatcher.destroy() }
 }
 
-function busy(status: number, body: string, retryAfter: string | string[] | undefined): AuthorityBusy {
-  return Object.assign(new Error(detailOf(body)), { status, askedMs: pauseOf(String(retryAfter ?? '')) })
+function busy(status: number, body: string, retryAfter: string | undefined): AuthorityBusy {
+  return Object.assign(new Error(detailOf(body)), { status, askedMs: pauseOf(retryAfter ?? '') })
 }
 
 /** What a problem document says (RFC 9457); empty: this is none. */

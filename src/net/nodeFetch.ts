@@ -6,7 +6,7 @@ import { type NodeAnswer, PLAYS_MS } from '../core/hls/nodes.ts'
 import { startDeadline } from './deadline.ts'
 import { answerTo } from './egress.ts'
 
-// Requests to other nodes of this installation. Their addresses are `server.nodeUrl` of each, which operators choose, so they may be
+// Requests to other nodes of this installation, and with `boundedExchange` to others whose addresses operators choose, so they may be
 // private. Whatever listens at such an address can keep this node from its work no more than any other server.
 
 /** Longer than a node lets a request wait for the beginning of a stream. */
@@ -20,16 +20,18 @@ const FRAMING = { ofBody: 0.25, more: 256 * 1024 }
 
 const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
 
-interface NodeRequest {
-  readonly method: 'GET' | 'POST'
+interface BoundedRequest {
+  readonly method: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly maxBytes: number
-  /** Over a connection of its own: others that are idle may be closed like the first one. */
-  readonly isAgain?: boolean
+  /** False: over a connection of its own. Otherwise those to other nodes are used again. */
+  readonly agent?: false
+  /** Authorities to trust in place of the usual ones, PEM. */
+  readonly ca?: string[]
 }
 
-interface Exchanged {
+interface BoundedAnswer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
@@ -39,9 +41,11 @@ interface Exchanged {
 export function nodeFetch(clock: Clock): (url: string, maxBytes: number) => Promise<NodeAnswer | null> {
   return async (url, maxBytes) => {
     const deadline = startDeadline(clock, ANSWER_MAX_MS)
-    const ask = (isAgain: boolean) => exchange(url, { method: 'GET', maxBytes, isAgain }, deadline.signal)
+    const ask = (how: { agent?: false }) => boundedExchange(url, { method: 'GET', maxBytes, ...how }, deadline.signal)
     try {
-      const answer = await ask(false).catch((error: unknown) => (isClosed(error) ? ask(true) : Promise.reject(error)))
+      // The second time over a connection of its own: others that are idle may be closed like the first one.
+      const again = (error: unknown) => (isClosed(error) ? ask({ agent: false }) : Promise.reject(error))
+      const answer = await ask({}).catch(again)
       if (answer === null) return null
       const { status, headers, body } = answer
       return { status, caching: headers['cache-control'] ?? '', playsMs: playsMsOf(headers[PLAYS_MS]), body }
@@ -62,7 +66,7 @@ export function postToNode(
     const headers = { 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(body), maxBytes: JSON_MAX_BYTES } as const
     try {
-      const answer = await exchange(url, request, deadline.signal)
+      const answer = await boundedExchange(url, request, deadline.signal)
       return answer && { status: answer.status, body: JSON.parse(answer.body.toString()) as unknown }
     } catch {
       return null
@@ -72,13 +76,20 @@ export function postToNode(
   }
 }
 
-/** Null: the answer is too long, a redirect, or none of HTTP. */
-async function exchange(url: string, request: NodeRequest, signal: AbortSignal): Promise<Exchanged | null> {
-  const { method, headers = {}, body = '', maxBytes, isAgain = false } = request
+/**
+ * Null: the answer is too long, a redirect, or none of HTTP.
+ * @throws the error of the connection, the TLS handshake, or the parser
+ */
+export async function boundedExchange(
+  url: string,
+  request: BoundedRequest,
+  signal: AbortSignal,
+): Promise<BoundedAnswer | null> {
+  const { method, headers = {}, body = '', maxBytes, ca } = request
   const isEncrypted = url.startsWith('https:')
-  const agent = isAgain ? false : isEncrypted ? agents.https : agents.http
+  const agent = request.agent ?? (isEncrypted ? agents.https : agents.http)
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-  const options = { method, headers: { ...headers, ...length }, agent, signal }
+  const options = { method, headers: { ...headers, ...length }, agent, signal, ca }
   const sent = (isEncrypted ? httpsRequest : httpRequest)(url, options)
   const answer = answerTo(sent)
   sent.end(body)

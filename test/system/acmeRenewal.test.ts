@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { createServer as createTls } from 'node:tls'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Repetition } from '../../src/base/repeat.ts'
 import { checkAcme } from '../../src/cli/doctorTls.ts'
@@ -115,6 +116,31 @@ test('a file of authorities that is not there is named with its key', async () =
   })
   const problem = await order.catch((error: unknown) => explainFailure(error, base))
   expect((problem as Said).message).toBe(`No certificate: tls.acme.caFile: ${lost} does not exist`)
+})
+
+test.each([
+  ['interim answers without an end', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(100)],
+  ['empty lines without an end', '\r\n'.repeat(200_000)],
+  ['chunks of a byte', `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(200_000)}`],
+  ['a redirect', 'HTTP/1.1 307 There\r\nlocation: https://127.0.0.1/\r\ncontent-length: 0\r\n\r\n'],
+])('an authority that sends %s keeps the server from its work no longer than any other one', async (_what, bytes) => {
+  const hostile = createTls(await leafOf(issuer), (socket) => {
+    socket.on('error', () => undefined).once('data', () => socket.write(bytes))
+    onTestFinished(() => void socket.destroy())
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void hostile.close())
+  await once(hostile, 'listening')
+  const directoryUrl = `https://127.0.0.1:${(hostile.address() as AddressInfo).port}/dir`
+  const { signal } = new AbortController()
+  const order = orderCertificate({
+    ...acme(),
+    directoryUrl,
+    accountKey: issuer.key,
+    publish: () => expect.fail(),
+    signal,
+  })
+  const problem = await order.catch((error: unknown) => explainFailure(error, directoryUrl))
+  expect((problem as Said).message).toMatch(/^No certificate: .*\(HPE_INVALID\)/)
 })
 
 test('an order that stays pending holds up no stop', async () => {

@@ -7,7 +7,7 @@ import { endServers, newDirectory, serve } from './cliProcess.ts'
 afterAll(endServers)
 
 /** Packages that only some servers need, or only at times. The largest made an idle server 6 MB larger. */
-const LATER = /\/node_modules\/(@peculiar|@simplewebauthn|acme-client|asn1js|pg|undici|werift)\//
+const LATER = /\/node_modules\/(@peculiar|@simplewebauthn|acme-client|asn1js|pg|werift)\//
 
 /** Writes the URL of each module that the process loads. */
 const watch = (list: string): string => `

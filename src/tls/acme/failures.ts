@@ -19,14 +19,14 @@ const PENDING = /pending or processing/
 function reasonOf(error: NodeJS.ErrnoException, text: string, host: string): CodedSentence[] {
   const { code = '' } = error
   const waiting = [...(text === '' ? [] : [coded('its_words', { text })]), coded('authority_again')]
+  if (/^(ECONN|ENOTFOUND|EAI_|EHOST|ENET|ETIMEDOUT|ABORT_ERR|HPE_)/.test(code))
+    return [coded('authority_unreachable', { host, code }), coded('authority_unreachable_remedy')]
   if (/rate ?limit|too many/i.test(text) || (isBusy(error) && error.status === 429))
     return [coded('authority_limit', { host }), ...waiting]
   if (isBusy(error)) return [coded('authority_status', { host, status: error.status }), ...waiting]
   if (error.name === 'TimeoutError' || PENDING.test(text))
     return [coded('authority_undecided', { host }), coded('authority_again')]
   if (text.startsWith('tls.acme.caFile: ')) return [coded('text', { text })]
-  if (/^(ECONN|ENOTFOUND|EAI_|EHOST|ENET|ETIMEDOUT|ABORT_ERR|UND_ERR_)/.test(code))
-    return [coded('authority_unreachable', { host, code }), coded('authority_unreachable_remedy')]
   if (/CERT|SELF_SIGNED|ISSUER|SIGNATURE/.test(code)) return [coded('authority_untrusted', { host, code })]
   return [text === '' ? coded('authority_order_failed') : coded('text', { text }), coded('authority_domains')]
 }

@@ -34,13 +34,9 @@ export const newPrivateKey = async (): Promise<string> => String(await (await li
  */
 export async function orderCertificate(options: OrderOptions): Promise<PemPair> {
   const { acmeTransport } = await import('../../net/acmeTransport.ts')
-  const transport = acmeTransport(options.caFile, options.signal)
-  try {
-    // The library pauses between its questions for seconds, and cannot be told to stop.
-    return await untilAborted(order(await clientOf(options, transport.send), options), options.signal)
-  } finally {
-    await transport.close()
-  }
+  const send = acmeTransport(options.caFile, options.signal)
+  // The library pauses between its questions for seconds, and cannot be told to stop.
+  return untilAborted(order(await clientOf(options, send), options), options.signal)
 }
 
 async function order(client: Client, options: OrderOptions): Promise<PemPair> {
