@@ -7,6 +7,8 @@ export interface ConnectionsWithin {
 
 /** Descriptors of one ffmpeg process: pipes and files. */
 const PER_FFMPEG = 8
+/** Connections for one slot of a delivery: those that take long share it (`delivery/slots.ts`). */
+const PER_DELIVERY = 4
 /** Descriptors for the database, open segments, recordings, media processes and logs. */
 const OTHERS = 400
 
@@ -21,7 +23,8 @@ export function connectionsWithin(config: Config, openFiles: number | null): Con
   const wanted = { http: server.maxConnections, rtmp: rtmp.maxConnections }
   if (openFiles === null) return wanted
   const forRtmp = Math.min(wanted.rtmp, Math.floor(openFiles / 4))
-  const others = forRtmp + ffmpeg.maxProcesses * PER_FFMPEG + storage.poolSize + webhooks.inFlight + OTHERS
+  const deliveries = webhooks.inFlight * PER_DELIVERY
+  const others = forRtmp + ffmpeg.maxProcesses * PER_FFMPEG + storage.poolSize + deliveries + OTHERS
   const http = Math.min(wanted.http, Math.max(Math.floor(openFiles / 2), openFiles - others))
   return { http, rtmp: forRtmp }
 }

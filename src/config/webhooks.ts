@@ -38,7 +38,8 @@ export const webhooks = {
       default: 128,
       min: 1,
       max: 4096,
-      about: 'The most deliveries in progress to all webhooks, per process.',
+      about:
+        'The most deliveries in progress to all webhooks, per process. To webhooks that take longer than a second, four count as one.',
     }),
   },
 } as const

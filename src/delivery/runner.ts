@@ -240,10 +240,11 @@ class DeliveryRunner implements Runner {
 
   /** Due webhooks in parts, starting after the last one served, once around. */
   async *#due(): AsyncGenerator<Due[]> {
-    const { limits, busy, lastServed } = this.#slots
-    if (busy >= limits.total) return
+    const { limits, lastServed } = this.#slots
+    const without = saturated(this.#slots)
+    if (without === null) return
     const { deliveries } = this.#options.store.read
-    const ask = { without: saturated(this.#slots), upTo: limits.perWebhook, limit: limits.total }
+    const ask = { without, upTo: limits.perWebhook, limit: limits.total }
     let [part, queries]: [Due[], number] = [[], 0]
     for (const [fromId, untilId] of [
       [lastServed, Number.MAX_SAFE_INTEGER],
@@ -279,6 +280,8 @@ class DeliveryRunner implements Runner {
   async #notePace(webhookId: number, exchange: Promise<unknown>): Promise<void> {
     const isSlow = (await inTime(this.#options.clock, SLOW_MS, exchange)) === null
     this.#slots = paced(this.#slots, webhookId, isSlow ? 'slow' : 'quick')
+    // It takes less of a slot from now on.
+    if (isSlow) this.#claiming.ring()
   }
 
   /** After standing still for longer than its lease this node sends nothing: others may have given the delivery up. */

@@ -6,7 +6,7 @@
 export interface DeliverySlotLimits {
   /** Deliveries in progress to one webhook. */
   readonly perWebhook: number
-  /** Deliveries in progress in this process. */
+  /** Deliveries in progress in this process. One that takes long counts as `SLOW_WEIGHT`. */
   readonly total: number
 }
 
@@ -20,8 +20,6 @@ export interface DeliverySlots {
   readonly limits: DeliverySlotLimits
   /** Deliveries in progress, by webhook; no entry for none. */
   readonly inFlight: ReadonlyMap<number, number>
-  /** The sum of `inFlight`. */
-  readonly busy: number
   /** The webhook that got the last slot. The next round begins after it. */
   readonly lastServed: number
   /** By webhook. The one that changed the longest ago is the first. */
@@ -54,19 +52,27 @@ export interface Claim {
 
 /** An exchange that takes longer makes its webhook slow, until one takes less. */
 export const SLOW_MS = 1000
+/**
+ * Of a slot, for a delivery to a slow webhook: it waits, and costs little more than a connection. With a whole slot, receivers that all
+ * hang and never answered before would keep another new one from its first delivery until the first of them is given up.
+ */
+const SLOW_WEIGHT = 0.25
 /** All webhooks of two accounts; the oldest are forgotten. */
 const PACES_MAX = 2000
 
 export function emptySlots(limits: DeliverySlotLimits = DEFAULT_LIMITS): DeliverySlots {
-  return { limits, inFlight: new Map(), busy: 0, lastServed: 0, paces: new Map(), owners: new Map() }
+  return { limits, inFlight: new Map(), lastServed: 0, paces: new Map(), owners: new Map() }
 }
 
 /**
  * Accounts and webhooks that can take no slot now. Leave them out of the query for due rows. Of webhooks without
- * deliveries in progress only slow ones are known, so the answer may have others that get no slot.
+ * deliveries in progress only slow ones are known, so the answer may have others that get no slot. Null: no slot is free.
  */
-export function saturated(slots: DeliverySlots): { readonly accountIds: string[]; readonly webhookIds: number[] } {
+export function saturated(
+  slots: DeliverySlots,
+): { readonly accountIds: string[]; readonly webhookIds: number[] } | null {
   const use = useOf(slots)
+  if (use.free < 1) return null
   const accountIds = [...use.accounts].filter(([, account]) => roomOf(use, account) <= 0)
   const webhooks = [...slots.owners].filter(([id, owner]) => !hasRoom(slots, use, id, owner))
   return { accountIds: accountIds.map(([id]) => id), webhookIds: webhooks.map(([id]) => id) }
@@ -108,7 +114,7 @@ export function finish(slots: DeliverySlots, webhookId: number): DeliverySlots {
   const inFlight = new Map(slots.inFlight)
   if (count === 1) inFlight.delete(webhookId)
   else inFlight.set(webhookId, count - 1)
-  return withOwners({ ...slots, inFlight, busy: slots.busy - 1 })
+  return withOwners({ ...slots, inFlight })
 }
 
 /** Notes how long exchanges with a webhook take. */
@@ -136,9 +142,10 @@ function withOwners(slots: DeliverySlots): DeliverySlots {
   return { ...slots, owners: new Map([...owners].filter(([id]) => inFlight.has(id) || paces.get(id) === 'slow')) }
 }
 
-/** What is in progress of an account. */
+/** What is in progress of an account, in slots. */
 interface AccountUse {
   all: number
+  /** Deliveries to slow webhooks. */
   slow: number
   /** To webhooks that are not known to be quick. */
   unproved: number
@@ -163,11 +170,12 @@ function useOf({ limits, inFlight, paces, owners }: DeliverySlots): SlotUse {
 
 function addTo(use: SlotUse, { accountId, receiver }: Owner, pace: ExchangePace | undefined, count: number): void {
   const used = use.accounts.get(accountId) ?? { ...UNUSED, receivers: new Map<string, number>() }
-  use.free -= count
-  used.all += count
+  const weight = pace === 'slow' ? count * SLOW_WEIGHT : count
+  use.free -= weight
+  used.all += weight
   if (pace === 'slow') used.slow += count
-  if (pace !== 'quick') used.unproved += count
-  used.receivers.set(receiver, (used.receivers.get(receiver) ?? 0) + count)
+  if (pace !== 'quick') used.unproved += weight
+  used.receivers.set(receiver, (used.receivers.get(receiver) ?? 0) + weight)
   use.accounts.set(accountId, used)
 }
 
@@ -181,25 +189,25 @@ const roomOf = ({ free }: SlotUse, { all }: AccountUse): number => 3 * free - al
  *
  * Of the slots of an account, one receiver leaves half to the others, and webhooks that have not been quick leave a quarter to
  * those that have: a receiver that begins to hang, or many that never answered, have taken their slots before they are known
- * as slow. The slow ones have a quarter of all slots, however many they are.
+ * as slow. The slow ones have as many deliveries as a quarter of the free slots, however many they are.
  */
 function hasRoom(slots: DeliverySlots, use: SlotUse, webhookId: number, { accountId, receiver }: Owner): boolean {
   const { limits, inFlight, paces } = slots
   const used = inFlight.get(webhookId) ?? 0
-  if (used >= limits.perWebhook || used * limits.perWebhook >= use.free) return false
+  if (use.free < 1 || used >= limits.perWebhook || used * limits.perWebhook >= use.free) return false
   const account = use.accounts.get(accountId) ?? UNUSED
   if (used > 0 && account.all >= use.free) return false
   const room = roomOf(use, account)
   if (room <= 4 * (account.receivers.get(receiver) ?? 0)) return false
   const pace = paces.get(webhookId)
-  if (pace === 'slow' && account.slow * 3 >= use.free) return false
+  if (pace === 'slow' && account.slow * 4 >= use.free) return false
   return pace === 'quick' || 4 * account.unproved < 3 * room
 }
 
 function occupied(slots: DeliverySlots, { webhookId, accountId, receiver }: Due): DeliverySlots {
   const inFlight = new Map(slots.inFlight).set(webhookId, (slots.inFlight.get(webhookId) ?? 0) + 1)
   const owners = new Map(slots.owners).set(webhookId, { accountId, receiver })
-  return { ...slots, inFlight, owners, busy: slots.busy + 1, lastServed: webhookId }
+  return { ...slots, inFlight, owners, lastServed: webhookId }
 }
 
 /** By id, starting after `after`, once around. */
