@@ -4,7 +4,7 @@ import { FeedMedia } from './feedMedia.ts'
 import { inOrder } from './inOrder.ts'
 import { mediaDialling } from './mediaDialling.ts'
 import { readingOf, type RestreamParts } from './restream.ts'
-import { openAttempt } from './restreamTargets.ts'
+import { LeavingCalls, openAttempt } from './restreamTargets.ts'
 import { uuid } from '../base/ids.ts'
 import { repeat } from '../base/repeat.ts'
 import { engineTargetKeys } from '../commands/channels/engineTargets.ts'
@@ -35,6 +35,7 @@ export function startEngineRestreams(
 ): { stop(): Promise<void> } {
   const { ctx } = app
   const how = mediaDialling(app, parts.ownPorts)
+  const leaving = new LeavingCalls()
   const running = new Map<string, Running>()
   const records = inOrder(ctx)
   const restreams = new Restreams<RestreamedEngine>({
@@ -46,7 +47,7 @@ export function startEngineRestreams(
       return engine === undefined ? [] : openTargets(app, engine)
     },
     open: (target, { engineId }, report) =>
-      openAttempt(app, target, { media: running.get(engineId)?.media, report, how }),
+      openAttempt(app, target, { media: running.get(engineId)?.media, report, how, leaving }),
     // What an engine makes is H.264 and AAC.
     onOtherCodecs: () => () => undefined,
     // Analytics has rows of streams, and an engine has none.
@@ -87,6 +88,7 @@ export function startEngineRestreams(
     async stop() {
       await ticking.stop()
       restreams.stopAll()
+      leaving.hangUpAll()
       await records.stop()
       await ctx.restreamUsage.write(ctx.store)
     },

@@ -2,7 +2,7 @@ import type { App } from './app.ts'
 import { FeedMedia } from './feedMedia.ts'
 import { inOrder } from './inOrder.ts'
 import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
-import { openAttempt } from './restreamTargets.ts'
+import { LeavingCalls, openAttempt } from './restreamTargets.ts'
 import type { ViewerEncoding } from './viewerEncoding.ts'
 import type { AttemptEvent } from '../core/restream/driver.ts'
 import { recordTarget } from '../commands/restream/recordTarget.ts'
@@ -34,6 +34,8 @@ export interface TargetDialling {
   end(feedId: string): void
   /** Called every second. */
   tick(): void
+  /** The node stops, after the end of all feeds. */
+  stop(): void
 }
 
 export interface RestreamParts {
@@ -48,6 +50,7 @@ export interface RestreamParts {
 /** Dials over the network, and sends the media of the feeds of this node. */
 export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
   const how = mediaDialling(app, parts.ownPorts)
+  const leaving = new LeavingCalls()
   const media = new Map<string, FeedMedia>()
   return {
     begin({ feedId, accountId, streamName, media: source }) {
@@ -55,12 +58,13 @@ export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
       const shared = () => parts.sharedOf(feedId)
       media.set(feedId, new FeedMedia({ ...app.ctx, ...parts, source, name, shared }))
     },
-    open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
+    open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how, leaving }),
     onOtherCodecs: (feedId, changed) => media.get(feedId)?.onOtherCodecs(changed) ?? (() => undefined),
     end: (feedId) => void media.delete(feedId),
     tick() {
       for (const one of media.values()) void one.checkProgress()
     },
+    stop: () => leaving.hangUpAll(),
   }
 }
 
@@ -109,6 +113,7 @@ export function startRestreams(app: App, dialling: TargetDialling): { restreams:
       unfollow()
       await ticking.stop()
       restreams.stopAll()
+      dialling.stop()
       await records.stop()
     },
   }

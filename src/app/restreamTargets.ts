@@ -1,3 +1,4 @@
+import type { Socket as UdpSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
 import type { App } from './app.ts'
 import { type FeedMedia, type Fit, PASSES } from './feedMedia.ts'
@@ -26,6 +27,30 @@ interface Sending {
   readonly media: FeedMedia | undefined
   readonly report: (event: AttemptEvent) => void
   readonly how: MediaDialling
+  readonly leaving: LeavingCalls
+}
+
+/** SRT calls without a broadcast, whose targets still show what they have, by their addresses. */
+export class LeavingCalls {
+  readonly #calls = new Map<string, SrtTarget>()
+
+  /** Until its socket is closed. */
+  add(address: string, call: SrtTarget, socket: UdpSocket): void {
+    this.#calls.set(address, call)
+    socket.once('close', () => {
+      if (this.#calls.get(address) === call) this.#calls.delete(address)
+    })
+  }
+
+  /** Makes room for the next call: a target that has one refuses another. */
+  hangUp(address: string): void {
+    this.#calls.get(address)?.hangUp()
+  }
+
+  /** Broadcasts go on at other nodes. */
+  hangUpAll(): void {
+    for (const call of this.#calls.values()) call.hangUp()
+  }
 }
 
 interface Sender extends FrameSink {
@@ -86,7 +111,7 @@ function wayOf({ url }: OpenTarget): Way {
 }
 
 /** Dials a target, then sends to it. */
-export function openAttempt(app: App, target: OpenTarget, { media, report, how }: Sending): TargetAttempt {
+export function openAttempt(app: App, target: OpenTarget, { media, report, how, leaving }: Sending): TargetAttempt {
   const stopping = new AbortController()
   const { signal } = stopping
   const way = wayOf(target)
@@ -101,7 +126,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
     const failed = (text: string) => ended({ kind: 'lost', ...say(coded('target_media_not_converted', { text })) })
     feedSender(sender, { media, target, way, clock: app.ctx.clock, signal, failed })
   }
-  way.connect(app, target, { how, signal, reached: (reached) => (stage = reached) }).then(
+  way.connect(app, target, { how, leaving, signal, reached: (reached) => (stage = reached) }).then(
     (connected) => {
       if (signal.aborted) connected.close()
       else sender = connected.begin({ ready, accepted: () => report({ kind: 'accepted' }), ended })
@@ -124,6 +149,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
 
 interface Reaching {
   readonly how: Sending['how']
+  readonly leaving: LeavingCalls
   readonly signal: AbortSignal
   readonly reached: (stage: Stage) => void
 }
@@ -148,9 +174,14 @@ async function connectSrt({ ctx }: App, { key }: OpenTarget, at: Reaching): Prom
   const parameters = readSrtParameters(url)
   if (!parameters.ok) throw new Error(`the address of a stored target ${parameters.error}`)
   const runs = await runAddon()
+  at.leaving.hangUp(key)
   const socket = await dialUdp(url, { ...at.how(targetPort(url), 'udp'), random: ctx.random }, at.signal, at.reached)
   return {
-    begin: (events) => new SrtTarget({ ...ctx, ...events, ...parameters.value, socket, runs }),
+    begin(events) {
+      const call = new SrtTarget({ ...ctx, ...events, ...parameters.value, socket, runs })
+      at.signal.addEventListener('abort', () => at.leaving.add(key, call, socket), { once: true })
+      return call
+    },
     close: () => void socket.close(),
   }
 }

@@ -30,6 +30,7 @@ export class Targets {
       begin: () => undefined,
       end: () => undefined,
       tick: () => undefined,
+      stop: () => undefined,
       onOtherCodecs: () => () => undefined,
       open: ({ url }, feedId, report) => {
         const sending: Sending = { node, feedId, url, report, isAccepted: false, isOver: false, bytesOut: 0 }

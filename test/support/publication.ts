@@ -1,4 +1,5 @@
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
+import type { Said } from '../../src/core/notices.ts'
 import type { LinkTotals } from '../../src/media/measure/linkMeter.ts'
 import type { PublishAnswer, PublishEnd } from '../../src/media/publishing.ts'
 
@@ -11,6 +12,7 @@ export class Publication<Request> implements FrameSink {
   bytesIn = 0
   link: LinkTotals | undefined
   readonly reasons: PublishEnd[] = []
+  why: Said | undefined
 
   constructor(request: Request) {
     this.request = request
@@ -41,7 +43,10 @@ export class Publication<Request> implements FrameSink {
         this.bytesIn = bytesIn
         this.link = link ?? this.link
       },
-      ended: (reason) => void this.reasons.push(reason),
+      ended: (reason, why) => {
+        this.reasons.push(reason)
+        this.why = why
+      },
     }
   }
 }

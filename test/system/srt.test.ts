@@ -198,7 +198,8 @@ describe('an SRT publisher', () => {
 
   test('that says nothing any more has its last picture passed on, which no other one follows', async () => {
     const clock = new ManualClock(0)
-    const listener = await listening({ clock })
+    const { lines, log } = logged()
+    const listener = await listening({ clock, log })
     const caller = await SrtCaller.call(listener.port)
     const ts = new TsMuxer()
     caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(50), 0), ts.video(deltaFrame(50), 3600))
@@ -207,6 +208,7 @@ describe('an SRT publisher', () => {
     await passes(clock, 6000, TICK_MS)
     const [publication] = listener.publications
     expect([publication?.reasons, publication?.frames.map(({ key }) => key)]).toEqual([['lost'], [true, false]])
+    expect(lines.filter((line) => line.includes('The other side no longer answers'))).toHaveLength(1)
   })
 
   test('without media is ended after the limit, while tables and stuffing come', async () => {
@@ -225,6 +227,19 @@ describe('an SRT publisher', () => {
     const caller = await call(listener)
     await until(() => caller.hasEnded)
     expect(listener.publications[0]?.reasons).toEqual(['lost'])
+    expect(listener.publications[0]?.why).toMatchObject({ message: 'No audio or video came for too long' })
+  })
+
+  test('of whose media nothing can be taken is ended after the limit, with the reason', async () => {
+    const { lines, log } = logged()
+    const listener = await listening({ log, passphrase: PASSPHRASE, limits: { idleMs: 50 } })
+    const caller = await call(listener, { passphrase: PASSPHRASE })
+    caller.sendsClear = true
+    caller.send(...audio(3))
+    await until(() => caller.hasEnded)
+    const why = 'No audio or video came for too long: Packets are not encrypted with the keys of the connection'
+    expect(listener.publications[0]?.why?.message).toBe(why)
+    expect(lines.filter((line) => line.includes(why))).toHaveLength(1)
   })
 })
 

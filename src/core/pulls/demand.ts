@@ -9,7 +9,7 @@ export const WAIT_MS = 8_000
 
 type Demanded = Pick<Pull, 'when' | 'demandAtMs'>
 
-/** Whether the source is to be dialled. If the clock was put back, an old time may be ahead of now: then it is over, too. */
+/** Whether the source is to be dialled. After the clock was put back, a demand may lie ahead of now; one that is far ahead is as stale as an old one. */
 export const isWanted = ({ when, demandAtMs }: Demanded, nowMs: number): boolean =>
   when === 'always' || Math.abs(nowMs - demandAtMs) < DEMAND_MS
 

@@ -92,6 +92,20 @@ function agreeOn(offer: SdpOffer, source: Source): Result<ViewAgreement, OfferRe
   return plan.ok ? ok({ offer, plan: plan.value, wanted }) : refused(plan.error)
 }
 
+/**
+ * Tells whether the same offer would get audio or video of another source that the present one lacks. Undefined: it lacks none, so
+ * that the offer need not be kept.
+ */
+export function gainOf({ offer, plan, wanted }: ViewAgreement): ((source: Source) => boolean) | undefined {
+  if (wanted.audio !== null && wanted.video !== null) return undefined
+  return (source) => {
+    const now = wantedTracksOf(source)
+    const hasMore = (['audio', 'video'] as const).some((kind) => wanted[kind] === null && now[kind] !== null)
+    const next = hasMore ? planView(offer, now) : null
+    return next?.ok === true && next.value.some((chosen, at) => chosen !== null && plan[at] === null)
+  }
+}
+
 /** How a viewer's m-lines are answered. `downTracks`: the outgoing track of each m-line, null for none. */
 export const viewAnswers = (
   { offer, plan, wanted }: ViewAgreement,

@@ -22,7 +22,7 @@ import { Publisher } from './inbound/publisher.ts'
 import type { LinkMessage } from './link/linkOffer.ts'
 import { Links, type LinksOptions, type PeerFigures } from './link/links.ts'
 import { type NodeShare, NodeShares, type NodeSharesOptions } from './link/nodeShares.ts'
-import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
+import { gainOf, negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
 import { Viewer } from './outbound/viewer.ts'
@@ -128,7 +128,8 @@ export class Relay {
     const transport = this.#server.open(offer, now())
     const byLine = plan.map((chosen) => chosen && newDownTrack(chosen, newRtpNumbers(random), transport))
     const downTracks = byLine.filter((downTrack) => downTrack !== null)
-    const viewer = new Viewer({ transport, downTracks, cname: sessionId, feedback: () => this.#feedback.of(room) })
+    const feedback = () => this.#feedback.of(room)
+    const viewer = new Viewer({ transport, downTracks, cname: sessionId, gains: gainOf(agreed.value), feedback })
     const answers = viewAnswers(agreed.value, byLine, sessionId)
     const begun = this.#begin(
       { id: sessionId, room, transport, role: { viewer }, offer, answers },

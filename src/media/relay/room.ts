@@ -16,7 +16,7 @@ interface Subscription {
   source: Source | null
   /** When the source went away; null while there is one. */
   withoutSourceSinceMs: number | null
-  /** The viewer did not negotiate a codec of the source: only a new offer helps. */
+  /** The viewer did not negotiate a codec, or the audio or video, of the source: only a new offer helps. */
   isIncompatible: boolean
 }
 
@@ -137,7 +137,7 @@ export class Room {
     return false
   }
 
-  /** The viewers' sessions to end: their source is gone for too long, or has codecs that they did not negotiate. */
+  /** The viewers' sessions to end: their source is gone for too long, or has what they did not negotiate. */
   withoutSource(nowMs: number, looks: Pick<LateLooks, 'lastedMs'>): string[] {
     const isOver = (sinceMs: number | null): boolean =>
       sinceMs !== null && looks.lastedMs(sinceMs, nowMs) > SOURCE_TIMEOUT_MS

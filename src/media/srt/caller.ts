@@ -145,11 +145,10 @@ export class SrtCall {
 
   /**
    * Says goodbye and closes the socket, while it is connected after this time, in which the half goes on. `ended` is not called any
-   * more. Idempotent.
+   * more. Called again, it can only be sooner.
    */
   end(afterMs = 0): void {
-    if (this.#endsAtMs !== null) return
-    this.#endsAtMs = this.#options.clock.monotonic() + afterMs
+    this.#endsAtMs = Math.min(this.#endsAtMs ?? Infinity, this.#options.clock.monotonic() + afterMs)
     if (afterMs === 0 || this.#state !== 'connected') this.#close()
   }
 

@@ -133,8 +133,10 @@ export class SrtConnection {
     if (this.#state !== 'publishing') return
     if (this.#receiving?.tick(nowMs)) this.#publication?.reportBytes(this.#bytesIn, this.#receiving.link)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#send({ type: CONTROL.keepAlive })
-    if (nowMs - this.#heardAtMs > SILENCE_MS) this.#gone('lost')
-    else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs) this.#reject(say(coded('publisher_silent')), 'lost')
+    if (nowMs - this.#heardAtMs > SILENCE_MS) {
+      this.#logEnd(say(coded('peer_silent')).message)
+      this.#gone('lost')
+    } else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs) this.#reject(this.#problems.silence, 'lost')
   }
 
   /** Tells the caller, and reports the end. */

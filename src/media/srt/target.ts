@@ -11,8 +11,6 @@ import { SrtSender, TS_PACKETS } from './sender.ts'
 const TICK_MS = 250
 /** How long a target may acknowledge nothing that it is sent. */
 const STUCK_MS = 10_000
-/** libsrt drops what waits for its time when the goodbye comes. A stream that begins again at once would find its target in use. */
-const LINGER_MAX_MS = 1000
 
 export interface SrtTargetOptions extends Omit<SrtCallOptions, 'tickMs' | 'begin'> {
   /** For tests: how many packets a key is for. */
@@ -102,13 +100,22 @@ export class SrtTarget implements FrameSink {
     else this.#send(frame)
   }
 
-  /** Says goodbye when the target has shown what it has. Nothing is called any more. Idempotent. */
+  /**
+   * Says goodbye when the target has shown what it has, after its latency: libsrt drops what still waits for its time. Nothing is
+   * called any more. Idempotent.
+   */
   end(): void {
     if (!this.#isOver) this.#send()
     this.#isOver = true
     const nowMs = this.#options.clock.monotonic()
     const keepsUp = this.#sender?.isFull(nowMs) === false
-    this.#call.end(keepsUp ? Math.min(LINGER_MAX_MS, this.#sender?.unshownMs(nowMs) ?? 0) : 0)
+    this.#call.end(keepsUp ? this.#sender?.unshownMs(nowMs) : 0)
+  }
+
+  /** Says goodbye at once. Idempotent. */
+  hangUp(): void {
+    this.end()
+    this.#call.end()
   }
 
   #begin(link: SrtLink): SrtHalf {

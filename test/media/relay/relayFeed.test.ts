@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { TrackInfo } from '../../../src/media/frame.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
@@ -80,6 +81,30 @@ test('a feed in two forms: each is wanted while it has viewers, and who lacks th
   expect(watch('v4')).toMatchObject({ ok: true })
   for (const id of ['f1', 'o1', 'v1', 'v4']) net.relay.end(id)
   expect(view('v5')).toMatchObject({ ok: false, status: 409 })
+})
+
+test('a feed that gets audio later ends the viewers who asked for it, and no others, so that they offer again', () => {
+  const { net, feed, skip } = relayWith()
+  const video: TrackInfo = { ...VIDEO, codec: 'vp8' }
+  const browser = readFileSync(new URL('wire/offers/browser-view.sdp', import.meta.url), 'utf8')
+  const watch = (sessionId: string, offer = browser) => {
+    const answer = net.relay.view({ sessionId, room: 'a/show', sourceId: null, offer })
+    const media = answer.ok ? answer.answer.matchAll(/^m=(audio|video).*?^a=(sendonly|inactive)/gms) : []
+    return [...media].map(([, kind, direction]) => `${kind} ${direction}`)
+  }
+  const show = feed('f1')
+  show.tracks([video])
+  expect(watch('both')).toEqual(['video sendonly', 'audio inactive'])
+  expect(watch('pictures', new WirePeer(net, addressOf(1)).offer('recvonly'))).toEqual(['video sendonly'])
+  show.tracks([video, AUDIO])
+  skip(200)
+  expect([net.endOf('both'), net.endOf('pictures')]).toMatchObject([{ reason: 'source_gone' }, undefined])
+  expect(watch('again')).toEqual(['video sendonly', 'audio sendonly'])
+  // Without it for a while, the m-line is there.
+  show.tracks([video])
+  show.tracks([video, AUDIO])
+  skip(200)
+  expect(net.endOf('again')).toBeUndefined()
 })
 
 test('a feed that ends, by itself or by a user, is ended once and takes no more frames', () => {

@@ -96,3 +96,17 @@ test('what is left out of a broadcast, and what is wrong with its protocol, has 
   expect(said.length).toBeGreaterThan(15)
   expect(said.filter((english) => inGermanMedia(english) === english)).toEqual([])
 })
+
+test('what a server answers over WHIP or WHEP that cannot be used is said in German', () => {
+  const inGermanMedia = sayRefusalIn(mediaProblemsDe)
+  const said = [
+    ['it sends nothing: no audio or video of it is sendonly or sendrecv.', /^sie sendet nichts: /],
+    [
+      'it sends video as H261, which is not served; send H.264, VP8 or AV1.',
+      /^sie sendet Video als H261; .* H.264, VP8 und AV1.$/,
+    ],
+    ["The stream's audio is Opus, which it does not receive.", /^sie empfängt Opus nicht \(Ton/],
+    ["The stream's video is H.264, and it does not ask for video.", /^sie fragt nicht nach Video/],
+  ] as const
+  for (const [english, german] of said) expect(inGermanMedia(english)).toMatch(german)
+})

@@ -87,7 +87,7 @@ export class WhepPull implements PulledSource {
   /** An answer has the form of an offer: it says what its side sends. */
   #connect(client: RtcClient, answer: string): void {
     const agreed = negotiatePublish(answer, null)
-    if (!agreed.ok) return this.#refuseAnswer(agreed.error.problem.replaceAll('The offer', 'it'))
+    if (!agreed.ok) return this.#refuseAnswer(agreed.error.problem.replaceAll(/the offer/gi, 'it'))
     const { offer, lines } = agreed.value
     const connecting = client.connect(offer, (transport) => this.#receiveOver(transport, lines))
     if (!connecting.ok) this.#refuseAnswer(`it ${connecting.error}`)

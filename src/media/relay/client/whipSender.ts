@@ -146,7 +146,7 @@ export class WhipSender implements FrameSink {
   /** An answer has the form of an offer: it says what its side takes. */
   #connect(client: RtcClient, answer: string): void {
     const agreed = negotiateView(answer, this.#source === null ? [] : [this.#source])
-    if (!agreed.ok) return this.#refuseAnswer(agreed.error.problem.replaceAll('The offer', 'it'))
+    if (!agreed.ok) return this.#refuseAnswer(agreed.error.problem.replaceAll(/the offer/gi, 'it'))
     const connecting = client.connect(agreed.value.offer, (transport) => this.#sendOver(transport, agreed.value))
     if (!connecting.ok) this.#refuseAnswer(`it ${connecting.error}`)
   }

@@ -26,6 +26,8 @@ export interface ViewerOptions {
   /** One for each accepted m-line. */
   readonly downTracks: readonly DownTrack[]
   readonly cname: string
+  /** Whether a new offer would get audio or video of a source that this one has no m-line for. Absent: it would not. */
+  readonly gains?: ((source: Source) => boolean) | undefined
   /** Counts what the viewer reports, until the next look. */
   readonly feedback?: () => FeedbackTally
 }
@@ -35,6 +37,7 @@ export class Viewer {
   readonly #transport: ViewerOptions['transport']
   readonly #downTracks: readonly DownTrack[]
   readonly #cname: string
+  readonly #gains: ViewerOptions['gains']
   readonly #feedback: (() => FeedbackTally) | undefined
   #source: Source | null = null
   readonly #estimator = new BandwidthEstimator()
@@ -48,7 +51,8 @@ export class Viewer {
   /** In the middle of the work for a publisher. */
   readonly #fault = new LaterFault()
 
-  constructor({ transport, downTracks, cname, feedback }: ViewerOptions) {
+  constructor({ transport, downTracks, cname, gains, feedback }: ViewerOptions) {
+    this.#gains = gains
     this.#feedback = feedback
     this.#transport = transport
     this.#downTracks = downTracks
@@ -60,7 +64,7 @@ export class Viewer {
     if (this.#source !== null) this.show(this.#source, nowMs)
   }
 
-  /** Shows a source, or nothing. Returns false if the viewer negotiated no codec of the source. */
+  /** Shows a source, or nothing. Returns false if the viewer has to offer again for it: see `takes`. */
   show(source: Source | null, nowMs: number): boolean {
     this.#source = source
     this.#fault.during(() => {
@@ -72,8 +76,10 @@ export class Viewer {
     return source === null || this.takes(source)
   }
 
-  /** Whether the viewer negotiated the codecs of a source. */
-  takes({ layers, audio }: Source): boolean {
+  /** Whether the viewer negotiated the codecs of a source, and its audio and video if it wants both. */
+  takes(source: Source): boolean {
+    const { layers, audio } = source
+    if (this.#gains?.(source)) return false
     const ofKind = (kind: string): DownTrack | undefined =>
       this.#downTracks.find(({ options }) => options.kind === kind)
     const [video, track] = [ofKind('video'), layers[0]?.track]

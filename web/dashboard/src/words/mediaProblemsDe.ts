@@ -61,4 +61,15 @@ export const mediaProblemsDe: Readonly<Record<string, string>> = {
   '{it} names addresses of IPv6 alone': 'sie nennt nur Adressen von IPv6',
   '{it} leads media to addresses that are not allowed: {addresses}':
     'sie leitet Medien zu Adressen, die nicht erlaubt sind: {addresses}',
+  '{it} sends nothing: no audio or video of it is sendonly or sendrecv.':
+    'sie sendet nichts: Darin ist weder Ton noch Video sendonly oder sendrecv.',
+  '{it} sends {kind} as {codecs}, which is not served; send {supported} or {last}.':
+    'sie sendet {kind} als {codecs}; möglich sind {supported} und {last}.',
+  '{it} receives nothing: no audio or video of it is recvonly or sendrecv.':
+    'sie empfängt nichts: Darin ist weder Ton noch Video recvonly oder sendrecv.',
+  "The stream's {kind} is {codec}, which {it} does not receive.": 'sie empfängt {codec} nicht ({kind} des Streams).',
+  "The stream's {kind} is {codec}, and {it} does not ask for {medium}.":
+    'sie fragt nicht nach {medium} ({codec} im Stream).',
+  video: 'Video',
+  audio: 'Ton',
 }
