@@ -22,7 +22,7 @@ export async function oneStart(
 ): Promise<Start> {
   const startedAt = performance.now()
   const server = spawn(node, [entry, 'serve', '--data', directory, '--port', '0', '--host', '127.0.0.1'], {
-    env: { ...process.env, SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', ...env },
+    env: { ...process.env, SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0', ...env },
   })
   for await (const line of createInterface(server.stdout)) {
     if ((JSON.parse(line) as { message: string }).message === 'ready') break

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { allInTurn } from '../base/allEnded.ts'
 import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
@@ -140,6 +140,8 @@ export async function openApp(options: AppOptions): Promise<App> {
 function makeDirectory(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
+    // Is it closed to this user? Else the first file that is looked for there would be named, which perhaps does not exist.
+    statSync(`${dir}/.`)
   } catch (error) {
     const remedy = 'make it and give it to this user, or choose another one with data.dir or --data'
     const problem = hasCode(error, 'EEXIST') ? 'is not a directory' : fileProblem(error)

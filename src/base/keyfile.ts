@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Random } from './random.ts'
 import { fileProblem, hasCode } from './errorCode.ts'
 import { err, ok, type Result } from './result.ts'
@@ -14,11 +15,9 @@ const FILE_BYTES = 45
  * @returns 32 bytes, or a sentence for the operator
  */
 export function loadOrCreateKeyFile(path: string, random: Random): Result<Buffer, string> {
-  try {
-    return readKey(path) ?? createKey(path, random)
-  } catch (cause) {
-    return err(`the key file ${path} ${fileProblem(cause)}`)
-  }
+  const key = readKeyFile(path)
+  if (!key.ok) return key
+  return key.value === null ? createKey(path, random) : ok(key.value)
 }
 
 /** Reads the key in `path`; null when there is no such file. */
@@ -80,6 +79,12 @@ function decode(path: string, text: string): Result<Buffer, string> {
 
 /** Of two processes that make a key, the second takes that of the first. */
 function createKey(path: string, random: Random): Result<Buffer, string> {
-  writeSecretFile(path, keyText(random.bytes(SEALING_KEY_BYTES)), random)
-  return readKey(path) ?? err(`the key file ${path} disappeared while it was made`)
+  try {
+    writeSecretFile(path, keyText(random.bytes(SEALING_KEY_BYTES)), random)
+  } catch (cause) {
+    return err(`${dirname(path)}, where Sluice makes its key file, ${fileProblem(cause)}`)
+  }
+  const key = readKeyFile(path)
+  if (!key.ok) return key
+  return key.value === null ? err(`the key file ${path} disappeared while it was made`) : ok(key.value)
 }

@@ -1,16 +1,12 @@
 import { mediaProcessCount } from '../base/processors.ts'
 import { lookup } from 'node:dns/promises'
 import { randomBytes } from 'node:crypto'
-import { createSocket, type Socket } from 'node:dgram'
-import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { checkTlsPorts } from './doctorTls.ts'
-import { portProblem } from './port.ts'
+import { portProblem, RTMP_INSTEAD, udpPortProblem } from './port.ts'
 import { askOverUdp, type UdpEndpoint, udpEndpoint } from './udpQuestion.ts'
-
-const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
 
 /** Whether RTMP, SRT and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
 export async function checkMediaPorts(config: Config, isServing: boolean): Promise<Finding[]> {
@@ -61,25 +57,8 @@ async function checkUdpPorts(config: Config): Promise<Finding> {
 }
 
 async function udpProblem(host: string, port: number): Promise<string | null> {
-  const bound = await bind(host, port)
-  if (typeof bound === 'string') return `UDP port ${port}: ${bound}`
-  bound.close()
-  return null
-}
-
-/** The bound socket, or why there is none. */
-function bind(host: string, port: number): Promise<Socket | string> {
-  // Without IPv6, `::` cannot be bound.
-  const type = isIP(host) === 4 ? 'udp4' : 'udp6'
-  const socket = createSocket({ type })
-  return new Promise((resolve) => {
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      socket.close()
-      if (error.code === 'EAFNOSUPPORT' && type === 'udp6') resolve(bind('0.0.0.0', port))
-      else resolve(error.code ?? error.message)
-    })
-    socket.bind({ address: host, port, exclusive: true }, () => resolve(socket))
-  })
+  const problem = await udpPortProblem(host, port)
+  return problem && `UDP port ${port}: ${problem.code}`
 }
 
 const SERVERS_MAX = 4

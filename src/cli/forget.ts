@@ -6,6 +6,13 @@ import { fields } from './print.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
+/** What to do about what is left; empty when nothing is. */
+function leftNote({ sessions, usage: rows }: { readonly sessions: number; readonly usage: number }): string {
+  const open = `Sessions that are open and stay: ${sessions}. End them, and run this again five minutes later.`
+  const unfinished = `Rows of usage that a server has not finished yet: ${rows}. Run this again in five minutes.`
+  return sessions > 0 ? open : rows > 0 ? unfinished : ''
+}
+
 /** Deletes what is stored of a viewer. */
 export const forgetCommand = command({
   path: ['forget'],
@@ -31,8 +38,8 @@ export const forgetCommand = command({
       const done = await forgetViewer(ctx, actor, viewer, isCheck)
       if (!done.ok) return done
       const { found, left } = done.value
-      const note = left.sessions > 0 && !isCheck ? { note: `${left.sessions} sessions are open and stay.` } : {}
-      return ok({ json: { found, left }, text: fields(found), ...note })
+      const note = isCheck ? '' : leftNote(left)
+      return ok({ json: { found, left }, text: fields(found), ...(note === '' ? {} : { note }) })
     })
   },
 })

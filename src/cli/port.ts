@@ -1,22 +1,75 @@
-import { createServer } from 'node:net'
+import { createSocket } from 'node:dgram'
+import { createServer, isIPv6 } from 'node:net'
+import { mediaProcessCount } from '../base/processors.ts'
 import type { Config } from '../config/schema.ts'
 import { speaksTls } from '../config/tlsSource.ts'
 
+/** Why nothing can listen there now. */
+export interface PortProblem {
+  readonly code: string
+  readonly message: string
+}
+
+export const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
+const SRT_INSTEAD = { port: 'srt.port (or switch it off with srt.enabled)', host: 'srt.host' }
+const WEBRTC_INSTEAD = { port: 'webrtc.port', host: 'webrtc.host' }
+
 /**
- * Why nothing can listen there now, or null. Called before anything is opened, so that a start that must fail writes
- * nothing.
+ * Why a server with this configuration cannot listen now, or null. Called before anything is opened, so that a start that must
+ * fail writes nothing. Media processes start with the first publisher or viewer, and would be the first to notice.
  */
+export async function listenProblem({ server, rtmp, srt, tls, webrtc }: Config): Promise<PortProblem | null> {
+  const rtmps = rtmp.enabled ? rtmp.tlsPort : 0
+  const media = webrtc.port === 0 ? 0 : mediaProcessCount(webrtc.processes)
+  return (
+    (await portProblem(server.host, server.port)) ??
+    (rtmp.enabled ? await portProblem(rtmp.host, rtmp.port, RTMP_INSTEAD) : null) ??
+    (rtmps === 0 ? null : await portProblem(rtmp.host, rtmps, { ...RTMP_INSTEAD, port: 'rtmp.tlsPort' })) ??
+    (await portProblem(server.host, tls.redirectPort, { port: 'tls.redirectPort', host: '--host' })) ??
+    (srt.enabled ? await udpPortProblem(srt.host, srt.port, SRT_INSTEAD) : null) ??
+    (await firstOf(media, (at) => udpPortProblem(webrtc.host || '::', webrtc.port + at, WEBRTC_INSTEAD)))
+  )
+}
+
+async function firstOf(
+  count: number,
+  problemAt: (at: number) => Promise<PortProblem | null>,
+): Promise<PortProblem | null> {
+  const problems = await Promise.all(Array.from({ length: count }, (_, at) => problemAt(at)))
+  return problems.find((problem) => problem !== null) ?? null
+}
+
+/** Why nothing can listen on this port of TCP now, or null. */
 export function portProblem(
   host: string,
   port: number,
   instead: Instead = { port: '--port', host: '--host' },
-): Promise<{ code: string; message: string } | null> {
+): Promise<PortProblem | null> {
   const probe = createServer()
   return new Promise((resolve) => {
     probe.once('error', (error: NodeJS.ErrnoException) =>
       resolve({ code: error.code ?? '', message: explain(error, host, port, instead) }),
     )
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)))
+  })
+}
+
+/** Why nothing can listen on this port of UDP now, or null. */
+export function udpPortProblem(
+  host: string,
+  port: number,
+  instead: Instead = WEBRTC_INSTEAD,
+): Promise<PortProblem | null> {
+  const isIpv6 = isIPv6(host)
+  const probe = createSocket({ type: isIpv6 ? 'udp6' : 'udp4' })
+  return new Promise((resolve) => {
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      probe.close()
+      // Without IPv6, `::` cannot be bound.
+      if (error.code === 'EAFNOSUPPORT' && isIpv6) resolve(udpPortProblem('0.0.0.0', port, instead))
+      else resolve({ code: error.code ?? '', message: explain(error, host, port, instead) })
+    })
+    probe.bind({ address: host, port, exclusive: true }, () => probe.close(() => resolve(null)))
   })
 }
 
@@ -27,7 +80,8 @@ interface Instead {
 }
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, instead: Instead): string {
-  const endpoint = `${host} port ${port}`
+  // An error of a socket for datagrams names `bind`, one of TCP `listen`.
+  const endpoint = `${host} ${error.syscall === 'bind' ? 'UDP ' : ''}port ${port}`
   if (error.code === 'EADDRINUSE')
     return `${endpoint} is in use by another process; stop it, or choose another with ${instead.port}`
   if (error.code === 'EACCES')

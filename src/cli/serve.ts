@@ -14,7 +14,7 @@ import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
 import type { OpenedApp, Reloading, Serving } from './host.ts'
-import { portProblem, serverUrl, setupLink } from './port.ts'
+import { listenProblem, serverUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { loadSources, readConfig } from './session.ts'
 
@@ -44,17 +44,11 @@ export const serveCommand = command({
     if (!config.ok) return config
     const tls = tlsSource(config.value)
     if (!tls.ok) return err(failure('unavailable', tls.error))
-    const listening =
-      (await portProblem(config.value.server.host, config.value.server.port)) ?? (await rtmpProblem(config.value))
+    const listening = await listenProblem(config.value)
     if (listening !== null) return err(failure('unavailable', listening.message))
     return serve(call, config.value, read)
   },
 })
-
-const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
-
-const rtmpProblem = async ({ rtmp: { enabled, host, port } }: Config): Promise<{ message: string } | null> =>
-  enabled ? portProblem(host, port, RTMP_INSTEAD) : null
 
 async function serve(
   call: Call,

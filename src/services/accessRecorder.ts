@@ -33,6 +33,16 @@ export interface AccessRecorderOptions {
 /** A decision to record: the fields that it shares with its repeats. */
 export type Noted = Omit<AccessLogRow, 'id' | 'atMs' | 'count' | 'lastAtMs'>
 
+/** Why decisions are left out. */
+const DROP_REASONS = [
+  'address_budget',
+  'account_budget',
+  'total_budget',
+  'unknown_account',
+  'disk_full',
+  'buffer_full',
+  'not_storable',
+]
 const BATCH = 500
 /** Repeats of a refusal within this time of the first share its row. */
 const FOLD_MS = 60_000
@@ -55,7 +65,7 @@ const OLD_AT_ONCE = 1000
  */
 export class AccessRecorder {
   /** Decisions that were dropped, by reason, for metrics. */
-  readonly dropped = new Tally()
+  readonly dropped = new Tally(DROP_REASONS)
   folded = 0
   readonly #options: AccessRecorderOptions
   readonly #accounts: KnownAccounts

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cliActor } from '../../src/commands/context.ts'
 import { forgetViewer } from '../../src/commands/viewers/forget.ts'
-import { accessRow, addUsage, ending, insert, newAccount, newSession } from '../conformance/store.samples.ts'
+import { run } from '../cli/fakeHost.ts'
+import { accessRow, addUsage, ending, insert, newAccount, newSession, nodeUsage } from '../conformance/store.samples.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
@@ -107,6 +108,30 @@ describe.each(testedStores())('on %s, forgetting a viewer', (engine) => {
     const query = { accountId, fromMs: 0, untilMs: 10 * HOUR_MS, groupBy: ['trackingId'], limit: 10 } as const
     const sums = await store().read.usage.sum(query)
     expect(sums.reduce((sum, { bytesOut }) => sum + bytesOut, 0)).toBe(500)
+  })
+
+  test('the command says what is left of it: open sessions, and rows that a server has not finished', async () => {
+    const trackingId = 'customer-19'
+    const open = newSession({ accountId, id: `${accountId}g`, trackingId })
+    await store().transaction((tx) => tx.sessions.insert(open, 'n'))
+    const node = { id: `${accountId}n`, hostKey: 'n', pid: 1, url: null }
+    await store().transaction(async (tx) => {
+      await tx.nodes.insert(node, 60_000)
+      await tx.usage.put(node.id, [nodeUsage({ accountId, trackingId, hourMs: HOUR_MS, bytesOut: 5 })])
+    })
+    const openApp = async () => ({ ...app.app, close: async () => undefined })
+    const told = () => run(['forget', '--tracking-id', trackingId, '--account', accountId], { openApp })
+    expect((await told()).stderr).toBe(
+      'Sessions that are open and stay: 1. End them, and run this again five minutes later.\n',
+    )
+    await store().transaction((tx) => tx.sessions.end([ending(open.id, HOUR_MS + 1, 'left')]))
+    expect(await told()).toMatchObject({
+      stdout: expect.stringContaining('usage      1'),
+      stderr: 'Rows of usage that a server has not finished yet: 1. Run this again in five minutes.\n',
+    })
+    await store().transaction((tx) => tx.usage.foldNode(node.id, 1))
+    expect((await told()).stderr).toBe('')
+    expect(await store().read.viewerTraces.count(accountId, 'trackingId', trackingId)).toMatchObject({ usage: 0 })
   })
 
   test('what is no address is refused', async () => {

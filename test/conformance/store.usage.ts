@@ -123,8 +123,15 @@ async function compare(store: Store, accountId: string, all: readonly Hour[], sp
   )
 }
 
+/** Until there is nothing left to do. A deadlock, which costs a second, would be tried again in silence. */
 const repeated = async (store: Store, work: (tx: Tx) => Promise<number>): Promise<void> => {
-  while ((await store.transaction(work)) > 0);
+  for (let [tries, transactions, left] = [0, 1, 1]; left > 0; transactions += 1) {
+    left = await store.transaction((tx) => {
+      tries += 1
+      return work(tx)
+    })
+    expect(tries, 'a transaction was tried again').toBe(transactions)
+  }
 }
 
 const asRow = ({ hourMs, tokenId, trackingId, country, ...one }: Hour) => ({

@@ -144,6 +144,8 @@ describe('the metrics of a node', () => {
     expect(await value('sluice_writing_seconds')).toBe(0.25)
     expect(await value('sluice_written_rows_total')).toBeGreaterThan(0)
     const tryWrong = (streamName: string) => tryToView(at, { streamName, presented: 'wrong' })
+    // A value before the first, or the `increase` of an alert would not see it.
+    expect(await value('sluice_access_log_dropped_total{reason="address_budget"}')).toBe(0)
     await tryWrong('show')
     // Then the log knows that there is such an account.
     await ctx.recorder.reconcile()

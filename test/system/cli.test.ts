@@ -373,7 +373,7 @@ describe('serve', () => {
     const [config, key] = await Promise.all([
       sluice(['serve', '--config', file, '--data', join(dir, 'data')]),
       sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], {
-        env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' },
+        env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' },
       }),
     ])
     expect(config).toMatchObject({ status: 1, stdout: '' })

@@ -181,9 +181,9 @@ export async function serve(
   env: Record<string, string> = {},
   how: Start = {},
 ): Promise<Served> {
-  const rtmp = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' }
+  const media = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
   const port = env['SLUICE_SERVER_PORT'] ?? '0'
-  const child = await start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, how)
+  const child = await start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...media, ...env }, how)
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)

@@ -18,7 +18,8 @@ beforeAll(() => {
 afterAll(() => rmSync(root, { recursive: true }))
 
 /** Has a key from elsewhere, so that it is the database that is refused. */
-const env = { SLUICE_SECRETS_SEALING_KEY: SEALING_KEY, SLUICE_SERVER_PORT: '0' }
+const ports = { SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
+const env = { SLUICE_SECRETS_SEALING_KEY: SEALING_KEY, ...ports }
 const at = (...argv: string[]) => sluice(['--data', dir, ...argv], { env })
 
 test.each([['serve'], ['token', 'list'], ['account', 'list'], ['doctor']])(

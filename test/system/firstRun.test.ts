@@ -1,6 +1,9 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { openApp } from '../../src/app/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { silentLog } from '../support/log.ts'
 import { endServers, newDirectory, serve, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -88,3 +91,35 @@ const linked = async (flags: readonly string[]): Promise<{ url: string }> => {
   const ran = await sluice(['--data', dir, 'user', 'link', '--json', ...flags])
   return JSON.parse(ran.stdout) as { url: string }
 }
+
+/** Runs what is synchronous of `work` as a user who owns no file here. */
+function asAnotherUser<T>(work: () => T): T {
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    return work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+it.each([
+  [
+    'it may not enter',
+    0o000,
+    (dataDir: string) => `data.dir: ${dataDir} may not be used by this user; make it and give`,
+  ],
+  [
+    'it may not write to',
+    0o555,
+    (dataDir: string) => `${dataDir}, where Sluice makes its key file, may not be used by`,
+  ],
+])('a data directory that %s is named, and not a file that is not there', async (_, mode, refusal) => {
+  chmodSync(dir, 0o755)
+  const dataDir = join(dir, `mode-${mode}`)
+  mkdirSync(dataDir, { mode })
+  const config = loadConfig({ env: {}, flags: { data: { dir: dataDir } } })
+  if (!config.ok) throw new Error('the configuration is wrong')
+  const opening = asAnotherUser(() => openApp({ config: config.value, log: silentLog }))
+  await expect(opening).rejects.toThrow(refusal(dataDir))
+})

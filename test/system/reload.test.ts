@@ -101,7 +101,7 @@ test.skipIf(process.platform === 'win32')('a server stops when its terminal clos
   const { main } = await builtProgram()
   const argv = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', newDirectory()]
   const child = spawn('python3', ['-c', ON_A_TERMINAL, process.execPath, main, ...argv], {
-    env: { ...process.env, SLUICE_RTMP_ENABLED: 'false', SLUICE_SRT_ENABLED: 'false' },
+    env: { ...process.env, SLUICE_RTMP_ENABLED: 'false', SLUICE_SRT_ENABLED: 'false', SLUICE_WEBRTC_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let out = ''

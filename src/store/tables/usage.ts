@@ -51,16 +51,34 @@ export type UsageHour = Omit<Row, 'span' | 'atMs'> & { readonly hourMs: number }
 
 const KEY = ['account_id', 'span', 'stream_name', 'at_ms', 'country', 'protocol', 'token_id', 'tracking_id'] as const
 
+/** A key of its own kind, of two numbers: those of streams are of one. */
+const SUMS = sql`1, 0`
+
+/** All who add may do so at the same time, because they lock rows in one order. One who deletes hours locks these first. */
+const lockAdding = statement((db) =>
+  db.selectNoFrom(sql<number>`pg_advisory_xact_lock_shared(${SUMS}) is null`.as('locked')),
+)
+const lockTaking = statement((db) => db.selectNoFrom(sql<number>`pg_advisory_xact_lock(${SUMS}) is null`.as('locked')))
+
+/** Until the transaction ends. SQLite has one writer at a time. */
+async function lock(executor: Executor, how: typeof lockAdding): Promise<void> {
+  if (executor.dialect.name === 'postgres') await executor.run(how, {})
+}
+
 /**
  * Adds hours to the sums of all nodes. Nodes share the rows of a popular stream, and those of the account, so this comes last
  * in its transaction: the rows stay locked until the commit.
  */
-export const addToHours = (executor: Executor, hours: readonly UsageHour[]): Promise<void> =>
-  add(executor, merged(hours.flatMap(rowsOf)))
+export async function addToHours(executor: Executor, hours: readonly UsageHour[]): Promise<void> {
+  if (hours.length === 0) return
+  await lock(executor, lockAdding)
+  await add(executor, merged(hours.flatMap(rowsOf)))
+}
 
 /**
  * Deletes at most `limit` hours, the oldest first, and takes their bytes from the rows by day and month and from those of the
- * account, so that each row stays the sum of its hours. Returns what it deleted.
+ * account, so that each row stays the sum of its hours. Other transactions add none until this one ends. Returns what it
+ * deleted.
  * @param chosen a condition of `old`; the index that finds its rows begins with it
  */
 export async function takeHours(
@@ -70,6 +88,7 @@ export async function takeHours(
 ): Promise<readonly UsageHour[]> {
   const key = (of: string) => sql.join(KEY.map((column) => sql.ref(`${of}.${column}`)))
   const columns = namesOf('usage').filter((column) => column !== 'span')
+  await lock(executor, lockTaking)
   const fields = columns.map((column) => sql`${sql.ref(column)} as ${sql.ref(fieldOf(column))}`)
   const deleted = await executor.execute(
     sql`delete from usage where (${key('usage')}) in (select ${key('old')} from usage as old
@@ -125,7 +144,7 @@ const add = upsertion({ table: 'usage', key: KEY, merged: (before, now) => sql`$
 const TYPES = sqlTypesOf('usage')
 const NAMED = new RowTable('named', Object.fromEntries(KEY.map((column) => [column, TYPES[column]])))
 
-/** Of these rows those without bytes. One that another node adds to meanwhile stays. */
+/** Of these rows those without bytes. */
 const deleteEmpty = statement((db, p: ReturnType<typeof NAMED.params>, dialect) => ({
   compile: () =>
     sql`delete from usage where (${sql.join(KEY.map((column) => sql.ref(column)))}) in (select ${NAMED.names}

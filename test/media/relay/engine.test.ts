@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import type { MediaEngineEvent } from '../../../src/media/engine.ts'
 import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
@@ -88,6 +90,18 @@ test('an idle engine has no process, rooms are spread over processes, and a room
   await engine.stop()
   expect([endOf('b3'), endOf('c1'), pids()]).toEqual([['kicked'], ['kicked'], []])
   expect(await portOf('late', 'x/a')).toBe('The media server is starting again; come back in a moment.')
+})
+
+test('of a process whose port another program has, the end names the port and the key', async () => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const { port } = socket.address()
+  const { engine, events, portOf } = engineWith({ processes: 1, udpPort: port })
+  expect(await portOf('a1', 'x/a')).toContain('The media server is starting again')
+  const detail = `UDP port ${port} is in use by another process; stop it, or choose another with webrtc.port`
+  await eventually(async () => expect(events).toContainEqual(expect.objectContaining({ kind: 'died', detail })))
+  socket.close()
+  await engine.stop()
 })
 
 test('processes that run announce other addresses when the configuration names others', async () => {

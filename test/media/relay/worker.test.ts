@@ -133,7 +133,7 @@ test('a process that does nothing, and does not listen after 15 s, is killed', a
   child.emit('exit', null, 'SIGKILL')
   expect(await made.ready).toBe(false)
   await turn()
-  expect(deaths).toEqual([dead('SIGKILL nothing came from it for 15 s', true)])
+  expect(deaths).toEqual([dead('nothing came from it for 15 s', true)])
 })
 
 test('a process that is silent for 8 s hangs and is killed once, and any message shows that it does not', async () => {
@@ -149,7 +149,7 @@ test('a process that is silent for 8 s hangs and is killed once, and any message
   expect(child.signals).toEqual(['SIGKILL'])
   child.emit('exit', null, 'SIGKILL')
   await turn()
-  expect(deaths).toEqual([dead('SIGKILL nothing came from it for 8 s', true)])
+  expect(deaths).toEqual([dead('nothing came from it for 8 s', true)])
 })
 
 test('a process that got no processor for long was taken for one that hangs', async () => {
@@ -274,7 +274,7 @@ test('a process that cannot be started, or that refuses, says why', async () => 
   expect(refusing.child.signals).toEqual(['SIGKILL'])
   refusing.child.emit('exit', null, 'SIGKILL')
   await turn()
-  expect([refusing.deaths, refusing.received]).toEqual([[dead('SIGKILL the port is taken')], []])
+  expect([refusing.deaths, refusing.received]).toEqual([[dead('the port is taken')], []])
 })
 
 test('a process is stopped by its channel, and killed if it does not exit within 2 s', async () => {

@@ -1,4 +1,5 @@
 // One relay process. `engine.ts` starts and controls it over IPC. It exits when its parent has gone.
+import { hasCode } from '../../../base/errorCode.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { systemRandom } from '../../../base/random.ts'
 import { walled } from '../../../base/walls.ts'
@@ -52,8 +53,15 @@ process.on('disconnect', () => process.exit(0))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
 process.once('message', (message: ToRelay) => {
   if (message.kind !== 'start') throw new Error('the first message must be the settings')
-  run(message.settings).catch((error: unknown) => post({ kind: 'failed', problem: String(error) }))
+  const { settings } = message
+  run(settings).catch((error: unknown) => post({ kind: 'failed', problem: problemOf(error, settings) }))
 })
+
+/** Why it cannot serve, for an operator. */
+const problemOf = (error: unknown, { port }: RelaySettings): string =>
+  hasCode(error, 'EADDRINUSE')
+    ? `UDP port ${port} is in use by another process; stop it, or choose another with webrtc.port`
+    : String(error)
 
 /** Since the last beat. */
 let faults: Extract<FromRelay, { kind: 'beat' }>['faults'] = null

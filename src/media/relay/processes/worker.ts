@@ -88,6 +88,8 @@ export class Worker {
   #cpuMs = 0
   #nextId = 1
   #tail = ''
+  /** Why it was killed here. */
+  #refused: string | null = null
   #isHung = false
   #isDead = false
 
@@ -105,7 +107,7 @@ export class Worker {
     this.#child.on('error', (error) => this.#die(error.message))
     // `close` does not come when we disconnect. `setImmediate` leaves time to read the last of its stderr.
     this.#child.on('exit', (code, signal) => {
-      setImmediate(() => this.#die(`${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
+      setImmediate(() => this.#die(this.#refused ?? `${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
     })
     this.#gone = new Promise((resolve) => this.#child.once('exit', () => resolve()))
     this.#ready = this.#start()
@@ -207,7 +209,7 @@ export class Worker {
   }
 
   #refuse(problem: string): void {
-    this.#tail = problem
+    this.#refused ??= problem
     this.#child.kill('SIGKILL')
   }
 
