@@ -14,7 +14,7 @@ import { type CommandAnswer, type Call, command, type CommandOutcome } from './c
 import { CHANNEL_ID, choiceOrNone, type CliFlag, mostEntries, required, textFlag, texts, wholeFlag } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
-import { fields } from './print.ts'
+import { details } from './print.ts'
 import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
@@ -165,9 +165,9 @@ const show = command({
       const { data, ingests, engines, distributions } = found.value
       const parts = { ingests: ingests?.data, engines: engines?.data, distributions: distributions?.data }
       const shown = Object.entries(parts).flatMap(([name, items = []]) =>
-        items.map((item) => `\n\n${name.slice(0, -1)}\n${fields(item as object)}`),
+        items.map((item) => [name.slice(0, -1), item as object] as const),
       )
-      return ok({ json: { ...data, ...parts }, text: `${fields(data)}${shown.join('')}` })
+      return ok({ json: { ...data, ...parts }, text: details(data, shown) })
     }),
 })
 

@@ -40,13 +40,13 @@ const COLUMNS: Columns<ClusterNode> = {
   version: ['text', ({ version }) => version],
   region: ['text', ({ region }) => region || undefined],
   cpu: ['percent', ({ cpuPercent }) => cpuPercent],
-  links: ['text', ({ links }) => links && linksText(links)],
   feeds: ['text', ({ feeds }) => feeds],
   publishers: ['text', ({ publishers }) => publishers],
   viewers: ['text', ({ viewers }) => viewers],
   lease: ['seconds', ({ leaseAgeMs }) => Math.round(leaseAgeMs / 100) / 10],
   since: ['since', ({ startedAtMs }) => isoTime(startedAtMs)],
-  url: ['text', ({ url }) => url],
+  links: ['text', ({ links }) => links && linksText(links)],
+  url: ['key', ({ url }) => url],
 }
 
 function linksText(links: readonly NodeLink[]): string {

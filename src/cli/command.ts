@@ -2,14 +2,15 @@ import type { Result } from '../base/result.ts'
 import type { Flags, ValuesOf } from './flag.ts'
 import type { Host } from './host.ts'
 import type { Listing } from './listing.ts'
+import type { Details } from './print.ts'
 import type { CliRefusal } from './refusal.ts'
 
 /** The answer of a command that succeeded. */
 export interface CommandAnswer {
   /** The value that `--json` prints. */
   readonly json: unknown
-  /** What standard output gets without `--json`: a text, of which '' prints nothing, or a list. */
-  readonly text: string | Listing
+  /** What standard output gets without `--json`: a text, of which '' prints nothing, a list, or records. */
+  readonly text: string | Listing | Details
   /** Printed on standard error, unless `--json` is set. */
   readonly note?: string
   /** Like `note`, but only for a terminal, so that scripts that merge both outputs do not get it. */

@@ -2,7 +2,7 @@ import { err, ok } from '../base/result.ts'
 import { readIngest, rotateKey } from '../commands/channels/ingests.ts'
 import { command } from './command.ts'
 import { required } from './flag.ts'
-import { fields } from './print.ts'
+import { details } from './print.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { withAccount } from './session.ts'
 
@@ -16,7 +16,7 @@ const show = command({
   run: (call) =>
     withAccount(call, async ({ ctx, reader }) => {
       const found = await readIngest(ctx, reader, call.args.id)
-      return found.ok ? ok({ json: found.value, text: fields(found.value) }) : err(fromChannelFailure(found.error))
+      return found.ok ? ok({ json: found.value, text: details(found.value) }) : err(fromChannelFailure(found.error))
     }),
 })
 

@@ -11,7 +11,7 @@ import {
 } from './figures.ts'
 import { toggleFlag } from './flag.ts'
 import type { Terminal } from './host.ts'
-import { fields, printable, printableLines, table } from './print.ts'
+import { fields, printable, printableLines, table, widest } from './print.ts'
 import { cut, widthOf } from './width.ts'
 
 /** Numbers as people read them on a terminal. `bitrate` is in bits a second, `share` from 0 to 1. */
@@ -26,9 +26,9 @@ const FIGURES = {
 } as const satisfies Record<string, (value: number) => string>
 
 /**
- * What the values of a column are. `key` is an id that people copy, so it is never cut. Numbers of FIGURES, `since`, `until`
+ * What the values of a column are. `key` is what people copy, so it is never cut. Numbers of FIGURES, `since`, `until`
  * and `time` (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08. A `sentence` is below its row where the terminal
- * has no room for all of it.
+ * has no room for all of it, and so are the last columns.
  */
 export type ColumnKind = keyof typeof FIGURES | 'key' | 'text' | 'since' | 'until' | 'time' | 'sentence'
 
@@ -47,6 +47,8 @@ export interface Listing {
   /** Lines below each row of such a list, which are for people alone. */
   readonly below?: readonly string[]
 }
+
+export const isListing = (text: string | object): text is Listing => typeof text === 'object' && 'headings' in text
 
 /** A boolean in a column. */
 export const yesNo = (is: boolean): string => (is ? 'yes' : 'no')
@@ -104,25 +106,50 @@ export function listingText(list: Listing, terminal: Terminal | null, nowMs: num
   const { columns } = terminal
   const lines = table(headings, cells).split('\n')
   if (lines.every((line) => widthOf(line) <= columns)) return lines.join('\n')
-  return narrow(headings, cells, kinds, columns)
+  const isCut = (column: number): boolean => rows.some((row) => typeof row[column] === 'string')
+  // Half a number is another one.
+  const fixed = kinds.map((kind, column) => (kind === 'text' && !isCut(column) ? 'key' : kind))
+  return narrow(headings, cells, fixed, columns)
     .map((line) => cut(line, columns))
     .join('\n')
 }
 
-/** The lines of a table that is wider than the terminal: sentences are below their rows, and other texts are cut. */
+/**
+ * The lines of a table that is wider than the terminal: sentences are below their rows, and texts are cut. The last columns for which
+ * there is no room even so are below their rows too, with their headings.
+ */
 function narrow(
   headings: readonly string[],
   cells: readonly (readonly string[])[],
   kinds: readonly ColumnKind[],
   columns: number,
 ): string[] {
-  const isRow = (_: unknown, column: number): boolean => kinds[column] !== 'sentence'
-  const fitted = (widths: readonly number[]) => fit(widths, kinds.filter(isRow), columns)
-  const rows = cells.map((row) => row.filter(isRow))
-  const [heading = '', ...lines] = table(headings.filter(isRow), rows, fitted).split('\n')
-  const sentencesOf = (at: number): readonly string[] =>
-    (cells[at] ?? []).filter((cell, column) => cell !== '' && kinds[column] === 'sentence')
-  return [heading, ...lines.flatMap((line, at) => [line, ...sentencesOf(at).flatMap((text) => wrapped(text, columns))])]
+  const leastOf = (column: number): number => {
+    const width = widest([headings, ...cells], column)
+    return kinds[column] === 'text' ? Math.min(width, TEXT_MIN) : width
+  }
+  const inRow = [...headings.keys()].filter((column) => kinds[column] !== 'sentence')
+  const shown = new Set(inRow.slice(0, roomFor(inRow.map(leastOf), columns)))
+  const isShown = (_: unknown, column: number): boolean => shown.has(column)
+  const belowOf = (row: readonly string[]): string[] => {
+    const named = inRow.filter((column) => !shown.has(column) && row[column] !== '')
+    const sentences = row.filter((_, column) => kinds[column] === 'sentence')
+    return [named.map((column) => `${headings[column]}: ${row[column]}`).join('; '), ...sentences].filter(Boolean)
+  }
+  const fitted = (widths: readonly number[]) => fit(widths, kinds.filter(isShown), columns)
+  const rows = cells.map((row) => row.filter(isShown))
+  const [heading = '', ...lines] = table(headings.filter(isShown), rows, fitted).split('\n')
+  return [
+    heading,
+    ...lines.flatMap((line, at) => [line, ...belowOf(cells[at] ?? []).flatMap((text) => wrapped(text, columns))]),
+  ]
+}
+
+/** How many columns have room, at least one. */
+function roomFor(widths: readonly number[], columns: number): number {
+  let width = -GAP
+  const tooWide = widths.findIndex((next) => (width += next + GAP) > columns)
+  return tooWide === -1 ? widths.length : Math.max(1, tooWide)
 }
 
 const INDENT = '    '
@@ -152,7 +179,7 @@ function forPeople(cell: Cell, kind: ColumnKind | undefined, nowMs: number): str
 /** Between two columns of a table. */
 const GAP = 2
 /** A text is not cut below this width: its beginning has to say which one it is. */
-const TEXT_MIN = 6
+const TEXT_MIN = 8
 
 /** Takes columns of text from the widest ones until the table fits, as far as that is possible. */
 function fit(widths: readonly number[], kinds: readonly ColumnKind[], columns: number): readonly number[] {

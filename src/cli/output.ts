@@ -1,7 +1,7 @@
 import type { CommandAnswer } from './command.ts'
-import type { Host } from './host.ts'
-import { csvText, listingText } from './listing.ts'
-import { jsonText, printableLines } from './print.ts'
+import type { Host, Terminal } from './host.ts'
+import { csvText, isListing, listingText } from './listing.ts'
+import { detailsText, jsonText, printableLines } from './print.ts'
 
 /** How an answer is printed. */
 export type OutputForm = 'text' | 'json' | 'csv'
@@ -12,6 +12,17 @@ export function outputOf({ json, text }: CommandAnswer, form: OutputForm, host: 
   if (form === 'json') return json === null ? '' : `${jsonText(json)}\n`
   if (text === '') return ''
   const terminal = host.terminal()
-  if (typeof text === 'string') return `${printableLines(text, terminal !== null)}\n`
-  return form === 'csv' ? csvText(text, terminal) : `${listingText(text, terminal, host.clock.now())}\n`
+  return form === 'csv' && isListing(text)
+    ? csvText(text, terminal)
+    : `${answerText(text, terminal, host.clock.now())}\n`
+}
+
+/**
+ * The text of an answer, for people on a terminal and for programs that read it.
+ * @param nowMs epoch milliseconds
+ */
+export function answerText(text: CommandAnswer['text'], terminal: Terminal | null, nowMs: number): string {
+  if (isListing(text)) return listingText(text, terminal, nowMs)
+  const isTerminal = terminal !== null
+  return printableLines(typeof text === 'string' ? text : detailsText(text, isTerminal), isTerminal)
 }

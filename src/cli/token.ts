@@ -11,7 +11,7 @@ import { type ListedTokenRecord, ownFields } from '../core/tokens/record.ts'
 import { type CliCommand, command } from './command.ts'
 import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing, yesNo } from './listing.ts'
-import { fields } from './print.ts'
+import { details } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 import { CREATE_FLAGS, createBody, UPDATE_FLAGS, updateBody } from './tokenBody.ts'
@@ -117,7 +117,7 @@ const show = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const found = await readToken(ctx, accountId, call.flags.kind, call.args.id)
-      return found.ok ? ok({ json: found.value, text: fields(ownFields(found.value)) }) : found
+      return found.ok ? ok({ json: found.value, text: details(ownFields(found.value)) }) : found
     }),
 })
 
@@ -138,7 +138,7 @@ const update = command({
     if (!body.ok) return body
     return withAccount(call, async ({ ctx, actor }) => {
       const changed = await updateToken(ctx, actor, { kind: call.flags.kind, id: call.args.id }, body.value)
-      return changed.ok ? ok({ json: changed.value, text: fields(ownFields(changed.value)) }) : changed
+      return changed.ok ? ok({ json: changed.value, text: details(ownFields(changed.value)) }) : changed
     })
   },
 })

@@ -1,8 +1,8 @@
 import { isoTime } from '../base/time.ts'
 import type { CommandAnswer } from './command.ts'
 import type { Host, Terminal } from './host.ts'
-import { type Listing, listingText } from './listing.ts'
-import { outputOf, type OutputForm } from './output.ts'
+import { isListing, type Listing } from './listing.ts'
+import { answerText, outputOf, type OutputForm } from './output.ts'
 import { jsonLine, printable, printableLines } from './print.ts'
 import type { WatchDisplay } from './watch.ts'
 import { cut } from './width.ts'
@@ -40,7 +40,7 @@ class Lines implements WatchDisplay {
   #textOf(answer: CommandAnswer): string {
     const { json, text } = answer
     if (this.#form === 'json') return jsonLine(json)
-    if (this.#form === 'text' || typeof text === 'string')
+    if (this.#form === 'text' || !isListing(text))
       return `${this.#isFirst ? '' : '\n'}${outputOf(answer, 'text', this.#host)}`
     const csv = outputOf({ ...answer, text: withTime(text, isoTime(this.#host.clock.now())) }, 'csv', this.#host)
     return this.#isFirst ? csv : csv.slice(csv.indexOf('\n') + 1)
@@ -103,9 +103,6 @@ class Screen implements WatchDisplay {
   }
 
   #text(): string {
-    const text = this.#answer?.text ?? ''
-    return typeof text === 'string'
-      ? printableLines(text, true)
-      : listingText(text, this.#terminal, this.#host.clock.now())
+    return answerText(this.#answer?.text ?? '', this.#terminal, this.#host.clock.now())
   }
 }

@@ -12,7 +12,7 @@ import type { WebhookRecord } from '../core/webhooks/schema.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { required, requiredChoice, textFlag, toggleFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
-import { fields } from './print.ts'
+import { details } from './print.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 import { EVENTS_FLAG, eventsOf, switchesFor } from './webhookEvents.ts'
@@ -74,10 +74,11 @@ const COLUMNS: Columns<WebhookRecord> = {
   url: ['text', ({ url }) => url],
   events: ['text', (webhook) => eventsOf(webhook).join(', ') || 'none'],
   filter: ['text', ({ filter }) => filter],
+  'failed in a row': ['text', ({ failuresInRow }) => failuresInRow],
   'paused until': ['time', ({ disabled }) => disabled?.until],
 }
 
-const answerOf = (webhook: WebhookRecord): CommandAnswer => ({ json: webhook, text: fields(webhook) })
+const answerOf = (webhook: WebhookRecord): CommandAnswer => ({ json: webhook, text: details(webhook) })
 const answered = <E>(found: Result<WebhookRecord, E>): Result<CommandAnswer, E> =>
   found.ok ? ok(answerOf(found.value)) : found
 

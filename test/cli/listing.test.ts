@@ -110,9 +110,36 @@ describe('a list', () => {
     }
   })
 
+  it('has columns without room below their rows, each with its heading, and never half a number', async () => {
+    const columns: Columns<Row> = {
+      id: ['key', ({ id }) => id],
+      name: ['text', ({ name }) => name],
+      viewers: ['text', ({ bytes }) => bytes],
+      since: ['since', ({ since }) => since],
+      url: ['key', ({ id }) => `https://${id}.example.com:8443`],
+    }
+    const answer = (all: readonly Row[]) => ({ json: all, text: listing(columns, all) })
+    expect(await printed(ROWS, { answer, columns: 40 })).toBe(
+      [
+        'id  name              viewers  since',
+        'a1  Studio "1", main  1234567  1:42:08',
+        '    url: https://a1.example.com:8443',
+        'b2  =1+1                       3 d 2 h',
+        '    url: https://b2.example.com:8443',
+        '',
+      ].join('\n'),
+    )
+    expect((await printed(ROWS, { answer, columns: 24 })).split('\n').slice(0, 4)).toEqual([
+      'id  name         viewers',
+      'a1  Studio "1"…  1234567',
+      '    since: 1:42:08; url:',
+      '    https://a1.example.…',
+    ])
+  })
+
   it('never cuts an id in favour of another column', async () => {
-    const [, line] = (await printed([{ ...ROWS[0]!, id: '1Cv2nDq8PzUeZ5oYyZ3kQw' }], { columns: 30 })).split('\n')
-    expect(line).toBe('1Cv2nDq8PzUeZ5oYyZ3kQw  Studi…')
+    const [, line] = (await printed([{ ...ROWS[0]!, id: '1Cv2nDq8PzUeZ5oYyZ3kQw' }], { columns: 32 })).split('\n')
+    expect(line).toBe('1Cv2nDq8PzUeZ5oYyZ3kQw  Studio …')
   })
 
   it('counts wide characters as the terminal does', async () => {
@@ -120,8 +147,8 @@ describe('a list', () => {
     const lines = (await printed(rows, {})).trimEnd().split('\n')
     const column = lines.map((line) => widthOf(line.slice(0, line.search(/(rate|0) /))))
     expect(new Set(column).size).toBe(1)
-    const [, cutLine] = (await printed(rows, { columns: 34 })).split('\n')
-    expect(cutLine).toBe('b2  東京ス…       0 bit/s  3 d 2 h')
+    const [, cutLine] = (await printed(rows, { columns: 36 })).split('\n')
+    expect(cutLine).toBe('b2  東京スタ…       0 bit/s  3 d 2 h')
   })
 
   it('is as comma-separated values exact on a terminal too, and no formula for a spreadsheet', async () => {
