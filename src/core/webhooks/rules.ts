@@ -74,7 +74,7 @@ export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
  * @param secret base64
  */
 export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number): WebhookRecord {
-  const { id, url, hooks, filter } = webhook
+  const { id, url, hooks, filter, failuresInRow } = webhook
   const pause = pauseOf(webhook, nowMs)
   return {
     id,
@@ -83,6 +83,7 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
     ...flagsIn(hooks),
     isClipHooks: false,
     ...(filter === null ? {} : { filter }),
+    ...(failuresInRow === 0 ? {} : { failuresInRow }),
     ...(pause === null ? {} : { disabled: toPauseRecord(pause) }),
   }
 }

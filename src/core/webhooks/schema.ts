@@ -29,6 +29,9 @@ function flags<T extends TSchema>(make: (description: string) => T): Record<Webh
   return Object.fromEntries(WEBHOOK_SWITCHES.map(({ flag, about }) => [flag, make(about)])) as Record<WebhookFlag, T>
 }
 
+/** Of the record of a webhook. */
+export const failuresInRow = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
+
 const FILTER_TEXT =
   'RE2 pattern that must match the whole stream name, or for transcoder events the transcoder name. Absent: everything.'
 
@@ -61,6 +64,7 @@ export const WebhookRecord = Type.Object(
     ...flags((description) => Type.Boolean({ description })),
     isClipHooks: Type.Unsafe<false>({ const: false, description: 'Not built; always this value.' }),
     filter: Type.Optional(Type.String({ description: FILTER_TEXT })),
+    failuresInRow: failuresInRow('How many deliveries failed since the last that arrived. Absent: none.'),
     disabled: Type.Optional(
       Type.Object({
         until: Type.String({ format: 'date-time' }),

@@ -206,6 +206,15 @@ describe('a record', () => {
     expect(Check(WebhookRecord, record)).toBe(true)
   })
 
+  test('says how many deliveries failed since the last that arrived', () => {
+    const [none, three] = [0, 3].map((failuresInRow) =>
+      toWebhookRecord({ ...WEBHOOK, disabled: null, failuresInRow }, 'c2VjcmV0', 0),
+    )
+    expect(none).not.toHaveProperty('failuresInRow')
+    expect(three).toMatchObject({ failuresInRow: 3 })
+    expect(Check(WebhookRecord, three)).toBe(true)
+  })
+
   test('leaves out unset fields and an ended pause', () => {
     const record = toWebhookRecord({ ...WEBHOOK, filter: null }, 'c2VjcmV0', WEBHOOK.disabled!.untilMs)
     expect(record).not.toHaveProperty('filter')

@@ -105,6 +105,8 @@ test('a test reaches the receiver of this webhook alone, and its hostile answer 
   await choose('Send a test: Feeds')
   await toast('Test sent').waitFor()
   await page.locator('tbody tr', { hasText: '500' }).first().waitFor()
+  const mark = page.locator('.pick .now', { has: page.locator('svg.t-warn') })
+  await mark.getByText('The last delivery failed · Feeds').waitFor()
   const row = page.locator('tbody tr').last()
   await row.getByRole('button', { name: /^feeds/ }).click()
   const answer = page.getByLabel('Answered')
@@ -121,6 +123,7 @@ test('a test reaches the receiver of this webhook alone, and its hostile answer 
   await row.getByRole('button', { name: /^Send feeds .+ again$/ }).click()
   await toast('Sent again').waitFor()
   await page.locator('tbody tr', { hasText: '204' }).waitFor()
+  await mark.waitFor({ state: 'detached' })
   const [first, second] = receiver.received.slice(before)
   expect(second).toBe(first)
   await page

@@ -87,7 +87,7 @@ interface Stored extends ChannelWebhookRules, Health {
 
 /** @param whole false: only scheme and host of the URL. The rest often contains a key of the receiver. */
 export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = true): ChannelWebhookRecord {
-  const { id, name, events, description, active } = webhook
+  const { id, name, events, description, active, failuresInRow } = webhook
   const pause = pauseOf(webhook, nowMs)
   return {
     id,
@@ -96,6 +96,7 @@ export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = t
     events: [...events],
     ...(description === null ? {} : { description }),
     active,
+    ...(failuresInRow === 0 ? {} : { failuresInRow }),
     ...(pause === null ? {} : { disabled: toPauseRecord(pause) }),
     createdAt: isoTime(webhook.createdAtMs),
     updatedAt: isoTime(webhook.updatedAtMs),

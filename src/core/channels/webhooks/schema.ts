@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { CodedSentence, saidAsData } from '../../notices.ts'
 import { date, name, nullable, optional, word } from '../fields.ts'
 import { ALL_EVENTS, CHANNEL_EVENTS } from './events.ts'
+import { failuresInRow } from '../../webhooks/schema.ts'
 import { closed } from '../../validation/closed.ts'
 
 const EVENT_WORDS = [ALL_EVENTS, ...CHANNEL_EVENTS]
@@ -55,6 +56,7 @@ export const ChannelWebhookRecord = Type.Object(
     events: Type.Array(Type.String()),
     description: optional(Type.String()),
     active: Type.Boolean(),
+    failuresInRow: failuresInRow('How many events were given up since the last that arrived. Absent: none.'),
     disabled: optional(
       Type.Object(
         {

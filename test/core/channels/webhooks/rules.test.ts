@@ -68,4 +68,8 @@ test('a record has a pause while it lasts, and for a reader without secrets no p
   const over = toChannelWebhookRecord({ ...webhook, description: 'x' }, NOW + 1, false)
   expect(over).toMatchObject({ description: 'x', url: 'https://hooks.example.com/' })
   expect(over).not.toHaveProperty('disabled')
+  expect([over.failuresInRow, toChannelWebhookRecord({ ...webhook, failuresInRow: 3 }, NOW).failuresInRow]).toEqual([
+    undefined,
+    3,
+  ])
 })

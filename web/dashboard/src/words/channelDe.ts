@@ -266,6 +266,8 @@ export const channelDe: Partly<Translation<typeof channelEn>> = {
     },
     edit: 'Bearbeiten',
     editTitle: (name) => `${name} bearbeiten`,
+    givenUp: (n) =>
+      n === 1 ? 'Das letzte Ereignis wurde aufgegeben' : `Die letzten ${n} Ereignisse wurden aufgegeben`,
     pausedText: 'Bis dahin versucht Sluice ein Ereignis je Minute. Der erste Erfolg beendet die Pause.',
     test: 'Einen Test senden',
     testTitle: (name) => `Einen Test an ${name} senden`,

@@ -259,6 +259,7 @@ export const channelEn = {
     },
     edit: 'Edit',
     editTitle: (name: string) => `Edit ${name}`,
+    givenUp: (n: number) => (n === 1 ? 'The last event was given up' : `The last ${n} events were given up`),
     pausedText: 'Sluice tries one event a minute meanwhile. The first success ends the pause.',
     test: 'Send a test',
     testTitle: (name: string) => `Send a test to ${name}`,

@@ -1423,6 +1423,8 @@ export const de: Sentences = {
     noneText:
       'Ein Webhook meldet Ihrem Server, was geschieht, zum Beispiel den Beginn einer Sendung. Ohne Server versuchen Sie es mit sluice listen.',
     paused: 'Pausiert',
+    failed: (n) =>
+      n === 1 ? 'Die letzte Zustellung ist gescheitert' : `Die letzten ${n} Zustellungen sind gescheitert`,
     pausedUntil: 'Die Pause endet um',
     pausedText: 'Ereignisse davor werden ausgelassen. Senden Sie sie noch einmal, wenn der Server geht.',
     resume: 'Jetzt fortsetzen',

@@ -1403,6 +1403,7 @@ export const en = {
     noneText:
       'A webhook tells your server what happens, for example that a broadcast starts. Without a server, try one with sluice listen.',
     paused: 'Paused',
+    failed: (n: number) => (n === 1 ? 'The last delivery failed' : `The last ${n} deliveries failed`),
     pausedUntil: 'The pause ends at',
     pausedText: 'Events before that are skipped. Send them again when the server works.',
     resume: 'Resume now',

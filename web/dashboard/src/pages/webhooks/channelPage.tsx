@@ -5,7 +5,6 @@ import { useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
-import type { StateKind } from '../../parts/state.tsx'
 import { More } from '../../parts/table.tsx'
 import { go, linkTo, type PageArgs } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
@@ -16,6 +15,7 @@ import { ChannelWebhookForm } from './channelForm.tsx'
 import { ChannelLog } from './channelLog.tsx'
 import { WebhooksFrame } from './frame.tsx'
 import { PickList } from './pickList.tsx'
+import { healthKindOf } from './states.ts'
 
 const text = channelWords.channelWebhooks
 const MOST = 100
@@ -60,18 +60,21 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
   )
 }
 
-const kindOf = ({ active, disabled }: ChannelWebhook): StateKind => (disabled ? 'error' : active ? 'ok' : 'off')
-
 /** How many events a webhook receives, in words. */
 export const eventsOf = ({ events }: ChannelWebhook): string =>
   events.includes(ALL_EVENTS) ? text.allEvents : text.events(events.length)
 
 const toRow = (webhook: ChannelWebhook) => {
-  const { id, name, active, disabled } = webhook
-  const states = [disabled ? words.webhooks.paused : '', active ? '' : text.inactive, eventsOf(webhook)]
+  const { id, name, active, disabled, failuresInRow = 0 } = webhook
+  const states = [
+    disabled ? words.webhooks.paused : '',
+    failuresInRow > 0 ? text.givenUp(failuresInRow) : '',
+    active ? '' : text.inactive,
+    eventsOf(webhook),
+  ]
   return {
     id,
-    kind: kindOf(webhook),
+    kind: disabled || active ? healthKindOf(webhook) : ('off' as const),
     href: linkTo(`/webhooks/channels/${id}`),
     title: name,
     note: states.filter(Boolean).join(' · '),

@@ -35,10 +35,12 @@ interface DeliveriesProps {
   readonly query: URLSearchParams
   /** How many tests this page has sent: the list is read again after each. */
   readonly tests: number
+  /** Another delivery is the latest that has ended. */
+  readonly onEnded: () => void
 }
 
 /** What was sent to a webhook, newest first, and what it answered. */
-export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
+export function Deliveries({ webhook, query, tests, onEnded }: DeliveriesProps) {
   const path = { webhookId: String(webhook.id) }
   const filters = readDeliveryFilters(query)
   const { state, type, range } = filters
@@ -59,6 +61,10 @@ export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
     const timer = setTimeout(reload, LOOK_MS)
     return () => clearTimeout(timer)
   }, [data, reload])
+  const latestId = data?.find((one) => !isUnderWay(one))?.id
+  useEffect(() => {
+    if (latestId !== undefined) onEnded()
+  }, [latestId])
   const again = async ({ id }: Delivery): Promise<void> => {
     await call(redeliverWebhookEvent, { path: { ...path, deliveryId: id } })
     toast(text.sentAgain)

@@ -11,6 +11,7 @@ import { Deliveries } from './deliveries.tsx'
 import { WebhooksFrame } from './frame.tsx'
 import { NewWebhook } from './newWebhook.tsx'
 import { PickList } from './pickList.tsx'
+import { healthKindOf } from './states.ts'
 import { hostOf, kindsOf, type Webhook } from './webhook.ts'
 import { WebhookCard } from './webhookCard.tsx'
 
@@ -44,7 +45,7 @@ export function WebhooksPage({ values, query }: PageArgs) {
               onChanged={list.reload}
               onTested={() => setTests(tests + 1)}
             />
-            <Deliveries key={`d${chosen.id}`} webhook={chosen} query={query} tests={tests} />
+            <Deliveries key={`d${chosen.id}`} webhook={chosen} query={query} tests={tests} onEnded={list.reload} />
           </div>
         </div>
       )}
@@ -53,10 +54,14 @@ export function WebhooksPage({ values, query }: PageArgs) {
   )
 }
 
-const toRow = (webhook: Webhook) => ({
-  id: webhook.id,
-  kind: webhook.disabled ? ('error' as const) : ('ok' as const),
-  href: linkTo(`/webhooks/${webhook.id}`),
-  title: hostOf(webhook),
-  note: `${webhook.disabled ? `${text.paused} · ` : ''}${kindsOf(webhook).join(', ') || text.nothing}`,
-})
+function toRow(webhook: Webhook) {
+  const { id, disabled, failuresInRow = 0 } = webhook
+  const state = disabled ? text.paused : failuresInRow > 0 ? text.failed(failuresInRow) : ''
+  return {
+    id,
+    kind: healthKindOf(webhook),
+    href: linkTo(`/webhooks/${id}`),
+    title: hostOf(webhook),
+    note: [state, kindsOf(webhook).join(', ') || text.nothing].filter(Boolean).join(' · '),
+  }
+}
