@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { shownTheme } from '../theme.ts'
 import { Bones } from './notice.tsx'
+import { axisTime, type Step, stepOf, wholeTime } from './plotTimes.ts'
 import { words } from '../words/words.ts'
 import type uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
@@ -26,6 +27,8 @@ interface PlotProps {
 const DAY_SECONDS = 86_400
 /** Between two times of the axis, where each value is that of a day: there is nothing to see at noon. */
 const DAYS = [1, 2, 7, 14, 28].map((days) => days * DAY_SECONDS)
+/** A time with seconds needs these pixels on the axis. */
+const TIME_PIXELS = 64
 /** Shown before and after a value that is the only one. */
 const AROUND_SECONDS = 300
 /** Between two values of the axis, where all are whole numbers. */
@@ -40,13 +43,13 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
   const latest = useRef(data)
   latest.current = data
   const pointed = useSignal<number | null>(null)
-  const isOfDays = (times[1] ?? 0) - (times[0] ?? 0) >= DAY_SECONDS
+  const step = stepOf(times)
   useEffect(() => {
     let isGone = false
     void loadPlots().then((Plots) => {
       if (!isGone && root.current)
         plot.current = new Plots(
-          optionsOf(root.current, { lines, format, isOfDays, pointed }),
+          optionsOf(root.current, { lines, format, step, pointed }),
           latest.current,
           root.current,
         )
@@ -61,33 +64,33 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
       plot.current?.destroy()
       plot.current = null
     }
-  }, [shownTheme.value, lines.map(({ label }) => label).join(), isOfDays])
+  }, [shownTheme.value, lines.map(({ label }) => label).join(), step])
   useEffect(() => plot.current?.setData(latest.current), [data])
   return (
     <>
       <div class="plot-box">
         <div class="plot-canvas" ref={root} role="img" aria-label={sentence} />
-        <Pointed pointed={pointed} times={times} lines={lines} format={format} isOfDays={isOfDays} />
+        <Pointed pointed={pointed} times={times} lines={lines} format={format} step={step} />
       </div>
       <details class="as-table">
         <summary>{words.parts.asTable}</summary>
-        <ValuesTable times={times} lines={lines} format={format} isOfDays={isOfDays} />
+        <ValuesTable times={times} lines={lines} format={format} step={step} />
       </details>
     </>
   )
 }
 
-type Shown = Omit<PlotProps, 'sentence'> & { readonly isOfDays: boolean }
+type Shown = Omit<PlotProps, 'sentence'> & { readonly step: Step }
 
 /** The values at the pointer. The table has them for others. */
-function Pointed({ pointed, times, lines, format, isOfDays }: Shown & { readonly pointed: Signal<number | null> }) {
+function Pointed({ pointed, times, lines, format, step }: Shown & { readonly pointed: Signal<number | null> }) {
   const at = pointed.value
   const time = at === null ? undefined : times[at]
   if (at === null || time === undefined) return null
   const values = lines.map(({ label, values }) => `${label}: ${textOf(values[at], format)}`)
   return (
     <p class="plot-pointed" aria-hidden="true">
-      <b>{wholeTimeOf(time, isOfDays)}</b> {values.join(' · ')}
+      <b>{wholeTime(time, step)}</b> {values.join(' · ')}
     </p>
   )
 }
@@ -95,7 +98,7 @@ function Pointed({ pointed, times, lines, format, isOfDays }: Shown & { readonly
 const textOf = (value: number | null | undefined, format: PlotProps['format']): string =>
   typeof value === 'number' ? format(value) : '–'
 
-function ValuesTable({ times, lines, format, isOfDays }: Shown) {
+function ValuesTable({ times, lines, format, step }: Shown) {
   if (times.length === 0) return <Bones rows={1} />
   return (
     <div class="table">
@@ -113,7 +116,7 @@ function ValuesTable({ times, lines, format, isOfDays }: Shown) {
         <tbody>
           {times.map((time, row) => (
             <tr key={time}>
-              <td>{wholeTimeOf(time, isOfDays)}</td>
+              <td>{wholeTime(time, step)}</td>
               {lines.map(({ label, values }) => (
                 <td key={label} class="n">
                   {textOf(values[row], format)}
@@ -125,21 +128,6 @@ function ValuesTable({ times, lines, format, isOfDays }: Shown) {
       </table>
     </div>
   )
-}
-
-const clock = new Intl.DateTimeFormat(words.locale, { hour: '2-digit', minute: '2-digit' })
-const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
-
-const wholeDay = new Intl.DateTimeFormat(words.locale, { weekday: 'short', day: 'numeric', month: 'short' })
-const wholeTime = new Intl.DateTimeFormat(words.locale, { dateStyle: 'medium', timeStyle: 'short' })
-
-const wholeTimeOf = (seconds: number, isOfDays: boolean): string =>
-  (isOfDays ? wholeDay : wholeTime).format(new Date(seconds * 1000))
-
-/** Times of the axis: the clock, and at midnight the day. */
-const timeOf = (seconds: number): string => {
-  const at = new Date(seconds * 1000)
-  return at.getHours() === 0 && at.getMinutes() === 0 ? day.format(at) : clock.format(at)
 }
 
 const loadPlots = (): Promise<typeof uPlot> => import('uplot').then((module) => module.default)
@@ -160,7 +148,7 @@ const isWhole = ({ values }: Line): boolean => values.every((value) => value ===
 
 function optionsOf(
   root: HTMLElement,
-  { lines, format, isOfDays, pointed }: Omit<Shown, 'times'> & { readonly pointed: Signal<number | null> },
+  { lines, format, step, pointed }: Omit<Shown, 'times'> & { readonly pointed: Signal<number | null> },
 ): uPlot.Options {
   const style = getComputedStyle(root)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
@@ -183,7 +171,13 @@ function optionsOf(
       y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
-      { ...axis, size: 28, ...(isOfDays && { incrs: DAYS }), values: (_, splits) => splits.map(timeOf) },
+      {
+        ...axis,
+        size: 28,
+        space: TIME_PIXELS,
+        ...(step === 'day' && { incrs: DAYS }),
+        values: (_, splits, __, ___, increment) => splits.map((time) => axisTime(time, increment)),
+      },
       {
         ...axis,
         size: 72,

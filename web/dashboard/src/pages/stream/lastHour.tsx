@@ -19,17 +19,25 @@ const SLOT_MS = 10_000
 /** Without points for longer there was no media. A node with many publishers adds theirs less often. */
 const GAP_SECONDS = 60
 
-const percent = (value: number): string => `${count(Math.round(value * 10) / 10)}%`
-const seconds = (value: number): string => `${count(Math.round(value * 10) / 10)} s`
-const millis = (value: number): string => `${count(Math.round(value))} ms`
+const tenths = (value: number): number => Math.round(value * 10) / 10
 
-/** In the unit of its plot. */
-const PLOTS: readonly { figure: Figure; title: string; scale: number; format: (value: number) => string }[] = [
-  { figure: 'bitrateIn', title: text.bitrate, scale: 1, format: bitrate },
-  { figure: 'frameRate', title: text.frames, scale: 1, format: (value) => count(Math.round(value)) },
-  { figure: 'keyframeMs', title: text.keyframes, scale: 1 / 1000, format: seconds },
-  { figure: 'packetLoss', title: text.loss, scale: 100, format: percent },
-  { figure: 'roundTripMs', title: text.roundTrip, scale: 1, format: millis },
+/** `of` has values in the unit of the plot, and as exact as they are shown: labels of its axis would repeat otherwise. */
+const PLOTS: readonly {
+  figure: Figure
+  title: string
+  of: (value: number) => number
+  format: (value: number) => string
+}[] = [
+  { figure: 'bitrateIn', title: text.bitrate, of: (bits) => bits, format: bitrate },
+  { figure: 'frameRate', title: text.frames, of: Math.round, format: count },
+  {
+    figure: 'keyframeMs',
+    title: text.keyframes,
+    of: (ms) => tenths(ms / 1000),
+    format: (value) => `${count(value)} s`,
+  },
+  { figure: 'packetLoss', title: text.loss, of: (share) => tenths(share * 100), format: (value) => `${count(value)}%` },
+  { figure: 'roundTripMs', title: text.roundTrip, of: Math.round, format: (value) => `${count(value)} ms` },
 ]
 
 /** How the media of a stream came in, in the last hour, also when it is off the air now. */
@@ -60,8 +68,8 @@ export function LastHour({ streamName }: { readonly streamName: string }) {
 const SourcePlots = ({ points }: { readonly points: readonly Point[] }) => (
   <div class="last-hour">
     {PLOTS.filter(({ figure }) => points.some((point) => point[figure] !== undefined)).map(
-      ({ figure, title, scale, format }) => {
-        const values = points.map(({ [figure]: value }) => (value === undefined ? null : value * scale))
+      ({ figure, title, of, format }) => {
+        const values = points.map(({ [figure]: value }) => (value === undefined ? null : of(value)))
         const last = values.findLast((value) => value !== null) ?? 0
         return (
           <figure key={figure} class="plot">
