@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pace } from '../../support/until.ts'
 import { type Dashboard, openDashboard } from './dashboard.ts'
@@ -43,6 +44,37 @@ test('an open page asks its server only now and then', async () => {
     await context.close()
   }
   expect([...requests].filter(([, count]) => count > REQUESTS_MAX)).toEqual([])
+})
+
+/** Adds up how far the parts of a page jump, as browsers measure it. */
+const MEASURE_SHIFT = `
+  globalThis.shift = 0
+  new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => (shift += value)))
+    .observe({ type: 'layout-shift', buffered: true })
+`
+const SHIFT_MAX = 0.05
+
+test('parts of a page jumped when those above them were loaded later', async () => {
+  const storageState = await dashboard.context.storageState()
+  for (const width of [1280, 360]) {
+    const context = await dashboard.newContext({ storageState, viewport: { width, height: 900 } })
+    await context.addInitScript(MEASURE_SHIFT)
+    for (const path of ['/', '/access', '/settings/security', '/settings/defaults', '/settings/server']) {
+      const page = await context.newPage()
+      const held: Route[] = []
+      await page.route(/\/dashboard\/api\/(?!session)/, (route) => void held.push(route))
+      await page.goto(`${dashboard.home}#${path}`)
+      await page.waitForSelector('main h1')
+      // What was asked for last is answered first.
+      while ((await page.locator('.bone:visible').count()) > 0 || held.length > 0) {
+        await held.pop()?.continue()
+        await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))')
+      }
+      expect(await page.evaluate('shift'), `${path} at ${width} px`).toBeLessThan(SHIFT_MAX)
+      await page.close()
+    }
+    await context.close()
+  }
 })
 
 test('tabs in the background held the six connections of a browser, so that a seventh loaded nothing', async () => {

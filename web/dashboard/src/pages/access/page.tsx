@@ -72,7 +72,7 @@ export function AccessPage({ query }: PageArgs) {
       sub={text.sub}
       actions={<Toggle label={text.follow} isOn={isFollowing} onChange={setAndFollow} />}
     >
-      <div class="cols form-side">
+      <div class="cols form-side in-order">
         <section class="card access-decisions" aria-label={text.decisions}>
           <Tools filters={filters} refused={filters.range === 'all' ? undefined : summary.data?.refused} />
           {filters.outcome === 'admitted' && <Admissions />}

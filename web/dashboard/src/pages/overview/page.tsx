@@ -22,13 +22,15 @@ const CARDS_MAX = 12
 export function OverviewPage({ query }: PageArgs) {
   const range: Range = query.get('range') === 'day' ? 'day' : 'hour'
   const series = useSeries(range)
+  const isKnown = streams.value !== null
   const isEmpty = streams.value?.length === 0
   const wholeLink = linkTo('/', { ...Object.fromEntries(query), attention: 'all' })
   return (
     <Page title={text.title} actions={canChange() && <NewToken />}>
+      {!isKnown && <Bones rows={3} />}
       {isEmpty && <NothingLive />}
-      <div class="home">
-        {!isEmpty && <StreamsNow />}
+      <div class={isKnown ? 'home' : 'home waits'}>
+        {isKnown && !isEmpty && <StreamsNow />}
         <div class="stack main">
           <ViewersPlot series={series} range={range} />
           <BandwidthPlot series={series} />
@@ -51,16 +53,15 @@ const NewToken = () => (
 )
 
 function StreamsNow() {
-  const all = streams.value
-  const sorted = (all ?? []).toSorted((a, b) => b.viewers - a.viewers)
+  const all = streams.value ?? []
+  const sorted = all.toSorted((a, b) => b.viewers - a.viewers)
   const others = sorted.length - CARDS_MAX
   return (
     <section class="section live" aria-labelledby="live-now">
       <div class="section-head">
         <h2 id="live-now">{text.liveNow}</h2>
-        {all && <p class="note num">{text.counts(count(all.length), count(totals.value.viewers))}</p>}
+        <p class="note num">{text.counts(count(all.length), count(totals.value.viewers))}</p>
       </div>
-      {all === null && <Bones rows={3} />}
       <ul class="live-grid">
         {sorted.slice(0, CARDS_MAX).map((stream) => (
           <StreamCard key={stream.streamName} stream={stream} />

@@ -58,14 +58,12 @@ function PlotCard({ series, title, figure, note, aside, lines, format }: PlotCar
           {lines.length > 1 && <Legends lines={lines} />}
         </figcaption>
         {error && <LoadError error={error} onRetry={series.reload} />}
-        {data && (
-          <Plot
-            sentence={`${title}. ${note}`}
-            times={timesOf(data, lines[0]?.values.length ?? 0)}
-            lines={lines}
-            format={format}
-          />
-        )}
+        <Plot
+          sentence={`${title}. ${note}`}
+          times={data ? timesOf(data, lines[0]?.values.length ?? 0) : []}
+          lines={lines}
+          format={format}
+        />
       </figure>
     </section>
   )

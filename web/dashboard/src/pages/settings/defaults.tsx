@@ -28,9 +28,9 @@ const DAYS_MOST = 365
 /** What the account says for its tokens and recordings. */
 export const DefaultsPage = () => (
   <SettingsFrame path="/settings/defaults">
-    <div class="cols half">
+    <div class="cols half in-order">
       <CountriesCard />
-      <div class="stack">
+      <div class="stack in-order">
         <RecordingsCard />
         <RegionCard />
         <DistributionCard />

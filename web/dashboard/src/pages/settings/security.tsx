@@ -10,8 +10,8 @@ import { You } from './you.tsx'
 export function SecurityPage() {
   return (
     <SettingsFrame path="/settings/security">
-      <div class="cols form-side">
-        <div class="stack">
+      <div class="cols form-side in-order">
+        <div class="stack in-order">
           {canChange() ? (
             <>
               <Secrets />
@@ -23,7 +23,7 @@ export function SecurityPage() {
             </Card>
           )}
         </div>
-        <div class="stack">
+        <div class="stack in-order">
           <You />
         </div>
       </div>

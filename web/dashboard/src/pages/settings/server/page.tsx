@@ -36,15 +36,15 @@ export function ServerPage(args: PageArgs) {
 
 /** The parts have a state of their own for each node. */
 function Operated({ query }: PageArgs) {
-  const { data } = useLoad((signal) => call(listNodes, {}, { signal }), [])
+  const { data, error } = useLoad((signal) => call(listNodes, {}, { signal }), [])
   const nodes = data?.nodes ?? []
   const asked = query.get('node') ?? ''
   const isOther = asked !== '' && !nodes.some(({ id, isThis }) => isThis && id === asked)
   return (
-    <>
-      <NodeChoice nodes={nodes} asked={asked} />
+    <div class="stack in-order">
+      {!data && !error ? <Bones rows={1} /> : <NodeChoice nodes={nodes} asked={asked} />}
       {isOther ? <OneNode key={asked} node={asked} query={query} /> : <OneNode key="this" query={query} />}
-    </>
+    </div>
   )
 }
 
@@ -79,12 +79,12 @@ function OneNode({ node, query }: NodeProps & { readonly query: URLSearchParams 
   if (!loaded.data) return <Bones />
   return (
     <>
-      <div class="cols half">
-        <div class="stack">
+      <div class="cols half in-order">
+        <div class="stack in-order">
           <DoctorCard node={node} />
           {node === undefined && <BackupCard />}
         </div>
-        <div class="stack">
+        <div class="stack in-order">
           <UpkeepCard node={node} />
           <StorageCard node={node} />
         </div>
