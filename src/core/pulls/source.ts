@@ -70,7 +70,8 @@ function refuseSrt(url: URL): string | null {
 }
 
 function refuseRtmp(url: URL): string | null {
-  const isWhole = /^\/+[^/]+.*\/(?<![^/])[^/]+$/.test(url.pathname)
+  const named = url.pathname.split('/').filter((part) => part !== '')
+  const isWhole = named.length > 1 && !url.pathname.endsWith('/')
   return refuseLogin(url) ?? (isWhole ? null : 'must name an application and a stream: rtmp://host/app/stream')
 }
 
