@@ -8,6 +8,9 @@ export const CLOCK_SKEW_MS = 60_000
 /** No lease is longer: not those of nodes, which operators configure, and no other one. */
 export const LEASE_MAX_MS = 5 * MINUTE_MS
 
+/** A lease that seems to last longer was written before the clock of the database was put back, so it is over. */
+export const LEASE_END_MAX_MS = LEASE_MAX_MS + CLOCK_SKEW_MS
+
 /** Half open, epoch milliseconds. */
 export interface TimeSpan {
   readonly fromMs: number

@@ -56,7 +56,8 @@ export type * from './webhooks.ts'
 export interface Store {
   /**
    * Runs `work` in one durable transaction: all of it is on disk when the promise resolves, none of it when it rejects.
-   * `work` may await only verbs of `tx`, and must not use the store itself (it would wait for itself).
+   * `work` may await only verbs of `tx`, and must not use the store itself (it would wait for itself). It runs again, at most three
+   * times, if PostgreSQL has given it up because of another one, as in a deadlock.
    * Concurrent transactions may share a commit; one that throws does not affect the others.
    * @throws StoreUnavailable when the database cannot be reached or cannot write (disk full, connection lost)
    * @throws Conflict when a unique value exists already
@@ -306,7 +307,9 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   secrets: {
     /** @throws Conflict when the account has a secret of this name */
     insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret>
-    get(accountId: string, id: number): Promise<ApiSecret | undefined>
+    list(accountId: string): Promise<ApiSecret[]>
+    /** Reads and locks the row until the transaction ends. */
+    lock(accountId: string, id: number): Promise<ApiSecret | undefined>
     /** Gives the secret a new value; the old one becomes invalid. */
     replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void>
     /** Raises the last use; never lowers it. */
@@ -317,7 +320,10 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
     insert(
       credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
     ): Promise<StoredCredential>
+    list(accountId: string): Promise<StoredCredential[]>
     get(accountId: string, id: number): Promise<StoredCredential | undefined>
+    /** Reads and locks the row until the transaction ends. */
+    lock(accountId: string, id: number): Promise<StoredCredential | undefined>
     /** Raises the last use; never lowers it. */
     touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>

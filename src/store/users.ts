@@ -62,8 +62,6 @@ interface UserTx {
   /** Reads and locks a user until the transaction ends. */
   lock(accountId: string, id: number): Promise<User | undefined>
   lockById(id: number): Promise<User | undefined>
-  /** Lets the changes that add, remove or demote an admin of an account follow each other. */
-  lockAccount(accountId: string): Promise<void>
   list(accountId: string): Promise<User[]>
   exist(): Promise<boolean>
   setRole(id: number, role: UserRole): Promise<void>
@@ -162,7 +160,9 @@ export interface PeopleTx {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
     defaults(id: string): Promise<AccountDefaults | undefined>
-    /** Locks the account until the transaction ends. */
+    /** Locks the account until the transaction ends, so that changes of one account that take its lock follow each other. */
+    lock(id: string): Promise<void>
+    /** The same. */
     lockDefaults(id: string): Promise<AccountDefaults | undefined>
     setDefaults(id: string, defaults: AccountDefaults): Promise<void>
   }

@@ -73,7 +73,7 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     let redeeming: Promise<unknown> | undefined
     let isOver = false
     await one.ctx.store.transaction(async (tx) => {
-      await tx.users.lockAccount(one.accountId)
+      await tx.accounts.lock(one.accountId)
       await tx.users.insert({ ...draft, role: 'admin' })
       redeeming = redeemSetupCode(other.ctx, { code, email: 'second@example.com', password: PASSWORD }, VISITOR)
       void redeeming.finally(() => (isOver = true))

@@ -77,8 +77,8 @@ export function peopleSuite(stores: Stores): void {
       expect(await stores.store.read.secrets.findByHash(before)).toBeUndefined()
       const replaced = { ...secret, hint: 'wxyz', refreshedAtMs: 9 }
       expect(await stores.store.read.secrets.findByHash(after)).toEqual(replaced)
-      expect(await stores.store.transaction((tx) => tx.secrets.get(accountId, secret.id))).toEqual(replaced)
-      expect(await stores.store.transaction((tx) => tx.secrets.get(newAccount(), secret.id))).toBeUndefined()
+      expect(await stores.store.transaction((tx) => tx.secrets.lock(accountId, secret.id))).toEqual(replaced)
+      expect(await stores.store.transaction((tx) => tx.secrets.lock(newAccount(), secret.id))).toBeUndefined()
 
       await stores.store.transaction((tx) => tx.secrets.delete(secret.id))
       expect(await stores.store.read.secrets.list(accountId)).toEqual([])

@@ -46,7 +46,7 @@ export function usersSuite(stores: Stores): void {
       await stores.store.transaction((tx) => tx.accounts.insert({ id: accountId, name: 'x', createdAtMs: 1 }))
       const promote = (store: Stores['store'], at: number) =>
         store.transaction(async (tx) => {
-          await tx.users.lockAccount(accountId)
+          await tx.accounts.lock(accountId)
           const { length } = await tx.users.list(accountId)
           const email = `${accountId}-${at}@example.org`
           await tx.users.insert({ accountId, email, passwordHash: '', role: 'viewer', createdAtMs: length })

@@ -24,7 +24,7 @@ export const passingStore = (store: Store): Store => ({
  */
 export function waitingStore(
   store: Store,
-  rows: 'channels' | 'tokens',
+  rows: 'accounts' | 'channels' | 'credentials' | 'secrets' | 'tokens',
   meanwhile: (tx: Tx) => Promise<unknown>,
 ): Store {
   const waiting = (tx: Tx): Tx => {

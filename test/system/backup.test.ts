@@ -13,6 +13,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { openAuthority } from '../../src/tls/selfSigned.ts'
 import { formatManifest, type Manifest, parseManifest } from '../../src/store/backup/manifest.ts'
 import { command, endServers, listen, newDirectory, serve, type Served } from './cliProcess.ts'
@@ -337,11 +338,16 @@ describe('sluice restore refuses', () => {
     const target = newTarget()
     await at(target, 'account', 'list')
     expect((await at(target, 'restore', file)).stderr).toContain('there is a database already')
-    execute(
-      target,
-      `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms)
-        values ('n', 'here', ${process.pid}, 1, 99999999999999)`,
-    )
+    const serve = (untilMs: number) =>
+      execute(
+        target,
+        `insert or replace into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms)
+          values ('n', 'here', ${process.pid}, 1, ${untilMs})`,
+      )
+    // Longer than any lease: the clock was ahead when it was written, and has been put back.
+    serve(Date.now() + 2 * LEASE_MAX_MS)
+    expect((await at(target, 'restore', file)).stderr).toContain('there is a database already')
+    serve(Date.now() + LEASE_MAX_MS)
     expect((await at(target, 'restore', file)).stderr).toContain(`a server (process ${process.pid}) runs on`)
   })
 

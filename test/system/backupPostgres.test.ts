@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 import { command } from './cliProcess.ts'
 
@@ -135,8 +136,12 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     expect((await at(source, url, 'restore', file)).stderr).toMatch(/has \d+ tables already/)
     await query(
       url,
-      `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n', 'far', 7, 1, 99999999999999)`,
+      `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms)
+        values ('n', 'far', 7, 1, ${Date.now() + 2 * LEASE_MAX_MS})`,
     )
+    // Longer than any lease: the clock was ahead when it was written, and has been put back.
+    expect((await at(source, url, 'restore', file)).stderr).toMatch(/has \d+ tables already/)
+    await query(url, `update serving_nodes set alive_until_ms = ${Date.now() + LEASE_MAX_MS} where id = 'n'`)
     expect((await at(source, url, 'restore', file)).stderr).toContain('a server (process 7 at far) runs')
     await query(url, 'delete from serving_nodes')
   })

@@ -1,7 +1,7 @@
 import { accountId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
-import { Conflict, type Account } from '../../store/store.ts'
+import { Conflict, type Account, type Tx } from '../../store/store.ts'
 import { audit, cliActor, type CommandContext } from '../context.ts'
 
 const NAME_MAX = 128
@@ -37,6 +37,16 @@ export async function createAccount(ctx: CommandContext, name: string): Promise<
       if (!(error instanceof Conflict) || attempt === ID_ATTEMPTS) throw error
     }
   }
+}
+
+/**
+ * Whether an account with at most `most` of something has room for one more. `count` says how many it has. On PostgreSQL,
+ * transactions do not see what others are about to add: from half of the limit on they take turns. So many do not meet.
+ */
+export async function hasRoom(tx: Tx, accountId: string, most: number, count: () => Promise<number>): Promise<boolean> {
+  if ((await count()) < most / 2) return true
+  await tx.accounts.lock(accountId)
+  return (await count()) < most
 }
 
 /** What is wrong with the name of an account, a secret or a credential; null when nothing is. */

@@ -2,7 +2,7 @@ import { sha256 } from '../../base/crypto.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, notFound, type Failure } from '../../core/errors.ts'
 import type { StoredCredential } from '../../store/store.ts'
-import { checkName } from './accounts.ts'
+import { checkName, hasRoom } from './accounts.ts'
 import { audit, type Actor, type CommandContext } from '../context.ts'
 
 /** A Basic credential of the channels API with its secret, which is shown this once and kept only as SHA-256. */
@@ -26,26 +26,26 @@ export async function createCredential(
 ): Promise<Result<FreshCredential, Failure>> {
   const problem = checkName(name)
   if (problem !== null) return err(failure('bad_request', `name ${problem}`))
-  const others = await ctx.store.read.credentials.list(actor.accountId)
-  if (others.length >= CREDENTIALS_MAX) {
-    return err(failure('conflict', `There are ${CREDENTIALS_MAX} credentials, the most`))
-  }
+  const { accountId } = actor
   const nowMs = ctx.clock.now()
   const key = `sk${ctx.random.bytes(12).toString('hex')}`
   const secret = ctx.random.bytes(32).toString('base64url')
-  const draft = { accountId: actor.accountId, name, key, scope, createdAtMs: nowMs }
-  const credential = await ctx.store.transaction(async (tx) => {
-    const stored = await tx.credentials.insert({ ...draft, secretHash: sha256(secret) })
-    await audit(tx, actor, nowMs, { action: 'credential.create', subject: String(stored.id), after: { name, scope } })
-    return stored
+  const draft = { accountId, name, key, scope, createdAtMs: nowMs }
+  return ctx.store.transaction(async (tx): Promise<Result<FreshCredential, Failure>> => {
+    const count = async () => (await tx.credentials.list(accountId)).length
+    if (!(await hasRoom(tx, accountId, CREDENTIALS_MAX, count)))
+      return err(failure('conflict', `There are ${CREDENTIALS_MAX} credentials, the most`))
+    const credential = await tx.credentials.insert({ ...draft, secretHash: sha256(secret) })
+    const subject = String(credential.id)
+    await audit(tx, actor, nowMs, { action: 'credential.create', subject, after: { name, scope } })
+    return ok({ credential, value: `${key}:${secret}` })
   })
-  return ok({ credential, value: `${key}:${secret}` })
 }
 
 export async function deleteCredential(ctx: CommandContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   const nowMs = ctx.clock.now()
   const found = await ctx.store.transaction(async (tx) => {
-    const before = await tx.credentials.get(actor.accountId, id)
+    const before = await tx.credentials.lock(actor.accountId, id)
     if (!before) return false
     await tx.credentials.delete(id)
     await tx.changes.append({ kind: 'credential', accountId: actor.accountId, id, atMs: nowMs })

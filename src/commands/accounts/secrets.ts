@@ -2,7 +2,7 @@ import { sha256 } from '../../base/crypto.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, notFound, type Failure } from '../../core/errors.ts'
 import { Conflict, type ApiSecret } from '../../store/store.ts'
-import { checkName } from './accounts.ts'
+import { checkName, hasRoom } from './accounts.ts'
 import { audit, type Actor, type AccessContext } from '../context.ts'
 
 /** An API secret with its value, which is shown this once and kept only as SHA-256. */
@@ -27,18 +27,19 @@ export async function createSecret(
 ): Promise<Result<FreshSecret, Failure>> {
   const problem = checkName(name)
   if (problem !== null) return err(failure('bad_request', `name ${problem}`))
-  const others = await ctx.store.read.secrets.list(actor.accountId)
-  if (others.length >= SECRETS_MAX) return err(failure('conflict', `There are ${SECRETS_MAX} API secrets, the most`))
   const value = newValue(ctx)
   const nowMs = ctx.clock.now()
-  const draft = { accountId: actor.accountId, name, hint: value.slice(-4), createdAtMs: nowMs, refreshedAtMs: null }
+  const { accountId } = actor
+  const draft = { accountId, name, hint: value.slice(-4), createdAtMs: nowMs, refreshedAtMs: null }
   try {
-    const secret = await ctx.store.transaction(async (tx) => {
-      const stored = await tx.secrets.insert({ ...draft, hash: sha256(value) })
-      await audit(tx, actor, nowMs, { action: 'secret.create', subject: String(stored.id), after: { name } })
-      return stored
+    return await ctx.store.transaction(async (tx): Promise<Result<FreshSecret, Failure>> => {
+      const count = async () => (await tx.secrets.list(accountId)).length
+      if (!(await hasRoom(tx, accountId, SECRETS_MAX, count)))
+        return err(failure('conflict', `There are ${SECRETS_MAX} API secrets, the most`))
+      const secret = await tx.secrets.insert({ ...draft, hash: sha256(value) })
+      await audit(tx, actor, nowMs, { action: 'secret.create', subject: String(secret.id), after: { name } })
+      return ok({ secret, value })
     })
-    return ok({ secret, value })
   } catch (error) {
     if (error instanceof Conflict) return err(failure('conflict', `An API secret named ${name} exists already`))
     throw error
@@ -55,7 +56,7 @@ export async function refreshSecret(
   const nowMs = ctx.clock.now()
   const hint = value.slice(-4)
   const secret = await ctx.store.transaction(async (tx) => {
-    const before = await tx.secrets.get(actor.accountId, id)
+    const before = await tx.secrets.lock(actor.accountId, id)
     if (!before) return undefined
     await tx.secrets.replace(id, sha256(value), hint, nowMs)
     await tx.changes.append({ kind: 'secret', accountId: actor.accountId, id, atMs: nowMs })
@@ -69,7 +70,7 @@ export async function refreshSecret(
 export async function deleteSecret(ctx: AccessContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   const nowMs = ctx.clock.now()
   const found = await ctx.store.transaction(async (tx) => {
-    const before = await tx.secrets.get(actor.accountId, id)
+    const before = await tx.secrets.lock(actor.accountId, id)
     if (!before) return false
     await tx.secrets.delete(id)
     await tx.changes.append({ kind: 'secret', accountId: actor.accountId, id, atMs: nowMs })

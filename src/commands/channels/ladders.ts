@@ -11,6 +11,7 @@ import type { LadderRecord } from '../../core/channels/ladderSchema.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import type { AbrLadder } from '../../core/channels/types.ts'
 import type { Tx } from '../../store/store.ts'
+import { hasRoom } from '../accounts/accounts.ts'
 import type { Actor, ChannelContext, CommandContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { type ChannelResult, checked, isId, newId, recordChanges, shortPage } from './channelCommand.ts'
@@ -47,8 +48,8 @@ export async function createLadder(
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const ladder: AbrLadder = { ...read.value, ...times, id, accountId }
   return ctx.store.transaction(async (tx): ChannelResult<LadderRecord> => {
-    const there = await tx.abrLadders.list(accountId)
-    if (there.length >= LADDERS_MAX) return err(refusal('too_many', `There are ${LADDERS_MAX} ladders, the most`))
+    if (!(await hasRoom(tx, accountId, LADDERS_MAX, async () => (await tx.abrLadders.list(accountId)).length)))
+      return err(refusal('too_many', `There are ${LADDERS_MAX} ladders, the most`))
     await tx.abrLadders.insert(ladder)
     await recordChanges(ctx, tx, actor, { object: objectOf(ladder), verb: 'created', after: read.value })
     return ok(toLadderRecord(ladder))

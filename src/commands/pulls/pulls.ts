@@ -7,6 +7,7 @@ import { PULL_LIMITS, type Pull, type PullSettings } from '../../core/pulls/type
 import { offTarget } from '../../core/restream/state.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import type { StoredPull, Tx } from '../../store/store.ts'
+import { hasRoom } from '../accounts/accounts.ts'
 import { type AccessContext, type Actor, audit } from '../context.ts'
 
 const { context: CONTEXT } = SEALED_COLUMNS.pull
@@ -26,11 +27,11 @@ export async function createPull(ctx: PullContext, actor: Actor, body: unknown):
   const { accountId } = actor
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction(async (tx): Promise<Result<StoredPull, Failure>> => {
+    const { perAccount } = PULL_LIMITS
+    if (!(await hasRoom(tx, accountId, perAccount, async () => (await tx.pulls.list(accountId)).length)))
+      return err(failure('conflict', `There are ${perAccount} pulls, the most`))
     const refusal = await refuseToken(tx, accountId, settings)
     if (refusal !== null) return err(invalid(refusal))
-    const { perAccount } = PULL_LIMITS
-    if ((await tx.pulls.list(accountId)).length >= perAccount)
-      return err(failure('conflict', `There are ${perAccount} pulls, the most`))
     const fresh = { accountId, version: 1, addedAtMs: nowMs, demandAtMs: 0, node: null, state: offTarget(nowMs) }
     const urlSealed = ctx.sealer.seal(source.url, CONTEXT)
     const stored = await tx.pulls.insert({ ...settings, ...fresh, shownUrl: source.shownUrl, urlSealed })

@@ -143,9 +143,10 @@ export async function deletePasskey(
   id: string,
 ): Promise<Result<true, Failure>> {
   return ctx.store.transaction(async (tx) => {
+    const none = notFound('passkeyId', `You have no passkey with id: ${id.slice(0, 32)}`)
     const before = (await tx.passkeys.list(user.id)).find((passkey) => passkey.id === id)
-    if (!before) return err(notFound('passkeyId', `You have no passkey with id: ${id.slice(0, 32)}`))
-    await tx.passkeys.delete(user.id, id)
+    if (!before) return err(none)
+    if (!(await tx.passkeys.delete(user.id, id))) return err(none)
     const change = { subject: String(user.id), before: { name: before.name } }
     await audit(tx, actor, ctx.clock.now(), { action: 'passkey.delete', ...change })
     return ok(true)

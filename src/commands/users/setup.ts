@@ -69,7 +69,7 @@ async function redeem(
   visitor: Visitor,
 ): Promise<Result<FreshSession, Failure>> {
   const nowMs = ctx.clock.now()
-  await tx.users.lockAccount(code.accountId)
+  await tx.accounts.lock(code.accountId)
   if (code.firstOnly && (await tx.users.exist())) return refused('not_first')
   if (!(await tx.setupCodes.use(code.hash, nowMs))) return refused('used')
   const user = await tx.users.insert({ ...draft, createdAtMs: nowMs })

@@ -36,7 +36,7 @@ export async function createUser(
   const draft = { accountId: actor.accountId, email, passwordHash, role, createdAtMs: nowMs }
   try {
     return await ctx.store.transaction(async (tx): Promise<Result<User, Failure>> => {
-      await tx.users.lockAccount(actor.accountId)
+      await tx.accounts.lock(actor.accountId)
       const others = await tx.users.list(actor.accountId)
       if (others.length >= USERS_MAX) return err(failure('conflict', `There are ${USERS_MAX} users, the most`))
       const stored = await tx.users.insert(draft)
@@ -88,7 +88,7 @@ async function withUser<T>(
   id: number,
   work: (user: User) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
-  await tx.users.lockAccount(accountId)
+  await tx.accounts.lock(accountId)
   const user = await tx.users.lock(accountId, id)
   return user ? work(user) : err(noUser(id))
 }

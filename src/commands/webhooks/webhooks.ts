@@ -5,6 +5,7 @@ import { patched, readWebhookCreate, readWebhookUpdate, toWebhookRecord } from '
 import type { WebhookRecord } from '../../core/webhooks/schema.ts'
 import type { Webhook } from '../../core/webhooks/types.ts'
 import type { StoredWebhook } from '../../store/store.ts'
+import { hasRoom } from '../accounts/accounts.ts'
 import { type Actor, type CommandContext, type WebhookContext, audit } from '../context.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
@@ -34,8 +35,8 @@ export async function createWebhook(
   const nowMs = ctx.clock.now()
   const fresh = newWebhookSecret(ctx, chosen)
   const made = await ctx.store.transaction(async (tx): Promise<Result<StoredWebhook, Failure>> => {
-    const others = await tx.webhooks.forAccount(accountId)
-    if (others.length >= WEBHOOKS_MAX) return err(failure('conflict', `There are ${WEBHOOKS_MAX} webhooks, the most`))
+    if (!(await hasRoom(tx, accountId, WEBHOOKS_MAX, async () => (await tx.webhooks.forAccount(accountId)).length)))
+      return err(failure('conflict', `There are ${WEBHOOKS_MAX} webhooks, the most`))
     const health = { failuresInRow: 0, disabled: null }
     const stored = await tx.webhooks.insert({ ...rules.value, ...health, ...fresh, accountId, addedAtMs: nowMs })
     await audit(tx, actor, nowMs, { action: 'webhook.create', subject: String(stored.id), after: auditView(stored) })

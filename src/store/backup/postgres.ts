@@ -8,6 +8,7 @@ import { partialOf } from '../../base/files.ts'
 import { libraryUrl, programUrl } from '../../base/postgresUrl.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { KEY_ID_POSITION } from '../../base/sealer.ts'
+import { LEASE_END_MAX_MS } from '../../base/time.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import { openClient } from '../postgres/client.ts'
 import { translatePostgresError } from '../postgres/errors.ts'
@@ -94,7 +95,8 @@ const notEmpty = (tables: number): string =>
 
 async function servingProblem(client: Client): Promise<string | null> {
   const { rows } = await client.query<{ host_key: string; pid: number }>(
-    'select host_key, pid from serving_nodes where alive_until_ms >= extract(epoch from clock_timestamp()) * 1000 limit 1',
+    `select host_key, pid from serving_nodes
+      where alive_until_ms - extract(epoch from clock_timestamp()) * 1000 between 0 and ${LEASE_END_MAX_MS} limit 1`,
   )
   const [node] = rows
   return node

@@ -4,6 +4,7 @@ import { exists } from '../../base/files.ts'
 import { isRunning } from '../../base/processes.ts'
 import { KEY_ID_POSITION, type Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { LEASE_END_MAX_MS } from '../../base/time.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import type { DatabaseFacts } from './manifest.ts'
 
@@ -88,7 +89,12 @@ export async function targetProblem(file: string): Promise<string | null> {
 function servingPid(file: string): number | null {
   try {
     const rows = onSqlite(file, { readOnly: true }, (db) =>
-      db.prepare("select pid from serving_nodes where alive_until_ms >= unixepoch('now') * 1000").all(),
+      db
+        .prepare(
+          `select pid from serving_nodes
+            where alive_until_ms - unixepoch('now') * 1000 between 0 and ${LEASE_END_MAX_MS}`,
+        )
+        .all(),
     )
     const alive = rows.map((row) => Number(row['pid'])).filter((pid) => isRunning(pid))
     return alive[0] ?? null

@@ -32,6 +32,10 @@ const defaults = (db: Kysely<DB>, p: { id: string }) =>
 
 const defaultsOf = statement(defaults)
 
+const lock = statement((db, p: { id: string }, dialect) =>
+  lockRows(dialect, db.selectFrom('accounts').select('id').where('id', '=', p.id), 'update'),
+)
+
 const lockDefaults = statement((db, p: { id: string }, dialect) => lockRows(dialect, defaults(db, p), 'update'))
 
 const setDefaults = statement((db, p: DefaultFields & { id: string }) =>
@@ -62,6 +66,10 @@ export class AccountTxVerbs extends AccountReadVerbs {
     if (name === 'postgres') {
       await this.executor.execute(sql`lock table accounts in share row exclusive mode`.compile(db))
     }
+  }
+
+  async lock(id: string): Promise<void> {
+    await this.executor.first(lock, { id })
   }
 
   insert(account: Account): Promise<void> {

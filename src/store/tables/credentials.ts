@@ -1,6 +1,9 @@
+import type { Kysely } from 'kysely'
 import { inserted, statement, Verbs } from '../executor.ts'
 import { fieldsOf, rowOf } from '../records.ts'
+import type { DB } from '../schema.ts'
 import type { StoredCredential } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const WRITTEN = ['account_id', 'name', 'key', 'scope', 'created_at_ms'] as const
 const READ = ['id', ...WRITTEN, 'used_at_ms'] as const
@@ -14,9 +17,17 @@ const byKey = statement((db, p: { key: string }) =>
     .where('key', '=', p.key),
 )
 
-const byId = statement((db, p: { accountId: string; id: number }) =>
-  db.selectFrom('credentials').select(credentials).where('id', '=', p.id).where('account_id', '=', p.accountId),
-)
+interface Named {
+  readonly accountId: string
+  readonly id: number
+}
+
+const named = (db: Kysely<DB>, p: Named) =>
+  db.selectFrom('credentials').select(credentials).where('id', '=', p.id).where('account_id', '=', p.accountId)
+
+const byId = statement(named)
+
+const lock = statement((db, p: Named, dialect) => lockRows(dialect, named(db, p), 'update'))
 
 const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('credentials').select(credentials).where('account_id', '=', p.accountId).orderBy('id'),
@@ -58,6 +69,10 @@ export class CredentialTxVerbs extends CredentialReadVerbs {
 
   get(accountId: string, id: number): Promise<StoredCredential | undefined> {
     return this.executor.first(byId, { accountId, id })
+  }
+
+  lock(accountId: string, id: number): Promise<StoredCredential | undefined> {
+    return this.executor.first(lock, { accountId, id })
   }
 
   async touch(id: number, atMs: number): Promise<void> {

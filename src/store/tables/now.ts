@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type SqlBool } from 'kysely'
-import { CLOCK_SKEW_MS, LEASE_MAX_MS } from '../../base/time.ts'
+import { LEASE_END_MAX_MS } from '../../base/time.ts'
 import type { DialectName } from '../executor.ts'
 
 /**
@@ -21,4 +21,4 @@ export const leaseEnd = (dialect: DialectName, leaseMs: number): RawBuilder<numb
  */
 export const isLeaseOver = (dialect: DialectName, column: string): RawBuilder<SqlBool> =>
   sql<SqlBool>`coalesce(${sql.ref(column)}, 0) - ${databaseTime(dialect)}
-    not between 0 and ${sql.lit(LEASE_MAX_MS + CLOCK_SKEW_MS)}`
+    not between 0 and ${sql.lit(LEASE_END_MAX_MS)}`

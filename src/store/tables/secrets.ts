@@ -1,6 +1,9 @@
+import type { Kysely } from 'kysely'
 import { inserted, statement, Verbs } from '../executor.ts'
 import { fieldsOf, rowOf } from '../records.ts'
+import type { DB } from '../schema.ts'
 import type { ApiSecret } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const WRITTEN = ['account_id', 'name', 'hint', 'created_at_ms', 'refreshed_at_ms'] as const
 
@@ -10,9 +13,17 @@ const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('secrets').select(secrets).where('hash', '=', p.hash),
 )
 
-const byId = statement((db, p: { accountId: string; id: number }) =>
-  db.selectFrom('secrets').select(secrets).where('id', '=', p.id).where('account_id', '=', p.accountId),
-)
+interface Named {
+  readonly accountId: string
+  readonly id: number
+}
+
+const named = (db: Kysely<DB>, p: Named) =>
+  db.selectFrom('secrets').select(secrets).where('id', '=', p.id).where('account_id', '=', p.accountId)
+
+const byId = statement(named)
+
+const lock = statement((db, p: Named, dialect) => lockRows(dialect, named(db, p), 'update'))
 
 const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('secrets').select(secrets).where('account_id', '=', p.accountId).orderBy('id'),
@@ -56,6 +67,10 @@ export class SecretReadVerbs extends Verbs {
 export class SecretTxVerbs extends SecretReadVerbs {
   async insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret> {
     return inserted(await this.executor.all(insert, secret))
+  }
+
+  lock(accountId: string, id: number): Promise<ApiSecret | undefined> {
+    return this.executor.first(lock, { accountId, id })
   }
 
   async replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void> {

@@ -27,10 +27,6 @@ const lockById = statement((db, p: { id: number }, dialect) =>
   lockRows(dialect, users(db).where('id', '=', p.id), 'update'),
 )
 
-const lockAccount = statement((db, p: { accountId: string }, dialect) =>
-  lockRows(dialect, db.selectFrom('accounts').select('id').where('id', '=', p.accountId), 'update'),
-)
-
 const insert = statement((db, p: Omit<User, 'id'>) =>
   db
     .insertInto('users')
@@ -77,10 +73,6 @@ export class UserTxVerbs extends UserReadVerbs {
 
   lockById(id: number): Promise<User | undefined> {
     return this.executor.first(lockById, { id })
-  }
-
-  async lockAccount(accountId: string): Promise<void> {
-    await this.executor.first(lockAccount, { accountId })
   }
 
   async setRole(id: number, role: UserRole): Promise<void> {

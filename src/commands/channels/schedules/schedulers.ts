@@ -23,6 +23,7 @@ import type { Channel } from '../../../core/channels/types.ts'
 import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts'
 import { startSame } from '../../../core/channels/schedules/targets.ts'
 import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
+import { hasRoom } from '../../accounts/accounts.ts'
 import type { Actor, ChannelContext } from '../../context.ts'
 import type { KeysetPage } from '../../pages.ts'
 import { type ChannelResult, checked, isId, channelPage, newId, recordChanges } from '../channelCommand.ts'
@@ -51,13 +52,13 @@ export async function createScheduler(
   const { rules, plan } = read.value
   const { state, nextMs: nextAtMs } = reconcile(plan, { occurrence: null, seenUntilMs: nowMs })
   const times = { nextAtMs, createdAtMs: nowMs, updatedAtMs: nowMs }
-  const scheduler = { ...rules, ...state, ...times, id, accountId: actor.accountId }
+  const { accountId } = actor
+  const scheduler = { ...rules, ...state, ...times, id, accountId }
   return ctx.store.transaction(async (tx): ChannelResult<SchedulerRecord> => {
-    const targets = await checkTargets(tx, actor.accountId, rules.channels)
-    if (!targets.ok) return targets
-    if ((await tx.schedulers.count(actor.accountId)) >= SCHEDULERS_MAX) {
+    if (!(await hasRoom(tx, accountId, SCHEDULERS_MAX, () => tx.schedulers.count(accountId))))
       return err(refusal('too_many', `There are ${SCHEDULERS_MAX} schedulers, the most`))
-    }
+    const targets = await checkTargets(tx, accountId, rules.channels)
+    if (!targets.ok) return targets
     await tx.schedulers.insert(scheduler)
     await recordChanges(ctx, tx, actor, { object: objectOf(scheduler), verb: 'created', after: rules })
     return ok(schedulerRecord(scheduler))
@@ -89,19 +90,21 @@ export async function updateScheduler(
   const patch = checked(readUpdateScheduler(body))
   if (!patch.ok) return patch
   const nowMs = ctx.clock.now()
-  return ctx.store.transaction((tx) =>
-    withScheduler(ctx, tx, actor.accountId, id, async (before): ChannelResult<SchedulerRecord> => {
+  const { channels } = patch.value
+  return ctx.store.transaction((tx) => {
+    const work = async (before: Scheduler): ChannelResult<SchedulerRecord> => {
       const edited = edit(before, patch.value, nowMs)
       if (!edited.ok) return edited
-      const targets = patch.value.channels ? await checkTargets(tx, actor.accountId, patch.value.channels) : ok(true)
+      const targets = channels ? await checkTargets(tx, actor.accountId, channels) : ok(true)
       if (!targets.ok) return targets
       await tx.schedulers.replace(edited.value)
       const states = { before: rulesOf(before), after: rulesOf(edited.value) }
       await recordChanges(ctx, tx, actor, { object: objectOf(edited.value), verb: 'updated', ...states })
       if (edited.value.status === 'terminated') await emitSchedulerEvent(ctx, tx, edited.value, 'scheduler.terminated')
       return ok(schedulerRecord(edited.value))
-    }),
-  )
+    }
+    return withScheduler(ctx, tx, actor.accountId, id, work, channels)
+  })
 }
 
 function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number): Result<Scheduler, ChannelFailure> {
@@ -242,26 +245,29 @@ export async function listSchedulers(
 
 const sortKey = (row: Scheduler, by: SchedulerSort): string | number => (by === 'createdAt' ? row.createdAtMs : row[by])
 
-/** What is due of the scheduler happens first: a change in the second of a start would leave that start out. */
+/**
+ * What is due of the scheduler happens first: a change in the second of a start would leave that start out.
+ * @param targets those that the change locks
+ */
 async function withScheduler<T>(
   ctx: ChannelContext,
   tx: Tx,
   accountId: string,
   id: string,
   work: (scheduler: Scheduler) => ChannelResult<T>,
+  targets: readonly ScheduleTarget[] = [],
 ): ChannelResult<T> {
   const scheduler = isId(id) ? await tx.schedulers.lock(accountId, id) : undefined
-  return scheduler ? work(await caughtUp(ctx, tx, scheduler)) : err(noSuch('scheduler', id))
+  if (!scheduler) return err(noSuch('scheduler', id))
+  // Together with those of what is due, which come in their order.
+  if (targets.length > 0) await lockChannels(tx, accountId, [...scheduler.channels, ...targets])
+  return work(await caughtUp(ctx, tx, scheduler))
 }
 
 /** Checks that every target exists, and locks the channels, so that none is deleted before its scheduler is written. */
 async function checkTargets(tx: Tx, accountId: string, targets: readonly ScheduleTarget[]): ChannelResult<true> {
   const errors: Record<string, string[]> = {}
-  const channels = new Map<string, Channel | undefined>()
-  // Every transaction locks channels in the same order, to avoid deadlocks.
-  for (const id of targets.map(({ channelId }) => channelId).toSorted()) {
-    channels.set(id, isId(id) ? await tx.channels.lock(accountId, id) : undefined)
-  }
+  const channels = await lockChannels(tx, accountId, targets)
   for (const [index, { channelId, engineIds }] of targets.entries()) {
     const channel = channels.get(channelId)
     if (!channel) errors[`channels[${index}].channelId`] = [`there is no channel ${channelId}`]
@@ -270,6 +276,18 @@ async function checkTargets(tx: Tx, accountId: string, targets: readonly Schedul
     if (missing.length > 0) errors[`channels[${index}].engineIds`] = [`the channel has no engine ${missing.join(', ')}`]
   }
   return Object.keys(errors).length === 0 ? ok(true) : err(validationFailed(errors))
+}
+
+/** Every transaction locks channels in the same order, to avoid deadlocks. */
+async function lockChannels(
+  tx: Tx,
+  accountId: string,
+  targets: readonly ScheduleTarget[],
+): Promise<Map<string, Channel | undefined>> {
+  const channels = new Map<string, Channel | undefined>()
+  for (const id of targets.map(({ channelId }) => channelId).toSorted())
+    channels.set(id, isId(id) ? await tx.channels.lock(accountId, id) : undefined)
+  return channels
 }
 
 const wake = (ctx: ChannelContext, { accountId }: Actor, id: string): void =>

@@ -10,6 +10,7 @@ import {
 import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schema.ts'
 import { coded, say } from '../../../core/notices.ts'
 import type { ChannelWebhook } from '../../../store/store.ts'
+import { hasRoom } from '../../accounts/accounts.ts'
 import type { Actor, WebhookContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import {
@@ -43,10 +44,11 @@ export async function createChannelWebhook(
   const read = checked(readCreateChannelWebhook(body, ctx.checkTarget))
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
+  const { accountId } = actor
   const webhook = {
     ...read.value,
     id,
-    accountId: actor.accountId,
+    accountId,
     ...newWebhookSecret(ctx, secret),
     failuresInRow: 0,
     disabled: null,
@@ -54,9 +56,8 @@ export async function createChannelWebhook(
     updatedAtMs: nowMs,
   }
   return ctx.store.transaction(async (tx): ChannelResult<ChannelWebhookRecord> => {
-    if ((await tx.channelWebhooks.count(actor.accountId)) >= WEBHOOKS_MAX) {
+    if (!(await hasRoom(tx, accountId, WEBHOOKS_MAX, () => tx.channelWebhooks.count(accountId))))
       return err(refusal('too_many', `There are ${WEBHOOKS_MAX} webhooks, the most`))
-    }
     await tx.channelWebhooks.insert(webhook)
     await recordChanges(ctx, tx, actor, { object: objectOf(webhook), verb: 'created', after: rulesOf(webhook) })
     return ok(toChannelWebhookRecord(webhook, nowMs))
