@@ -61,7 +61,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/commands/releaseEngine.test.ts',
-      'test/conformance/store.postgresFaults.test.ts',
+      'test/conformance/store.postgres{Faults,Locks}.test.ts',
       'test/system/{cascade,cascadeNodes}.test.ts',
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,edgeCut,failover,faults,handover,reconnect}.test.ts',
       'test/system/{migration,monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',

@@ -37,6 +37,18 @@ export class RowTable<C extends string> {
     return sql`unnest(${sql.join(arrays)}) as ${name}(${this.names})`
   }
 
+  /**
+   * The same for an update of the rows of a table that they name, which are locked in the order of their ids. PostgreSQL updates them
+   * in the order in which it finds them, and two transactions that do so in different orders may be a deadlock.
+   */
+  locking(p: RowParams<C>, dialect: DialectName, table: keyof DB, name: C): RawBuilder<unknown> {
+    const rows = this.from(p, dialect)
+    if (dialect === 'sqlite') return rows
+    const columns = sql.join(this.#columns.map(([column]) => sql.ref(`${this.#name}.${column}`)))
+    return sql`(select ${columns} from ${rows} join ${sql.table(table)} as own on own.id = ${sql.ref(name)}
+      order by own.id for no key update of own) as ${sql.table(this.#name)}`
+  }
+
   /** Its columns, one after another. */
   get names(): RawBuilder<unknown> {
     return sql.join(this.#columns.map(([column]) => sql.ref(column)))

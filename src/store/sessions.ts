@@ -314,6 +314,8 @@ export interface SessionTx {
   /** Of the open sessions of a token, the oldest first, at most `limit`. */
   attempts(token: { readonly id: number; readonly accountId: string }, limit: number): Promise<SessionAttempt[]>
   insert(session: Session, node: string, priority?: number | null): Promise<void>
+  /** Locks the open sessions that publish a stream, in the order of every lock on several sessions. */
+  lockPublishers(stream: StreamRef): Promise<void>
   /** Sets the session's feed when its media begins. Undefined: the session has ended, or was asked to end. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
   /** The publisher has media and is not on the air, until its next `attach`. */

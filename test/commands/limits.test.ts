@@ -72,8 +72,19 @@ const LIMITED: Record<string, Limited> = {
     most: 200,
     add: (tx, { accountId, tokenId }, label) =>
       tx.pulls.insert({
-        ...{ accountId, tokenId, streamName: 'show', label, urlSealed: new Uint8Array(), shownUrl: '' },
-        ...{ enabled: false, when: 'always', version: 1, addedAtMs: 1, demandAtMs: 0, node: null, state: offTarget(1) },
+        accountId,
+        tokenId,
+        streamName: 'show',
+        label,
+        urlSealed: new Uint8Array(),
+        shownUrl: '',
+        enabled: false,
+        when: 'always',
+        version: 1,
+        addedAtMs: 1,
+        demandAtMs: 0,
+        node: null,
+        state: offTarget(1),
       }),
     count: async (tx, { accountId }) => (await tx.pulls.list(accountId)).length,
     create: (ctx, { accountId, tokenId }) =>

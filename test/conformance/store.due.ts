@@ -106,7 +106,7 @@ async function expectLost(store: Store, other: Store): Promise<void> {
   expect(await isSomeLost()).toBe(false)
 }
 
-const deliveryTo = (webhookId: number): NewDelivery => ({
+export const deliveryTo = (webhookId: number): NewDelivery => ({
   id: randomBytes(8).toString('hex'),
   eventId: randomBytes(8).toString('hex'),
   webhookId,

@@ -5,15 +5,12 @@ import { openStore } from '../../src/store/open.ts'
 import { StoreClient } from '../../src/store/postgres/client.ts'
 import { NotOpened } from '../../src/store/postgres/errors.ts'
 import { Hosts } from '../../src/store/postgres/hosts.ts'
-import { StoreUnavailable, type Tx } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { renewLease } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { freshDatabase, postgresUrl, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
-import { until } from '../support/until.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
-
-const reportOf = (feedId: string) => ({ feedId, reading: null, mostViewers: 1, bytesOut: 1 })
 
 describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
   let database: TestDatabase
@@ -21,31 +18,6 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
     database = await freshDatabase()
   })
   afterEach(() => database.drop())
-
-  test('a deadlock is resolved by a retry', async () => {
-    const store = await openStore({ url: database.url, log: quiet })
-    const accountId = newAccount()
-    const [a, b] = await Promise.all([insert(store, { accountId }), insert(store, { accountId })])
-    let attempts = 0
-    let bothHold: () => void = () => undefined
-    const held = new Promise<void>((resolve) => {
-      bothHold = resolve
-    })
-    const lockBoth = (first: number, second: number) =>
-      store.transaction(async (tx) => {
-        await tx.tokens.lock(accountId, 'publish', first)
-        attempts += 1
-        if (attempts === 2) bothHold()
-        await held
-        const token = await tx.tokens.lock(accountId, 'publish', second)
-        await tx.tokens.replace(token!, token!)
-      })
-    await Promise.all([lockBoth(a.id, b.id), lockBoth(b.id, a.id)])
-    expect(attempts).toBeGreaterThanOrEqual(3)
-    expect(await store.read.tokens.get(a.id)).toMatchObject({ version: 2 })
-    expect(await store.read.tokens.get(b.id)).toMatchObject({ version: 2 })
-    await store.close()
-  })
 
   test('the load that a node reports holds up no renewal of its lease', async () => {
     const store = await openStore({ url: database.url, log: quiet })
@@ -57,82 +29,6 @@ describe.skipIf(!postgresUrl())('a PostgreSQL database', () => {
       await tx.nodes.setLoad('n', { ...NODE_FACTS, cpuPercent: 50 })
       expect(await renewLease(database.url, { kind: 'node', id: 'n', leaseMs: 60_000 })).toBe(true)
     })
-    await store.close()
-  })
-
-  test('the bytes of caches and the totals of sessions lock rows in one order, so that they never deadlock', async () => {
-    const store = await openStore({ url: database.url, log: quiet })
-    const none = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
-    const view = { action: 'view', protocol: 'hls', accountId: 'a', streamName: 's', address: '::1' } as const
-    // Last first, because a scan would find them in this order.
-    for (const id of ['b', 'a'])
-      await store.transaction((tx) => tx.sessions.insert({ ...none, ...view, id, startedAtMs: 1 }, 'n'))
-    const total = (id: string) => ({ id, bytesIn: 0, bytesOut: 1 })
-    let attempts = 0
-    let caches: Promise<unknown> | undefined
-    const countCaches = () =>
-      store.transaction((tx) => {
-        attempts += 1
-        return tx.cacheLogs.count(
-          ['a', 'b'].map((id) => ({ sessionIds: [id], bytesOut: 1 })),
-          1,
-        )
-      })
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    const client = await database.connect()
-    await store.transaction(async (tx) => {
-      attempts += 1
-      await tx.sessions.count([total('a')])
-      caches ??= countCaches()
-      await until(async () => (await client.query(waiting)).rowCount === 1)
-      await tx.sessions.count([total('b')])
-    })
-    await caches
-    expect(attempts).toBe(2)
-    await client.end()
-    await store.close()
-  })
-
-  test.each<[string, (tx: Tx) => Promise<unknown>]>([
-    ['reports', (tx) => tx.feeds.report(['b', 'a'].map(reportOf))],
-    ['ends of sessions', (tx) => tx.feeds.endOfSessions(['1', '2'].map((id) => ({ id, atMs: 2 })))],
-    ['the end of a node', (tx) => tx.feeds.endOfNode('n', 2)],
-  ])('of feeds, %s lock rows in one order, so that they never deadlock', async (_, lockBoth) => {
-    const store = await openStore({ url: database.url, log: quiet })
-    const feed = {
-      accountId: 'a',
-      sourceId: null,
-      tokenId: 1,
-      secured: false,
-      priority: null,
-      recordSwitch: null,
-      regions: null,
-      node: 'n',
-      startedAtMs: 1,
-    }
-    // Last first, because scans of the table and of its indexes would find them in this order.
-    for (const [id, name] of [
-      ['b', '1'],
-      ['a', '2'],
-    ] as const)
-      await store.transaction((tx) => tx.feeds.insert({ ...feed, feedId: id, streamName: name, sessionId: name }))
-    let attempts = 0
-    let other: Promise<unknown> | undefined
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    const client = await database.connect()
-    await store.transaction(async (tx) => {
-      attempts += 1
-      await tx.feeds.report([reportOf('a')])
-      other ??= store.transaction((second) => {
-        attempts += 1
-        return lockBoth(second)
-      })
-      await until(async () => (await client.query(waiting)).rowCount === 1)
-      await tx.feeds.report([reportOf('b')])
-    })
-    await other
-    expect(attempts).toBe(2)
-    await client.end()
     await store.close()
   })
 

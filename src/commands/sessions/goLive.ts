@@ -122,6 +122,8 @@ async function begin(ctx: SessionContext, tx: Tx, publisher: Publisher): Promise
   // A concurrent call has put it on the air, or one whose answer was lost.
   const own = open.find((feed) => feed.sessionId === session.id)
   if (own) return { feed: own, replaced: [], outranked: [] }
+  // Before any of them is written: their nodes write the bytes of many sessions at once.
+  await tx.sessions.lockPublishers(session)
   const rivals = open.filter((feed) => !publisher.token.multisource || feed.sourceId === session.sourceId)
   if (rivals.some((feed) => isBeaten(ctx, publisher, feed))) {
     await tx.sessions.makeSpare(session.id)

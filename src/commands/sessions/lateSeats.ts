@@ -26,6 +26,8 @@ export async function takeLateSeats(
     const limit = entry.session.action === 'view' ? limitOf(token, entry, streams) : null
     return limit === null || (entry.holders.has(limit.holder) && !isRepeated) ? [] : [{ entry, limit }]
   })
+  // In one order, because all nodes do this when they hear of a change: a transaction keeps the row of each limit locked.
+  late.sort((a, b) => (a.limit.holder < b.limit.holder ? -1 : 1))
   for (let at = 0; at < late.length; at += AT_ONCE) await take(ctx, late.slice(at, at + AT_ONCE))
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { fieldsOf } from '../records.ts'
+import { RowTable } from '../rowTable.ts'
 import type { BoundAddress, Tx } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -47,6 +48,21 @@ const stamp = statement((db, p: Use) =>
     .where('last_used_at_ms', '<', p.atMs),
 )
 
+const USES = new RowTable('used', { used_token: 'bigint', used_address: 'text', at_ms: 'bigint' })
+
+/**
+ * Leaves out what another transaction has locked, which binds the address, forgets it, or deletes its token: to wait for it, with
+ * others locked already, might be a deadlock.
+ */
+const touch = statement((db, p: ReturnType<typeof USES.params>, dialect) => ({
+  compile: () =>
+    sql`with stamped as (select token_id, address, at_ms from ${USES.from(p, dialect)}
+        join bindings on token_id = used_token and address = used_address where last_used_at_ms < at_ms
+        ${sql.raw(dialect === 'postgres' ? 'for update of bindings skip locked' : '')})
+      update bindings set last_used_at_ms = at_ms from stamped
+      where bindings.token_id = stamped.token_id and bindings.address = stamped.address`.compile(db),
+}))
+
 const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
   db.deleteFrom('bindings').where('token_id', '=', p.tokenId).where('ord', '>', p.count),
 )
@@ -91,8 +107,9 @@ export class BindingTxVerbs extends BindingReadVerbs {
   }
 
   async touch(uses: readonly Use[]): Promise<void> {
-    // Every node uses the same order, so that two that update the same rows cannot deadlock.
-    const sorted = uses.toSorted((a, b) => a.tokenId - b.tokenId || (a.address < b.address ? -1 : 1))
-    for (const use of sorted) await this.executor.run(stamp, use)
+    await inSlices(uses, (slice) => {
+      const rows = slice.map(({ tokenId, address, atMs }) => ({ usedToken: tokenId, usedAddress: address, atMs }))
+      return this.executor.run(touch, USES.params(this.executor, rows))
+    })
   }
 }

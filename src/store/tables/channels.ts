@@ -99,6 +99,9 @@ export class ChannelTxVerbs extends ChannelReadVerbs {
 }
 
 async function insertExternalIds(executor: Executor, { id, accountId, externalIds }: Channel): Promise<void> {
-  const rows = externalIds.map((externalId) => ({ account_id: accountId, external_id: externalId, channel_id: id }))
+  // In one order, so that two channels with the same ids do not wait for each other.
+  const rows = externalIds
+    .toSorted()
+    .map((externalId) => ({ account_id: accountId, external_id: externalId, channel_id: id }))
   await inSlices(rows, (slice) => executor.change((db) => db.insertInto('channel_external_ids').values(slice)))
 }

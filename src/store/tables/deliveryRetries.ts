@@ -9,30 +9,31 @@ import { isAhead } from './deliveryReads.ts'
 import { PENDING, STARTED, WAITING } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
 
-const release = statement((db, p: { fromMs: number; toMs: number; limit: number }) =>
-  db
-    .updateTable('deliveries')
-    .set({ state: 'pending' })
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('deliveries as late')
-        .select('late.id')
-        .where('late.state', '=', WAITING)
-        .where('late.not_before_ms', '>=', p.fromMs)
-        .where('late.not_before_ms', '<=', p.toMs)
-        .orderBy('late.not_before_ms')
-        .limit(p.limit),
-    )
-    .where('state', '=', WAITING),
-)
+// To release, no webhook is locked. So rows that a change of theirs has locked are left for the next second: to wait for them, with
+// others locked already, might be a deadlock.
 
-const releaseAhead = statement((db, p: { nowMs: number; limit: number }) =>
-  db
+const release = statement((db, p: { fromMs: number; toMs: number; limit: number }, dialect) => {
+  const late = db
+    .selectFrom('deliveries as late')
+    .select('late.id')
+    .where('late.state', '=', WAITING)
+    .where('late.not_before_ms', '>=', p.fromMs)
+    .where('late.not_before_ms', '<=', p.toMs)
+    .orderBy('late.not_before_ms')
+    .limit(p.limit)
+  return db
     .updateTable('deliveries')
     .set({ state: 'pending' })
-    .where('id', 'in', (eb) => eb.selectFrom('deliveries as late').select('late.id').where(isAhead(p)).limit(p.limit))
-    .where('state', '=', WAITING),
-)
+    .where('id', 'in', lockRows(dialect, late, 'update skip locked'))
+})
+
+const releaseAhead = statement((db, p: { nowMs: number; limit: number }, dialect) => {
+  const late = db.selectFrom('deliveries as late').select('late.id').where(isAhead(p)).limit(p.limit)
+  return db
+    .updateTable('deliveries')
+    .set({ state: 'pending' })
+    .where('id', 'in', lockRows(dialect, late, 'update skip locked'))
+})
 
 const forget = statement((db, p: { webhookId: number; reason: string; atMs: number }) =>
   db

@@ -4,6 +4,7 @@ import { type DialectName, type Executor, statement, Verbs } from '../executor.t
 import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 import { databaseTime, isLeaseOver, leaseEnd } from './now.ts'
 
 const isExpired = (dialect: DialectName): RawBuilder<number> =>
@@ -63,26 +64,34 @@ const take = statement((db, p: { engineId: string; node: string; leaseMs: number
     .where('engine_id', '=', p.engineId),
 )
 
-export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, dialect) =>
-  db
+// A start or stop of several engines locks one after another. A renewal that waited for one of them with others locked would be a
+// deadlock, so it leaves out what is locked: the next one comes in two seconds.
+
+export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, dialect) => {
+  const own = db.selectFrom('engine_states as own').select('own.engine_id').where('own.node', '=', p.id)
+  return db
     .updateTable('engine_states')
     .set({ alive_until_ms: leaseEnd(dialect, p.leaseMs) })
-    .where('node', '=', p.id),
-)
+    .where('engine_id', 'in', lockRows(dialect, own, 'update skip locked'))
+})
 
 /** Renews the heartbeats of the runs of a node's engines. */
-export const runRenewal = statement((db, p: { id: string }, dialect) =>
-  db
-    .updateTable('runs')
-    .set({ heartbeat_at_ms: databaseTime(dialect) })
-    .where('id', 'in', (eb) =>
+export const runRenewal = statement((db, p: { id: string }, dialect) => {
+  const own = db
+    .selectFrom('runs as own')
+    .select('own.id')
+    .where('own.id', 'in', (eb) =>
       eb
         .selectFrom('engine_states')
         .select((of) => of.ref('engine_states.run_id').$notNull().as('run_id'))
         .where('node', '=', p.id)
         .where('run_id', 'is not', null),
-    ),
-)
+    )
+  return db
+    .updateTable('runs')
+    .set({ heartbeat_at_ms: databaseTime(dialect) })
+    .where('id', 'in', lockRows(dialect, own, 'update skip locked'))
+})
 
 const forget = statement((db, p: { channelId: string }) =>
   db

@@ -5,7 +5,6 @@ import { RowTable } from '../rowTable.ts'
 import { columnsOf, type DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
 import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
-import { lockRows } from './lockRows.ts'
 
 const REPORTS = new RowTable('report', {
   report_id: 'text',
@@ -15,13 +14,9 @@ const REPORTS = new RowTable('report', {
 })
 
 const report = statement((db, p: ReturnType<typeof REPORTS.params>, dialect) => ({
-  compile: () => {
-    const reported = sql<string>`(select report_id from ${REPORTS.from(p, dialect)})`
-    const named = db.selectFrom('feeds').select('id').where('id', 'in', reported).orderBy('id')
-    return sql`update feeds set reading = new_reading, most_viewers = viewers, bytes_out = bytes
-      from ${REPORTS.from(p, dialect)}
-      where feeds.id = report_id and feeds.id in ${lockRows(dialect, named, 'update')}`.compile(db)
-  },
+  compile: () =>
+    sql`update feeds set reading = new_reading, most_viewers = viewers, bytes_out = bytes
+      from ${REPORTS.locking(p, dialect, 'feeds', 'report_id')} where feeds.id = report_id`.compile(db),
 }))
 
 /** Reports of deleted feeds are left out. */

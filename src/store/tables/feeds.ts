@@ -99,7 +99,7 @@ const lockOpen = statement((db, p: StreamRef, dialect) => {
     .where('stream_name', '=', p.streamName)
     .where('ended_at_ms', 'is', null)
     .orderBy('id')
-  return lockRows(dialect, rows, 'update')
+  return lockRows(dialect, rows, 'no key update')
 })
 
 /** Serializes transactions of a stream without an open feed, which have no row to lock. */
@@ -161,7 +161,7 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, dialect) => 
         .else(sql<number>`cast(${p.atMs} as bigint)`)
         .end(),
     }))
-    .where('id', 'in', lockRows(dialect, open.orderBy('id'), 'update'))
+    .where('id', 'in', lockRows(dialect, open.orderBy('id'), 'no key update'))
     .returning(FEED_COLUMNS)
 })
 
@@ -177,7 +177,7 @@ const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db,
       .where('session_id', 'in', sessions)
       .where('ended_at_ms', 'is', null)
     return sql<FeedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
-      where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'update')}
+      where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'no key update')}
       returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(db)
   },
 }))

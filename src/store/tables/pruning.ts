@@ -4,7 +4,8 @@ import type { DB } from '../schema.ts'
 
 /**
  * Deletes at most `limit` rows whose `time` is before `beforeMs`, the oldest first, so that no statement locks many rows or
- * takes long. An index of the table begins with `time`. `key` names a row.
+ * takes long. An index of the table begins with `time`. `key` names a row. What another transaction has locked, such as a node that
+ * prunes too, is left to the next time, so that none waits for another with rows locked.
  */
 export function pruning<N extends keyof DB>(
   table: N,
@@ -13,9 +14,10 @@ export function pruning<N extends keyof DB>(
 ): Statement<{ beforeMs: number; limit: number }, unknown> {
   const columns = (prefix: string) => sql.join(key.map((column) => sql.ref(`${prefix}.${column}`)))
   const at = sql.ref(`old.${time}`)
-  return statement((db, p: { beforeMs: number; limit: number }) => ({
+  return statement((db, p: { beforeMs: number; limit: number }, dialect) => ({
     compile: () =>
       sql`delete from ${sql.table(table)} where (${columns(table)}) in (select ${columns('old')}
-        from ${sql.table(table)} as old where ${at} < ${p.beforeMs} order by ${at} limit ${p.limit})`.compile(db),
+        from ${sql.table(table)} as old where ${at} < ${p.beforeMs} order by ${at} limit ${p.limit}
+        ${sql.raw(dialect === 'postgres' ? 'for update skip locked' : '')})`.compile(db),
   }))
 }

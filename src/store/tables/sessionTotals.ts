@@ -56,26 +56,24 @@ type Totals = ReturnType<typeof TOTALS.params>
 
 const rise = statement<Totals, { id: string }>((db, p, dialect) => ({
   compile: () =>
-    sql<{ id: string }>`update sessions set ${RISEN} from ${TOTALS.from(p, dialect)}
+    sql<{ id: string }>`update sessions set ${RISEN} from ${TOTALS.locking(p, dialect, 'sessions', 'total_id')}
       where id = total_id and ended_at_ms is null returning id`.compile(db),
 }))
 
 const end = statement((db, p: Totals, dialect) => ({
   compile: () =>
-    sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason from ${TOTALS.from(p, dialect)}
+    sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason
+      from ${TOTALS.locking(p, dialect, 'sessions', 'total_id')}
       where id = total_id and ended_at_ms is null`.compile(db),
 }))
 
 const report = statement((db, p: ReturnType<typeof REPORTS.params>, dialect) => ({
   compile: () =>
-    sql`update sessions set quality = reported from ${REPORTS.from(p, dialect)}
+    sql`update sessions set quality = reported from ${REPORTS.locking(p, dialect, 'sessions', 'report_id')}
       where id = report_id and address <> ${NO_ADDRESS}`.compile(db),
 }))
 
-/**
- * Works in slices, so that no statement takes long on a slow server, in the order of the ids. PostgreSQL finds and locks the
- * rows in that order, so that two writers do not deadlock; if it ever chooses another one, one of them is tried again.
- */
+/** Works in slices, so that no statement takes long on a slow server, in the order of the ids, as each of them locks its rows. */
 function inOrder<T extends { readonly id: string }>(
   items: readonly T[],
   write: (slice: readonly T[]) => Promise<unknown>,

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session, SessionScope } from '../../core/sessions/types.ts'
+import type { StreamRef } from '../../core/streams/streamId.ts'
 import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, insertion } from '../records.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
@@ -66,6 +67,19 @@ const attempts = statement((db, p: { tokenId: number; accountId: string; limit: 
   )
 })
 
+const lockPublishers = statement((db, p: StreamRef, dialect) => {
+  const open = db
+    .selectFrom('sessions')
+    .select('id')
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('action', '=', 'publish')
+    .where('ended_at_ms', 'is', null)
+    // The order of every lock on several sessions.
+    .orderBy('id')
+  return lockRows(dialect, open, 'update')
+})
+
 const attach = statement((db, p: { id: string; feedId: string }) =>
   db
     .updateTable('sessions')
@@ -91,6 +105,13 @@ const endOfNode = statement(
       .orderBy('open.action')
       .orderBy('open.id')
       .limit(p.limit)
+    // The order of every lock on several sessions.
+    const inOrder = db
+      .selectFrom('sessions as some')
+      .select('some.id')
+      .where('some.id', 'in', some)
+      .where('some.ended_at_ms', 'is', null)
+      .orderBy('some.id')
     return db
       .updateTable('sessions')
       .set((eb) => ({
@@ -102,7 +123,7 @@ const endOfNode = statement(
           .else(sql<number>`cast(${p.atMs} as bigint)`)
           .end(),
       }))
-      .where('id', 'in', lockRows(dialect, some, 'update'))
+      .where('id', 'in', lockRows(dialect, inOrder, 'update'))
   },
 )
 
@@ -205,6 +226,10 @@ export class SessionTxVerbs extends Verbs {
     const viewer = { device: client?.device ?? null, browser: client?.browser ?? null, customViewerData }
     const row = { ...live, ...viewer, priority, spare: 0 as const, node, bytesIn: 0, bytesOut: 0, cacheBytes: 0 }
     return insert(this.executor, [row])
+  }
+
+  async lockPublishers({ accountId, streamName }: StreamRef): Promise<void> {
+    if (this.executor.dialect.name === 'postgres') await this.executor.all(lockPublishers, { accountId, streamName })
   }
 
   async attach(id: string, feedId: string): Promise<StoredSession | undefined> {

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { type Executor, statement, Verbs } from '../executor.ts'
 import type { ViewerTraces } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 import { addToHours, takeHours } from './usage.ts'
 
 /** In place of an address that was forgotten. */
@@ -132,7 +133,14 @@ export class ViewerTraceTxVerbs extends ViewerTraceReadVerbs {
     if (ids.length === 0) return 0
     const identity = { address: NO_ADDRESS, tracking_id: null, jti: null, custom_viewer_data: null }
     const nothing = { ...identity, origin: null, country: null, device: null, browser: null, quality: null }
-    await this.executor.change((db) => db.updateTable('sessions').set(nothing).where('id', 'in', ids))
+    await this.executor.change((db, dialect) => {
+      // The order of every lock on several sessions.
+      const own = db.selectFrom('sessions as own').select('own.id').where('own.id', 'in', ids).orderBy('own.id')
+      return db
+        .updateTable('sessions')
+        .set(nothing)
+        .where('id', 'in', lockRows(dialect, own, 'no key update'))
+    })
     return ids.length
   }
 
@@ -170,7 +178,7 @@ async function mergeSlot(executor: Executor, { accountId, value, atMs }: At): Pr
   await run(
     executor,
     sql`insert into distribution_bytes (${refs(key)}, tracking_id, ${refs(rest)})
-      select ${refs(key)}, '', ${refs(rest)} from distribution_bytes where ${of}
+      select ${refs(key)}, '', ${refs(rest)} from distribution_bytes where ${of} order by ${refs(key)}
       on conflict (${refs(key)}, tracking_id) do update set
         bytes_out = distribution_bytes.bytes_out + excluded.bytes_out,
         viewed_ms = distribution_bytes.viewed_ms + excluded.viewed_ms,

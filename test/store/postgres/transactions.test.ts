@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { PoolClient } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { StopTimeout } from '../../../src/store/stopTimeout.ts'
-import { Unreachable } from '../../../src/store/postgres/errors.ts'
+import { Retry, Unreachable } from '../../../src/store/postgres/errors.ts'
 import { Hosts } from '../../../src/store/postgres/hosts.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
 import { Transactions } from '../../../src/store/postgres/transactions.ts'
@@ -35,4 +35,13 @@ test('work that fails by itself is rolled back', async () => {
   await expect(transactions.run(() => Promise.reject(failed))).rejects.toBe(failed)
   expect(queries).toEqual(['begin', 'rollback'])
   expect(giveBack).toHaveBeenCalledWith(expect.anything(), failed, false)
+})
+
+test('work that the server gives up because of other transactions is run again three times at the most', async () => {
+  const { transactions, queries } = poolWith(async () => undefined)
+  const work = vi.fn<() => Promise<string>>().mockRejectedValue(new Retry('deadlock detected'))
+  await expect(transactions.run(work)).rejects.toBeInstanceOf(Retry)
+  expect(queries).toEqual(Array.from({ length: 4 }, () => ['begin', 'rollback']).flat())
+  work.mockReset().mockRejectedValueOnce(new Retry('deadlock detected')).mockResolvedValue('done')
+  expect(await transactions.run(work)).toBe('done')
 })
