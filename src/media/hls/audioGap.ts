@@ -12,6 +12,8 @@ import { TrackGap } from './trackGap.ts'
 const GAP_US = 600_000
 /** A shorter hole is filled when it is over. */
 const HOLE_MAX_US = 2_000_000
+/** Sums of lengths are not exact. */
+const ROUNDING_US = 1
 /** In a longer pause of the video there is nothing to fill: the stream goes on after a discontinuity. */
 const VIDEO_STEP_MAX_US = 1_500_000
 
@@ -64,6 +66,8 @@ class FilledTrack {
   readonly #gap = new TrackGap(VIDEO_STEP_MAX_US)
   /** The time at which audio is due; null: before the first frame. */
   #dueUs: number | null = null
+  /** Audio or silence came. */
+  #hasBegun = false
   readonly #budget = new FillBudget()
 
   constructor(track: AudioTrack, silence: Uint8Array, out: (frame: Frame) => void) {
@@ -92,10 +96,20 @@ class FilledTrack {
       this.#gap.open(dueUs)
       return false
     }
-    if (this.#gap.isOpen || timeUs - dueUs <= HOLE_MAX_US) this.#fill(dueUs, timeUs, nowMs)
+    if (this.#gap.isOpen || timeUs - dueUs <= HOLE_MAX_US) {
+      this.#fill(this.#hasBegun ? dueUs : this.#silentFrom(dueUs, timeUs), timeUs, nowMs)
+    }
     this.#gap.close()
+    this.#hasBegun = true
     this.#dueUs = timeUs + lengthUs
     return true
+  }
+
+  /** Silence that ends where the first audio begins: the times of all that follows count from its begin. */
+  #silentFrom(dueUs: number, untilUs: number): number {
+    const lengthUs = this.#lengthOf(this.#silence)
+    const count = Math.floor((untilUs - dueUs + ROUNDING_US) / lengthUs)
+    return count > 0 ? untilUs - count * lengthUs : dueUs
   }
 
   /** In whole frames. */
@@ -105,8 +119,9 @@ class FilledTrack {
     const { audioIndex } = this.#track
     const of = { kind: 'audio', ...(audioIndex !== undefined && { audioIndex }) } as const
     let dueUs = fromUs
-    for (; dueUs + lengthUs <= endUs; dueUs += lengthUs) {
+    for (; dueUs + lengthUs <= endUs + ROUNDING_US; dueUs += lengthUs) {
       const timeUs = Math.round(dueUs)
+      this.#hasBegun = true
       this.#out({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data: this.#silence })
     }
     this.#budget.take(dueUs - fromUs)

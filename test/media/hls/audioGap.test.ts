@@ -111,6 +111,19 @@ test('audio that is announced and does not come for seconds is silent from the f
   expect(audio.at(-1)?.isSilence).toBe(false)
 })
 
+test('audio that begins a little after the video keeps its time: silence ends where it begins', () => {
+  const out: Frame[] = []
+  const gap = new AudioGap(
+    { tracks: () => undefined, frame: (frame) => out.push(frame), end: () => undefined },
+    new ManualClock(),
+  )
+  gap.tracks([VIDEO, AUDIO])
+  for (const ms of [0, 40, 80, 120, 160]) gap.frame(frameAt('video', ms))
+  gap.frame(frameAt('audio', 170))
+  const audio = out.filter(({ kind }) => kind === 'audio').map(({ timeUs }) => timeUs / 1000)
+  expect(audio).toEqual([170 - 2 * AUDIO_MS, 170 - AUDIO_MS, 170])
+})
+
 test('audio that comes after its time was filled is left out, and the rest is in order', () => {
   // That of three seconds comes at once.
   const lateMs = (frame: Frame): number =>
