@@ -85,6 +85,11 @@ describe("a request that the HTTP parser refuses gets the interface's own error,
       501,
       `${startOf('/v2/channels')}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
+    [
+      'chunks in HTTP/1.0',
+      400,
+      'POST /api/sessions HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
     ['chunks alone', 200, `${startOf('/healthz')}Transfer-Encoding: Chunked\r\nConnection: close\r\n\r\n0\r\n\r\n`],
     ['one Host', 200, `${startOf('/healthz')}Connection: close\r\n\r\n`],
   ])('%s: %i', async (_name, status, request) => {

@@ -28,6 +28,7 @@ const NO_TUNNEL = malformed('CONNECT asks for a tunnel, and this server is no pr
 const EXPECTATION = failure('expectation_failed', 'Of Expect only 100-continue is supported')
 /** RFC 9112 section 6.1. Node reads such a body as if it were chunked alone. */
 const OTHER_CODING = failure('not_supported', 'Of Transfer-Encoding only chunked is supported')
+const CODED_TOO_EARLY = failure('bad_request', 'HTTP/1.0 has no Transfer-Encoding')
 const TOO_SLOW = failure('request_timeout', 'The request took too long to arrive (server.requestTimeoutSeconds)')
 const TOO_LONG = failure(
   'headers_too_large',
@@ -111,6 +112,8 @@ function errorOf({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage
   if (hosts > 1) return TWO_HOSTS
   if (hosts === 0 && httpVersion === '1.1') return NO_HOST
   const coding = headers['transfer-encoding']
+  // Proxies that pass it on may see another end of the body.
+  if (coding !== undefined && httpVersion === '1.0') return CODED_TOO_EARLY
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') return OTHER_CODING
   if (!url.includes('%')) return null
   if (url.includes('%00')) return HAS_NUL
