@@ -61,6 +61,17 @@ test('every route refuses a request without a session', async () => {
   expect(answers.filter(([, status]) => status !== 401)).toEqual([])
 })
 
+test('no route reads a large body of a stranger', async () => {
+  const body = { email: 'x'.repeat(40_000) }
+  const answers = await Promise.all(
+    OPEN.filter((route) => route.startsWith('POST ')).map(async (route) => {
+      const [method, path] = requestOf(route)
+      return [route, (await callAs(running, '', method, path, body)).status]
+    }),
+  )
+  expect(answers.filter(([, status]) => status !== 413)).toEqual([])
+})
+
 test('every route that changes something refuses a viewer, and every change needs the header', async () => {
   const [admin, viewer] = [await browserOf(running), await browserOf(running, 'viewer')]
   const changes = routes.filter((route) => !/^(GET|HEAD) /.test(route) && !OPEN.includes(route))

@@ -10,6 +10,9 @@ declare module 'fastify' {
   }
 }
 
+/** Strangers send them. The answer of a browser with a passkey has up to four kilobytes, and reading a megabyte takes a tenth of a second. */
+const OPEN_BODY_MAX_BYTES = 32_768
+
 /**
  * The Fastify options of a route of the dashboard alone, as `document` makes them.
  * @param operationId unique over all operations of the dashboard
@@ -19,9 +22,10 @@ export function operation(
   tag: string,
   summary: string,
   text: Omit<RouteText, 'operationId'> & { isOpen?: boolean },
-): { schema: FastifySchema } {
+): { schema: FastifySchema; bodyLimit?: number } {
   const { schema } = document(tag, summary, { ...text, operationId })
-  return { schema: { ...schema, security: text.isOpen === true ? [] : [{ session: [] }] } }
+  if (text.isOpen !== true) return { schema: { ...schema, security: [{ session: [] }] } }
+  return { schema: { ...schema, security: [] }, bodyLimit: OPEN_BODY_MAX_BYTES }
 }
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document of their own. */

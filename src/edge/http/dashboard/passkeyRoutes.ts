@@ -54,14 +54,11 @@ export function passkeySignInRoutes(app: FastifyInstance, api: DashboardApi): vo
   )
   app.post(
     '/passkey_session',
-    {
-      ...operation('signInWithPasskey', TAG, 'Sign in with a passkey', {
-        body: PasskeySignIn,
-        data: SessionInfo,
-        isOpen: true,
-      }),
-      bodyLimit: BODY_MAX_BYTES,
-    },
+    operation('signInWithPasskey', TAG, 'Sign in with a passkey', {
+      body: PasskeySignIn,
+      data: SessionInfo,
+      isOpen: true,
+    }),
     (request, reply) =>
       atSite(api, request, reply, async (site) => {
         const read = readPasskeySignIn(request.body)
