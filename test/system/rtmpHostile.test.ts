@@ -350,6 +350,22 @@ describe('a slow client', () => {
     await listener.stop()
   })
 
+  test('that sends a message in chunks of a byte is read on a second later', async () => {
+    const { clock, publications, listener, client } = await slow()
+    await client.publish('v2/pub', 'x')
+    client.send(avcConfig())
+    client.send(message(MESSAGE.setChunkSize, 0, [0, 0, 0, 1]))
+    client.socket.write(writeMessage(videoFrame(40, 1_500_000), { chunkBytes: 1 }))
+    const frames = (): number => publications[0]?.frames.length ?? 0
+    for (let others = 0; others < 3; others++) await (await RtmpClient.open(listener.port)).publish('v2/pub', 'other')
+    expect(frames()).toBe(0)
+    await until(() => {
+      clock.advance(1000)
+      return frames() === 1
+    })
+    await listener.stop()
+  })
+
   test('in publishing is cut 10 seconds after its last frame, although it pings', async () => {
     const { publications, listener, client, seconds } = await slow()
     await client.publish('v2/pub', 'x')

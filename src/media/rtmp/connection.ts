@@ -22,6 +22,8 @@ import type { PublishRequest, RtmpLimits } from './types.ts'
 
 /** The longest message before the publisher is admitted. */
 const MAX_COMMAND_BYTES = 65_536
+/** So many cost as much as a message. */
+const CHUNKS_OF_MESSAGE = 64
 const MAX_CHUNK_STREAMS = 32
 /** Commands in a minute. */
 const MAX_COMMANDS = 64
@@ -196,7 +198,9 @@ export class RtmpConnection {
   }
 
   #read(data: Buffer): string | null {
+    const before = this.#reader.chunks
     const messages = this.#reader.push(data)
+    this.#inbox.notePartsOf((this.#reader.chunks - before) / CHUNKS_OF_MESSAGE)
     if (!messages.ok) return messages.error
     this.#inbox.push(messages.value)
     return null

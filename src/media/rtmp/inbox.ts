@@ -44,7 +44,7 @@ export class Inbox {
     this.#handle()
   }
 
-  /** A message had so many parts. */
+  /** So much more came: a message had so many parts, or its chunks are worth as much. */
   notePartsOf(count: number): void {
     this.#pace.note(count)
   }
