@@ -202,6 +202,7 @@ const ALWAYS = [
   'Recordings, the files of streams and channels: copy their folder.',
   'History: sessions, usage, runs, logs and deliveries, those that still wait included.',
   'The ids of webhooks and pulls, which are new.',
+  'The passphrases of SRT, which come from the sealing key: start the new installation with this one, or give publishers the new ones.',
 ]
 
 async function leftBehind(
