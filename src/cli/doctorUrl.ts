@@ -23,9 +23,9 @@ export async function checkPublicUrl(
   if (!isServing) {
     return { findings: [found('ok', CHECK, 'url_not_asked')], report: null }
   }
-  const url = `${publicUrl.replace(/(?<!\/)\/+$/, '')}/healthz`
-  const answer = await ask(url)
-  const { origin } = new URL(url)
+  // With the path, below which a proxy may lead elsewhere.
+  const origin = publicUrl.replace(/(?<!\/)\/+$/, '')
+  const answer = await ask(`${origin}/healthz`)
   const report = answer.kind === 'answered' && answer.status === 200 ? readHealthReport(answer.answer) : null
   const finding = report ? found('ok', CHECK, 'url', { origin }) : judge(answer, origin)
   return { findings: [finding], report }

@@ -91,6 +91,10 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, inste
   return `cannot listen on ${endpoint}: ${error.message}`
 }
 
+/** Where people reach the server, as `server.publicUrl` promises. @param port the one that it really listens on */
+export const peopleUrl = (config: Config, port = config.server.port): string =>
+  config.server.publicUrl || config.server.nodeUrl || serverUrl(config, port)
+
 /** A one-time link to the dashboard. Browsers send what follows `#` to no server, so that no log has the code. */
 export const setupLink = (base: string, code: string): string =>
   `${base.replace(/\/$/, '')}/dashboard/#/setup?code=${code}`

@@ -14,7 +14,7 @@ import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
 import type { OpenedApp, Reloading, Serving } from './host.ts'
-import { listenProblem, serverUrl, setupLink } from './port.ts'
+import { listenProblem, peopleUrl, serverUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { loadSources, readConfig } from './session.ts'
 
@@ -122,7 +122,7 @@ async function logReady(app: OpenedApp, log: Logger, call: Call, port: number): 
     'ready',
   )
   try {
-    await logNextSteps(app, log, call, { url, accountIds })
+    await logNextSteps(app, log, call, { base: peopleUrl(config, port), accountIds })
   } catch (err) {
     // The server is ready, and goes on without its database, also from this moment on.
     log.warn({ err }, 'the database could not be asked for a user and an API secret')
@@ -133,10 +133,10 @@ async function logNextSteps(
   app: OpenedApp,
   log: Logger,
   call: Call,
-  { url, accountIds }: { url: string; accountIds: readonly string[] },
+  { base, accountIds }: { base: string; accountIds: readonly string[] },
 ): Promise<void> {
   const { ctx, config } = app
-  if (config.server.dashboard) await offerSetup(app, log, call, config.server.nodeUrl || url)
+  if (config.server.dashboard) await offerSetup(app, log, call, base)
   const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
   if (secrets.flat().length > 0) return
   const command = `${programOf(call.host)} secret create --name NAME ${flagsOf(call, config)}`

@@ -8,7 +8,7 @@ import { ROLES } from '../core/users/types.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, toggleFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
-import { serverUrl, setupLink } from './port.ts'
+import { peopleUrl, setupLink } from './port.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { readConfig, withAccount } from './session.ts'
 
@@ -88,11 +88,10 @@ const link = command({
   run: (call) => {
     const config = readConfig(call)
     if (!config.ok) return Promise.resolve(config)
-    const { nodeUrl } = config.value.server
     return withAccount(call, async ({ ctx, actor }) => {
       const { role } = call.flags
       const code = await createSetupCode(ctx, actor, { role, firstOnly: false })
-      const url = setupLink(nodeUrl || serverUrl(config.value), code)
+      const url = setupLink(peopleUrl(config.value), code)
       return ok({ json: { url, role }, text: url, hint: `Open it within ${SETUP_MINUTES} minutes.` })
     })
   },

@@ -248,7 +248,7 @@ const schema = {
       allowed: 'empty, or 16 or more visible ASCII characters',
       rule: headerSecret,
       about:
-        'The secret that `/metrics` requires as `Authorization: Bearer`; empty means that only this machine may read it.',
+        'The secret with which other machines read `/metrics`, as `Authorization: Bearer`; empty means that none may. This machine needs none.',
     }),
   },
   bindings: {

@@ -46,7 +46,8 @@ const answering = (status: number, headers: Record<string, string> = {}) =>
 
 test('a server that answers through its public URL, below a path, is fine', async () => {
   const port = await portOf(createServer(healthy))
-  expect(await check(`http://127.0.0.1:${port}/live/`)).toMatchObject([{ outcome: 'ok' }])
+  const [finding] = await check(`http://127.0.0.1:${port}/live/`)
+  expect(finding).toMatchObject({ outcome: 'ok', detail: expect.stringContaining(`http://127.0.0.1:${port}/live`) })
 })
 
 test('without a public URL nothing is asked, and without a server neither', async () => {

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../support/log.ts'
-import { endServers, newDirectory, serve, sluice } from './cliProcess.ts'
+import { command, endServers, newDirectory, serve, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
 afterAll(() => {
@@ -122,4 +122,13 @@ it.each([
   if (!config.ok) throw new Error('the configuration is wrong')
   const opening = asAnotherUser(() => openApp({ config: config.value, log: silentLog }))
   await expect(opening).rejects.toThrow(refusal(dataDir))
+})
+
+it('a link leads to the public URL, or else to that of the node', async () => {
+  const linkWith = async (env: Record<string, string>) =>
+    (await command(['--data', join(dir, 'linked'), 'user', 'link'], { env })).stdout.split('#')[0]
+  const node = { SLUICE_SERVER_NODE_URL: 'https://node1.example.com' }
+  expect(await linkWith(node)).toBe('https://node1.example.com/dashboard/')
+  const both = { ...node, SLUICE_SERVER_PUBLIC_URL: 'https://www.example.com/live/' }
+  expect(await linkWith(both)).toBe('https://www.example.com/live/dashboard/')
 })

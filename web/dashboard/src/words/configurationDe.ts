@@ -173,8 +173,8 @@ export const configurationDe: Readonly<Record<string, string>> = {
   'log.format':
     'Die Form einer Zeile des Logs: `json`, ein Objekt pro Zeile für Programme, oder `pretty`, Text für Menschen.',
   'metrics.secret':
-    'Das Geheimnis, das `/metrics` als `Authorization: Bearer` verlangt; leer heißt, dass nur dieser Computer ' +
-    'sie lesen darf.',
+    'Das Geheimnis, mit dem andere Computer `/metrics` lesen, als `Authorization: Bearer`; leer heißt, dass es keiner ' +
+    'darf. Dieser Computer braucht keines.',
   'bindings.flushSeconds':
     'Wie oft Sluice die letzte Benutzung von Tokens und gebundenen Adressen speichert, in Sekunden.',
   'sessions.max': 'Wie viele Publisher und Zuschauer ein Prozess höchstens zugleich hat; weitere bekommen 503.',
