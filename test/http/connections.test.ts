@@ -200,6 +200,6 @@ test('with few descriptors HTTP gets half and RTMP at most a quarter; with many 
   if (!loaded.ok) throw new Error('no configuration')
   expect(connectionsWithin(loaded.value, null)).toEqual({ http: 20_000, rtmp: 1000 })
   expect(connectionsWithin(loaded.value, 1024)).toEqual({ http: 512, rtmp: 256 })
-  expect(connectionsWithin(loaded.value, 20_000)).toEqual({ http: 18_206, rtmp: 1000 })
+  expect(connectionsWithin(loaded.value, 20_000)).toEqual({ http: 17_822, rtmp: 1000 })
   expect(connectionsWithin(loaded.value, 1_048_576)).toEqual({ http: 20_000, rtmp: 1000 })
 })
