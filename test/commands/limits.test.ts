@@ -8,6 +8,7 @@ import { createChannelWebhook } from '../../src/commands/channels/webhooks/webho
 import { cliActor } from '../../src/commands/context.ts'
 import { createPull } from '../../src/commands/pulls/pulls.ts'
 import { deletePasskey } from '../../src/commands/users/passkeys.ts'
+import { createSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
 import { createWebhook } from '../../src/commands/webhooks/webhooks.ts'
 import { defaultLadder } from '../../src/core/channels/ladder.ts'
 import { offTarget } from '../../src/core/restream/state.ts'
@@ -67,6 +68,18 @@ const LIMITED: Record<string, Limited> = {
     count: (tx, { accountId }) => tx.channelWebhooks.count(accountId),
     create: (ctx, { accountId }) =>
       createChannelWebhook(ctx, cliActor(accountId), { name: 'one more', url: URL, events: ['*'] }),
+  },
+  'users that links make': {
+    most: 500,
+    add: (tx, { accountId }, id) =>
+      tx.users.insert({ accountId, email: `${id}@example.com`, passwordHash: '', role: 'viewer', createdAtMs: 1 }),
+    count: async (tx, { accountId }) => (await tx.users.list(accountId)).length,
+    create: async (ctx, { accountId }) => {
+      const code = await createSetupCode(ctx, cliActor(accountId), { role: 'viewer', firstOnly: false })
+      const visitor = { address: '192.0.2.1', requestId: 'r', userAgent: 'Browser', value: null }
+      const email = `${randomBytes(4).toString('hex')}@example.org`
+      return redeemSetupCode(ctx, { code, email, password: 'correct horse battery' }, visitor)
+    },
   },
   pulls: {
     most: 200,

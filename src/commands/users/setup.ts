@@ -6,7 +6,7 @@ import { SETUP_MS, SETUP_PROBLEMS, setupProblem } from '../../core/users/setup.t
 import { Conflict, type SetupCode, type Tx, type User } from '../../store/store.ts'
 import { audit, type Actor, type CommandContext } from '../context.ts'
 import { beginSession, type FreshSession, type Visitor, visitorActor } from './sessions.ts'
-import { emailTaken } from './users.ts'
+import { emailTaken, noRoomForUser } from './users.ts'
 
 /** Makes a one-time code for a new user, and returns it. The store has its SHA-256. */
 export async function createSetupCode(
@@ -71,6 +71,8 @@ async function redeem(
   const nowMs = ctx.clock.now()
   await tx.accounts.lock(code.accountId)
   if (code.firstOnly && (await tx.users.exist())) return refused('not_first')
+  const full = await noRoomForUser(tx, code.accountId)
+  if (full !== null) return err(full)
   if (!(await tx.setupCodes.use(code.hash, nowMs))) return refused('used')
   const user = await tx.users.insert({ ...draft, createdAtMs: nowMs })
   const after = { email: user.email, role: user.role }

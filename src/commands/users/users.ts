@@ -16,6 +16,12 @@ export const noUser = (id: number | string): Failure =>
 export const emailTaken = (email: string): Failure =>
   failure('conflict', `A user with the address ${email} exists already`)
 
+/** Why an account has no room for another user; null: it has. Its row is locked. */
+export async function noRoomForUser(tx: Tx, accountId: string): Promise<Failure | null> {
+  const others = await tx.users.list(accountId)
+  return others.length < USERS_MAX ? null : failure('conflict', `There are ${USERS_MAX} users, the most`)
+}
+
 export const listUsers = (ctx: CommandContext, accountId: string): Promise<User[]> =>
   ctx.store.read.users.list(accountId)
 
@@ -37,8 +43,8 @@ export async function createUser(
   try {
     return await ctx.store.transaction(async (tx): Promise<Result<User, Failure>> => {
       await tx.accounts.lock(actor.accountId)
-      const others = await tx.users.list(actor.accountId)
-      if (others.length >= USERS_MAX) return err(failure('conflict', `There are ${USERS_MAX} users, the most`))
+      const full = await noRoomForUser(tx, actor.accountId)
+      if (full !== null) return err(full)
       const stored = await tx.users.insert(draft)
       await audit(tx, actor, nowMs, { action: 'user.create', subject: String(stored.id), after: { email, role } })
       return ok(stored)
