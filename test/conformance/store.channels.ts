@@ -299,6 +299,7 @@ export function channelSuite(stores: Stores): void {
       ])
       expect(await sum({ channelId, fromMs: 900_001 })).toEqual([[9_900_000, '', '', 7, 9]])
       expect(await sum({ channelId, distributionIds: [distributionId], untilMs: 900_000 })).toEqual([])
+      expect(await sum({ channelId, distributionIds: ['di_other'] })).toEqual([])
       const tracked = { channelId, groupBy: ['trackingId' as const], afterTrackingId: '' }
       expect(await sum({ ...tracked, limit: 1 })).toEqual([[0, '', 't', 1, 0]])
       expect(await sum({ ...tracked, viewed: true })).toEqual([[0, '', 'u', 7, 9]])

@@ -42,6 +42,7 @@ export function pullsSuite(stores: Stores): void {
       const first = await add()
       const second = await add({ enabled: false, label: 'Yard' })
       const { accountId } = token
+      expect([first.enabled, second.enabled]).toEqual([true, false])
       expect(first).toMatchObject({ state: { status: 'off', sinceMs: 5, retryAtMs: null, problem: null }, node: null })
       expect(await stores.other.read.pulls.list(accountId)).toEqual([first, second])
       expect(await stores.other.read.pulls.get(accountId, second.id)).toEqual(second)
