@@ -5,10 +5,10 @@ import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 
 /**
- * How often the tracks of a publisher may change, as between two recordings that it joins. With each change HLS begins a period, a
- * recording a part, and each conversion another process of ffmpeg, which takes as long as hundreds of frames.
+ * How often the tracks of a publisher may change, as between two recordings that it joins, where each track changes by itself. With each
+ * change HLS begins a period, a recording a part, and each conversion another process of ffmpeg, which takes as long as hundreds of frames.
  */
-export const TRACK_CHANGES = { burst: 10, perSecond: 0.5 }
+export const TRACK_CHANGES = { burst: 20, perSecond: 1 }
 
 /** Why a publication is over. */
 export type PublishEnd =

@@ -86,7 +86,7 @@ describe('a transport stream that costs more than others', () => {
   test('is refused where its tracks change again and again, since each change starts processes again', () => {
     const takenIn = (everyMs: number) => {
       const [seen, ts] = [new Seen(), new TsMuxer()]
-      const problems = Array.from({ length: 12 }, (_, at) => {
+      const problems = Array.from({ length: 24 }, (_, at) => {
         const frame = adts()
         frame.writeUInt8(at % 2 === 0 ? 0x4c : 0x50, 2)
         seen.nowMs += everyMs
@@ -95,9 +95,9 @@ describe('a transport stream that costs more than others', () => {
       return { lists: seen.lists.length, problem: problems.at(-1) }
     }
     const problem = 'The publisher changes the configuration of its tracks too often'
-    expect([takenIn(0), takenIn(2000)]).toEqual([
-      { lists: 10, problem },
-      { lists: 12, problem: null },
+    expect([takenIn(0), takenIn(1000)]).toEqual([
+      { lists: 20, problem },
+      { lists: 24, problem: null },
     ])
   })
 })
