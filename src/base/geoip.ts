@@ -22,7 +22,7 @@ export function openCountryDatabase(path: string, log: Logger): CountryDatabase 
   return {
     countryOf: (address) => (knowsFamilyOf(address, reader) ? countryIn(reader.get(address)) : null),
     get builtMs() {
-      return reader.metadata.buildEpoch.getTime() || null
+      return builtMsIn(reader)
     },
     reload() {
       try {
@@ -37,6 +37,11 @@ export function openCountryDatabase(path: string, log: Logger): CountryDatabase 
     },
   }
 }
+
+/** When the provider of a database made it, epoch milliseconds; null: it does not say. @throws when it cannot be read */
+export const builtMsOf = (path: string): number | null => builtMsIn(read(path))
+
+const builtMsIn = ({ metadata }: Reader<Response>): number | null => metadata.buildEpoch.getTime() || null
 
 function fingerprint(path: string): string {
   const { mtimeMs, size, ino } = statSync(path)

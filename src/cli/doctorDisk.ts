@@ -1,8 +1,10 @@
 import { readFileSync, statfsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileProblem } from '../base/errorCode.ts'
+import { errorText, fileProblem } from '../base/errorCode.ts'
 import { NEW_FILE, withFile } from '../base/files.ts'
+import { builtMsOf } from '../base/geoip.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import { DAY_MS } from '../base/time.ts'
 import { isPostgres, recordingsDir, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
@@ -84,9 +86,20 @@ export function checkCountryDatabase({ geoip: { database: file } }: Config): Fin
   if (file === '') return [found('ok', check, 'countries_none')]
   const stats = statSync(file, { throwIfNoEntry: false })
   if (!stats?.isFile()) return [found('FAIL', check, 'countries_missing', { file })]
-  const days = Math.floor((Date.now() - stats.mtimeMs) / DAY_MS)
+  const built = builtMs(file)
+  if (!built.ok) return [found('FAIL', check, 'countries_unreadable', { file, problem: built.error })]
+  // A copy is as new as its copying.
+  const days = Math.floor((Date.now() - (built.value ?? stats.mtimeMs)) / DAY_MS)
   if (days <= OLD_DAYS) return [found('ok', check, 'countries', { file, days })]
   return [found('warn', check, 'countries_old', { file, days })]
+}
+
+function builtMs(file: string): Result<number | null, string> {
+  try {
+    return ok(builtMsOf(file))
+  } catch (error) {
+    return err(errorText(error))
+  }
 }
 
 /** What Sluice asks of the kernel for each UDP socket is cut to this. */

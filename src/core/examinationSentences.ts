@@ -74,6 +74,7 @@ export const SENTENCES = {
   countries: '{file} is {days} days old',
   countries_none: 'none: the country of every address is unknown (geoip.database)',
   countries_missing: '{file} does not exist; correct geoip.database, or remove it',
+  countries_unreadable: '{file} cannot be read as an MMDB file, so no server starts with it; replace it: {problem}',
   countries_old: '{file} is {days} days old; replace it: Sluice reads it again when it changes',
   host_ipv4:
     'this machine has IPv6 addresses alone, and {keys} listens on IPv4 alone (0.0.0.0), so others cannot connect: set it to ::',

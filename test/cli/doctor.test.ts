@@ -18,6 +18,7 @@ import { checkHosts } from '../../src/cli/doctorPort.ts'
 import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
+import { countryFile } from '../support/countryFile.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -225,13 +226,19 @@ describe('the machine', () => {
     ])
   })
 
-  test('has a country database that is old, missing, or not configured', () => {
+  test('has a country database that is old, damaged, missing, or not configured', () => {
     const database = join(dir, 'countries.mmdb')
-    expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'FAIL' }])
+    const check = () => checkCountryDatabase(configOf({ geoip: { database } }))
+    expect(check()).toMatchObject([{ outcome: 'FAIL', detail: expect.stringContaining('does not exist') }])
     writeFileSync(database, 'x')
-    expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'ok' }])
+    expect(check()).toMatchObject([{ outcome: 'FAIL', detail: expect.stringContaining('no server starts with it') }])
+    writeFileSync(database, countryFile('NZ'))
+    expect(check()).toMatchObject([{ outcome: 'ok' }])
     utimesSync(database, 0, 0)
-    expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'warn' }])
+    expect(check()).toMatchObject([{ outcome: 'warn' }])
+    // Its provider made it in 1970, whenever it was copied.
+    writeFileSync(database, countryFile('NZ', 60))
+    expect(check()).toMatchObject([{ outcome: 'warn' }])
     expect(checkCountryDatabase(configOf({}))).toMatchObject([{ outcome: 'ok' }])
   })
 })

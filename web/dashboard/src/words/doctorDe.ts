@@ -137,6 +137,8 @@ export const doctorDe: {
     countries: '{file} ist {days} Tage alt',
     countries_none: 'keine: Das Land jeder Adresse ist unbekannt (geoip.database)',
     countries_missing: '{file} gibt es nicht; berichtigen oder entfernen Sie geoip.database',
+    countries_unreadable:
+      '{file} ist nicht als MMDB-Datei zu lesen, also startet kein Server damit; ersetzen Sie die Datei: {problem}',
     countries_old: '{file} ist {days} Tage alt; ersetzen Sie die Datei: Sluice liest sie neu, wenn sie sich ändert',
     host_ipv4:
       'Dieser Rechner hat nur IPv6-Adressen, und {keys} nimmt nur IPv4 an (0.0.0.0), darum erreichen ihn andere nicht: ' +
