@@ -318,9 +318,12 @@ export class FrameSampler implements FrameSink {
   }
 }
 
+/** A frame of most encoders: 1024 samples at 48 kHz. Those of low rates are several times as long. */
+const AUDIO_OFF_MAX_SECONDS = 1024 / 48_000
+
 /**
  * Times of audio. Those of RTMP are whole milliseconds, and a frame has an exact number of samples: so a frame follows the
- * one before it, unless it is further off than a frame.
+ * one before it, unless it is further off than this, or than a frame.
  */
 class AudioClock {
   readonly #rate: number
@@ -346,7 +349,7 @@ class AudioClock {
     const next = this.#next ?? exact
     const length = samplesIn(this.#track, data)
     if (exact < next - length) return null
-    const dts = exact > next + length ? exact : next
+    const dts = exact > next + Math.min(length, AUDIO_OFF_MAX_SECONDS * this.#rate) ? exact : next
     this.#next = dts + length
     return { dts, pts: dts, duration: length, key: true, data }
   }

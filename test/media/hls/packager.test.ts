@@ -271,6 +271,24 @@ test.each([50, 70])(
   },
 )
 
+test('audio of a low rate follows its frames, and keeps its time where something short of a frame is missing', () => {
+  const samples: number[] = []
+  const packager = {
+    begin: () => undefined,
+    discontinue: () => undefined,
+    before: () => undefined,
+    add: (id: number, { dts }: { dts: number }) => id === 2 && samples.push(dts),
+  } as unknown as HlsPackager
+  const sampler = new FrameSampler({ packager, dateOf: () => 0, hasGap: () => undefined })
+  // 1024 samples last 64 ms.
+  sampler.tracks([VIDEO, { ...AUDIO, sampleRate: 16_000, config: Buffer.from([0x14, 0x10]) }])
+  sampler.frame(frame('video', 0))
+  const aac = (ms: number): void => sampler.frame(frame('audio', ms / 1000))
+  for (const ms of [0, 65, 127, 192]) aac(ms)
+  for (const ms of [256 + 40, 320 + 40]) aac(ms)
+  expect(samples.map((dts) => dts / 16)).toEqual([0, 64, 128, 192, 296, 360])
+})
+
 test('segments in memory never exceed the bound', () => {
   const { stream, sampler, playlist } = packaged()
   for (let at = 0; at < 400; at++) sampler.frame(frame('video', at, true, 1500))
