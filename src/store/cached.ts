@@ -7,6 +7,7 @@ import { compileSnapshot } from '../core/tokens/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import type { StreamRef } from '../core/streams/streamId.ts'
 import { Lru } from '../base/lru.ts'
+import { SilenceLog } from './log.ts'
 import { SecuredPatterns } from './securedPatterns.ts'
 import { StoreUnavailable, type ApiSecret, type Change, type Store, type StoredToken } from './store.ts'
 
@@ -70,12 +71,13 @@ export class AccessCache {
   readonly #openValue: (sealed: Uint8Array) => string
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #silence: SilenceLog
   readonly #staleMs: () => number
   readonly #tokensById: Lru<number, CachedToken>
   /** Keyed by the SHA-256 of the value, in hex. */
   readonly #idByHash: Lru<string, number>
-  readonly #secrets: Lru<string, ApiSecret>
-  readonly #accounts: Lru<string, AccountDefaults>
+  readonly #secrets = new Lru<string, ApiSecret>(1000)
+  readonly #accounts = new Lru<string, AccountDefaults>(1000)
   /**
    * The SHA-256 of values that were valid when last presented: hashing again costs as much as a decision.
    * A digest proves nothing: each call looks up whether it still belongs to a token or a secret.
@@ -103,11 +105,10 @@ export class AccessCache {
     this.#openValue = options.openValue
     this.#clock = options.clock
     this.#log = options.log
+    this.#silence = new SilenceLog(options.log)
     this.#staleMs = options.staleMs
     this.#tokensById = new Lru(options.maxEntries)
     this.#idByHash = new Lru(options.maxEntries)
-    this.#secrets = new Lru(1000)
-    this.#accounts = new Lru(1000)
     this.#digests = new Lru(options.maxEntries)
     this.#heardAtMs = options.clock.monotonic()
   }
@@ -139,7 +140,7 @@ export class AccessCache {
   /** Call it with the error instead, if the store does not answer. @throws what is not StoreUnavailable */
   unheard(error: unknown): void {
     if (!(error instanceof StoreUnavailable)) throw error
-    this.#log.warn({ silentMs: Math.round(this.silentMs()) }, 'the store is silent; answering from memory')
+    this.#silence.lasts(this.silentMs(), this.#staleMs())
   }
 
   /** Waits for a read of changes that is under way, so that closing the store causes no false warning. */
@@ -230,6 +231,7 @@ export class AccessCache {
   }
 
   #noteHeard(askedAtMs: number): void {
+    this.#silence.over(this.silentMs())
     this.#heardAtMs = Math.max(this.#heardAtMs, askedAtMs)
   }
 

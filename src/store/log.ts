@@ -4,3 +4,32 @@ export interface StoreLog {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
+
+/** Logs what a silence of the store means when it begins, when that changes, and when it is over, and not each second. */
+export class SilenceLog {
+  readonly #log: StoreLog
+  #said: 'nothing' | 'from memory' | 'refusing' = 'nothing'
+
+  constructor(log: StoreLog) {
+    this.#log = log
+  }
+
+  /** @param staleMs for so long memory answers */
+  lasts(silentMs: number, staleMs: number): void {
+    const now = silentMs > staleMs ? 'refusing' : 'from memory'
+    if (now === this.#said) return
+    this.#said = now
+    const fields = { silentMs: Math.round(silentMs) }
+    if (now === 'from memory') this.#log.warn(fields, 'the store is silent; answering from memory')
+    else
+      this.#log.error(
+        fields,
+        'the store has been silent for access.staleSeconds; every client is refused until it answers',
+      )
+  }
+
+  over(silentMs: number): void {
+    if (this.#said !== 'nothing') this.#log.info({ silentMs: Math.round(silentMs) }, 'the store answers again')
+    this.#said = 'nothing'
+  }
+}

@@ -14,6 +14,7 @@ const ACCOUNT = 'abc123'
 const VALUE = 'a'.repeat(64)
 const SECRET = 'secret'
 const STALE_MS = 60_000
+const OPTIONS = { openValue: () => VALUE, maxEntries: 100, staleMs: () => STALE_MS }
 
 let dir: string
 /** The database with which each test begins: to migrate another one takes longer than a test. */
@@ -51,14 +52,7 @@ beforeEach(async ({ task }) => {
   copyFileSync(template, url)
   store = await openStore({ url, log: quiet })
   other = await openStore({ url, log: quiet })
-  cache = new AccessCache({
-    store: watched(store),
-    clock,
-    log: silentLog,
-    openValue: () => VALUE,
-    maxEntries: 100,
-    staleMs: () => STALE_MS,
-  })
+  cache = new AccessCache({ ...OPTIONS, store: watched(store), clock, log: silentLog })
   await cache.start()
 })
 afterEach(async () => {
@@ -232,6 +226,26 @@ test('when the store has been silent for too long, nothing is answered from memo
   await expect(cache.tokenByValue(VALUE)).rejects.toBeInstanceOf(StoreUnavailable)
   await expect(cache.tokenById(token.id)).rejects.toBeInstanceOf(StoreUnavailable)
   await expect(cache.secretByValue(SECRET)).rejects.toBeInstanceOf(StoreUnavailable)
+})
+
+test('a silence is logged when it begins, when clients are refused, and when it is over', async () => {
+  const lines: [string, object, string][] = []
+  const to = (level: string) => (fields: object, message: string) => void lines.push([level, fields, message])
+  const log = { ...silentLog, info: to('info'), warn: to('warn'), error: to('error') }
+  const logged = new AccessCache({ ...OPTIONS, store, clock, log })
+  await logged.start()
+  const away = new StoreUnavailable('away')
+  for (const ms of [1000, 1000, STALE_MS, 1000]) {
+    clock.advance(ms)
+    logged.unheard(away)
+  }
+  for (let second = 0; second < 2; second++) await logged.heard(false, clock.monotonic())
+  expect(lines).toEqual([
+    ['warn', { silentMs: 1000 }, 'the store is silent; answering from memory'],
+    ['error', { silentMs: STALE_MS + 2000 }, expect.stringContaining('every client is refused until it answers')],
+    ['info', { silentMs: STALE_MS + 3000 }, 'the store answers again'],
+  ])
+  await logged.stop()
 })
 
 test('a token is compiled with what its account says, again after each change of another process', async () => {
