@@ -56,8 +56,13 @@ test('without a recording and without traffic the pages say how to begin', async
 
 test('a recording is noticed, played, downloaded and deleted', async () => {
   const { token } = await dashboard.token('publish', { streams: [{ streamName: HOSTILE }], record: true })
+  const analytics = await dashboard.open('/analytics')
+  await analytics.getByRole('heading', { name: 'No traffic in this time' }).waitFor()
   const publisher = await dashboard.peer()
   expect(await publisher.publish({ url: dashboard.whip(HOSTILE), token, codec: 'h264', scale: 0.25 })).toBe('ok')
+  // A page that had nothing to show does not stay so.
+  await analytics.getByRole('heading', { name: 'Traffic by day' }).waitFor()
+  await analytics.close()
   await expect.poll(async () => (await recordings())[0]?.state, SOON).toBe('recording')
   await open('/recordings')
   await page.locator('tbody tr', { hasText: 'Recording' }).waitFor()
@@ -199,6 +204,17 @@ test('who watched is shown while they watch, divided, filtered and saved', async
   }
 })
 
+/** Counts the looks of a player at statistics with a picture: its last report says what the last look saw. */
+const COUNT_LOOKS = `
+  globalThis.looks = 0
+  const { getStats } = RTCPeerConnection.prototype
+  RTCPeerConnection.prototype.getStats = async function () {
+    const all = await getStats.call(this)
+    if ([...all.values()].some(({ kind, jitterBufferEmittedCount }) => kind === 'video' && jitterBufferEmittedCount > 0)) looks++
+    return all
+  }
+`
+
 test('how well it played is shown by stream, as the player reported it', async () => {
   buildPlayer()
   const { token } = await dashboard.token('publish', { streams: [{ streamName: 'played' }] })
@@ -210,9 +226,12 @@ test('how well it played is shown by stream, as the player reported it', async (
   await card.getByText('No player reported in this time.').waitFor()
   const context = await dashboard.newContext()
   const visitor = await context.newPage()
+  await visitor.addInitScript(COUNT_LOOKS)
   await visitor.goto(dashboard.whep('played').replace('/api/whep/', '/watch/'))
   const time = () => visitor.evaluate(`document.querySelector('sluice-player').video?.currentTime ?? 0`)
   await expect.poll(time, SOON).toBeGreaterThan(1)
+  const looks = () => visitor.evaluate(`document.querySelector('sluice-player').delivery === 'hls' ? Infinity : looks`)
+  await expect.poll(looks, SOON).toBeGreaterThan(1)
   await visitor.goto('about:blank')
   await card.getByRole('cell', { name: 'played', exact: true }).waitFor()
   const figure = (name: string) => card.locator('.figs div', { hasText: name }).locator('dd').first().textContent()

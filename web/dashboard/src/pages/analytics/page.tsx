@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { readAccountUsage, readAccountUsageByCountry, readAccountUsageSeries } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { sessionNews } from '../../live.ts'
 import { Segment, TextField } from '../../parts/form.tsx'
 import { Legends } from '../../parts/legend.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
@@ -48,6 +50,10 @@ export function AnalyticsPage({ query }: PageArgs) {
   )
   const { data } = load
   const isQuiet = data !== undefined && data.total.bytesIn + data.total.bytesOut === 0
+  // The first bytes of a broadcast are counted a little after it has begun.
+  useFollow(sessionNews, () => {
+    if (isQuiet && Date.parse(stopDate) > Date.now()) load.reload()
+  })
   return (
     <Page title={text.title} sub={text.sub(zone)} actions={<Ranges span={span} from={from} to={to} />}>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
