@@ -141,6 +141,30 @@ test('a phone shows the same without scrolling sideways', async () => {
   await phone.close()
 })
 
+/** Where the first and the last letter of a text after the name of a stream begin. */
+const ORDER = `(() => {
+  const [after] = [...document.querySelector('tbody .only-narrow').childNodes].filter(({ data }) => data?.includes('from'))
+  const leftOf = (at) => {
+    const range = document.createRange()
+    range.setStart(after, at)
+    range.setEnd(after, at + 1)
+    return range.getBoundingClientRect().left
+  }
+  const at = after.data.indexOf('from')
+  return [leftOf(at), leftOf(at + 3)]
+})()`
+
+test('a name that turns the direction of its text does not turn the words after it', async () => {
+  const name = '\u202Elive'
+  const headers = { authorization: 'Bearer unknown', 'content-type': 'application/sdp' }
+  expect((await fetch(dashboard.whep(name), { method: 'POST', headers, body: 'v=0' })).status).toBe(401)
+  const phone = await dashboard.open(`/access?stream=${encodeURIComponent(name)}`, { width: 390 })
+  await phone.locator('tbody .only-narrow').first().waitFor()
+  const [first = 0, last = 0] = await phone.evaluate<number[]>(ORDER)
+  expect(first).toBeLessThan(last)
+  await phone.close()
+})
+
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })

@@ -107,6 +107,8 @@ test('a test reaches the receiver of this webhook alone, and its hostile answer 
   await page.locator('tbody tr', { hasText: '500' }).first().waitFor()
   const mark = page.locator('.pick .now', { has: page.locator('svg.t-warn') })
   await mark.getByText('The last delivery failed · Feeds').waitFor()
+  // Another webhook has the same host.
+  expect(await mark.getByRole('link').textContent()).toBe(`${new URL(receiver.url).host}/`)
   const row = page.locator('tbody tr').last()
   await row.getByRole('button', { name: /^feeds/ }).click()
   const answer = page.getByLabel('Answered')

@@ -232,7 +232,7 @@ function columns(): readonly Column<Row>[] {
       priority: 2,
       cell: ({ address, country, origin }) => (
         <>
-          <code>{address}</code> {country && <span class="tag">{country}</span>}
+          <code class="address">{address}</code> {country && <span class="tag">{country}</span>}
           {origin && <span class="sub">{origin}</span>}
         </>
       ),
@@ -267,7 +267,7 @@ function Outcome({ row }: { readonly row: Row }) {
       {row.count > 1 && <span class="tag num">{text.timesShort(row.count)}</span>}
       {source === 'check' && <span class="tag">{text.dryRun}</span>}
       <span class="sub only-narrow">
-        {text.actions[action]} {streamName} {text.fromAddress(address)}
+        {text.actions[action]} <bdi>{streamName}</bdi> {text.fromAddress(address)}
       </span>
     </>
   )

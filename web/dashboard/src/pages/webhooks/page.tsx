@@ -12,7 +12,7 @@ import { WebhooksFrame } from './frame.tsx'
 import { NewWebhook } from './newWebhook.tsx'
 import { PickList } from './pickList.tsx'
 import { healthKindOf } from './states.ts'
-import { hostOf, kindsOf, type Webhook } from './webhook.ts'
+import { kindsOf, titleOf, type Webhook } from './webhook.ts'
 import { WebhookCard } from './webhookCard.tsx'
 
 const text = words.webhooks
@@ -37,7 +37,7 @@ export function WebhooksPage({ values, query }: PageArgs) {
       {list.data?.length === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
       {list.data && chosen && (
         <div class="cols side-list">
-          <PickList label={text.title} rows={list.data.map(toRow)} chosenId={chosen.id} />
+          <PickList label={text.title} rows={list.data.map((one, _, all) => toRow(one, all))} chosenId={chosen.id} />
           <div class="stack">
             <WebhookCard
               key={chosen.id}
@@ -54,14 +54,14 @@ export function WebhooksPage({ values, query }: PageArgs) {
   )
 }
 
-function toRow(webhook: Webhook) {
+function toRow(webhook: Webhook, all: readonly Webhook[]) {
   const { id, disabled, failuresInRow = 0 } = webhook
   const state = disabled ? text.paused : failuresInRow > 0 ? text.failed(failuresInRow) : ''
   return {
     id,
     kind: healthKindOf(webhook),
     href: linkTo(`/webhooks/${id}`),
-    title: hostOf(webhook),
+    title: titleOf(webhook, all),
     note: [state, kindsOf(webhook).join(', ') || text.nothing].filter(Boolean).join(' · '),
   }
 }
