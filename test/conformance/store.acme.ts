@@ -39,6 +39,8 @@ export function acmeSuite(stores: Stores): void {
         claim('certificate:one', 60_000, NOW, at % 2 === 0 ? stores : { ...stores, store: stores.other }),
       )
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1)
+      const begun = { failures: 0, problem: null, dueAtMs: 0 }
+      expect(await stores.store.read.acme.renewal('certificate:one')).toEqual(begun)
     })
 
     it('a lease that is over can be taken', async () => {

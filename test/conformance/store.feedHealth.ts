@@ -34,13 +34,18 @@ export function feedHealthSuite(stores: Stores): void {
     const figures = { frameRate: 25, keyframeMs: 2000, packetLoss: 0.015, bFrames: 0.5, roundTripMs: 20 }
     const media = { videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 }
     await put(point(a, 10_000), point(a, 20_000, { ...figures, ...media }), point(theirs, 20_000))
-    await put(point(a, 20_000), point(a, 30_000, { packetLoss: 0.005 }), point(b, 30_000), point(a, 60_000))
+    await put(
+      point(a, 20_000),
+      point(a, 30_000, { packetLoss: 0.005, keyframeMs: 1000 }),
+      point(b, 30_000),
+      point(a, 60_000),
+    )
     await put(point({ ...a, feedId: 'unknown' }, 20_000))
     await put()
     const of = ({ feedId, sourceId }: StoredFeed) => ({ feedId, sourceId })
     const shown = [
       { ...point(a, 20_000, { ...figures, ...media }), ...of(a) },
-      { ...point(a, 30_000, { packetLoss: 0.005 }), ...of(a) },
+      { ...point(a, 30_000, { packetLoss: 0.005, keyframeMs: 1000 }), ...of(a) },
     ]
     const all = await read()
     expect(all.filter(({ sourceId }) => sourceId === null)).toEqual(shown)

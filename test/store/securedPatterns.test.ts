@@ -21,9 +21,9 @@ function account(patterns: readonly string[]) {
 }
 
 test('the names and patterns of secured tokens cover streams', async () => {
-  const { cover } = account(['cam-[0-9]+', '(?i)mic', 'x|y'])
-  expect(await cover('stage', 'cam-7', 'MIC', 'y')).toEqual([true, true, true, true])
-  expect(await cover('cam-x', 'xy', 'other', 'a cam-7')).toEqual([false, false, false, false])
+  const { cover } = account(['cam-[0-9]+', '(?i)mic', 'x|y', 'door'])
+  expect(await cover('stage', 'cam-7', 'MIC', 'y', 'door')).toEqual([true, true, true, true, true])
+  expect(await cover('cam-x', 'xy', 'other', 'a cam-7', 'doors')).toEqual([false, false, false, false, false])
 })
 
 test('a flood of names reads the patterns once a second, and a changed token at once', async () => {
