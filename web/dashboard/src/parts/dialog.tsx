@@ -32,8 +32,12 @@ export function Dialog({ title, children, foot, onClose, onSubmit }: DialogProps
     event.preventDefault()
     onSubmit?.(event)
   }
+  // Browsers close a dialog at the second Escape in a row, whatever the first one was answered.
+  const stay = (): void => {
+    if (dialog.current?.isConnected) dialog.current.showModal()
+  }
   return (
-    <dialog class="dialog" ref={dialog} aria-labelledby={id} onCancel={cancel}>
+    <dialog class="dialog" ref={dialog} aria-labelledby={id} onCancel={cancel} onClose={stay}>
       <form onSubmit={submit}>
         <div class="body">
           <h2 id={id}>{title}</h2>
