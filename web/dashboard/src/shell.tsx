@@ -153,6 +153,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       </a>
       <header class="topbar">
         <Brand />
+        {updates.value === 'off' && <UpdatesState />}
         <IconButton icon="search" size="big" label={text.searchOrJump} onClick={openPalette} />
         <Account isShort />
       </header>
