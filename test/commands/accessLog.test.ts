@@ -142,11 +142,8 @@ describe.each(testedStores())('the access log on %s, under a flood of refusals,'
     await log.flush()
     const rows = await Promise.all([accountId, ...others].map((id) => rowsOf(id)))
     expect(rows.flat()).toHaveLength(100)
-    expect([...log.dropped].map(([reason]) => reason).sort()).toEqual([
-      'account_budget',
-      'address_budget',
-      'total_budget',
-    ])
+    const reasons = [...log.dropped].filter(([, count]) => count > 0).map(([reason]) => reason)
+    expect(reasons.sort()).toEqual(['account_budget', 'address_budget', 'total_budget'])
     // The budget refills over time.
     clock.advance(MINUTE_MS / 2)
     for (let at = 0; at < 500; at += 1)

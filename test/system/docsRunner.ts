@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasCode } from '../../src/base/errorCode.ts'
 import { requestOfBlock } from '../../scripts/docs/request.ts'
 import { type Block, blocksOf, type Page } from '../support/markdown.ts'
 import { command, serve, type Served } from './cliProcess.ts'
@@ -245,8 +246,13 @@ async function accepts(address: string): Promise<boolean> {
 const savedField = (body: string, field: string): string =>
   String((JSON.parse(body) as { data: Record<string, unknown> }).data[field])
 
+/** It may have ended with another one whose end Node tells first: of both, the processes are gone by then. */
 function stopGroup(child: ChildProcess): void {
-  if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error
+  }
 }
 
 function readVariables(file: string): Environment {
