@@ -52,6 +52,19 @@ test('a pause of the process ended a feed whose publisher moves; one that does n
   expect(ends).toEqual([...Array.from({ length: 10 }, () => 0), 1])
 })
 
+test.each([
+  { state: { ending: null, standing: { isAskedToMove: true } }, ends: 0 },
+  { state: { ending: null, standing: { isAskedToMove: false } }, ends: 1 },
+  { state: { ending: { reason: 'kicked' }, standing: { isAskedToMove: true } }, ends: 1 },
+])('a feed waits for a publisher that was asked to move and has closed its connection: $state', ({ state, ends }) => {
+  const hub = new Hub()
+  const ctx = { sessions: new SessionRegistry(), clock: new ManualClock() } as unknown as SessionContext
+  const listener = new Listener()
+  holdEnd(ctx, { session, ...state } as unknown as ActiveSession, hub).subscribe(listener)
+  hub.end()
+  expect(listener.ends).toBe(ends)
+})
+
 test('what holds the end of a feed passes on each layer to those who take them, and the end where nothing follows', () => {
   const hub = new Hub()
   const ctx = { sessions: new SessionRegistry(), clock: new ManualClock() } as unknown as SessionContext

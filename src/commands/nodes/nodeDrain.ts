@@ -6,6 +6,7 @@ import {
   type AskToMove,
   CONNECT_AGAIN,
   type Drain,
+  type Move,
   followersAtOnce,
   isPublisherDue,
   type MovePlan,
@@ -116,7 +117,7 @@ export class NodeDrain {
     return [
       ...sessions.map((entry) => ({
         id: entry.session.id,
-        askToMove: entry.standing?.askToMove,
+        askToMove: (move: Move) => askPublisher(entry, move),
         cut: () => void endSession(this.#ctx, entry, 'moved'),
       })),
       ...pushed.newest().map((source) => ({
@@ -223,3 +224,9 @@ const isPublisher = ({ session }: ActiveSession): boolean => session.action === 
 /** It has to connect again; players over HLS follow a redirect. */
 const isConnectedViewer = ({ session }: ActiveSession): boolean =>
   session.action === 'view' && PROTOCOL_FACTS[session.protocol].connectsLater
+
+function askPublisher({ standing }: ActiveSession, move: Move): void {
+  if (standing?.askToMove === undefined) return
+  standing.isAskedToMove = true
+  standing.askToMove(move)
+}

@@ -104,5 +104,6 @@ const standingOf = (
   media: null,
   show,
   askToMove,
+  isAskedToMove: false,
   hide: null,
 })

@@ -40,7 +40,8 @@ export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSour
 })
 
 function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, then: () => void): void {
-  const isMoving = of.ending?.reason === 'moved'
+  // One that was asked to move may close its connection before it opens the next one.
+  const isMoving = of.ending === null ? of.standing?.isAskedToMove === true : of.ending.reason === 'moved'
   const hasSpare = [...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))
   if (!isMoving && !hasSpare) return then()
   const over = new AbortController()
