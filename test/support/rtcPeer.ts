@@ -9,6 +9,7 @@ import {
   useVP8,
 } from 'werift'
 import type { MediaEngine } from '../../src/media/engine.ts'
+import { unwrapSequence } from '../../src/media/relay/wire/rtp.ts'
 import { packetsOf } from '../media/relay/wire/captures/read.ts'
 import { until } from './until.ts'
 
@@ -117,10 +118,12 @@ export class TestViewer {
     await until(() => this.packets.length >= enough)
   }
 
-  /** From each packet to the next, by their sequence numbers. 1 alone: all came, in their order. */
+  /** From each packet to the next, in the order of their numbers. 1 alone: all came. One that was lost and sent again came late. */
   get steps(): ReadonlySet<number> {
-    const sequences = this.packets.map(({ header }) => header.sequenceNumber)
-    return new Set(sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff))
+    let latest = this.packets[0]?.header.sequenceNumber ?? 0
+    const numbers = this.packets.map(({ header }) => (latest = unwrapSequence(latest, header.sequenceNumber)))
+    numbers.sort((a, b) => a - b)
+    return new Set(numbers.slice(1).map((number, at) => number - (numbers[at] ?? 0)))
   }
 
   async offer(): Promise<string> {

@@ -143,6 +143,8 @@ test('the focus goes on where a row ends by its own button, and stays at a butto
   await page.goto(`${dashboard.home}#/settings/server`)
   await heading(page, 'Settings')
   const doctor = page.locator('section:has(h2:text-is("Doctor"))')
+  // A part is there, and not shown, until those above it have been loaded.
+  await doctor.locator('.card-head button').waitFor()
   await doctor.locator('.card-head button').press('Enter')
   await doctor.locator('button[aria-busy]').waitFor()
   await doctor.locator('button[aria-busy]').waitFor({ state: 'detached' })
