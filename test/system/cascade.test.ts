@@ -284,11 +284,13 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   // Nothing of it listens there.
   const away = await cluster.start({ webrtc: { host: '127.0.0.1', port: 0, publicAddresses: ['127.0.0.99'] } })
   await play(away, 'away')
+  // A process for media, which a busy machine takes seconds to start, would keep it from answering in time: another reason.
+  expect((await cluster.view(away, 'away', token, 'h264')).status).toBe(201)
   const sent = await cluster.view(edge, 'away', token, 'h264')
   expect([sent.status, sent.location.startsWith(away.base)]).toEqual([307, true])
   const why = 'no stream comes from this node, so its viewers are redirected: its media port does not answer'
   // The viewer and the link stop waiting in the same moment.
-  await until(() => warned.includes(why))
+  await expect.poll(() => warned, { timeout: 60_000 }).toContain(why)
   expect((await cluster.view(edge, 'away', token, 'h264')).status).toBe(307)
   const { json } = await edge.call('GET', '/api/attention')
   const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
