@@ -48,7 +48,7 @@ export interface PublisherStanding {
   /** Offers a feed of it to viewers of the media engine. Returns what takes it back. */
   readonly show: (feed: ActiveFeed) => () => void
   readonly askToMove?: AskToMove | undefined
-  /** It was asked to: when it has gone, it is on its way to another node. */
+  /** Whether it was asked to move. If it then closes its connection, it is on its way to another node. */
   isAskedToMove: boolean
   /** Takes its feed back from the media engine; null: it has none there. */
   hide: (() => void) | null

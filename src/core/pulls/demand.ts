@@ -10,8 +10,8 @@ export const WAIT_MS = 8_000
 type Demanded = Pick<Pull, 'when' | 'demandAtMs'>
 
 /**
- * Whether the source is to be dialled. After the clock was put back, a demand may lie ahead of now: far ahead, it is as stale as an
- * old one.
+ * Whether the source is to be dialled. A demand lies ahead of now if the clock was put back after it. Then it is as stale as one that
+ * is as old as it is ahead.
  */
 export const isWanted = ({ when, demandAtMs }: Demanded, nowMs: number): boolean =>
   when === 'always' || Math.abs(nowMs - demandAtMs) < DEMAND_MS
