@@ -10,8 +10,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { DAY_MS, HOUR_MS } from '../src/base/time.ts'
 import {
   AUDIENCE_DIMENSIONS,
@@ -48,7 +48,7 @@ const VALUES = {
 
 const KEY = 'account_id, span, at_ms, protocol, country, stream_name, token_id, tracking_id'
 
-const { values: flags } = parseArgs({ options: { postgres: { type: 'boolean', default: false } } })
+const { values: flags } = readCommandLine({ options: { postgres: { type: 'boolean', default: false } } })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 const postgres = flags.postgres ? await startPostgres(findBinaries() ?? '') : undefined
 const url = postgres?.url ?? join(folder, 'store.db')

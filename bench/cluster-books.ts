@@ -12,8 +12,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { findBinaries, startPostgres } from '../test/support/postgres.setup.ts'
 import { until } from '../test/support/until.ts'
 import { measureFeeds } from './lib/booksFeeds.ts'
@@ -29,7 +29,7 @@ const WATCHED_MS = 70_000
 /** Jiffies of the kernel in a second. */
 const JIFFIES = 100
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
   options: {
     idle: { type: 'boolean', default: false },
     feeds: { type: 'boolean', default: false },

@@ -13,8 +13,8 @@ import { loadavg, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { openBrowser } from '../test/e2e/browser.ts'
 import { Human } from './lib/human.ts'
 import { report } from './lib/report.ts'
@@ -28,7 +28,7 @@ const PLAYS = `document.querySelector('sluice-player')?.shadowRoot?.querySelecto
 const PATIENCE_MS = 180_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { shots } = parseArgs({ options: { shots: { type: 'string' } } }).values
+const { shots } = readCommandLine({ options: { shots: { type: 'string' } } }).values
 if (shots !== undefined) mkdirSync(shots, { recursive: true })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-first-run-'))
 const clone = join(folder, 'sluice')

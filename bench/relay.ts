@@ -12,7 +12,7 @@
  *   node bench/relay.ts --load 9900
  *   node bench/relay.ts --viewers-until-loss --load-host ADDRESS:9900
  */
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { measureBare } from './relay/bare.ts'
 import type { Contender } from './relay/contender.ts'
 import { startDatachannel } from './relay/datachannel.ts'
@@ -34,7 +34,7 @@ const PION_MOST: Readonly<Record<'js' | 'native', Readonly<Record<number, number
   native: { 10: 0.5, 40: 0.35, 200: 0.4 },
 }
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readCommandLine({
   options: {
     processes: { type: 'string' },
     'viewers-until-loss': { type: 'boolean' },

@@ -6,7 +6,7 @@
  *   VIEWERS=200 node bench/revocation.ts [--srt | --nodes 3]
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { until } from '../test/support/until.ts'
 import { startAudience } from './lib/audience.ts'
 import { type Cluster, startCluster } from './lib/cluster.ts'
@@ -14,7 +14,7 @@ import { callOverSrt, smallBroadcast } from './lib/srtEncoder.ts'
 import { report } from './lib/report.ts'
 import { type BenchServer, startServer } from './lib/server.ts'
 
-const { values: options } = parseArgs({ options: { srt: { type: 'boolean' }, nodes: { type: 'string' } } })
+const { values: options } = readCommandLine({ options: { srt: { type: 'boolean' }, nodes: { type: 'string' } } })
 const VIEWERS = Number(process.env['VIEWERS'] ?? (options.nodes === undefined ? 200 : 1000))
 const ENCODERS = 40
 const ROUNDS = 5

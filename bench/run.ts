@@ -6,14 +6,14 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { compareWith } from './lib/against.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.ts') && file !== 'run.ts')
   .map((file) => file.slice(0, -3))
-const { values, positionals } = parseArgs({
+const { values, positionals } = readCommandLine({
   options: { against: { type: 'string' }, rounds: { type: 'string', default: '3' } },
   allowPositionals: true,
 })

@@ -7,13 +7,13 @@
  * With `--times 10` clients come and go ten times as fast, or as fast as the machine can.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../scripts/commandLine.ts'
 import { ffmpegPublisher } from '../test/e2e/ffmpegPublisher.ts'
 import { type Audience, startAudience } from './lib/audience.ts'
 import { median, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
   options: {
     minutes: { type: 'string', default: '30' },
     times: { type: 'string', default: '1' },

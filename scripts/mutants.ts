@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from './commandLine.ts'
 import { readSources, type Source } from '../test/tidy/source.ts'
 import type { Answer } from './mutants/messages.ts'
 import { mutantsOf } from './mutants/operators.ts'
@@ -19,7 +19,7 @@ const SLOWER_MS = 15_000
 /** A file of tests that takes longer is no quick test: it takes part in the first pass, with those of its tests that are quick. */
 const QUICK_MS = 10_000
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readCommandLine({
   allowPositionals: true,
   options: {
     sample: { type: 'string', default: '100' },

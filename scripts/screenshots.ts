@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
+import { readCommandLine } from './commandLine.ts'
 import { closeBrowser } from '../test/e2e/browser.ts'
 import { type Dashboard, openDashboard } from '../test/e2e/dashboard/dashboard.ts'
 import { writeHistory } from './screenshots/history.ts'
@@ -33,7 +33,7 @@ const SETTLE_MS = 800
 /** The first minutes of a broadcast have few figures. */
 const WARM_UP_MS = 15_000
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
   options: { out: { type: 'string' }, pages: { type: 'string' }, whole: { type: 'boolean', default: false } },
 })
 const out = values.out ?? fileURLToPath(new URL('../docs/screenshots/', import.meta.url))

@@ -2,14 +2,14 @@
 // what breaks a rule (see `violation.ts`). Without a URL it starts a server, which must find ffmpeg, with a broadcast over
 // RTMP and a playing channel for each scenario (see `scenarios.ts`), and watches both. Exits with 1 on a violation.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../../scripts/commandLine.ts'
 import { endChildren } from '../support/channels.ts'
 import { openStream, type Scenario, SCENARIO_NAMES, scenarioOf } from './scenarios.ts'
 import { startHlsServer } from './server.ts'
 import { validateHls } from './validator.ts'
 import { lineOf, type Violation } from './violation.ts'
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
   options: {
     minutes: { type: 'string', default: '1' },
     scenario: { type: 'string', default: 'plain' },

@@ -3,13 +3,13 @@
 // Or looks for the world that finds each of the faults in faults.ts:
 //   npm run sim -- --faults
 import { rmSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../../scripts/commandLine.ts'
 import { FAULTS, putIn } from './faults.ts'
 import { findFault } from './findFault.ts'
 
 const MOST = 10_000
 
-const { positionals, values } = parseArgs({
+const { positionals, values } = readCommandLine({
   allowPositionals: true,
   options: { from: { type: 'string', default: '1' }, fault: { type: 'string' }, faults: { type: 'boolean' } },
 })
