@@ -73,6 +73,8 @@ export class CannotStart extends Error {
 export interface AppOptions {
   config: Config
   log: Logger
+  /** It will serve, so what only servers need has to be right as well. Else a warning says what is wrong. */
+  isServer?: boolean
   /** Replaces the store that the configuration names. */
   store?: Store
   /** Replaces the clock that follows the database. */
@@ -94,7 +96,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const now = () => holder.current
   makeDirectory(config.data.dir)
   const keys = keyring(config, random)
-  const countries = countriesOf(config, log)
+  const countries = countriesOf(options)
   const bus = new Bus<ProcessEvents>()
   const stopTimeout = stopTimeoutOf(log)
   const store = await storeOf(options, bus, stopTimeout)
@@ -244,10 +246,14 @@ async function prepare(ctx: Context, config: Config): Promise<void> {
   throw new CannotStart(problem)
 }
 
-function countriesOf(config: Config, log: Logger): CountryLookup {
+function countriesOf({ config, log, isServer = false }: AppOptions): CountryLookup {
   const countries = new CountryLookup(log)
   const prepared = countries.prepare(config)
-  if (!prepared.ok) throw new CannotStart(prepared.error)
-  prepared.value.take()
+  if (prepared.ok) prepared.value.take()
+  else if (isServer) throw new CannotStart(prepared.error)
+  else {
+    log.warn({}, prepared.error)
+    countries.doWithout(prepared.error)
+  }
   return countries
 }

@@ -10,6 +10,8 @@ export class CountryLookup {
   readonly #log: Logger
   #path = ''
   #database: CountryDatabase | null = null
+  /** Why the file cannot be used, for a process that goes on without it; null: nothing is wrong. */
+  #problem: string | null = null
 
   constructor(log: Logger) {
     this.#log = log
@@ -17,7 +19,7 @@ export class CountryLookup {
 
   /** Without a database no address has a country. */
   get isThere(): boolean {
-    return this.#database !== null
+    return this.#database !== null || this.#problem !== null
   }
 
   /** The file in use; null: there is none. */
@@ -25,9 +27,18 @@ export class CountryLookup {
     return this.#database && { path: this.#path, builtMs: this.#database.builtMs }
   }
 
-  /** ISO 3166-1 alpha-2 upper case; null: not known. */
+  /**
+   * ISO 3166-1 alpha-2 upper case; null: not known.
+   * @throws when the file cannot be used: a decision without it would be another one than that of the server
+   */
   countryOf(address: string): string | null {
+    if (this.#problem !== null) throw new Error(this.#problem)
     return this.#database?.countryOf(address) ?? null
+  }
+
+  /** Goes on without the file, for work that may need no country. */
+  doWithout(problem: string): void {
+    this.#problem = problem
   }
 
   /** Reads the file again when it has changed. */

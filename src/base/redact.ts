@@ -54,7 +54,9 @@ const hides = (name: string, item: unknown): boolean =>
 function cleanError(error: Error, depth: number): object {
   const { name, message, stack, cause } = error
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
-  const because = cause === undefined ? {} : { cause: cleaned(cause, depth + 1) }
+  // A translated error often has the words of its cause, which the log would put behind its own.
+  const saysMore = cause !== undefined && !(cause instanceof Error && cause.message === message)
+  const because = saysMore ? { cause: cleaned(cause, depth + 1) } : {}
   return { type: name, message: cleanText(message), ...code, stack: cleanText(stack ?? ''), ...because }
 }
 

@@ -2,7 +2,7 @@ import { ok } from '../base/result.ts'
 import { PROTOCOLS } from '../core/access/protocols.ts'
 import { type CheckAnswer, checkAccess } from '../commands/access/checkAccess.ts'
 import { command } from './command.ts'
-import { choiceOrNone, required, requiredChoice, textFlag } from './flag.ts'
+import { choiceOrNone, required, requiredChoice, textFlag, wholeFlag } from './flag.ts'
 import { table } from './print.ts'
 import { withAccount } from './session.ts'
 
@@ -18,6 +18,7 @@ export const checkCommand = command({
     stream: required('NAME', 'The stream, without the account id.'),
     ip: required('ADDRESS', 'The address of the client, IPv4 or IPv6.'),
     token: textFlag('TOKEN', 'The token of the client, possibly self-signed; if omitted, none.'),
+    'token-id': wholeFlag('ID', 'Ask as if the value of this token were presented; instead of `--token`.', { min: 1 }),
     protocol: choiceOrNone(PROTOCOLS, 'The protocol; by default whip to publish and whep to view.'),
     origin: textFlag('ORIGIN', 'The Origin header of the client; if omitted, none.'),
     country: textFlag('CODE', 'The country of the client, instead of a lookup of its address.'),
@@ -25,12 +26,12 @@ export const checkCommand = command({
   },
   examples: [
     'sluice check --action view --stream studio-1 --ip 203.0.113.7 --token "$TOKEN" --origin https://example.com',
-    'sluice check --action publish --stream studio-1 --ip 203.0.113.7 --token "$TOKEN" --protocol rtmp',
+    'sluice check --action publish --stream studio-1 --ip 203.0.113.7 --token-id 12 --protocol rtmp',
   ],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const { action, stream, protocol = DEFAULT_PROTOCOL[action], ...rest } = call.flags
-      const given = Object.entries(rest).filter(([, value]) => value !== undefined)
+      const { action, stream, protocol = DEFAULT_PROTOCOL[action], 'token-id': tokenId, ...rest } = call.flags
+      const given = Object.entries({ ...rest, tokenId }).filter(([, value]) => value !== undefined)
       const body = { action, streamName: stream, protocol, ...Object.fromEntries(given) }
       const answer = await checkAccess(ctx, accountId, body)
       if (!answer.ok) return answer

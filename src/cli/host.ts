@@ -145,7 +145,8 @@ export interface Host {
     env: Host['env']
     flags: PartialConfig
   }): Result<Config, ConfigProblem[]>
-  openApp(options: { config: Config; log: Logger }): Promise<OpenedApp>
+  /** @param options.isServer what only servers need has to be right as well */
+  openApp(options: { config: Config; log: Logger; isServer?: boolean }): Promise<OpenedApp>
   startServing(app: OpenedApp, reloading: Reloading): Promise<Serving>
   backups(): Promise<Backups>
   /** Applies the files of a folder. */

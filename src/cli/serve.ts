@@ -64,7 +64,7 @@ async function serve(
   })
   const { level, format } = config.log
   const log = createLogger({ level: globals.verbose ? 'debug' : level, format })
-  const app = await host.openApp({ config, log })
+  const app = await host.openApp({ config, log, isServer: true })
   try {
     const setLogLevel = (next: LogLevel): void => log.setLevel(globals.verbose ? 'debug' : next)
     serving = await host.startServing(app, { readConfig: readAgain, setLogLevel })

@@ -19,3 +19,10 @@ test('a server starts where it cannot note its database in the data directory', 
   const sluice = await runApp({ dataDir, flags: { storage: { url: join(dir, 'named.db') } } })
   await sluice.close()
 })
+
+test('a country file that cannot be read keeps servers from starting', async () => {
+  const database = join(dir, 'damaged.mmdb')
+  writeFileSync(database, 'no database')
+  const starting = runApp({ dataDir: join(dir, 'countries'), flags: { geoip: { database } } })
+  await expect(starting).rejects.toThrow(`geoip.database: ${database} cannot be read as an MMDB file`)
+})

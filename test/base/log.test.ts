@@ -42,6 +42,16 @@ describe('a line', () => {
     expect(last()).toMatchObject({ error })
   })
 
+  test('has once what an error and its cause both say', () => {
+    const { log, last } = capture()
+    const says = (words: string, cause: string) => {
+      log.warn({ err: new Error(words, { cause: new Error(cause) }) }, 'x')
+      return last()['err']
+    }
+    expect(says('it starts', 'it starts')).toMatchObject({ message: 'it starts' })
+    expect(says('it is away', 'it starts')).toMatchObject({ message: 'it is away: it starts' })
+  })
+
   test('is bounded, and survives circles, big integers, bytes and broken dates', () => {
     const { log, lines } = capture()
     const circle: Record<string, unknown> = { big: 1n, bytes: Buffer.alloc(1000), date: new Date(Number.NaN) }

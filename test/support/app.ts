@@ -79,7 +79,8 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
     })
   const config = load(flags)
   if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log, passwordCost, ...(clock ? { clock } : {}) })
+  const options = { config: config.value, log, isServer: true, passwordCost }
+  const app = await openApp({ ...options, ...(clock ? { clock } : {}) })
   const [account] = await app.ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
   const actor = cliActor(account.id)

@@ -213,6 +213,19 @@ describe('a store of its own', () => {
     })
   })
 
+  it('a country file that cannot be read stops only the commands that need a country; the others warn', async () => {
+    const own = newDirectory()
+    const database = join(own, 'damaged.mmdb')
+    writeFileSync(database, 'no database')
+    const env = { SLUICE_GEOIP_DATABASE: database }
+    const stderr = expect.stringContaining(`geoip.database: ${database} cannot be read as an MMDB file`) as string
+    const at = (...argv: string[]) => command(['--data', own, ...argv], { env })
+    expect(await at('token', 'create', '--label', 'a', '--stream', 'cam')).toMatchObject({ status: 0, stderr })
+    const check = ['check', '--action', 'publish', '--stream', 'cam', '--ip', '192.0.2.7', '--token-id', '1']
+    expect(await at(...check)).toMatchObject({ status: 1, stdout: '', stderr })
+    expect(await at(...check, '--country', 'DE')).toMatchObject({ status: 0, stderr })
+  })
+
   it('changes a token, refuses clients while it is disabled, and gives it a new value', async () => {
     const own = newDirectory()
     const at = (...argv: string[]) => command(['--data', own, ...argv])
