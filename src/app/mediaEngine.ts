@@ -4,7 +4,7 @@ import type { MediaEngine } from '../media/engine.ts'
 import { systemNames } from '../net/resolve.ts'
 import { createRelayEngine } from '../media/relay/processes/engine.ts'
 
-/** The embedded engine. It starts no process before the first publisher or viewer. */
+/** The embedded engine. It starts no process before the first publisher or viewer, but holds the ports of all. */
 export function relayEngine(app: App): MediaEngine {
   const { config, ctx } = app
   const { host, port, processes, maxBitrateKilobits, publisherTimeoutSeconds } = config.webrtc

@@ -131,6 +131,7 @@ export async function startServing(
     parts.started('deliveries', await runDeliveries(app, leases, () => Math.max(parts.graceMs, DELIVERY_GRACE_MS)))
     parts.started('sessions', await startSessions(app, leases))
     parts.add('engine', followed(app, engine))
+    await engine.start()
     parts.started('cascade', startCascade(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)

@@ -104,6 +104,29 @@ test('of a process whose port another program has, the end names the port and th
   await engine.stop()
 })
 
+test('the ports of processes that do not run yet are held, so that another server finds them taken', async () => {
+  const bound = async (port: number): Promise<number | string> => {
+    const socket = createSocket('udp4').bind(port, '127.0.0.1')
+    // Rejects with an error of the socket.
+    const isBound = await once(socket, 'listening').then(
+      () => true,
+      () => false,
+    )
+    const own = isBound ? socket.address().port : 'taken'
+    socket.close()
+    return own
+  }
+  const udpPort = Number(await bound(0))
+  const { engine, portOf } = engineWith({ processes: 1, udpPort })
+  await engine.start()
+  expect(await bound(udpPort)).toBe('taken')
+  expect(await portOf('a1', 'x/a')).toBe(String(udpPort))
+  await engine.stop()
+  await engine.start()
+  await engine.stop()
+  expect(await bound(udpPort)).toBe(udpPort)
+})
+
 test('processes that run announce other addresses when the configuration names others', async () => {
   // They look for others in an interval.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

@@ -74,9 +74,9 @@ class RelayEngine implements MediaEngine {
     this.links = new NodeLinks({ placement: this.#placement, workerAt, now, settle })
   }
 
-  /** Processes are started when they are needed: an idle server has none. */
-  async start(): Promise<void> {
-    this.#pool.open()
+  /** Processes are started when they are needed: an idle server has none, but their ports. */
+  start(): Promise<void> {
+    return this.#pool.open()
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 import { mediaProcessCount } from '../../../base/processors.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../base/log.ts'
+import { HeldPorts } from './heldPorts.ts'
 import { MediaHosts, type HostsOptions } from './hosts.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
 import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
@@ -53,6 +54,7 @@ export class ProcessPool {
   readonly #options: ProcessPoolOptions
   readonly #slots: readonly Slot[]
   readonly #hosts: MediaHosts
+  readonly #ports = new HeldPorts()
   #looking: NodeJS.Timeout | undefined
   #looked: Promise<void> | null = null
   #isOpen = true
@@ -84,14 +86,18 @@ export class ProcessPool {
     return this.#slots.flatMap(({ worker }) => worker ?? [])
   }
 
-  /** Lets processes start, also after `close`. */
-  open(): void {
+  /** Lets processes start, also after `close`. Holds the ports of those that do not run, so that no other program takes them. */
+  async open(): Promise<void> {
     this.#isOpen = true
+    const { host } = this.#options.config
+    const waiting = this.#slots.filter(({ worker }) => worker === null)
+    await Promise.all(waiting.map((slot) => this.#ports.hold(host, this.#portOf(slot))))
   }
 
   /** Starts no process any more. Those that run go on until `stop`. */
   close(): void {
     this.#isOpen = false
+    this.#ports.releaseAll()
     clearInterval(this.#looking)
     this.#looking = undefined
     this.#looked = null
@@ -150,14 +156,22 @@ export class ProcessPool {
     return slot
   }
 
+  /** 0: any. */
+  #portOf({ index }: Slot): number {
+    const { udpPort } = this.#options.config
+    return udpPort === 0 ? 0 : udpPort + index
+  }
+
   #start(slot: Slot): RelayProcess {
     const { config, log, now, received, died, startProcess = (options) => new Worker(options) } = this.#options
-    const { udpPort, processes: _, ...settings } = config
+    const { udpPort: _, processes: __, ...settings } = config
+    const port = this.#portOf(slot)
+    this.#ports.release(port)
     return startProcess({
       settings: {
         ...settings,
         publicAddresses: this.#hosts.current.publicAddresses,
-        port: udpPort === 0 ? 0 : udpPort + slot.index,
+        port,
         ...(this.size > 1 && { process: slot.index }),
       },
       log,
