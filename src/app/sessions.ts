@@ -2,7 +2,7 @@ import type { App } from './app.ts'
 import { isRunning } from '../base/processes.ts'
 import { ProcessorLoad } from '../base/processors.ts'
 import { VERSION } from '../base/version.ts'
-import { ownLinks } from '../commands/nodes/listNodes.ts'
+import { ownFacts } from '../commands/nodes/listNodes.ts'
 import { startNode } from '../commands/nodes/servingNode.ts'
 import { writeLastReadings } from '../commands/streams/lastReadings.ts'
 import type { RtmpPorts } from '../core/nodes/drain.ts'
@@ -43,7 +43,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
 function factsOf(load: ProcessorLoad, ctx: App['ctx']): Omit<NodeFacts, keyof RtmpPorts> {
   load.look()
   const machine = { cores: load.processors, cpuPercent: load.busyPercent }
-  return { version: VERSION, region: ctx.policy.region, ...machine, ...ctx.nodeLoad.reading(), links: ownLinks(ctx) }
+  return { version: VERSION, region: ctx.policy.region, ...machine, ...ownFacts(ctx) }
 }
 
 /** The port of a listener that took any free one is not said. */

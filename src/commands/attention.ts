@@ -46,17 +46,21 @@ export async function readAttention(
     certificate,
     addonProblem,
     ...(await nodesOf(ctx)),
-    mediaProcessEnd: ctx.mediaProcesses.latestEnd,
     unknownMigrations: await read.attention.unknownMigrations(),
   })
 }
 
-async function nodesOf(ctx: SessionContext): Promise<Pick<AttentionFacts, 'fullNodes' | 'unlinkedNodes'>> {
+type NodeAttention = Pick<AttentionFacts, 'fullNodes' | 'unlinkedNodes' | 'mediaProcessEnds'>
+
+async function nodesOf(ctx: SessionContext): Promise<NodeAttention> {
   const [listed, facts] = await Promise.all([ctx.store.read.nodes.list(), nodeFactsNow(ctx)])
   const nodes = listed.filter(({ isExpired }) => !isExpired)
-  const fullNodes = nodes.flatMap(({ id, url }) => {
-    const { full = [] } = facts.get(id) ?? {}
-    return full.length === 0 ? [] : [{ name: nodes.length === 1 ? null : (url ?? id), full }]
-  })
-  return { fullNodes, unlinkedNodes: unlinkedNodes(nodes, facts) }
+  const named = nodes.map(({ id, url }) => ({ name: nodes.length === 1 ? null : (url ?? id), facts: facts.get(id) }))
+  return {
+    fullNodes: named.flatMap(({ name, facts: { full = [] } = {} }) => (full.length === 0 ? [] : [{ name, full }])),
+    unlinkedNodes: unlinkedNodes(nodes, facts),
+    mediaProcessEnds: named.flatMap(({ name, facts: { mediaProcessEnd: end = null } = {} }) =>
+      end === null ? [] : [{ name, ...end }],
+    ),
+  }
 }

@@ -2,7 +2,7 @@ import { rounded } from '../base/numbers.ts'
 import { isoTime, DAY_MS, HOUR_MS } from '../base/time.ts'
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { EngineMessage } from './channels/types.ts'
-import type { FullReason } from './nodes/load.ts'
+import type { FullReason, MediaProcessEnd } from './nodes/load.ts'
 import type { LinkProblem } from './nodes/nodeLinks.ts'
 import { coded, type CodedSentence, noticeText, type Said, sentencesOf } from './notices.ts'
 import type { SourceFinding } from './streams/findings.ts'
@@ -93,8 +93,8 @@ export interface AttentionFacts {
   readonly fullNodes: readonly { readonly name: string | null; readonly full: readonly FullReason[] }[]
   /** Nodes whose streams do not come to another one, and why. */
   readonly unlinkedNodes: readonly { readonly from: string; readonly to: string; readonly problem: LinkProblem }[]
-  /** The latest media process that ended by itself or hung; null: none did. */
-  readonly mediaProcessEnd: { readonly atMs: number; readonly isHung: boolean; readonly sessions: number } | null
+  /** Of each node, the latest media process that ended by itself or hung; the name is null if there is only one node. */
+  readonly mediaProcessEnds: readonly (MediaProcessEnd & { readonly name: string | null })[]
   /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
   readonly certificate: (Validity & { readonly problem: Said | null }) | null
 }
@@ -166,17 +166,18 @@ const unlinkedNodesOf = ({ unlinkedNodes }: AttentionFacts): AttentionItem[] =>
     warning({ kind: 'node_unlinked' }, coded('unlinked', { from, to }), coded(`link_${problem}`)),
   )
 
-function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): AttentionItem[] {
-  if (end === null || nowMs - end.atMs >= ENDED_SHOWN_MS) return []
-  return [
-    warning(
-      { kind: 'media_process_ended', until: isoTime(end.atMs + ENDED_SHOWN_MS) },
-      coded(end.isHung ? 'media_process_hung' : 'media_process_died'),
-      end.sessions === 1 ? coded('lost_session') : coded('lost_sessions', { sessions: end.sessions }),
-      coded('look_into_log'),
-    ),
-  ]
-}
+const mediaProcessesOf = ({ mediaProcessEnds, nowMs }: AttentionFacts): AttentionItem[] =>
+  mediaProcessEnds
+    .filter(({ atMs }) => nowMs - atMs < ENDED_SHOWN_MS)
+    .map(({ name, atMs, isHung, sessions }) => {
+      const code = isHung ? 'media_process_hung' : 'media_process_died'
+      return warning(
+        { kind: 'media_process_ended', until: isoTime(atMs + ENDED_SHOWN_MS) },
+        name === null ? coded(code) : coded(`node_${code}`, { node: name }),
+        sessions === 1 ? coded('lost_session') : coded('lost_sessions', { sessions }),
+        coded('look_into_log'),
+      )
+    })
 
 const recordingsOf = ({ recordingsProblem: code }: AttentionFacts): AttentionItem[] =>
   code === null ? [] : [error({ kind: 'recordings_closed' }, coded('recordings_closed', { code }))]

@@ -25,6 +25,8 @@ export const NOTICES = {
   engine_fails: 'Engine {name} fails:',
   media_process_hung: 'A WebRTC process hung, was killed and was replaced',
   media_process_died: 'A WebRTC process died and was replaced',
+  node_media_process_hung: 'A WebRTC process of the node {node} hung, was killed and was replaced',
+  node_media_process_died: 'A WebRTC process of the node {node} died and was replaced',
   lost_session: '1 session ended with it',
   lost_sessions: '{sessions} sessions ended with it',
   look_into_log: 'If it happens again, look into the log',

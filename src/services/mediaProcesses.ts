@@ -1,13 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Tally } from '../base/tally.ts'
-
-/** A media process that ended by itself, or hung. */
-export interface MediaProcessEnd {
-  readonly atMs: number
-  readonly isHung: boolean
-  /** Publishers and viewers who lost their sessions. */
-  readonly sessions: number
-}
+import type { MediaProcessEnd } from '../core/nodes/load.ts'
 
 /** What became of the media processes of this node since it started. */
 export class MediaProcesses {

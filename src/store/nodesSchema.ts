@@ -1,4 +1,4 @@
-import { FLAG, NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL } from './columns.ts'
+import { FLAG, FLAG_OR_NULL, NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL } from './columns.ts'
 
 /** Processes that serve, as both SQL dialects see them. */
 export const NODE_TABLES = {
@@ -34,6 +34,10 @@ export const NODE_TABLES = {
     region: TEXT_OR_NULL,
     /** When the load was written, by the time of the database; null: by a version that did not say. */
     reported_at_ms: NUMBER_OR_NULL,
+    /** The latest media process that ended by itself or hung, and the sessions that it had; null: none did. */
+    media_ended_at_ms: NUMBER_OR_NULL,
+    media_ended_hung: FLAG_OR_NULL,
+    media_ended_sessions: NUMBER_OR_NULL,
   },
   /**
    * Requests to a serving node: to read its configuration again, or, if `report` is not null, to say this of itself. `answer` is

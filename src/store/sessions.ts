@@ -1,6 +1,6 @@
 import type { StreamRef } from '../core/streams/streamId.ts'
 import type { RtmpPorts } from '../core/nodes/drain.ts'
-import type { NodeLoadReading } from '../core/nodes/load.ts'
+import type { MediaProcessEnd, NodeLoadReading } from '../core/nodes/load.ts'
 import type { NodeLink } from '../core/nodes/nodeLinks.ts'
 import type { ViewerQuality } from '../core/quality/viewerQuality.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
@@ -168,6 +168,8 @@ export interface ReportedFacts extends NodeFacts {
 export interface NodeLoadFacts extends NodeLoadReading {
   /** Null: it does not say. */
   readonly links: readonly NodeLink[] | null
+  /** The latest media process that ended by itself or hung; null: none did. */
+  readonly mediaProcessEnd: MediaProcessEnd | null
   /** How busy the cores of its machine are, 0 to 100. Null: not measured yet. */
   readonly cpuPercent: number | null
 }

@@ -125,7 +125,14 @@ export function nodesSuite(stores: Stores): void {
 
     test('say their version, region, ports and links, how busy they are and why they are full, until they are gone', async () => {
       const [made, left] = [node(), node()]
-      const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [], links: null }
+      const idle = {
+        cpuPercent: null,
+        mediaPercent: null,
+        egressBitrate: null,
+        full: [],
+        links: null,
+        mediaProcessEnd: null,
+      }
       const about = { version: '1.2.3', cores: 8, region: 'north', rtmpPort: 1935, rtmpsPort: null, ...idle }
       const load = {
         cpuPercent: 37,
@@ -133,6 +140,7 @@ export function nodesSuite(stores: Stores): void {
         egressBitrate: 5_000_000_000,
         full: ['media', 'egress'],
         links: [LINK, { ...LINK, node: 'far', loss: 0.02, roundTripMs: 31, problem: 'media_port' }],
+        mediaProcessEnd: { atMs: 1234, isHung: true, sessions: 3 },
       } as const
       for (const one of [made, left]) {
         await write((tx) => tx.nodes.insert(one, 60_000))

@@ -19,7 +19,7 @@ const NOTHING: AttentionFacts = {
   certificate: null,
   fullNodes: [],
   unlinkedNodes: [],
-  mediaProcessEnd: null,
+  mediaProcessEnds: [],
 }
 const message = (text: string) => ({ text, sentences: [] })
 const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })
@@ -93,8 +93,8 @@ describe('what needs attention', () => {
   })
 
   it('names a media process that hung for an hour', () => {
-    const end = { atMs: NOW_MS - 3_599_999, isHung: true, sessions: 3 }
-    expect(of({ mediaProcessEnd: end })).toEqual([
+    const end = { name: null, atMs: NOW_MS - 3_599_999, isHung: true, sessions: 3 }
+    expect(of({ mediaProcessEnds: [end] })).toEqual([
       {
         kind: 'media_process_ended',
         severity: 'warning',
@@ -108,8 +108,20 @@ describe('what needs attention', () => {
       },
     ])
     const died = { ...end, isHung: false, sessions: 1 }
-    expect(of({ mediaProcessEnd: died })[0]?.text).toContain('process died and was replaced. 1 session ended with it.')
-    expect(of({ mediaProcessEnd: { ...end, atMs: NOW_MS - 3_600_000 } })).toEqual([])
+    expect(of({ mediaProcessEnds: [died] })[0]?.text).toContain(
+      'process died and was replaced. 1 session ended with it.',
+    )
+    expect(of({ mediaProcessEnds: [{ ...end, atMs: NOW_MS - 3_600_000 }] })).toEqual([])
+    const named = of({
+      mediaProcessEnds: [
+        { ...end, name: 'https://a.example' },
+        { ...died, name: 'https://b.example' },
+      ],
+    })
+    expect(named.map(({ sentences }) => sentences[0])).toEqual([
+      { code: 'node_media_process_hung', values: { node: 'https://a.example' } },
+      { code: 'node_media_process_died', values: { node: 'https://b.example' } },
+    ])
   })
 
   it('says between which nodes no stream comes, and what to do', () => {

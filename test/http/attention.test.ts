@@ -1,8 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
+import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken } from '../support/testNode.ts'
 
@@ -15,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-const read = async () => (await sluice.call('GET', '/api/attention')).json.data as { kind: string }[]
+const read = async () => (await sluice.call('GET', '/api/attention')).json.data as { kind: string; text: string }[]
 const expiresIn = (ms: number) => ({ expires: ms / 1000 })
 /** Without what depends on the disk of the machine. */
 const kinds = async () => (await read()).map(({ kind }) => kind).filter((kind) => kind !== 'disk_low')
@@ -54,6 +56,20 @@ it('names a media process that hung, and counts it', async () => {
   expect(text).toContain('sluice_media_wait_seconds{process="1"} 0.04')
   expect(text).toContain('sluice_media_load_ratio{process="1"} 0.5')
   expect(text).toContain('sluice_media_late_packets_total 3')
+})
+
+it('names a media process of another node that died, with the node', async () => {
+  const { store, clock } = sluice.app.ctx
+  const mediaProcessEnd = { atMs: clock.now(), isHung: false, sessions: 1 }
+  await store.transaction(async (tx) => {
+    await tx.nodes.insert({ id: 'other', hostKey: 'elsewhere', pid: 1, url: 'https://b.example' }, LEASE_MAX_MS)
+    await tx.nodes.insertFacts('other', { ...NODE_FACTS, mediaProcessEnd })
+  })
+  expect((await read()).map(({ text }) => text)).toContain(
+    'A WebRTC process of the node https://b.example died and was replaced. 1 session ended with it. ' +
+      'If it happens again, look into the log',
+  )
+  await store.transaction((tx) => tx.nodes.delete('other'))
 })
 
 it('says that the disk of recordings is gone, where it answered 500', async () => {

@@ -12,4 +12,5 @@ export const NODE_FACTS: NodeFacts = {
   rtmpPort: 1935,
   rtmpsPort: 0,
   links: null,
+  mediaProcessEnd: null,
 }

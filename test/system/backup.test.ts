@@ -387,7 +387,7 @@ test('a manifest is read as it was written, and a format of the future is refuse
   const manifest: Manifest = {
     version: '9.9.9',
     engine: 'sqlite',
-    schema: ['0001_release_0_1_0'],
+    schema: ['0001_schema_0_1_0'],
     createdAt: '2026-01-01T00:00:00.000Z',
     sealedBy: [],
     accounts: 1,

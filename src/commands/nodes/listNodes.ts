@@ -2,7 +2,7 @@ import { timeOfId } from '../../base/ids.ts'
 import { MINUTE_MS } from '../../base/time.ts'
 import { type LinkProblem, type NodeLink, nodeLinksOf } from '../../core/nodes/nodeLinks.ts'
 import { type NodeState, nodeStateOf } from '../../core/nodes/nodeState.ts'
-import type { Node, NodeActivity, NodeFacts } from '../../store/store.ts'
+import type { Node, NodeActivity, NodeFacts, NodeLoadFacts } from '../../store/store.ts'
 import type { CommandContext, SessionContext } from '../context.ts'
 
 /** A node, and what it does for one account. */
@@ -45,13 +45,18 @@ export async function nodeFactsNow(ctx: SessionContext): Promise<ReadonlyMap<str
   const { node } = ctx.sessions
   const facts = await ctx.store.read.nodes.facts()
   const own = facts.get(node)
-  return own === undefined
-    ? facts
-    : new Map([...facts, [node, { ...own, ...ctx.nodeLoad.reading(), links: ownLinks(ctx) }]])
+  return own === undefined ? facts : new Map([...facts, [node, { ...own, ...ownFacts(ctx) }]])
 }
 
+/** What this node knows of itself now, but for its machine. */
+export const ownFacts = (ctx: SessionContext): Omit<NodeLoadFacts, 'cpuPercent'> => ({
+  ...ctx.nodeLoad.reading(),
+  links: ownLinks(ctx),
+  mediaProcessEnd: ctx.mediaProcesses.latestEnd,
+})
+
 /** What this node shares with others now. */
-export const ownLinks = ({ cascade, lentRooms, sessions }: SessionContext): readonly NodeLink[] =>
+const ownLinks = ({ cascade, lentRooms, sessions }: SessionContext): readonly NodeLink[] =>
   nodeLinksOf([...lentRooms.streams(sessions.node), ...cascade.streams], cascade.problems)
 
 /** A node whose streams do not come to another one, so that viewers there are redirected. By URL, or by id without one. */

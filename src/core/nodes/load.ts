@@ -142,6 +142,14 @@ export function egressOf(moments: readonly SentBytes[]): number | null {
   return Math.round(((last.bytes - first.bytes) * 8000) / (last.atMs - first.atMs))
 }
 
+/** A media process that ended by itself, or hung. */
+export interface MediaProcessEnd {
+  readonly atMs: number
+  readonly isHung: boolean
+  /** Publishers and viewers who lost their sessions. */
+  readonly sessions: number
+}
+
 /** What a node says of its load. */
 export interface NodeLoadReading {
   /** In the order of `FULL_REASONS`; empty: it takes viewers. */

@@ -271,7 +271,7 @@ async function nodes(make: Maker): Promise<void> {
     'node_facts',
     `node_id node, version text, cores big, cpu_percent big null, media_percent big null, egress_bitrate big null,
     full_reasons text null, links text null, region text null, rtmp_port big null, rtmps_port big null,
-    reported_at_ms big null`,
+    reported_at_ms big null, media_ended_at_ms big null, media_ended_hung flag null, media_ended_sessions big null`,
     ['node_id'],
   )
   await make.table(

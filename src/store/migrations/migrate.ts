@@ -6,7 +6,7 @@ import * as schema from './0001_schema.ts'
 type Up = (db: Kysely<unknown>, dialect: DialectName) => Promise<void>
 
 /** The schema of the first release. No earlier sources gave theirs this name. */
-const FIRST = '0001_release_0_1_0'
+const FIRST = '0001_schema_0_1_0'
 
 /** Every migration by its name, in order. They only go forward; a released one is never edited. */
 export const MIGRATIONS = new Map<string, Up>([[FIRST, schema.up]])

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import { FULL_REASONS } from '../../core/nodes/load.ts'
+import { FULL_REASONS, type MediaProcessEnd } from '../../core/nodes/load.ts'
 import { parseNodeLinks } from '../../core/nodes/nodeLinks.ts'
+import { type DbBoolean, dbFlag } from '../columns.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf } from '../records.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
@@ -77,23 +78,32 @@ const setKey = statement((db, p: { id: string; keyId: string }) =>
 )
 
 /** What a node says of its load, as values of columns. */
-type LoadValues = Omit<NodeLoadFacts, 'full' | 'links'> & {
+type LoadValues = Omit<NodeLoadFacts, 'full' | 'links' | 'mediaProcessEnd'> & {
   readonly fullReasons: string
   readonly linksText: string | null
+  readonly mediaEndedAtMs: number | null
+  readonly isMediaHung: DbBoolean | null
+  readonly mediaEndedSessions: number | null
 }
 
-const valuesOf = ({ full, links, ...load }: NodeLoadFacts): LoadValues => ({
+const valuesOf = ({ full, links, mediaProcessEnd: end, ...load }: NodeLoadFacts): LoadValues => ({
   ...load,
   fullReasons: full.join(','),
   linksText: links && JSON.stringify(links),
+  mediaEndedAtMs: end && end.atMs,
+  isMediaHung: end && dbFlag(end.isHung),
+  mediaEndedSessions: end && end.sessions,
 })
 
-const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons, linksText }: LoadValues) => ({
-  cpu_percent: cpuPercent,
-  media_percent: mediaPercent,
-  egress_bitrate: egressBitrate,
-  full_reasons: fullReasons,
-  links: linksText,
+const loadRow = (p: LoadValues) => ({
+  cpu_percent: p.cpuPercent,
+  media_percent: p.mediaPercent,
+  egress_bitrate: p.egressBitrate,
+  full_reasons: p.fullReasons,
+  links: p.linksText,
+  media_ended_at_ms: p.mediaEndedAtMs,
+  media_ended_hung: p.isMediaHung,
+  media_ended_sessions: p.mediaEndedSessions,
 })
 
 type FixedFacts = Omit<NodeFacts, keyof NodeLoadFacts>
@@ -224,6 +234,12 @@ const factsFrom = (row: RowOf<'node_facts'> & { age_ms: number }): ReportedFacts
   rtmpPort: row.rtmp_port,
   rtmpsPort: row.rtmps_port,
   links: row.links === null ? null : parseNodeLinks(row.links),
+  mediaProcessEnd: mediaEndFrom(row),
 })
+
+function mediaEndFrom(row: RowOf<'node_facts'>): MediaProcessEnd | null {
+  const atMs = row.media_ended_at_ms
+  return atMs === null ? null : { atMs, isHung: row.media_ended_hung === 1, sessions: row.media_ended_sessions ?? 0 }
+}
 
 const fromRow = ({ expired, keyId: _keyId, ...row }: Listed): Node => ({ ...row, isExpired: expired === 1 })

@@ -19,6 +19,8 @@ export const noticesDe: Readonly<Record<string, string>> = {
   engine_fails: 'Engine {name} scheitert:',
   media_process_hung: 'Ein WebRTC-Prozess hing, wurde beendet und ersetzt',
   media_process_died: 'Ein WebRTC-Prozess ist abgestürzt und wurde ersetzt',
+  node_media_process_hung: 'Ein WebRTC-Prozess des Knotens {node} hing, wurde beendet und ersetzt',
+  node_media_process_died: 'Ein WebRTC-Prozess des Knotens {node} ist abgestürzt und wurde ersetzt',
   lost_session: 'Damit endete 1 Sitzung',
   lost_sessions: 'Damit endeten {sessions} Sitzungen',
   look_into_log: 'Geschieht es wieder, sehen Sie ins Log',
