@@ -1,5 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { followChanges } from '../../src/commands/sessions/revoke.ts'
+import type { Changed } from '../../src/store/cached.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
@@ -50,6 +54,33 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     await until(() => knows('first') === 0)
     expect(knows('second')).toBe(1)
     expect(new Set(reads.flat())).toEqual(new Set(['first', 'second']))
+  })
+
+  it('are read together when they change within a tenth of a second of a read', async () => {
+    const { ctx, accountId } = one
+    const clock = new ManualClock()
+    const feedsRead = vi.fn(() => Promise.resolve())
+    let tell: (changed: Changed) => void = () => undefined
+    vi.spyOn(ctx.cache, 'onChange').mockImplementationOnce((listener) => {
+      tell = listener
+      return () => undefined
+    })
+    const unfollow = followChanges({ ...ctx, clock }, feedsRead)
+    /** A change, and the time of a read. */
+    const change = async (streamName: string) => {
+      tell({ kind: 'feed', stream: { accountId, streamName } })
+      await nextTurn()
+      await ctx.store.read.feeds.openOf([{ accountId, streamName }])
+    }
+    await change('first')
+    await until(() => feedsRead.mock.calls.length === 1)
+    for (let n = 0; n < 10; n++) await change(`next${n}`)
+    expect(feedsRead).toHaveBeenCalledTimes(1)
+    const reads = readsOf(one)
+    clock.advance(100)
+    await until(() => feedsRead.mock.calls.length === 2)
+    expect(reads).toEqual([Array.from({ length: 10 }, (_, n) => `next${n}`)])
+    unfollow()
   })
 
   it('are all read when the node checks them, or when a read has failed', async () => {

@@ -1,3 +1,4 @@
+import { pause } from '../../base/clock.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
@@ -15,6 +16,12 @@ import { takeLateSeats } from './lateSeats.ts'
 
 /** Feeds of other nodes in memory. Beyond this number, Sluice queries single streams. */
 const FEEDS_MAX = 10_000
+
+/**
+ * Reads of feeds that changed are this far apart. A busy cluster changes dozens a second, and those of a tenth of a second cost
+ * little more than one.
+ */
+const FEED_READS_APART_MS = 100
 
 type Refusal = Extract<Decision, { allowed: false }>
 
@@ -34,7 +41,11 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
     kickedAtMs = undefined
     return endKicked(ctx, askedAtMs)
   })
-  const look = () => readStaleFeeds(ctx, feedsRead)
+  const unfollowed = new AbortController()
+  const rest = () => pause(ctx.clock, FEED_READS_APART_MS, unfollowed.signal)
+  const look = oneAtATime(async () => {
+    if (!unfollowed.signal.aborted) await readStaleFeeds(ctx, feedsRead)
+  }, rest)
   const recheckAny = oneAtATime(() => recheck(ctx, null))
   const follow = async (changed: Changed): Promise<void> => {
     if (changed.kind === 'token') return noteCuts(ctx, await recheckToken(ctx, changed.id), changed.atMs)
@@ -48,34 +59,38 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
     else stale.addAll()
     await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheckAny()]))
   }
-  const apply = (changed: Changed): void => {
-    follow(changed).catch((error: unknown) => {
-      // The timers repeat this work, so a failure only delays it.
-      ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
-    })
+  const warn = (changed: Changed) => (error: unknown) => {
+    // The timers repeat this work, so a failure only delays it.
+    ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
   }
-  const unfollow = ctx.cache.onChange(apply)
+  const unfollow = ctx.cache.onChange((changed) => {
+    follow(changed).catch(warn(changed))
+  })
   // Changes of this process are read with those of others, which may take a second.
   const unwatch = ctx.sessions.watchWrittenEnds((streams) => {
-    if (ctx.sessions.spares.size > 0) for (const stream of streams) apply({ kind: 'feed', stream })
+    if (ctx.sessions.spares.size === 0) return
+    for (const stream of streams) stale.add(stream)
+    readStaleFeeds(ctx, feedsRead).catch(warn({ kind: 'feed', stream: streams[0] ?? null }))
   })
   return () => {
     unfollow()
     unwatch()
+    unfollowed.abort()
   }
 }
 
 /**
- * Runs `work` one at a time. Any number of calls during one run cause one more run, because thousands of changes may
- * arrive at once.
+ * Runs `work` one at a time, and then `rest`. Any number of calls during one run cause one more run, because thousands of
+ * changes may arrive at once.
  */
-function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
+function oneAtATime(work: () => Promise<unknown>, rest?: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
   let again = false
   const run = async (): Promise<void> => {
     do {
       again = false
       await work()
+      await rest?.()
     } while (again)
   }
   return () => {
