@@ -12,9 +12,20 @@ export class MessageTurns {
   readonly #waiting: (() => void)[] = []
   #isDue = false
 
+  /** Whether something may be handled now. */
+  get isOpen(): boolean {
+    return this.#left > 0
+  }
+
+  /** Work was done that costs as much as so many messages. */
+  spend(messages: number): void {
+    this.#left -= messages
+    this.#awaitTurn()
+  }
+
   /** How many of `messages` may be handled now. With the others, `wait`. */
   take(messages: number): number {
-    const taken = Math.min(messages, SHARE, this.#left)
+    const taken = Math.min(messages, SHARE, Math.max(0, Math.floor(this.#left)))
     this.#left -= taken
     if (taken > 0) this.#awaitTurn()
     return taken

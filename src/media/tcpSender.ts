@@ -37,6 +37,7 @@ export interface TcpSenderOptions {
 export abstract class TcpSender<M extends WaitingMedia> {
   protected readonly socket: Socket
   protected readonly clock: Clock
+  readonly #log: TcpSenderOptions['log']
   readonly #ended: TcpSenderOptions['ended']
   readonly #queue = new MediaQueue<M>()
   readonly #pace: MessagePace
@@ -52,25 +53,27 @@ export abstract class TcpSender<M extends WaitingMedia> {
   constructor({ socket, clock, log, ended }: TcpSenderOptions) {
     this.socket = socket
     this.clock = clock
+    this.#log = log
     this.#ended = ended
     this.#pace = new MessagePace(socket)
     this.#looks = new LateLooks(TICK_MS, clock.monotonic())
     const received = (data: Buffer): void => {
       if (!this.isOver) this.received(data)
     }
-    // A fault of ours ends this connection and no other.
-    const failed = (error: unknown): void => {
-      log.error({ err: error }, 'a connection to a target failed')
-      this.over({ kind: 'lost', ...SLUICE_FAILED })
-    }
-    socket.on('data', walled(received, failed))
+    socket.on('data', walled(received, this.failed))
     socket.on(
       'drain',
-      walled(() => this.unblocked(), failed),
+      walled(() => this.unblocked(), this.failed),
     )
     socket.on('error', () => undefined)
     socket.on('close', () => this.lose(coded('target_closed')))
     this.awaitAnswer()
+  }
+
+  /** A fault of ours ends this connection and no other. */
+  protected readonly failed = (error: unknown): void => {
+    this.#log.error({ err: error }, 'a connection to a target failed')
+    this.over({ kind: 'lost', ...SLUICE_FAILED })
   }
 
   /** Of the connection, in both directions. */

@@ -31,15 +31,20 @@ const EXTENDED = 0xff_ffff
 /** With the first byte of a message. It grows as bytes arrive. */
 const LEAST_ALLOCATION = 1024
 const NONE = Buffer.alloc(0)
-/** Of one packet, which has 64 KiB at most: no publisher sends messages of less than four bytes with their heads. */
-const MAX_MESSAGES = 16_384
 /** The limit of section 5.4.1: no message is longer. */
 const MAX_CHUNK_BYTES = 0xff_ffff
 
+/** What was read of some bytes. */
+interface ReadChunks {
+  readonly messages: Message[]
+  readonly chunks: number
+  /** What is left of the bytes. */
+  readonly rest: Buffer
+}
+
 /** Assembles messages from the bytes of a connection, in pieces of any size. Obeys Set Chunk Size and Abort. */
 export class ChunkReader {
-  /** So far. One of a byte costs a sixtieth of a message. */
-  chunks = 0
+  #chunks = 0
   #limits: ChunkLimits
   #chunkBytes = 128
   readonly #streams = new Map<number, ChunkStream>()
@@ -59,11 +64,18 @@ export class ChunkReader {
     this.#limits = { ...this.#limits, maxMessageBytes: bytes }
   }
 
-  /** The messages that `data`, a packet, completes. After a refusal the reader must not be used again. */
+  /** The messages that `data` completes. After a refusal the reader must not be used again. */
   push(data: Buffer): Result<Message[], string> {
+    const read = this.read(data, Number.POSITIVE_INFINITY)
+    return read.ok ? ok(read.value.messages) : read
+  }
+
+  /** As `push`, but stops after so many chunks: one of a byte costs nearly as much as a large one. */
+  read(data: Buffer, maxChunks: number): Result<ReadChunks, string> {
     const messages: Message[] = []
+    const before = this.#chunks
     let at = 0
-    while (at < data.length) {
+    while (at < data.length && this.#chunks - before < maxChunks) {
       if (this.#current === null) {
         at += this.#collectHeader(data, at)
         const problem = this.#have === this.#headerLength() ? this.#headerRead(messages) : null
@@ -73,9 +85,8 @@ export class ChunkReader {
         if (taken === null) return err('the unfinished messages are too large together')
         at += taken
       }
-      if (messages.length > MAX_MESSAGES) return err('too many messages at once')
     }
-    return ok(messages)
+    return ok({ messages, chunks: this.#chunks - before, rest: data.subarray(at) })
   }
 
   #collectHeader(data: Buffer, from: number): number {
@@ -115,7 +126,7 @@ export class ChunkReader {
 
   /** A header is complete: the problem with it, or null. */
   #headerRead(messages: Message[]): string | null {
-    this.chunks += 1
+    this.#chunks += 1
     const format = this.#format()
     const stream = this.#streamOf(format)
     if (typeof stream === 'string') return stream

@@ -22,8 +22,6 @@ import type { PublishRequest, RtmpLimits } from './types.ts'
 
 /** The longest message before the publisher is admitted. */
 const MAX_COMMAND_BYTES = 65_536
-/** So many cost as much as a message. */
-const CHUNKS_OF_MESSAGE = 64
 const MAX_CHUNK_STREAMS = 32
 /** Commands in a minute. */
 const MAX_COMMANDS = 64
@@ -97,7 +95,9 @@ export class RtmpConnection {
     this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
     this.#inbox = new Inbox({
       socket,
+      reader: this.#reader,
       take: (message) => this.#handle(message),
+      refuse: (why) => this.#reject('NetConnection.Call.Failed', why),
       isOpen: () => this.#state === 'talking' || this.#state === 'publishing',
       failed: (error) => this.failed(error),
     })
@@ -178,32 +178,22 @@ export class RtmpConnection {
   #received(data: Buffer): void {
     this.#bytesIn += data.length
     if (this.#state === 'lingering' || this.#state === 'over') return
-    const problem = this.#handshaking ? this.#shakeHands(data) : this.#read(data)
-    if (problem !== null) this.#reject('NetConnection.Call.Failed', problem)
-    else if (!this.#handshaking) this.#outgoing.acknowledge(this.#bytesIn)
+    if (this.#handshaking) this.#shakeHands(data)
+    else this.#inbox.receive(data)
+    if (!this.#handshaking) this.#outgoing.acknowledge(this.#bytesIn)
   }
 
-  #shakeHands(data: Buffer): string | null {
+  #shakeHands(data: Buffer): void {
     const step = this.#handshake.push(data)
     if (!step.ok) {
       this.#options.socket.write(step.error.reply)
-      this.#refuseForeign(step.error.problem)
-      return null
+      return this.#refuseForeign(step.error.problem)
     }
     const { reply, rest } = step.value
     if (reply.length > 0) this.#options.socket.write(reply)
-    if (rest === null) return null
+    if (rest === null) return
     this.#handshaking = false
-    return rest.length > 0 ? this.#read(rest) : null
-  }
-
-  #read(data: Buffer): string | null {
-    const before = this.#reader.chunks
-    const messages = this.#reader.push(data)
-    this.#inbox.notePartsOf((this.#reader.chunks - before) / CHUNKS_OF_MESSAGE)
-    if (!messages.ok) return messages.error
-    this.#inbox.push(messages.value)
-    return null
+    this.#inbox.receive(rest)
   }
 
   /** A client that does not speak RTMP would not understand a status. */

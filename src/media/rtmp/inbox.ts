@@ -2,15 +2,25 @@ import type { Socket } from 'node:net'
 import { walled } from '../../base/walls.ts'
 import { MessagePace } from '../messagePace.ts'
 import { MessageTurns } from '../messageTurns.ts'
+import type { ChunkReader } from './chunkReader.ts'
 import type { Message } from './messages.ts'
 
 /** Of this process, which has one event loop. */
 const turns = new MessageTurns()
 
+/** Read of a connection before others have their turn. */
+const CHUNKS_AT_ONCE = 2000
+/** So many cost as much as a message, at least. */
+const CHUNKS_OF_MESSAGE = 32
+const NONE: Buffer = Buffer.alloc(0)
+
 export interface InboxOptions {
   readonly socket: Socket
+  readonly reader: ChunkReader
   /** Handles a message. */
   readonly take: (message: Message) => void
+  /** What comes is not RTMP, or too much. */
+  readonly refuse: (why: string) => void
   /** Whether messages are handled now. While they are not, they wait. */
   readonly isOpen: () => boolean
   /** A fault of ours in handling them. */
@@ -18,13 +28,15 @@ export interface InboxOptions {
 }
 
 /**
- * The messages of one publisher, in order. It handles as many at once as its turn allows, and reads no more while some wait, or after
- * too many in a second.
+ * The messages of one connection, in order. It reads and handles as many at once as its turn allows, and takes no more from the socket
+ * while some wait, or after too many in a second.
  */
 export class Inbox {
   readonly #options: InboxOptions
   readonly #pace: MessagePace
   readonly #work: () => void
+  /** Bytes whose chunks were too many to read at once. */
+  #unread = NONE
   #messages: Message[] = []
   /** For its turn. */
   #isWaiting = false
@@ -37,14 +49,12 @@ export class Inbox {
     this.#work = walled(() => this.#handle(), failed)
   }
 
-  push(messages: Message[]): void {
-    // A packet has 16,000 at most.
-    this.#messages.push(...messages)
-    this.#pace.note(messages.length)
+  receive(bytes: Buffer): void {
+    this.#unread = this.#unread.length === 0 ? bytes : Buffer.concat([this.#unread, bytes])
     this.#handle()
   }
 
-  /** So much more came: a message had so many parts, or its chunks are worth as much. */
+  /** A message had so many parts. */
   notePartsOf(count: number): void {
     this.#pace.note(count)
   }
@@ -64,6 +74,7 @@ export class Inbox {
   /** Forgets what waits. What comes is for the connection to discard. */
   clear(): void {
     this.#messages = []
+    this.#unread = NONE
     this.open()
   }
 
@@ -73,17 +84,12 @@ export class Inbox {
   }
 
   #handle(): void {
-    const { take, isOpen, socket } = this.#options
+    const { isOpen, socket } = this.#options
     if (this.#isWaiting) return
-    const may = isOpen() ? turns.take(this.#messages.length) : 0
-    let taken = 0
-    while (taken < may && isOpen()) {
-      const message = this.#messages[taken++]
-      if (message !== undefined) take(message)
-    }
-    this.#messages.splice(0, taken)
+    if (this.#messages.length === 0 && this.#unread.length > 0 && isOpen() && turns.isOpen) this.#read()
+    this.#take()
     if (this.#isHeld) return
-    if (this.#messages.length === 0) return this.#pace.resume()
+    if (this.#messages.length === 0 && this.#unread.length === 0) return this.#pace.resume()
     if (!isOpen()) return
     socket.pause()
     this.#isWaiting = true
@@ -91,5 +97,30 @@ export class Inbox {
       this.#isWaiting = false
       this.#work()
     })
+  }
+
+  #read(): void {
+    const { reader, refuse } = this.#options
+    const read = reader.read(this.#unread, CHUNKS_AT_ONCE)
+    if (!read.ok) {
+      this.#unread = NONE
+      return refuse(read.error)
+    }
+    const { messages, chunks, rest } = read.value
+    this.#messages = messages
+    this.#unread = rest
+    this.#pace.note(messages.length + chunks / CHUNKS_OF_MESSAGE)
+    turns.spend(chunks / CHUNKS_OF_MESSAGE)
+  }
+
+  #take(): void {
+    const { take, isOpen } = this.#options
+    const may = isOpen() ? turns.take(this.#messages.length) : 0
+    let taken = 0
+    while (taken < may && isOpen()) {
+      const message = this.#messages[taken++]
+      if (message !== undefined) take(message)
+    }
+    this.#messages.splice(0, taken)
   }
 }

@@ -1,7 +1,6 @@
 import type { Random } from '../../base/random.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import { walled } from '../../base/walls.ts'
-import { MessagePace } from '../messagePace.ts'
 import {
   CLOSED,
   NO_ANSWER,
@@ -17,6 +16,7 @@ import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
 import { ClientHandshake } from './handshake.ts'
+import { Inbox } from './inbox.ts'
 import { RtmpIngest } from './ingest.ts'
 import { commandMessage, EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
 import { Outgoing } from './outgoing.ts'
@@ -71,9 +71,9 @@ export class RtmpPlayer implements PulledSource {
   readonly #address: PlayAddress
   readonly #handshake: ClientHandshake
   readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
+  readonly #inbox: Inbox
   readonly #outgoing: Outgoing
   readonly #ingest: RtmpIngest
-  readonly #pace: MessagePace
   readonly #silence = new SilenceWatch()
   #state: State = 'shaking'
   #bytesIn = 0
@@ -88,7 +88,14 @@ export class RtmpPlayer implements PulledSource {
     this.#options = options
     this.#address = readPlayAddress(url)
     this.#handshake = new ClientHandshake(random)
-    this.#pace = new MessagePace(socket)
+    this.#inbox = new Inbox({
+      socket,
+      reader: this.#reader,
+      take: (message) => this.#take(message),
+      refuse: (text) => this.#lose(say(coded('source_not_rtmp', { text }))),
+      isOpen: () => !this.#isOver(),
+      failed: this.#failed,
+    })
     this.#outgoing = new Outgoing(socket, () => this.#lose(say(coded('source_does_not_read'))))
     this.#ingest = new RtmpIngest(sink, { clock, audioNumbers, leftOut })
   }
@@ -109,7 +116,7 @@ export class RtmpPlayer implements PulledSource {
   }
 
   tick(): void {
-    this.#pace.tick()
+    this.#inbox.tick()
     if (++this.#ticks % MINUTE_TICKS === 0) this.#commands = 0
     if (this.#state === 'over' || !this.#silence.look(this.#progress)) return
     const isPlaying = this.#state === 'playing'
@@ -146,10 +153,7 @@ export class RtmpPlayer implements PulledSource {
   }
 
   #read(data: Buffer): void {
-    const messages = this.#reader.push(data)
-    if (!messages.ok) return this.#lose(say(coded('source_not_rtmp', { text: messages.error })))
-    this.#pace.note(messages.value.length)
-    for (const message of messages.value) if (!this.#isOver()) this.#take(message)
+    this.#inbox.receive(data)
     if (!this.#isOver()) this.#outgoing.acknowledge(this.#bytesIn)
   }
 
@@ -189,7 +193,7 @@ export class RtmpPlayer implements PulledSource {
   #aggregate(message: Message): void {
     const { parts, isWhole } = splitAggregate(message)
     if (!isWhole) this.#options.leftOut('An aggregate message is malformed: its parts do not add up')
-    this.#pace.note(parts.length)
+    this.#inbox.notePartsOf(parts.length)
     for (const part of parts) if (part.type === MESSAGE.audio || part.type === MESSAGE.video) this.#media(part)
   }
 

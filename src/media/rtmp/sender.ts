@@ -9,6 +9,7 @@ import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
+import { Inbox } from './inbox.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
 import { RECONNECT_REQUEST, RECONNECTS } from './reconnect.ts'
 import { readStatus, reasonOf } from './status.ts'
@@ -57,7 +58,7 @@ type State = 'shaking' | 'opening' | 'publishing'
 export class RtmpSender extends TcpSender<Message> implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
-  readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
+  readonly #inbox: Inbox
   readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
   #state: State = 'shaking'
   #streamId = 0
@@ -75,7 +76,20 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     super(options)
     this.#options = options
     this.#handshake = new ClientHandshake(options.random)
+    this.#inbox = new Inbox({
+      socket: options.socket,
+      reader: new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS }),
+      take: (message) => this.#obey(message),
+      refuse: (text) => this.lose(coded('target_not_rtmp', { text })),
+      isOpen: () => !this.isOver,
+      failed: this.failed,
+    })
     this.write(this.#handshake.opening)
+  }
+
+  override tick(nowMs: number): void {
+    this.#inbox.tick()
+    super.tick(nowMs)
   }
 
   /** Whether the target takes a track as it is. Known once it is `ready`. */
@@ -127,10 +141,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
   protected received(data: Buffer): void {
     const rest = this.#state === 'shaking' ? this.#shakeHands(data) : data
     if (rest === null) return
-    const messages = this.#reader.push(rest)
-    if (!messages.ok) return this.lose(coded('target_not_rtmp', { text: messages.error }))
-    this.note(messages.value.length)
-    for (const message of messages.value) this.#obey(message)
+    this.#inbox.receive(rest)
     this.#acknowledge()
   }
 

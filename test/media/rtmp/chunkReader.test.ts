@@ -113,11 +113,20 @@ describe('a bound', () => {
     expect(refusedFor(Buffer.concat(many))).toBe('too many chunk streams')
   })
 
-  test('limits the messages of a packet, which has room for 65,000 empty ones: 30 ms of work for each, before anything is decided', () => {
-    const first = writeMessage(message(0, 0, 0), { chunkStreamId: 4 })
-    const again = (count: number) => Buffer.alloc(count, 0xc4)
-    expect(refusedFor(Buffer.concat([first, again(16_383)]))).toBe('accepted')
-    expect(refusedFor(Buffer.concat([first, again(16_384)]))).toBe('too many messages at once')
+  test('are read up to a number, wherever the rest begins', () => {
+    const size = writeMessage(controlMessage(MESSAGE.setChunkSize, 1))
+    const frame = writeMessage(message(MESSAGE.video, 0, 5), { chunkBytes: 1 })
+    const reader = new ChunkReader(LIMITS)
+    const readSome = (bytes: Buffer) => {
+      const some = reader.read(bytes, 4)
+      return some.ok ? some.value : expect.fail(some.error)
+    }
+    const first = readSome(Buffer.concat([size, frame, frame]))
+    expect([first.messages, first.chunks]).toEqual([[], 4])
+    const second = readSome(first.rest)
+    expect([second.messages.length, second.chunks]).toEqual([1, 4])
+    const third = readSome(second.rest)
+    expect([third.messages.length, third.chunks, third.rest.length]).toEqual([1, 3, 0])
   })
 
   test('limits the unfinished bytes on all chunk streams together', () => {

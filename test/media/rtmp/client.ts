@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { type AmfObject, amfObject, type AmfValue, decodeAmf } from '../../../src/media/rtmp/amf0.ts'
 import { ChunkReader } from '../../../src/media/rtmp/chunkReader.ts'
 import { commandMessage, type Message, MESSAGE, writeMessage } from '../../../src/media/rtmp/messages.ts'
@@ -8,6 +9,11 @@ const HANDSHAKE_BYTES = 1 + 2 * 1536
 
 /** C0, C1 and C2 at once, which works because the simple handshake does not depend on the answer. */
 export const handshake = (): Buffer => Buffer.concat([Buffer.from([3]), Buffer.alloc(1536, 1), Buffer.alloc(1536, 2)])
+
+/** Until it is paused for longer than for the turns of others. */
+export async function pausedForGood(socket: Socket): Promise<void> {
+  for (let turns = 0; turns < 100; turns = socket.isPaused() ? turns + 1 : 0) await setImmediate()
+}
 
 type Properties = Readonly<Record<string, AmfValue>>
 

@@ -11,6 +11,7 @@ import { strictLog } from '../../support/log.ts'
 import { errorTo, RtmpSource, type SourceOptions, statusOf } from '../../support/rtmpSource.ts'
 import { until } from '../../support/until.ts'
 import { encoded } from '../ffmpeg/frames.ts'
+import { pausedForGood } from './client.ts'
 import { enhancedMessages } from './enhanced.ts'
 import { AAC_CONFIG, aacConfig, aggregateOf, audioFrame, AVC_CONFIG, avcConfig, message, videoFrame } from './media.ts'
 import { listenOnly } from './publications.ts'
@@ -253,7 +254,7 @@ describe('a hostile source', () => {
     const playing = await play(server.port)
     await until(() => server.players === 1)
     server.send(...flood())
-    await until(() => playing.socket.isPaused())
+    await pausedForGood(playing.socket)
     playing.player.tick()
     expect([playing.socket.isPaused(), playing.ends]).toEqual([false, []])
   })

@@ -5,10 +5,19 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { SenderEnd, SenderMove } from '../../../src/media/publishing.ts'
 import { amfObject } from '../../../src/media/rtmp/amf0.ts'
-import { commandMessage, EVENT, type Message, userControl, writeMessage } from '../../../src/media/rtmp/messages.ts'
+import {
+  commandMessage,
+  controlMessage,
+  EVENT,
+  type Message,
+  MESSAGE,
+  userControl,
+  writeMessage,
+} from '../../../src/media/rtmp/messages.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
 import { strictLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
+import { pausedForGood } from './client.ts'
 import { listenOnly } from './publications.ts'
 
 const closing: (() => unknown)[] = []
@@ -57,9 +66,20 @@ test('no more is read of a target that floods with messages until the next tick'
   const { sender, socket, ends, server } = await sending()
   server.resume()
   server.write(many(10_001, PING))
-  await until(() => socket.isPaused())
+  await pausedForGood(socket)
   sender.tick(systemClock.monotonic())
   expect([socket.isPaused(), ends]).toEqual([false, []])
+})
+
+test('a message of a target in chunks of a byte is read over many turns', async () => {
+  const { socket, ends, server } = await sending()
+  server.resume()
+  const [size, large] = [controlMessage(MESSAGE.setChunkSize, 1), controlMessage(99, 0)]
+  server.write(writeMessage(size))
+  const inBytes = writeMessage({ ...large, payload: Buffer.alloc(60_000) }, { chunkBytes: 1 })
+  for (let messages = 0; messages < 7; messages++) server.write(inBytes)
+  await pausedForGood(socket)
+  expect(ends).toEqual([])
 })
 
 test('a target that floods with commands is given up', async () => {
