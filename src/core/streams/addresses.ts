@@ -53,8 +53,9 @@ interface RtmpFacts {
   readonly url: string
 }
 
-/** A host name or an address, with or without a port. */
+/** A host name or an address, with or without a port. A request may name one that no URL can have, such as `a:99999` or `1.2.3.4.5`. */
 const HOST = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(:\d{1,5})?$/i
+const isHost = (host: string): boolean => HOST.test(host) && URL.canParse(`http://${host}`)
 
 export function publicAddresses(facts: AddressFacts): PublicAddresses {
   const { accountId } = facts
@@ -80,7 +81,7 @@ export function publicAddresses(facts: AddressFacts): PublicAddresses {
 function baseOf({ publicUrl, nodeUrl, scheme, host }: BaseFacts): BaseAddress {
   if (publicUrl !== '') return { url: publicUrl.replace(/(?<!\/)\/+$/, ''), source: 'publicUrl' }
   if (nodeUrl !== '') return { url: nodeUrl.replace(/(?<!\/)\/+$/, ''), source: 'nodeUrl' }
-  return { url: `${scheme}://${HOST.test(host) ? host : 'localhost'}`, source: 'request' }
+  return { url: `${scheme}://${isHost(host) ? host : 'localhost'}`, source: 'request' }
 }
 
 /** The URL of this node, for what no other node has; else that of all nodes. */

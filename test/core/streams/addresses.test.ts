@@ -69,6 +69,10 @@ it('SRT has the host of the other addresses and its port; or none', () => {
   expect(of({ srt: null })).not.toHaveProperty('srt')
 })
 
-it.each(['', 'a b', 'host/path', 'user@host', 'host:1:2', '"><script>'])('a host like %j is not shown', (host) => {
-  expect(of({ host }).base).toBe('http://localhost')
-})
+const NO_URLS = ['host:99999', '1.2.3.4.5', '999.1.1.1', '[::::]', '[1.2.3.4]', 'a.1']
+it.each(['', 'a b', 'host/path', 'user@host', 'host:1:2', '"><script>', ...NO_URLS])(
+  'a host like %j is not shown',
+  (host) => {
+    expect(of({ host }).base).toBe('http://localhost')
+  },
+)
