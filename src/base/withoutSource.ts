@@ -6,7 +6,7 @@ const SECRET_MIN = 4
  * query, which hold stream keys and passphrases. It also removes ffmpeg's names of its own input.
  */
 export function withoutSource(text: string, source: string): string {
-  const named = text.replaceAll(/[a-z][a-z0-9+.-]*:\/\/[^\s'"]*[^\s'".,:;]|pipe:0/gi, 'the source')
+  const named = text.replaceAll(/[a-z][a-z0-9+.-]{0,31}:\/\/[^\s'"]*[^\s'".,:;]|pipe:0/gi, 'the source')
   return partsOf(source).reduce((left, part) => left.replaceAll(part, '…'), named)
 }
 

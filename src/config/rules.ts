@@ -23,7 +23,7 @@ export const addressOrNothing: TextRule = (value) => (value === '' ? undefined :
 
 /** An address that clients can use, or a host name that has one. A name has a letter in its last label, unlike an address. */
 export const addressOrName: TextRule = (value) => {
-  const isName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) && /[a-z][^.]*$/i.test(value)
+  const isName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) && /[a-z][^.a-z]*$/i.test(value)
   return isName || address(value) === undefined ? undefined : 'is not an address or a host name'
 }
 

@@ -119,8 +119,25 @@ export const anys = (module: Module): string[] =>
     .filter(({ type }) => type === 'TSAnyKeyword')
     .map(({ start }) => finding(module, start, 'any switches the type checker off; unknown does not'))
 
-/** A class, an escape or a character that is repeated without a bound, with something behind it. */
-const BEGINS_WITH_REPEAT = /^(?:\\[pu]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|[^\\[(^$])(?:[+*]|\{\d+,\})\??./
+/** A class, an escape or a character. */
+const UNIT = String.raw`\\[pu]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|[^\\[(^$)?+*{|]`
+/** Units up to the first that is repeated without a bound, with something behind it. */
+const BEGINNING = new RegExp(String.raw`^((?:${UNIT})*)(${UNIT})(?:[+*]|\{\d+,\})\??\)*[^)]`)
+const OPENED_GROUPS = /\((?:\?:|\?<\w+>|(?!\?))/g
+
+/** Whether a text of such units alone could begin this pattern at each of its places: each begins what the first repeat takes too. */
+function beginsInItsRepeat(pattern: string, flags: string): boolean {
+  const [, before = '', repeated] = BEGINNING.exec(pattern.replaceAll(OPENED_GROUPS, '')) ?? []
+  if (repeated === undefined) return false
+  return (before.match(new RegExp(UNIT, 'g')) ?? []).every((unit) => haveCharacterInCommon([unit, repeated], flags))
+}
+
+function haveCharacterInCommon(units: readonly string[], flags: string): boolean {
+  const patterns = units.map((unit) => new RegExp(`^${unit}$`, flags.replaceAll(/[gm]/g, '')))
+  return Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).some((character) =>
+    patterns.every((pattern) => pattern.test(character)),
+  )
+}
 
 /** Those that are in no group. */
 function alternativesOf(pattern: string): string[] {
@@ -142,8 +159,10 @@ function alternativesOf(pattern: string): string[] {
 export const slowPatterns = (module: Module): string[] =>
   module.nodes.flatMap(({ start, regex }) => {
     const { pattern = '', flags = '' } = (regex ?? {}) as { pattern?: string; flags?: string }
-    const isSlow = !flags.includes('y') && alternativesOf(pattern).some((one) => BEGINS_WITH_REPEAT.test(one))
-    return isSlow ? [finding(module, start, `/${pattern}/ begins with a repeat: put (?<!…) in front of it`)] : []
+    const isSlow = !flags.includes('y') && alternativesOf(pattern).some((one) => beginsInItsRepeat(one, flags))
+    return isSlow
+      ? [finding(module, start, `/${pattern}/ begins in what it repeats: bound it, or put (?<!…) in front`)]
+      : []
   })
 
 export function longFunctions(module: Module): string[] {

@@ -4,6 +4,7 @@ import { build, type Rollup } from 'vite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { delayMs } from '../../web/client/backoff.ts'
 import { SluiceError, WhepViewer } from '../../web/client/index.ts'
+import { withCredentials } from '../../web/client/sdp.ts'
 import { iceServersOf } from '../../web/client/signaling.ts'
 import { CREATED, FakeBrowser, FakeMedia, REFUSED } from './fakes.ts'
 import { camera, live, viewing } from './liveClient.ts'
@@ -353,6 +354,18 @@ describe('the parts', () => {
   it('read the ICE servers of links', () => {
     const links = '<turn:a.test?transport=udp>; rel="ice-server"; username="u"; credential="p,q", <x>; rel="next"'
     expect(iceServersOf(links)).toEqual([{ urls: 'turn:a.test?transport=udp', username: 'u', credential: 'p,q' }])
+  })
+
+  it('read 16 ICE servers at most, whatever stands between them', () => {
+    const link = '<<<stun:a.test>; rel="ice-server"'
+    expect(iceServersOf(Array(100).fill(link).join(', '))).toEqual(
+      Array.from({ length: 16 }, () => ({ urls: 'stun:a.test' })),
+    )
+  })
+
+  it('take the ICE credentials of an answer as they are', () => {
+    const answer = 'a=ice-ufrag:$&$`\r\na=ice-pwd:$1\r\n'
+    expect(withCredentials('a=ice-ufrag:old\r\na=ice-pwd:old\r\n', answer)).toBe(answer)
   })
 
   it('are less than 8 kB altogether, compressed', async () => {

@@ -6,7 +6,7 @@ const read = (sdp: string, name: string): string => new RegExp(`^a=${name}:(.*?)
 export const withCredentials = (sdp: string, from: string): string =>
   NAMES.reduce((text, name) => {
     const value = read(from, `ice-${name}`)
-    return text.replaceAll(new RegExp(`a=ice-${name}:\\S+`, 'g'), `a=ice-${name}:${value}`)
+    return text.replaceAll(new RegExp(`a=ice-${name}:\\S+`, 'g'), () => `a=ice-${name}:${value}`)
   }, sdp)
 
 /**

@@ -63,13 +63,17 @@ export async function deleteSession({ fetch }: Environment, resource: string): P
   return response?.status ?? null
 }
 
+/** A browser asks each of them. */
+const ICE_SERVERS_MAX = 16
+
 /** The ICE servers in `Link` headers (RFC 9725 section 4.6). */
 export function iceServersOf(links: string): RTCIceServer[] {
-  const entries = links.matchAll(/<([^>]*)>((?:\s*;\s*[\w-]+="[^"]*")*)/g)
-  return [...entries].flatMap(([, urls = '', text = '']) => {
+  const entries = links.matchAll(/<([^<>]*)>((?:\s*;\s*[\w-]+="[^"]*")*)/g)
+  const servers = [...entries].flatMap(([, urls = '', text = '']) => {
     const pairs = [...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value])
     const { rel, username, credential } = Object.fromEntries(pairs) as Record<string, string>
     if (rel !== 'ice-server') return []
     return [{ urls, ...(username && credential ? { username, credential } : {}) }]
   })
+  return servers.slice(0, ICE_SERVERS_MAX)
 }

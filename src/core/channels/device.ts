@@ -7,7 +7,7 @@ export type Device = (typeof DEVICES)[number]
  */
 export function deviceOf(userAgent: string | undefined): Device {
   const text = (userAgent ?? '').slice(0, 512)
-  if (/smart-?tv|appletv|googletv|hbbtv|web0s|webos|tizen.*tv|bravia|roku|aft[a-z]\b|crkey|\btv\b/i.test(text))
+  if (/smart-?tv|appletv|googletv|hbbtv|web0s|webos|tizen.{0,512}tv|bravia|roku|aft[a-z]\b|crkey|\btv\b/i.test(text))
     return 'tv'
   return /android|iphone|ipad|ipod|mobile/i.test(text) ? 'mobile' : 'desktop'
 }
