@@ -254,6 +254,8 @@ export interface RunTx {
     replace(scheduler: Scheduler): Promise<void>
     /** Reads and locks the account's schedulers that are not terminated and name this channel, in the order of their ids. */
     lockNaming(accountId: string, channelId: string): Promise<Scheduler[]>
+    /** The same of all of the account's schedulers. */
+    lockAll(accountId: string): Promise<Scheduler[]>
     /** Deletes the scheduler with its skipped occurrences. */
     delete(id: string): Promise<void>
     /** The account's active schedulers except this one. */

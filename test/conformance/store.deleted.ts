@@ -56,12 +56,15 @@ export function deletedSuite(stores: Stores): void {
         newScheduler({ accountId: account(), channels: [{ channelId }] }),
         // An id that `_` in a pattern would match.
         newScheduler({ accountId, channels: [{ channelId: channelId.replace('_', 'x') }] }),
+        newScheduler({ accountId, channels: [{ channelId: channelId.toUpperCase() }] }),
       ]
+      const byId = (all: typeof made) => all.toSorted((a, b) => (a.id < b.id ? -1 : 1))
       await stores.store.transaction(async (tx) => {
         for (const one of made) await tx.schedulers.insert(one)
         const found = await tx.schedulers.lockNaming(accountId, channelId)
-        expect(found).toEqual(made.slice(0, 2).toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+        expect(found).toEqual(byId(made.slice(0, 2)))
         expect(await tx.schedulers.lockNaming(accountId, id('ch'))).toEqual([])
+        expect(await tx.schedulers.lockAll(accountId)).toEqual(byId(made.filter((one) => one.accountId === accountId)))
       })
     })
   })

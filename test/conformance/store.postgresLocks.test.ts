@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../src/base/clock.ts'
 import { updateScheduler } from '../../src/commands/channels/schedules/schedulers.ts'
+import { createChannel } from '../../src/commands/channels/channels.ts'
+import { createLadder } from '../../src/commands/channels/ladders.ts'
 import { cliActor } from '../../src/commands/context.ts'
+import { provision } from '../../src/commands/provisioning/provision.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { takeLateSeats } from '../../src/commands/sessions/lateSeats.ts'
 import { streamLimit } from '../../src/core/access/viewerLimits.ts'
@@ -253,6 +256,55 @@ describe.skipIf(!postgresUrl())('transactions that meet on PostgreSQL', () => {
     expect(await at.ctx.store.read.schedulers.get(at.accountId, scheduler.id)).toMatchObject({
       channels: [{ channelId: 'ch_a' }, { channelId: 'ch_b' }],
     })
+  })
+
+  /** What files describe: the channel that is named last has the lower id. */
+  const provisioning = (at: TestNode) => {
+    const item = (kind: 'channels' | 'schedulers', name: string, body: Record<string, unknown>) => ({
+      kind,
+      name,
+      body: { name, ...body },
+      secret: null,
+      hidden: new Set<string>(),
+      locationOf: () => '',
+    })
+    const [low, high] = ['1', '2'].map((digit) => `ch_${digit.repeat(22)}`)
+    const daily = { startDate: '2030-01-01', startTime: '10:00', endTime: '11:00', channelIds: [low] }
+    const items = [
+      item('channels', 'first', { id: high }),
+      item('channels', 'last', { id: low }),
+      item('schedulers', 'daily', { id: `sc_${'1'.repeat(22)}`, ...daily }),
+    ]
+    return (store: Store) =>
+      provision({ ...at.ctx, store }, { accountId: at.accountId, items, prune: true, isCheck: false })
+  }
+
+  test.each<[string, (tx: Tx, accountId: string) => Promise<unknown>]>([
+    ['a scheduler that begins', (tx, accountId) => tx.schedulers.lock(accountId, `sc_${'1'.repeat(22)}`)],
+    ['a channel', (tx, accountId) => tx.channels.lock(accountId, `ch_${'1'.repeat(22)}`)],
+  ])('files that are applied do not deadlock with %s and a channel after it', async (_, lock) => {
+    const at = await start()
+    const apply = provisioning(at)
+    expect(await apply(at.ctx.store)).toMatchObject({ ok: true, value: { length: 3 } })
+    const lockOther = (tx: Tx) => tx.channels.lock(at.accountId, `ch_${'2'.repeat(22)}`)
+    const again = async (store: Store) => expect(await apply(store)).toEqual({ ok: true, value: [] })
+    expect(await retriesOf([(tx) => lock(tx, at.accountId), lockOther], again, at.ctx.store)).toBe(0)
+  })
+
+  test('channels that are made with the same ladders in another order do not deadlock', async () => {
+    const at = await start()
+    const actor = cliActor(at.accountId)
+    const video = [{ width: 640, height: 360, bitrate: 800_000 }]
+    for (const digit of ['1', '2']) {
+      const made = await createLadder(at.ctx, actor, { name: 'Small', video }, `ab_${digit.repeat(22)}`)
+      expect(made).toMatchObject({ ok: true })
+    }
+    const lock = (digit: string) => (tx: Tx) => tx.abrLadders.lock(at.accountId, `ab_${digit.repeat(22)}`)
+    const engines = ['2', '1'].map((digit) => ({ name: digit, quality: { abrLadderId: `ab_${digit.repeat(22)}` } }))
+    const body = { name: 'Stage', ingests: [{ name: 'Camera', type: 'rtmp-push', engines }] }
+    const second = async (store: Store) =>
+      expect(await createChannel({ ...at.ctx, store }, actor, body)).toMatchObject({ ok: true })
+    expect(await retriesOf([lock('1'), lock('2')], second, at.ctx.store)).toBe(0)
   })
 
   test('deliveries that come due wait for no change of their webhook, and renewals for no start of an engine', async () => {

@@ -267,6 +267,21 @@ export function usageSuite(stores: Stores): void {
       expect(await sum({ accountId: 'nobody' })).toMatchObject([{ bytesIn: 0 }])
     })
 
+    test('of more than 2^53 bytes is rounded, and not refused', async () => {
+      const accountId = newAccount()
+      const hours = [1, 2].map((hour) => ({
+        accountId,
+        trackingId: 't',
+        hourMs: hour * HOUR_MS,
+        bytesOut: 2 ** 53 - 1,
+      }))
+      await addUsage(stores.store, ...hours)
+      const query = { accountId, fromMs: 0, untilMs: 48 * HOUR_MS, limit: 10 }
+      const { usage } = stores.store.read
+      expect(await usage.sum({ ...query, groupBy: [] })).toMatchObject([{ bytesOut: 2 ** 54 - 2 }])
+      expect(await usage.tracked({ ...query, prefix: '', after: '' })).toMatchObject([{ bytesOut: 2 ** 54 - 2 }])
+    })
+
     test('by hour, day and month has the same sums, whatever is added, moved, forgotten and deleted', async () => {
       const steps = fc.array(STEP, { minLength: 1, maxLength: 10 })
       await fc.assert(

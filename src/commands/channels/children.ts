@@ -56,7 +56,8 @@ export async function checkChildren(
   { engines }: Children,
 ): Promise<Result<true, ChannelFailure>> {
   const missing = new Set<string>()
-  for (const id of new Set(engines.map(({ engine }) => engine.abrLadderId))) {
+  // Every transaction locks ladders in the same order, to avoid deadlocks.
+  for (const id of new Set(engines.map(({ engine }) => engine.abrLadderId).toSorted())) {
     if (!(await hasLadder(tx, accountId, id))) missing.add(id)
   }
   const wrong = engines

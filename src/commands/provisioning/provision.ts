@@ -68,12 +68,14 @@ export async function provision(
       channelChanges = []
       // Two nodes that start at once apply one after another: the second waits for this row.
       await tx.provisioned.put(request.accountId, LOCK)
+      const rows = await tx.provisioned.list(request.accountId)
+      await lockInOrder(tx, request.accountId, rows)
       const within = {
         tx,
         actor: provisioningActor(request.accountId),
         ctx: contextOf(ctx, tx, channelChanges),
         touched,
-        rows: await tx.provisioned.list(request.accountId),
+        rows,
         prune: request.prune,
       }
       const result = await applyAll(within, request.items)
@@ -105,6 +107,20 @@ const contextOf = (ctx: Context, tx: Tx, channelChanges: ChannelChange[]): Conte
   store: { ...ctx.store, transaction: (work) => work(tx) },
   channelChanged: (change) => void channelChanges.push(change),
 })
+
+/**
+ * Files name things in an order of their own. A scheduler that begins meanwhile locks its channels in the order of their ids, and
+ * holds its own row: so do the deletions of a channel and an engine, which any scheduler may name.
+ */
+async function lockInOrder(tx: Tx, accountId: string, rows: readonly Provisioned[]): Promise<void> {
+  const idsOf = (kind: ProvisionKind): string[] =>
+    rows.filter((row) => row.kind === kind).map(({ resourceId }) => resourceId)
+  const [channels, own] = [idsOf('channels'), new Set(idsOf('schedulers'))]
+  if (channels.length + own.size === 0) return
+  const schedulers = await tx.schedulers.lockAll(accountId)
+  const targets = schedulers.flatMap((one) => (own.has(one.id) ? one.channels.map(({ channelId }) => channelId) : []))
+  for (const id of new Set([...channels, ...targets].toSorted())) await tx.channels.lock(accountId, id)
+}
 
 async function applyAll(
   within: Provisioning,

@@ -3,7 +3,7 @@ import { Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import type { RestreamHour, RestreamHourQuery, RestreamSum } from '../store.ts'
 import { pruning } from './pruning.ts'
-import { slotOf } from './usage.ts'
+import { slotOf, longSum } from './usage.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
@@ -19,9 +19,9 @@ export class RestreamHourReadVerbs extends Verbs {
     const answer = await this.executor.execute(
       sql`select ${sql.join([
         ...fields.map(({ name, value }) => sql`${value} as ${sql.ref(name)}`),
-        sql`cast(coalesce(sum(live_ms), 0) as bigint) as "liveMs"`,
-        sql`cast(coalesce(sum(bytes_in), 0) as bigint) as "bytesIn"`,
-        sql`cast(coalesce(sum(bytes_out), 0) as bigint) as "bytesOut"`,
+        sql`${longSum(sql.ref('live_ms'))} as "liveMs"`,
+        sql`${longSum(sql.ref('bytes_in'))} as "bytesIn"`,
+        sql`${longSum(sql.ref('bytes_out'))} as "bytesOut"`,
       ])}
       from restream_hourly
       where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}

@@ -5,7 +5,6 @@ import { statement } from '../executor.ts'
 import { fieldsOf, rowOf } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
-import { containing } from './containsText.ts'
 import { keysetPage } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
@@ -68,17 +67,27 @@ const others = statement((db, p: { accountId: string; id: string }) =>
 )
 
 /** The targets are JSON, in which the id stands as a whole text. */
-const patternOf = (channelId: string): string => containing(JSON.stringify({ channelId }).slice(1, -1))
+const targetOf = (channelId: string): string => JSON.stringify({ channelId }).slice(1, -1)
 
-const names = (pattern: string) => sql<SqlBool>`channels like ${pattern} escape '\\'`
+/** Not `like`, which ignores the case of letters in SQLite alone. */
+const names = (target: string) => sql<SqlBool>`replace(channels, ${target}, '') <> channels`
 
-const naming = statement((db, p: { accountId: string; pattern: string }, dialect) => {
+const naming = statement((db, p: { accountId: string; target: string }, dialect) => {
   const rows = db
     .selectFrom('schedulers')
     .select(fieldsOf('schedulers'))
     .where('account_id', '=', p.accountId)
     .where('status', '<>', 'terminated')
-    .where(names(p.pattern))
+    .where(names(p.target))
+    .orderBy('id')
+  return lockRows(dialect, rows, 'update')
+})
+
+const lockAll = statement((db, p: { accountId: string }, dialect) => {
+  const rows = db
+    .selectFrom('schedulers')
+    .select(fieldsOf('schedulers'))
+    .where('account_id', '=', p.accountId)
     .orderBy('id')
   return lockRows(dialect, rows, 'update')
 })
@@ -114,7 +123,7 @@ export class SchedulerReadVerbs extends ResourceVerbs<'schedulers', Scheduler> {
     const rows = await this.executor.ask((db) => {
       let page = db.selectFrom('schedulers').select(fieldsOf('schedulers')).where('account_id', '=', query.accountId)
       if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
-      if (channelId !== undefined) page = page.where(names(patternOf(channelId)))
+      if (channelId !== undefined) page = page.where(names(targetOf(channelId)))
       return keysetPage(page, {
         by: [COLUMNS[query.sortBy], 'id'],
         order,
@@ -140,7 +149,11 @@ export class SchedulerReadVerbs extends ResourceVerbs<'schedulers', Scheduler> {
 
 export class SchedulerTxVerbs extends SchedulerReadVerbs {
   async lockNaming(accountId: string, channelId: string): Promise<Scheduler[]> {
-    return schedulers.read(await this.executor.all(naming, { accountId, pattern: patternOf(channelId) }))
+    return schedulers.read(await this.executor.all(naming, { accountId, target: targetOf(channelId) }))
+  }
+
+  async lockAll(accountId: string): Promise<Scheduler[]> {
+    return schedulers.read(await this.executor.all(lockAll, { accountId }))
   }
 
   async otherActive(accountId: string, id: string): Promise<Scheduler[]> {

@@ -4,6 +4,7 @@ import { rowOf } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
 import { pruning } from './pruning.ts'
+import { longSum } from './usage.ts'
 
 const COLUMNS = namesOf('distribution_bytes')
 
@@ -82,9 +83,9 @@ const FIELDS = {
 }
 
 const SUMS = [
-  sql`cast(sum(bytes_out) as bigint) as "bytesOut"`,
-  sql`cast(sum(cache_bytes) as bigint) as "bytesFromCaches"`,
-  sql`cast(sum(viewed_ms) as bigint) as "viewedMs"`,
+  sql`${longSum(sql.ref('bytes_out'))} as "bytesOut"`,
+  sql`${longSum(sql.ref('cache_bytes'))} as "bytesFromCaches"`,
+  sql`${longSum(sql.ref('viewed_ms'))} as "viewedMs"`,
 ]
 
 const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>

@@ -29,6 +29,13 @@ export function slotOf(ms: RawBuilder<unknown>, of: Slots, length: SlotLength = 
   return cases.length === 0 ? slotIn(first) : sql`case ${sql.join(cases, sql` `)} else ${slotIn(first)} end`
 }
 
+/**
+ * The sum of a column over a long time, as a number of JavaScript: past 2^53, which a year of bytes may reach, it is rounded.
+ * SQLite would not read the whole number.
+ */
+export const longSum = (column: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`cast(coalesce(sum(${column}), 0) as double precision)`
+
 /** Slots of one length, one after another. */
 interface Run {
   readonly fromMs: number

@@ -6,7 +6,7 @@ import { longestIn, type SlotLength, spansOf } from '../../core/zonedSlots.ts'
 import { Verbs } from '../executor.ts'
 import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
 import { foldNodeUsage, foldSomeOfNode, putNodeUsage } from './nodeUsage.ts'
-import { slotOf, takeHours } from './usage.ts'
+import { slotOf, takeHours, longSum } from './usage.ts'
 
 type Field = UsageQuery['groupBy'][number]
 
@@ -40,14 +40,17 @@ const of = (action: keyof typeof PROTOCOLS_OF, column: 'bytes_in' | 'bytes_out')
 
 type Sql = RawBuilder<unknown>
 
+/** Of a part. */
 const sums = (bytesIn: Sql, bytesOut: Sql, cacheBytes: Sql): Sql[] => [
   sql`cast(coalesce(sum(${bytesIn}), 0) as bigint) as "bytesIn"`,
   sql`cast(coalesce(sum(${bytesOut}), 0) as bigint) as "bytesOut"`,
   sql`cast(coalesce(sum(${cacheBytes}), 0) as bigint) as "bytesFromCaches"`,
 ]
 
-/** Of the two parts. */
-const SUMS = sums(sql.ref('bytesIn'), sql.ref('bytesOut'), sql.ref('bytesFromCaches'))
+/** Of all parts. */
+const SUMS = ['bytesIn', 'bytesOut', 'bytesFromCaches'].map(
+  (name) => sql`${longSum(sql.ref(name))} as ${sql.ref(name)}`,
+)
 
 /** A table of sums, or a part of it. */
 interface Part {
