@@ -81,9 +81,10 @@ async function fromAcme({ config, ctx }: App): Promise<Tls> {
   const { acme } = config.tls
   const renewed = new AcmeCertificate({ ...ctx, ...acme })
   const stored = await renewed.stored()
-  const certificate = new ServedCertificate(stored ?? (await temporaryCertificate(acme.domains, ctx)), ctx.log)
+  const first = stored ?? (await temporaryCertificate(acme.domains, ctx))
+  const certificate = new ServedCertificate(first, ctx.log, stored === null)
   const challenge = (token: string): Promise<string | null> => challengeAnswer(ctx, token)
-  return { certificate, authority: null, challenge, follow: () => renewed.follow(certificate, stored === null) }
+  return { certificate, authority: null, challenge, follow: () => renewed.follow(certificate) }
 }
 
 /** The names in addresses that Sluice shows, and those for certificates. */

@@ -1,6 +1,12 @@
 /** What an error says. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
+/** What an error says to an operator: of a file or a directory that cannot be used, its path and why. */
+export function operatorText(error: unknown): string {
+  const { code = '', path } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
+  return path !== undefined && FILE_PROBLEMS.has(code) ? `${path} ${fileProblem(error)}` : errorText(error)
+}
+
 /** Whether an error of the operating system has one of these codes, such as `ENOENT`. */
 export const hasCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof Error && codes.includes(String((error as NodeJS.ErrnoException).code))

@@ -29,9 +29,12 @@ export async function writeNewFile(path: string, content: string | Uint8Array): 
     })
     await publish(partial, path)
   } finally {
-    await rm(partial, { force: true })
+    await removePartial(partial)
   }
 }
+
+/** Never rejects: what kept the file from being written may keep it from being removed, and is what its writer reports. */
+export const removePartial = (partial: string): Promise<void> => rm(partial, { force: true }).catch(() => undefined)
 
 /** Gives a complete file its name, at once, and never in place of another file. @throws EEXIST */
 export async function publish(partial: string, path: string): Promise<void> {
@@ -56,10 +59,14 @@ export async function syncFile(path: string): Promise<void> {
   await withFile(path, 'r+', (handle) => handle.sync())
 }
 
+/** @throws when this user may not look */
 export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
-    (error: unknown) => !hasCode(error, 'ENOENT', 'ENOTDIR'),
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false
+      throw error
+    },
   )
 }
 

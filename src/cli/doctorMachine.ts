@@ -83,15 +83,24 @@ function refusalOf(dir: string): unknown {
 
 const existingParent = (path: string): string => (existsSync(path) ? path : existingParent(dirname(path)))
 
-/** Connections, ffmpeg processes and files share the descriptors of this process. */
-export function checkOpenFiles(config: Config): Finding[] {
-  const openFiles = openFilesLimit()
+/**
+ * Connections, ffmpeg processes and files share the descriptors of a server. The limit of a command is that of its shell: a
+ * service has another one.
+ * @param where the server is this process, another one that runs, or one that is yet to start
+ */
+export function checkOpenFiles(
+  config: Config,
+  where: 'here' | 'elsewhere' | 'none',
+  openFiles = openFilesLimit(),
+): Finding[] {
   if (openFiles === null) return []
   const { http, rtmp } = connectionsWithin(config, openFiles)
   const check = 'open files'
   if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections)
     return [found('ok', check, 'open_files', { limit: openFiles })]
-  return [found('warn', check, 'open_files_few', { limit: openFiles, http, rtmp })]
+  if (where === 'elsewhere') return [found('ok', check, 'open_files_shell', { limit: openFiles })]
+  const code = where === 'here' ? 'open_files_few' : 'open_files_few_shell'
+  return [found('warn', check, code, { limit: openFiles, http, rtmp })]
 }
 
 /** What the server takes, and each media process, as long as they have little to do. */

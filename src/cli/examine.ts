@@ -58,7 +58,7 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
   return [
     ...directory,
     ...checkRecordingsDirectory(config),
-    ...checkOpenFiles(config),
+    ...checkOpenFiles(config, examiner.isServer ? 'here' : serves ? 'elsewhere' : 'none'),
     checkMemory(config),
     ...store,
     ...clock,

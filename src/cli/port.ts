@@ -25,7 +25,7 @@ export async function listenProblem({ server, rtmp, srt, tls, webrtc }: Config):
     (await portProblem(server.host, server.port)) ??
     (rtmp.enabled ? await portProblem(rtmp.host, rtmp.port, RTMP_INSTEAD) : null) ??
     (rtmps === 0 ? null : await portProblem(rtmp.host, rtmps, { ...RTMP_INSTEAD, port: 'rtmp.tlsPort' })) ??
-    (await portProblem(server.host, tls.redirectPort, { port: 'tls.redirectPort', host: '--host' })) ??
+    (await portProblem(server.host, tls.redirectPort, { port: 'tls.redirectPort', host: 'server.host or --host' })) ??
     (srt.enabled ? await udpPortProblem(srt.host, srt.port, SRT_INSTEAD) : null) ??
     (await firstOf(media, (at) => udpPortProblem(webrtc.host || '::', webrtc.port + at, WEBRTC_INSTEAD)))
   )
@@ -43,7 +43,7 @@ async function firstOf(
 export function portProblem(
   host: string,
   port: number,
-  instead: Instead = { port: '--port', host: '--host' },
+  instead: Instead = { port: 'server.port or --port', host: 'server.host or --host' },
 ): Promise<PortProblem | null> {
   const probe = createServer()
   return new Promise((resolve) => {
@@ -85,7 +85,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, inste
   if (error.code === 'EADDRINUSE')
     return `${endpoint} is in use by another process; stop it, or choose another with ${instead.port}`
   if (error.code === 'EACCES')
-    return `this user may not listen on ${endpoint}; choose a port from 1024 up with ${instead.port}`
+    return `this user may not listen on ${endpoint}; give it CAP_NET_BIND_SERVICE, or choose a port from 1024 up with ${instead.port}`
   if (error.code === 'EADDRNOTAVAIL')
     return `${host} is not an address of this machine; choose another with ${instead.host}`
   return `cannot listen on ${endpoint}: ${error.message}`

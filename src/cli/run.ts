@@ -1,3 +1,4 @@
+import { operatorText } from '../base/errorCode.ts'
 import { jsonLine, printableLines } from './print.ts'
 import { type CommandAnswer, type CliCommand, commandName } from './command.ts'
 import { COMMANDS } from './commands.ts'
@@ -82,8 +83,8 @@ function refuse(host: Host, json: boolean, refusal: CliRefusal, help?: string): 
 
 /** A fault or an unreachable resource. Prints one line; the stack only with --verbose. */
 function fail(host: Host, { json, verbose }: { json: boolean; verbose: boolean }, error: unknown): number {
-  const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  const line = message.split('\n')[0] || 'failed without a message'
+  const { stack } = error instanceof Error ? error : new Error(String(error))
+  const line = operatorText(error).split('\n')[0] || 'failed without a message'
   if (json) host.stderr(jsonLine({ code: 'failed', message: line, ...(verbose ? { stack } : {}) }))
   else say(host, `sluice: ${line}${verbose ? `\n${stack}` : ''}`)
   return 1

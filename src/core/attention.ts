@@ -95,8 +95,8 @@ export interface AttentionFacts {
   readonly unlinkedNodes: readonly { readonly from: string; readonly to: string; readonly problem: LinkProblem }[]
   /** Of each node, the latest media process that ended by itself or hung; the name is null if there is only one node. */
   readonly mediaProcessEnds: readonly (MediaProcessEnd & { readonly name: string | null })[]
-  /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
-  readonly certificate: (Validity & { readonly problem: Said | null }) | null
+  /** Of TLS; null: Sluice speaks none. `isTemporary`: no client trusts it. `problem`: why it could not be replaced. */
+  readonly certificate: (Validity & { readonly isTemporary: boolean; readonly problem: Said | null }) | null
 }
 
 /** For so long a media process that ended is shown. */
@@ -193,9 +193,14 @@ function disksOf({ disks }: AttentionFacts): AttentionItem[] {
 
 function certificateOf({ certificate, nowMs }: AttentionFacts): AttentionItem[] {
   if (certificate === null) return []
-  const items: AttentionItem[] = []
-  const { expiresMs, problem } = certificate
+  const { expiresMs, isTemporary, problem } = certificate
   const until = isoTime(expiresMs)
+  // While the first one is under way, there is nothing to do.
+  if (isTemporary)
+    return problem === null
+      ? []
+      : [error({ kind: 'certificate_kept' }, coded('certificate_temporary'), ...sentencesOf(problem))]
+  const items: AttentionItem[] = []
   const about = { kind: 'certificate_expires', until } as const
   const renew = coded('certificate_renew')
   if (expiresMs <= nowMs) items.push(error(about, coded('certificate_expired'), renew))

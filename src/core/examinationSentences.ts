@@ -18,6 +18,9 @@ export const SENTENCES = {
   open_files: 'the limit is {limit}',
   open_files_few:
     'the limit of {limit} allows at most {http} HTTP and {rtmp} RTMP connections: raise it (ulimit -n, LimitNOFILE=)',
+  open_files_few_shell:
+    'the limit of {limit} of this shell allows at most {http} HTTP and {rtmp} RTMP connections; a service has its own (LimitNOFILE=)',
+  open_files_shell: 'the limit of this shell is {limit}; the server has its own, and its log says if that is low',
   memory: 'up to {limit} MB',
   memory_small:
     'up to {limit} MB, and a server with {processes} media processes needs {needed}: raise MemoryMax= or --memory, or lower webrtc.processes',

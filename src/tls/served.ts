@@ -6,18 +6,26 @@ import type { Certificate } from './certificate.ts'
 /** The certificate of all handshakes of this process. Parts that listen follow it. */
 export class ServedCertificate {
   #current: Certificate
+  #isTemporary: boolean
   #problem: Said | null = null
   readonly #log: Logger
   readonly #listeners = new Set<(current: Certificate) => void>()
 
-  constructor(first: Certificate, log: Logger) {
+  /** @param isTemporary no client trusts the first one */
+  constructor(first: Certificate, log: Logger, isTemporary = false) {
     this.#current = first
+    this.#isTemporary = isTemporary
     this.#log = log
-    this.#say(first, 'serving a certificate')
+    this.#say(first, isTemporary ? 'serving a temporary certificate, which clients refuse' : 'serving a certificate')
   }
 
   get current(): Certificate {
     return this.#current
+  }
+
+  /** Clients refuse the current one, because there was no other yet. */
+  get isTemporary(): boolean {
+    return this.#isTemporary
   }
 
   /** Why the latest replacement failed; null: it did not. */
@@ -32,6 +40,7 @@ export class ServedCertificate {
   /** Open connections keep the certificate of their handshake. */
   replace(next: Certificate): void {
     this.#problem = null
+    this.#isTemporary = false
     if (next.serial === this.#current.serial && next.cert === this.#current.cert) return
     this.#current = next
     for (const listener of this.#listeners) listener(next)
@@ -42,9 +51,10 @@ export class ServedCertificate {
   keep(problem: Said): void {
     if (problem.message === this.#problem?.message) return
     this.#problem = problem
+    const kept = this.#isTemporary ? 'the temporary one stays, which clients refuse' : 'the old one stays'
     this.#log.error(
       { problem: problem.message, expiresAt: iso(this.#current) },
-      'the certificate was not replaced; the old one stays',
+      `the certificate was not replaced; ${kept}`,
     )
   }
 

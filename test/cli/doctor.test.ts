@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from '../../src/cli/doctorDisk.ts'
 import { checkClock } from '../../src/cli/doctorClock.ts'
 import {
+  checkOpenFiles,
   checkDataDirectory,
   checkMemory,
   checkRecordingsDirectory,
@@ -189,6 +190,15 @@ describe('the machine', () => {
     const small = memory(429)
     expect(small).toMatchObject({ outcome: 'warn', check: 'memory' })
     expect(small.detail).toContain('up to 429 MB, and a server with 2 media processes needs 430: raise MemoryMax=')
+  })
+
+  test('has a limit of open files that is that of the server, or of the shell of the command', () => {
+    const limit = (openFiles: number, where: 'here' | 'elsewhere' | 'none') =>
+      checkOpenFiles(configOf({}), where, openFiles)[0]
+    expect(limit(65_536, 'none')).toMatchObject({ outcome: 'ok', detail: 'the limit is 65536' })
+    expect(limit(1024, 'here')).toMatchObject({ outcome: 'warn', detail: expect.stringMatching(/LimitNOFILE=\)$/) })
+    expect(limit(1024, 'none')?.detail).toMatch(/^the limit of 1024 of this shell .*; a service has its own/)
+    expect(limit(1024, 'elsewhere')).toMatchObject({ outcome: 'ok', check: 'open files' })
   })
 
   test('has recordings in the data directory that another user may have copied', () => {

@@ -144,6 +144,12 @@ describe('refusals', () => {
       code: 'failed',
       message: 'no store here',
     })
+    const closed = Object.assign(new Error("EACCES: permission denied, open '/x.log'"), {
+      code: 'EACCES',
+      path: '/x.log',
+    })
+    const { stderr: said } = await run(['secret', 'list'], { openApp: () => Promise.reject(closed) })
+    expect(said).toBe('sluice: /x.log may not be used by this user\n')
   })
 
   it.each([

@@ -153,7 +153,7 @@ describe('what needs attention', () => {
 
   it('says when a certificate soon expires, has expired, or could not be replaced', () => {
     const day = 86_400_000
-    const certificate = { beginsMs: NOW_MS - 80 * day, expiresMs: NOW_MS + 10 * day, problem: null }
+    const certificate = { beginsMs: NOW_MS - 80 * day, expiresMs: NOW_MS + 10 * day, isTemporary: false, problem: null }
     const [soon] = of({ certificate })
     expect(soon).toMatchObject({ kind: 'certificate_expires', severity: 'warning', until: '2026-02-10T00:00:00.000Z' })
     expect(soon?.text).toContain('expires in 10 days')
@@ -164,5 +164,13 @@ describe('what needs attention', () => {
     expect(
       texts({ certificate: { ...far, problem: say(coded('certificate_new_expired', { date: '2026-01-02' })) } }),
     ).toEqual(['The certificate was not replaced: The new certificate has expired on 2026-01-02'])
+    const temporary = { ...certificate, expiresMs: NOW_MS, isTemporary: true }
+    expect(of({ certificate: temporary })).toEqual([])
+    const away = say(coded('certificate_not_issued'), coded('authority_undecided', { host: 'ca.example' }))
+    const [refused, ...others] = of({ certificate: { ...temporary, problem: away } })
+    expect([refused?.kind, refused?.severity, others]).toEqual(['certificate_kept', 'error', []])
+    expect(refused?.text).toMatch(
+      /^Clients refuse this server until it has its first certificate\. No certificate: ca\.ex/,
+    )
   })
 })

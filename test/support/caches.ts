@@ -47,7 +47,7 @@ export class Caches {
     const conf = packaged('nginx-hls.conf', [
       ['127.0.0.1:8080', `127.0.0.1:${new URL(this.#base).port}`],
       ['listen 80;', `listen 127.0.0.1:${port};`],
-      ['/var/cache/nginx', dir],
+      ['/var/cache/nginx-hls', join(dir, 'hls')],
       ['/var/log/nginx', dir],
       ['# access_log', 'access_log'],
     ])

@@ -75,8 +75,8 @@ afterEach(async () => {
 })
 
 async function follow(): Promise<void> {
-  const served = new ServedCertificate(await temporaryCertificate(DOMAINS, node.ctx), node.ctx.log)
-  following = new AcmeCertificate({ ...node.ctx, ...acme() }).follow(served, true)
+  const served = new ServedCertificate(await temporaryCertificate(DOMAINS, node.ctx), node.ctx.log, true)
+  following = new AcmeCertificate({ ...node.ctx, ...acme() }).follow(served)
 }
 
 test('a busy authority is asked again when it said, at most after half a day, and the problem names it', async () => {

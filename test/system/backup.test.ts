@@ -371,7 +371,8 @@ describe('sluice restore refuses', () => {
     const content = bytes()
     expect((await at(dir, 'backup', file)).stderr).toContain('exists; choose another name')
     expect(bytes()).toEqual(content)
-    expect((await at(dir, 'backup', join(root, 'no', 'x.tar'))).stderr).toContain('does not exist')
+    for (const path of [join(root, 'no', 'x.tar'), join(file, 'x.tar')])
+      expect((await at(dir, 'backup', path)).stderr).toContain(`the directory of ${path} does not exist`)
   })
 })
 

@@ -43,10 +43,12 @@ export function addHsts(response: ServerResponse, { hstsSeconds }: HttpsOptions)
   if (seconds > 0) response.setHeader('Strict-Transport-Security', `max-age=${seconds}`)
 }
 
-/** When the served certificate is valid, and why the latest replacement failed. */
-export function servedFacts({ certificate: { current, problem } }: HttpsOptions): Validity & { problem: Said | null } {
+/** When the served certificate is valid, whether clients refuse it, and why the latest replacement failed. */
+export function servedFacts({
+  certificate: { current, isTemporary, problem },
+}: HttpsOptions): Validity & { isTemporary: boolean; problem: Said | null } {
   const { beginsMs, expiresMs } = current
-  return { beginsMs, expiresMs, problem }
+  return { beginsMs, expiresMs, isTemporary, problem }
 }
 
 const PIECE_BYTES = 256 * 1024

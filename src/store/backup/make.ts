@@ -1,8 +1,8 @@
 import { isoTime } from '../../base/time.ts'
-import { rm, stat, statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hasCode } from '../../base/errorCode.ts'
-import { exists, partialOf, publish, removeLeftPartials } from '../../base/files.ts'
+import { exists, partialOf, publish, removeLeftPartials, removePartial } from '../../base/files.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { coded, type CodedSentence, type Said, say } from '../../core/notices.ts'
 import { translateSqliteError } from '../sqlite/errors.ts'
@@ -54,7 +54,7 @@ export async function makeBackup(request: BackupRequest, source: BackupSource): 
   } catch (error) {
     return err(refusalOf(error, file))
   } finally {
-    for (const partial of [data, `${data}-journal`, archive]) await rm(partial, { force: true })
+    for (const partial of [data, `${data}-journal`, archive]) await removePartial(partial)
   }
 }
 

@@ -1,10 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { rm } from 'node:fs/promises'
 import { Client } from 'pg'
 import { childEnvironment } from '../../base/childEnvironment.ts'
 import { errorText, hasCode } from '../../base/errorCode.ts'
-import { partialOf } from '../../base/files.ts'
+import { partialOf, removePartial } from '../../base/files.ts'
 import { libraryUrl, programUrl } from '../../base/postgresUrl.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { KEY_ID_POSITION } from '../../base/sealer.ts'
@@ -121,7 +120,7 @@ export async function restorePostgres(
   } catch (error) {
     return err(refusalOf(error, data).message)
   } finally {
-    await rm(data, { force: true })
+    await removePartial(data)
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { partialOf, publish, removeLeftPartials, syncFile } from '../../base/files.ts'
+import { partialOf, publish, removeLeftPartials, removePartial, syncFile } from '../../base/files.ts'
 import type { Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { MIGRATIONS, problemBeforeRelease } from '../migrations/migrate.ts'
@@ -57,7 +57,7 @@ export async function restoreSqlite(backup: OpenBackup, request: RestoreRequest)
   } catch (error) {
     return err(refusalOf(error, database).message)
   } finally {
-    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${draft}${end}`, { force: true })
+    for (const end of ['', '-wal', '-shm', '-journal']) await removePartial(`${draft}${end}`)
   }
 }
 

@@ -40,7 +40,6 @@ export class AcmeCertificate {
   readonly #accountId: string
   /** Spreads the renewals of installations, and the retries. */
   readonly #luck: number
-  #needsFirst = false
   /** The stored value that this node serves. */
   #seen: Buffer = Buffer.alloc(0)
 
@@ -64,17 +63,16 @@ export class AcmeCertificate {
   }
 
   /** Follows and renews until it is stopped; orders under way are aborted then. */
-  follow(served: ServedCertificate, isTemporary: boolean): Repetition {
+  follow(served: ServedCertificate): Repetition {
     const { clock, log } = this.#options
-    this.#needsFirst = isTemporary
     return repeat({ clock, log, name: 'renew the certificate', everyMs: LOOK_MS }, async (signal) => {
       const dueAtMs = await this.#take(served)
       if (isRenewalDue(dueAtMs, clock.now()) && this.#isDue(served)) await this.#renew(served, signal)
     })
   }
 
-  #isDue({ current }: ServedCertificate): boolean {
-    return this.#needsFirst || this.#options.clock.now() >= renewAtMs(current, this.#luck)
+  #isDue({ current, isTemporary }: ServedCertificate): boolean {
+    return isTemporary || this.#options.clock.now() >= renewAtMs(current, this.#luck)
   }
 
   /** Takes what is in the store. Returns when the next attempt may begin, whichever node makes it. */
@@ -83,7 +81,6 @@ export class AcmeCertificate {
     if (sealed && !this.#seen.equals(sealed)) {
       served.replace(this.#read(sealed))
       this.#seen = Buffer.from(sealed)
-      this.#needsFirst = false
     }
     const { problem = null, dueAtMs = 0 } = (await this.#options.store.read.acme.renewal(this.#id)) ?? {}
     if (problem !== null) served.keep(problem)

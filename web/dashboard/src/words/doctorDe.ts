@@ -65,6 +65,11 @@ export const doctorDe: {
     open_files_few:
       'Die Grenze von {limit} erlaubt höchstens {http} HTTP- und {rtmp} RTMP-Verbindungen: Heben Sie sie an ' +
       '(ulimit -n, LimitNOFILE=)',
+    open_files_few_shell:
+      'Die Grenze von {limit} dieser Shell erlaubt höchstens {http} HTTP- und {rtmp} RTMP-Verbindungen; ' +
+      'ein Dienst hat seine eigene (LimitNOFILE=)',
+    open_files_shell:
+      'Die Grenze dieser Shell ist {limit}; der Server hat seine eigene, und sein Log sagt, wenn sie niedrig ist',
     memory: 'bis zu {limit} MB',
     memory_small:
       'bis zu {limit} MB, und ein Server mit {processes} Medienprozessen braucht {needed}: Heben Sie die Grenze an ' +
