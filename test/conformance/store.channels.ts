@@ -151,6 +151,19 @@ export function channelSuite(stores: Stores): void {
       const counts = [ofIngests, ofEngines, ofDistributions].map((parts) => parts.count(channel.id))
       expect(await Promise.all(counts)).toEqual([101, 2, 2])
       expect(await ofEngines.ofChannel(channel.id)).toEqual(engines)
+      const [first, last] = engines
+      const page = async (of: { channelId: string } | { ingestId: string }) =>
+        (await ofEngines.page({ ...of, limit: 9 })).map((one) => one.id)
+      expect(await page({ channelId: channel.id })).toEqual([last?.id, first?.id])
+      expect(await page({ channelId: newChannel().id })).toEqual([])
+      const ingestId = newIngest(channel).id
+      await write(async (tx) => {
+        for (const one of engines.slice(0, 1)) await tx.engines.replace({ ...one, ingestId, abrLadderId: channel.id })
+        expect(await tx.engines.usingLadder(channel.id)).toMatchObject({ id: first?.id })
+        expect(await tx.engines.usingLadder(ingestId)).toBeUndefined()
+      })
+      expect(await page({ ingestId })).toEqual([first?.id])
+      expect(await page({ ingestId: channel.id })).toEqual([])
       expect(await ofEngines.all([engines[1]?.id ?? '', 'en_nothing'])).toEqual([engines[1]])
       const ids = distributions.map((one) => one.id)
       expect(await distributionKeys.list(...ids)).toEqual([keys[1], keys[2], keys[0]])
@@ -161,11 +174,11 @@ export function channelSuite(stores: Stores): void {
 
     test('are replaced without their status, which has its own verb', async () => {
       const channel = await channelOf({ externalIds: ['old', 'kept'] })
-      const engine = newEngine(channel)
+      const [engine, stopped] = [newEngine(channel), newEngine(channel, { createdAtMs: AT + 9 })]
       const sentences = [coded('engine_dropped', { frames: 7 })]
       const message = { text: noticeText(sentences), sentences }
       await write(async (tx) => {
-        await tx.engines.insert(engine)
+        await tx.engines.insert(engine, stopped)
         await tx.engines.setStatus(engine.id, 'playing', message)
         await tx.channels.setStatus(channel.id, 'playing')
         await tx.channels.replace({ ...channel, name: 'Renamed', externalIds: ['kept', 'new'] })
@@ -176,9 +189,12 @@ export function channelSuite(stores: Stores): void {
         externalIds: ['kept', 'new'],
         status: 'playing',
       })
-      const [stored] = await read().engines.ofChannel(channel.id)
+      const [stored, other] = await read().engines.ofChannel(channel.id)
       expect(stored).toMatchObject({ name: 'Renamed', priority: 3, status: 'playing', statusMessage: message })
-      expect((await read().engines.unstopped()).map(({ id }) => id)).toContain(engine.id)
+      expect(other).toEqual(stopped)
+      const unstopped = async () => (await read().engines.unstopped()).map(({ id }) => id)
+      expect(await unstopped()).toContain(engine.id)
+      expect(await unstopped()).not.toContain(stopped.id)
       const found = (externalId: string) => read().channels.page({ accountId: channel.accountId, externalId, limit: 9 })
       expect(await found('old')).toEqual([])
       expect(await found('new')).toHaveLength(1)

@@ -66,6 +66,8 @@ export function deletedSuite(stores: Stores): void {
         expect(await tx.schedulers.lockNaming(accountId, id('ch'))).toEqual([])
         expect(await tx.schedulers.lockAll(accountId)).toEqual(byId(made.filter((one) => one.accountId === accountId)))
       })
+      const page = { accountId, channelId, sortBy: 'name', descending: false, limit: 9 } as const
+      expect(await stores.other.read.schedulers.page(page)).toEqual(byId(made.slice(0, 3)))
     })
   })
 }

@@ -121,6 +121,18 @@ export function recordingsSuite(stores: Stores): void {
       expect((await reads().unfinished(hostKey)).map(({ id }) => id)).toEqual([open.id, processing.id, deleting.id])
     })
 
+    test('whose days are over are found when they are complete or failed, those first that ended first', async () => {
+      const at = (state: StoredRecording['state'], expiresAtMs: number | null) => make({ state, expiresAtMs })
+      const [late, early, failed] = [await at('completed', 30), await at('completed', 10), await at('error', 20)]
+      const waiting = [await at('recording', 5), await at('processing', 5), await at('deleting', 5)]
+      waiting.push(await at('completed', 31), await at('completed', null))
+      const found = (await reads().expired(30, 1000)).map(({ id }) => id)
+      const own = new Set([late, early, failed, ...waiting].map(({ id }) => id))
+      expect(found.filter((id) => own.has(id))).toEqual([early.id, failed.id, late.id])
+      await write((tx) => tx.recordings.delete(early.id))
+      expect(await write((tx) => tx.recordings.lock(late.id))).toEqual(late)
+    })
+
     test('that are being deleted are not returned, and then are deleted', async () => {
       const accountId = newAccount()
       const { id } = await make({ accountId, state: 'deleting' })

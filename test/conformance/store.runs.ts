@@ -59,12 +59,14 @@ function statesAndRuns(stores: Stores): void {
         isExpired: true,
       })
       await stores.store.transaction(async (tx) => {
-        await tx.runs.end(run.id, { type: 'timeout', id: '' }, { startedAtMs: AT - 1, endedAtMs: AT + 9 })
+        const cause = { type: 'scheduler', id: 'sc_1', name: 'Daily' } as const
+        await tx.runs.end(run.id, cause, { startedAtMs: AT - 1, endedAtMs: AT + 9 })
         await tx.runs.end(run.id, { type: 'api', id: 'late' }, { startedAtMs: AT, endedAtMs: AT + 99 })
         await tx.engineStates.delete(run.engineId)
       })
       const [ended] = await stores.other.read.runs.page({ channelId: run.channelId, limit: 5 })
-      expect(ended).toMatchObject({ stop: { type: 'timeout', id: '' }, startedAtMs: AT - 1, endedAtMs: AT + 9 })
+      const stop = { type: 'scheduler', id: 'sc_1', name: 'Daily' }
+      expect(ended).toMatchObject({ stop, startedAtMs: AT - 1, endedAtMs: AT + 9 })
     })
 
     test('a state is deleted with its engine, unless a node holds it or it should run', async () => {
@@ -118,6 +120,7 @@ function statesAndRuns(stores: Stores): void {
       expect(await page({ startedAfterMs: AT + 2 })).toEqual(all.slice(0, 1))
       expect(await page({ endedBeforeMs: AT + 12 })).toEqual(all.slice(3))
       expect(await page({ engineIds: [runs[0]?.engineId ?? ''] })).toEqual([runs[0]])
+      expect(await page({ engineId: runs[1]?.engineId })).toEqual([runs[1]])
     })
 
     test('runs are found by an overlapping time range, and pruned long after their end', async () => {
@@ -255,16 +258,40 @@ function schedulers(stores: Stores): void {
       expect(await stores.other.read.schedulers.skips(one.id, 10)).toHaveLength(2)
       await stores.store.transaction(async (tx) => {
         expect(await tx.schedulers.otherActive(accountId, later.id)).toEqual([one])
+        expect(await tx.schedulers.otherActive(accountId, one.id)).toEqual([])
+        await tx.schedulers.skip([{ ...skip, schedulerId: later.id, startMs: AT + 2 }])
+        await tx.schedulers.unskip(one.id, AT)
         expect(await tx.schedulers.count(accountId)).toBe(2)
         const locked = await tx.schedulers.lock(accountId, one.id)
         await tx.schedulers.replace({ ...(locked ?? one), name: 'Other', status: 'idle', occurrence: null })
       })
+      expect((await stores.other.read.schedulers.skips(one.id, 10)).map(({ startMs }) => startMs)).toEqual([AT])
+      expect(await stores.other.read.schedulers.skips(later.id, 10)).toHaveLength(1)
       expect(await stores.other.read.schedulers.get(accountId, one.id)).toMatchObject({
         name: 'Other',
         occurrence: null,
       })
       await stores.store.transaction((tx) => tx.schedulers.delete(one.id))
       expect(await stores.other.read.schedulers.skips(one.id, 10)).toEqual([])
+    })
+
+    test('are due in the order of their times, an end after a beginning, and found when they saw a later time', async () => {
+      const [active, idle, early] = [
+        newScheduler({ status: 'active', nextAtMs: 20 }),
+        newScheduler({ nextAtMs: 20, seenUntilMs: 1e15 }),
+        newScheduler({ status: 'active', nextAtMs: 10, seenUntilMs: 2e15 }),
+      ]
+      const over = newScheduler({ status: 'terminated', nextAtMs: null, seenUntilMs: 2e15 })
+      await stores.store.transaction(async (tx) => {
+        for (const one of [active, idle, early, over]) await tx.schedulers.insert(one)
+      })
+      const own = new Set([active, idle, early, over].map((one) => one.id))
+      const ids = (all: { id: string }[]) => all.flatMap((one) => (own.has(one.id) ? [one.id] : []))
+      expect(ids(await stores.other.read.schedulers.due(20, 1000))).toEqual([early.id, idle.id, active.id])
+      expect(ids(await stores.other.read.schedulers.seenBeyond(1e15, 1000))).toEqual([early.id])
+      await stores.store.transaction(async (tx) => {
+        for (const one of own) await tx.schedulers.delete(one)
+      })
     })
 
     test('are paged in every order, each exactly once', async () => {

@@ -48,9 +48,20 @@ export function sessionsSuite(stores: Stores): void {
       expect(await page({ after: ids[2], limit: 1 })).toEqual([ids[0]])
       const filters = { tokenId: 3, streamName: 'x', protocol: 'whep', action: 'view', address: '192.0.2.1' }
       expect(await page(filters)).toHaveLength(3)
-      for (const other of [{ tokenId: 4 }, { streamName: 'y' }, { protocol: 'hls' }, { action: 'publish' }]) {
+      const others = [{ tokenId: 4 }, { streamName: 'y' }, { protocol: 'hls' }, { action: 'publish' }]
+      for (const other of [...others, { address: '192.0.2.2' }])
         expect(await page({ ...filters, ...other })).toEqual([])
-      }
+    })
+
+    test('of viewers are read by a range of their ids, for their account alone', async () => {
+      const mine = newAccount()
+      const ids = ['a', 'b', 'c', 'd', 'e'].map((letter) => `${letter}${mine}`)
+      for (const id of ids) await admitted({ id, accountId: mine, action: id.startsWith('c') ? 'publish' : 'view' })
+      await admitted({ id: `b${mine}x` })
+      const { audience } = stores.other.read
+      const range = { accountId: mine, after: `a${mine}`, before: `e${mine}` }
+      const read = async (limit: number) => (await audience.range({ ...range, limit })).map(({ id }) => id)
+      expect([await read(9), await read(1)]).toEqual([[ids[1], ids[3]], [ids[1]]])
     })
 
     test('of a token say where their clients come from, each client once and the oldest first', async () => {
@@ -95,6 +106,9 @@ export function sessionsSuite(stores: Stores): void {
       for (let n = 0; n < 3; n++) await admitted({ streamName }, node)
       expect([await kickStream(3), await kickStream(3), await kickStream(3)]).toEqual([3, 1, 0])
       await write((tx) => tx.sessions.end([ending(one.id, 1, 'kicked')]))
+      const over = await admitted({ streamName }, node)
+      await write((tx) => tx.sessions.end([ending(over.id, 1, 'left')]))
+      expect([await kick(over.id), await kickStream()]).toEqual([undefined, 0])
       const kicked = await stores.other.read.sessions.kicked(node, 10)
       expect(kicked.map(({ reason }) => reason)).toEqual(Array(4).fill('stopped'))
       expect(kicked).toContainEqual({ id: two.id, reason: 'stopped' })
@@ -103,11 +117,16 @@ export function sessionsSuite(stores: Stores): void {
     test('are counted and kicked by account, without those of other accounts', async () => {
       const [mine, theirs] = [newAccount(), newAccount()]
       for (const streamName of ['a', 'a', 'b']) await admitted({ accountId: mine, streamName })
-      await admitted({ accountId: theirs, streamName: 'a' })
+      for (const streamName of ['a', 'b']) await admitted({ accountId: theirs, streamName, tokenId: 7 })
       const count = (scope: object) => stores.other.read.sessions.count({ accountId: mine, ...scope })
       expect([await count({}), await count({ streamName: 'a' })]).toEqual([3, 2])
       const kickAll = () => write((tx) => tx.sessions.kickAll({ accountId: mine }, 'stopped', 2))
       expect([await kickAll(), await kickAll(), await kickAll()]).toEqual([2, 1, 0])
+      const ofToken = (tokenId: number) => ({ accountId: theirs, streamName: 'a', tokenId })
+      expect(await stores.other.read.sessions.count(ofToken(7))).toBe(1)
+      expect(await stores.other.read.sessions.count(ofToken(8))).toBe(0)
+      const kickOf = (tokenId: number) => write((tx) => tx.sessions.kickAll(ofToken(tokenId), 'stopped', 9))
+      expect([await kickOf(8), await kickOf(7)]).toEqual([0, 1])
     })
 
     test('of a node end in batches, publishers first, none before it began', async () => {
@@ -287,6 +306,9 @@ export function sessionsSuite(stores: Stores): void {
   describe('viewing', () => {
     test('begins once for many concurrent viewers, and ends once after the last has left', async () => {
       const watched = stream()
+      // A publisher does not view it, nor does who views a stream of this name in another account.
+      await admitted({ ...watched, action: 'publish' })
+      await admitted({ ...watched, accountId: newAccount() })
       const join = (n: number) =>
         (n % 2 ? stores.store : stores.other).transaction(async (tx) => {
           const id = randomBytes(11).toString('hex')
@@ -304,6 +326,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(await stores.store.read.viewing.idle(4000, 1000)).toContainEqual(watched)
       const results = await Promise.all([desert(), desert(stores.other)])
       expect(results.toSorted()).toEqual([false, true])
+      expect(await stores.store.read.viewing.idle(4000, 1000)).not.toContainEqual(watched)
       expect((await join(0)).first).toBe(true)
     })
 
@@ -315,15 +338,36 @@ export function sessionsSuite(stores: Stores): void {
       expect(tries.filter(Boolean)).toHaveLength(1)
       expect(await attempt(1099)).toBe(false)
       expect(await attempt(1100)).toBe(true)
+      // That of another account waits for none of this one.
+      const theirs = { ...dark, accountId: newAccount() }
+      const attemptTheirs = () => write((tx) => tx.viewing.attempt(theirs, 1100, 100))
+      expect([await attemptTheirs(), await attemptTheirs()]).toEqual([true, false])
+      const seen = stream()
+      await write((tx) => tx.viewing.begin(seen))
+      await write((tx) => tx.viewing.prune(1100))
+      expect(await attempt(1199)).toBe(false)
       expect(await write((tx) => tx.viewing.prune(1101))).toBeGreaterThan(0)
       expect(await attempt(1101)).toBe(true)
+      expect(await write((tx) => tx.viewing.begin(seen))).toBe(false)
     })
   })
 
   test('a token is locked with its current version and value', async () => {
     const token = await insert(stores.store, { accountId })
     expect(await write((tx) => tx.tokens.lockShared(token.id))).toEqual({ version: 1, valueHash: token.valueHash })
+    const count = () => stores.other.read.tokens.count({ accountId, kind: token.kind })
+    const before = await count()
+    await write((tx) => tx.tokens.replace(token, token))
+    for (const wrong of [{ accountId: newAccount() }, { kind: 'subscribe' as const }])
+      await write((tx) => tx.tokens.delete({ ...token, ...wrong }))
+    expect(await write((tx) => tx.tokens.lockShared(token.id))).toMatchObject({ version: 2 })
+    const touch = (atMs: number) => write((tx) => tx.tokens.touch([{ id: token.id, atMs }]))
+    await touch(20)
+    await touch(10)
+    expect(await stores.other.read.tokens.get(token.id)).toMatchObject({ lastUsedAtMs: 20 })
+    expect(await count()).toBe(before)
     await write((tx) => tx.tokens.delete(token))
+    expect(await count()).toBe(before - 1)
     expect(await write((tx) => tx.tokens.lockShared(token.id))).toBeUndefined()
   })
 }

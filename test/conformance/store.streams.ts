@@ -83,6 +83,12 @@ export function streamsSuite(stores: Stores): void {
     const [none, equal, left] = [await spare('a', null, null), await spare('a', null, 3), await spare('a', 'left', 3)]
     await spare('b', null, 3)
     const shown = await publisher(accountId, 'a', null, 3)
+    // Neither one that is on the air, nor one that has left, nor a spare of another account.
+    await publisher(accountId, 'a', null, 3)
+    const gone = await spare('a', null, 3)
+    await write((tx) => tx.sessions.end([ending(gone, 2000, 'left')]))
+    const theirs = await publisher(newAccount(), 'a', null, 3)
+    await write((tx) => tx.sessions.makeSpare(theirs))
     const replaced = (id: string, sourceId: string | null, priority: number | null) =>
       write((tx) => tx.sessions.replaceSpares({ id, accountId, streamName: 'a', sourceId }, priority))
     expect(await replaced(shown, null, 3)).toEqual([equal])

@@ -6,7 +6,7 @@ import type { UsageRow } from '../../src/core/usage/report.ts'
 import { slotIn, slotsOf } from '../../src/core/zonedSlots.ts'
 import type { Store, Tx, UsageQuery } from '../../src/store/store.ts'
 import { cases } from '../support/randomCases.ts'
-import { addUsage, newAccount, nodeUsage } from './store.samples.ts'
+import { addUsage, newAccount, newSession, nodeUsage } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const HOUR_MS = 3_600_000
@@ -267,6 +267,35 @@ export function usageSuite(stores: Stores): void {
       expect(await sum({ accountId: 'nobody' })).toMatchObject([{ bytesIn: 0 }])
     })
 
+    test('keeps what publishers sent and caches served when hours of its days are deleted or forgotten', async () => {
+      const accountId = newAccount()
+      const [first, second] = [HOUR_MS, 2 * HOUR_MS]
+      const sent = { accountId, protocol: 'rtmp' } as const
+      await addUsage(stores.store, { ...sent, hourMs: first, bytesIn: 5 }, { ...sent, hourMs: second, bytesIn: 7 })
+      const viewer = newSession({ accountId, trackingId: 't' })
+      await stores.store.transaction(async (tx) => {
+        await tx.sessions.insert(viewer, 'n')
+        await tx.cacheLogs.count([{ sessionIds: [viewer.id], bytesOut: 4 }], second)
+      })
+      await repeated(stores.store, (tx) => tx.usage.prune(second, 100))
+      await repeated(stores.store, (tx) => tx.viewerTraces.forgetUsage(accountId, 't', 5))
+      const day = { accountId, fromMs: 0, untilMs: 24 * HOUR_MS, limit: 10 }
+      const sums = [{ bytesIn: 7, bytesOut: 4, bytesFromCaches: 4 }]
+      expect(await stores.other.read.usage.sum({ ...day, groupBy: [] })).toMatchObject(sums)
+    })
+
+    test('of media alone leaves out what viewers sent and publishers received', async () => {
+      const accountId = newAccount()
+      const both = { accountId, hourMs: 0, bytesIn: 1, bytesOut: 2 }
+      await addUsage(
+        stores.store,
+        { ...both, protocol: 'rtmp', bytesIn: 50 },
+        { ...both, protocol: 'hls', bytesOut: 90 },
+      )
+      const query = { accountId, fromMs: 0, untilMs: HOUR_MS, groupBy: [], limit: 1, mediaOnly: true }
+      expect(await stores.other.read.usage.sum(query)).toMatchObject([{ bytesIn: 50, bytesOut: 90 }])
+    })
+
     test('of more than 2^53 bytes is rounded, and not refused', async () => {
       const accountId = newAccount()
       const hours = [1, 2].map((hour) => ({
@@ -319,17 +348,18 @@ export function usageSuite(stores: Stores): void {
       const [accountId, node] = [newAccount(), await newNode()]
       await addUsage(stores.store, ...['a', 'c', 'd'].map((trackingId) => ({ accountId, trackingId, bytesOut: 1 })))
       await put(node, ...['a', 'b', 'e'].map((trackingId, ord) => ({ accountId, trackingId, ord, bytesOut: 10 })))
-      const page = async (after: string) => {
+      const page = async (after: string, prefix = '') => {
         const rows = await stores.other.read.usage.tracked({
           accountId,
           fromMs: 0,
           untilMs: HOUR_MS,
-          prefix: '',
+          prefix,
           after,
           limit: 2,
         })
         return rows.map(({ trackingId, bytesOut }) => [trackingId, bytesOut])
       }
+      expect([await page('', 'c'), await page('', 'bb')]).toEqual([[['c', 1]], []])
       expect([await page(''), await page('b'), await page('d')]).toEqual([
         [
           ['a', 11],

@@ -24,7 +24,7 @@ export function usersSuite(stores: Stores): void {
 
   describe('users', () => {
     test('are found in their account alone, listed by id, and changed', async () => {
-      const first = await makeUser()
+      const first = await makeUser(newAccount(), { role: 'viewer' })
       const second = await makeUser(first.accountId, { role: 'viewer' })
       const { users } = stores.other.read
       expect(await users.get(first.accountId, first.id)).toEqual(first)
@@ -37,8 +37,12 @@ export function usersSuite(stores: Stores): void {
         expect(await tx.users.lock(newAccount(), second.id)).toBeUndefined()
         const changed = { ...second, role: 'admin', passwordHash: '$scrypt$2' }
         expect(await tx.users.lock(second.accountId, second.id)).toEqual(changed)
+        expect(await tx.users.lockById(first.id)).toEqual(first)
       })
       expect(await users.findByEmail(first.email)).toEqual(first)
+      expect(await users.findByEmail(first.email.toUpperCase())).toBeUndefined()
+      await stores.store.transaction((tx) => tx.users.delete(second.id))
+      expect(await users.list(first.accountId)).toEqual([first])
     })
 
     test('changes of one account that take its lock follow each other', async () => {
