@@ -31,7 +31,7 @@ export class Publication {
     this.reportBytes(totalBytes)
     this.#isOver = true
     try {
-      this.#admitted.sink.end()
+      this.#admitted.sink.end(reason)
     } finally {
       this.#admitted.ended(reason, why)
     }

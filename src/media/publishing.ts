@@ -12,8 +12,8 @@ export const TRACK_CHANGES = { burst: 20, perSecond: 1 }
 
 /** Why a publication is over. */
 export type PublishEnd =
-  | 'left' // the publisher said goodbye or closed the connection
-  | 'lost' // the publisher fell silent, or the network failed
+  | 'left' // the publisher said goodbye
+  | 'lost' // it closed the connection without, it fell silent, or the network failed
   | 'invalid' // its media is unsupported or malformed; the publisher got a status
   | 'cut' // ended from outside
   | 'stopped' // the listener stops
@@ -39,6 +39,12 @@ export type PublishRefusal =
   | 'limit' // too many sessions
   | 'unavailable' // this server takes no publishers now
 
+/** Takes the media of a publisher. */
+export interface PublishSink extends FrameSink {
+  /** @param reason absent: it said no goodbye, as far as is known */
+  end(reason?: PublishEnd): void
+}
+
 /** The publisher gets `status` unchanged if its protocol has room for words, before the connection closes. */
 export type PublishAnswer =
   /** `code`: that of the decision or the limit; absent: there was neither. */
@@ -46,7 +52,7 @@ export type PublishAnswer =
   | {
       readonly ok: true
       /** Takes the media; its `end` is called exactly once. */
-      readonly sink: FrameSink
+      readonly sink: PublishSink
       /** Of its audio tracks: see `TsIngestOptions` and `IngestOptions` of RTMP. */
       readonly audioNumbers?: readonly (number | null)[]
       /**

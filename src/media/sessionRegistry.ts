@@ -50,6 +50,8 @@ export interface PublisherStanding {
   readonly askToMove?: AskToMove | undefined
   /** Whether it was asked to move. If it then closes its connection, it is on its way to another node. */
   isAskedToMove: boolean
+  /** Why its media has ended, where the protocol says so before the session ends. Null: it said no goodbye. */
+  mediaEnd: SessionEndReason | null
   /** Takes its feed back from the media engine; null: it has none there. */
   hide: (() => void) | null
 }

@@ -36,31 +36,50 @@ class Listener implements FrameSink {
   }
 }
 
-test('a pause of the process ended a feed whose publisher moves; one that does not come back ends it after ten seconds', async () => {
-  const hub = new Hub()
-  const clock = new ManualClock()
-  const ctx = { sessions: new SessionRegistry(), clock } as unknown as SessionContext
-  const listener = new Listener()
-  holdEnd(ctx, { session, ending: { reason: 'moved' } } as unknown as ActiveSession, hub).subscribe(listener)
-  hub.end()
-  const ends: number[] = []
-  for (const ms of [60_000, ...Array.from({ length: 10 }, () => 1000)]) {
-    clock.advance(ms)
-    await new Promise((resolve) => setImmediate(resolve))
-    ends.push(listener.ends)
-  }
-  expect(ends).toEqual([...Array.from({ length: 10 }, () => 0), 1])
-})
+test.each([
+  { of: { ending: { reason: 'moved' } }, seconds: 10 },
+  { of: { ending: null, standing: { mediaEnd: 'lost' } }, seconds: 5 },
+])(
+  'a pause of the process does not count for a publisher that may come back; the feed of one that does not ends: $of',
+  async ({ of, seconds }) => {
+    const hub = new Hub()
+    const clock = new ManualClock()
+    const ctx = { sessions: new SessionRegistry(), clock } as unknown as SessionContext
+    const listener = new Listener()
+    holdEnd(ctx, { session, ...of } as unknown as ActiveSession, hub).subscribe(listener)
+    hub.end()
+    const ends: number[] = []
+    for (const ms of [60_000, ...Array.from({ length: seconds }, () => 1000)]) {
+      clock.advance(ms)
+      await new Promise((resolve) => setImmediate(resolve))
+      ends.push(listener.ends)
+    }
+    expect(ends).toEqual([...Array.from({ length: seconds }, () => 0), 1])
+  },
+)
+
+const moving = { isAskedToMove: true, mediaEnd: 'left' }
+const said = (mediaEnd: string | null) => ({ isAskedToMove: false, mediaEnd })
 
 test.each([
-  { state: { ending: null, standing: { isAskedToMove: true } }, ends: 0 },
-  { state: { ending: null, standing: { isAskedToMove: false } }, ends: 1 },
-  { state: { ending: { reason: 'kicked' }, standing: { isAskedToMove: true } }, ends: 1 },
-])('a feed waits for a publisher that was asked to move and has closed its connection: $state', ({ state, ends }) => {
+  ['was asked to move, and has closed its connection', null, moving, 0],
+  ['was asked to move, and was ended', 'kicked', moving, 1],
+  ['closed its connection without a goodbye', null, said('lost'), 0],
+  ['over WebRTC closed its connection without a DELETE', null, said(null), 0],
+  ['over WebRTC sent a DELETE', 'left', said(null), 1],
+  ['said goodbye', null, said('left'), 1],
+  ['sent what cannot be served', null, said('invalid_media'), 1],
+  ['is gone because its node was given up', 'lost', said('lost'), 0],
+  ['is to connect again, because its token got another priority', 'reprioritized', said('lost'), 0],
+  ['was ended through the API', 'kicked', said('lost'), 1],
+  ['lost its token', 'token_deleted', said('lost'), 1],
+  ['was stopped with its server', null, said('shutdown'), 1],
+])('the feed of a publisher that %s waits for it, or ends', (_, reason, standing, ends) => {
   const hub = new Hub()
   const ctx = { sessions: new SessionRegistry(), clock: new ManualClock() } as unknown as SessionContext
   const listener = new Listener()
-  holdEnd(ctx, { session, ...state } as unknown as ActiveSession, hub).subscribe(listener)
+  const ending = reason === null ? null : { reason }
+  holdEnd(ctx, { session, standing, ending } as unknown as ActiveSession, hub).subscribe(listener)
   hub.end()
   expect(listener.ends).toBe(ends)
 })
@@ -68,7 +87,7 @@ test.each([
 test('what holds the end of a feed passes on each layer to those who take them, and the end where nothing follows', () => {
   const hub = new Hub()
   const ctx = { sessions: new SessionRegistry(), clock: new ManualClock() } as unknown as SessionContext
-  const held = holdEnd(ctx, { session, ending: null } as unknown as ActiveSession, hub)
+  const held = holdEnd(ctx, { session, ending: { reason: 'left' } } as unknown as ActiveSession, hub)
   const [all, main] = [Object.assign(new Listener(), { takesLayers: true as const }), new Listener()]
   held.subscribe(all)
   held.subscribe(main)

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
-import { closeSession } from '../../src/commands/sessions/close.ts'
+import { closeSession, endSession } from '../../src/commands/sessions/close.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import type { SessionEndReason } from '../../src/core/sessions/endReason.ts'
 import type { ActiveFeed } from '../../src/media/feedsOnAir.ts'
@@ -13,8 +13,10 @@ export interface Broadcast {
   feed: ActiveFeed
   player: Player
   tokenId: number
-  /** Ends the publisher. */
+  /** The publisher says goodbye. */
   end(): Promise<void>
+  /** It is gone without a goodbye. */
+  vanish(): Promise<void>
 }
 
 export interface BroadcastOptions {
@@ -61,5 +63,15 @@ export async function broadcast(
   if (!answer.ok) throw new Error(answer.message)
   const feed = await goLive(ctx, answer.session.id, player)
   if (!feed) throw new Error('the session is over')
-  return { feed, player, tokenId: made.id, end: () => over(answer.session.id, 'left') }
+  const { id } = answer.session
+  return {
+    feed,
+    player,
+    tokenId: made.id,
+    async end() {
+      const entry = ctx.sessions.get(id)
+      if (entry) await endSession(ctx, entry, 'left')
+    },
+    vanish: () => over(id, 'lost'),
+  }
 }

@@ -356,7 +356,23 @@ test('when a secured feed replaces an open one, viewers without a token get the 
   expect((await get(masterUrl())).status).toBe(401)
 })
 
-test('when the publisher leaves, players get the end of the stream', async () => {
+test('when a publisher that was killed is back, players continue after a discontinuity; if it stays away, they get the end', async () => {
+  const killed = await live()
+  const { mediaUrl } = await follow()
+  const playlist = async () => (await get(mediaUrl)).text
+  await killed.vanish()
+  expect(await playlist()).not.toContain('#EXT-X-ENDLIST')
+  const again = await live()
+  await until(async () => /#EXT-X-DISCONTINUITY\n(.*\n)+s\d+\.m4s/.test(await playlist()))
+  expect(await playlist()).not.toContain('#EXT-X-ENDLIST')
+  await again.vanish()
+  expect(await playlist()).not.toContain('#EXT-X-ENDLIST')
+  clock.speed = 10
+  onTestFinished(() => void (clock.speed = 1))
+  await until(async () => (await playlist()).includes('#EXT-X-ENDLIST'))
+})
+
+test('when the publisher says goodbye, players get the end of the stream', async () => {
   const begun = await live()
   const { mediaUrl } = await follow()
   await begun.end()

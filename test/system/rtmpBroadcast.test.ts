@@ -43,6 +43,25 @@ async function whyCut(client: RtmpClient): Promise<string> {
 }
 
 describe('a broadcast over RTMP', () => {
+  test.each([
+    { goodbye: ['deleteStream'], reason: 'left' },
+    { goodbye: ['closeStream'], reason: 'left' },
+    { goodbye: ['FCUnpublish'], reason: 'left' },
+    { goodbye: [], reason: 'lost' },
+  ])('whose connection closes after $goodbye has $reason', async ({ goodbye, reason }) => {
+    const client = await broadcast(`show?token=${token}`)
+    const [feed] = await until(() => live().feeds.all().length === 1 && live().feeds.all())
+    const kinds: string[] = []
+    feed?.media.subscribe({ tracks: () => undefined, frame: () => undefined, end: () => kinds.push('end') })
+    for (const name of goodbye) client.send(commandMessage(0, name, 6, null, 1))
+    client.socket.end()
+    await until(() => live().size === 0 && live().leaving.size === 0)
+    const ended = await sluice.app.ctx.store.read.sessions.get(feed?.sessionId ?? '')
+    expect(ended?.endReason).toBe(reason)
+    // Only one that said goodbye is not expected back.
+    expect(kinds).toEqual(goodbye.length > 0 ? ['end'] : [])
+  })
+
   test('is decided by its token, is on the air with its first frame, and is off when it leaves', async () => {
     const client = await broadcast(`my%20studio?token=${token}&sourceId=cam-1`)
     await until(() => live().feeds.all().length === 1)
@@ -85,7 +104,8 @@ describe('a broadcast over RTMP', () => {
       })
     client.send(videoFrame(40))
     await until(() => kinds.length >= 3)
-    client.socket.destroy()
+    client.send(commandMessage(0, 'deleteStream', 6, null, 1))
+    client.socket.end()
     await until(() => live().size === 0)
     expect(kinds).toEqual(['h264', 'video', 'video', 'end'])
   })

@@ -351,7 +351,7 @@ describe('a slow client', () => {
   })
 
   test('that sends a message in chunks of a byte is read on a second later', async () => {
-    const { clock, publications, listener, client } = await slow()
+    const { clock, publications, listener, client } = await slow({ idleMs: Number.MAX_SAFE_INTEGER }) // While a busy machine reads.
     await client.publish('v2/pub', 'x')
     client.send(avcConfig())
     client.send(message(MESSAGE.setChunkSize, 0, [0, 0, 0, 1]))

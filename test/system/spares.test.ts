@@ -79,13 +79,19 @@ async function goesOn(viewer: TestViewer): Promise<void> {
   await until(() => viewer.packets.length >= enough)
 }
 
-/** How many discontinuities the HLS of the stream has had; null while it has no segment. */
-async function discontinuities(): Promise<number | null> {
+/** Where the playlist of the stream is; null while it is not on the air. */
+async function playlistUrl(): Promise<URL | null> {
   const url = `${sluice.base}/hls/${sluice.accountId}/show/index.m3u8`
   const master = await fetch(url)
-  if (!master.ok) return null
   const [media = ''] = /^[^#\s]+$/m.exec(await master.text()) ?? []
-  const { discontinuitySequence, segments } = readMediaPlaylist(await (await fetch(new URL(media, url))).text())
+  return master.ok ? new URL(media, url) : null
+}
+
+/** How many discontinuities the HLS of the stream has had; null while it has no segment. */
+async function discontinuities(): Promise<number | null> {
+  const url = await playlistUrl()
+  if (url === null) return null
+  const { discontinuitySequence, segments } = readMediaPlaylist(await (await fetch(url)).text())
   return segments.length === 0 ? null : (segments.at(-1)?.discontinuityNumber ?? discontinuitySequence)
 }
 
@@ -109,6 +115,23 @@ async function takesOver(priority: number, viewer: TestViewer, period: number): 
   await goesOn(viewer)
   await untilPeriod(period)
 }
+
+test.each<Way>(['rtmp', 'srt'])(
+  'viewers go on when a publisher over %s is killed and back within a moment',
+  async (way) => {
+    const killed = ffmpeg(1, way)
+    await until(() => shown() === 1)
+    const viewer = await watch('h264')
+    const period = await begunPeriod()
+    const mediaUrl = await until(playlistUrl)
+    killed.kill('SIGKILL')
+    await once(killed, 'exit')
+    ffmpeg(1, way)
+    await takesOver(1, viewer, period + 1)
+    const { ended, segments } = readMediaPlaylist(await (await fetch(mediaUrl)).text())
+    expect([ended, segments.at(-1)?.discontinuityNumber]).toEqual([false, period + 1])
+  },
+)
 
 describe('a spare takes over, and viewers go on, from a publisher', () => {
   test.each<Way>(['rtmp', 'srt'])('over %s that is killed, and gives the air back when it returns', async (way) => {

@@ -105,5 +105,6 @@ const standingOf = (
   show,
   askToMove,
   isAskedToMove: false,
+  mediaEnd: null,
   hide: null,
 })

@@ -1,14 +1,24 @@
 import { watchedFor } from '../../base/lateLooks.ts'
 import { type FrameSource, takesAs } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import type { SessionContext } from '../context.ts'
 
 /** A spare is on the air long before; if its node cannot write, viewers learn the end. */
-const HELD_MS = 5_000
+const SPARE_MS = 5_000
 
-/** A publisher that was moved connects to another node. By then it is back, or the stream is over. */
-const MOVING_MS = 10_000
+/**
+ * How long the end of a feed waits for its publisher, by the reason for which it is gone. Those that are gone for another reason,
+ * such as a goodbye, are not expected back.
+ */
+const RETURN_MS: Readonly<Partial<Record<SessionEndReason, number>>> = {
+  // An encoder that was killed, or whose network failed, connects again within seconds.
+  lost: 5_000,
+  reprioritized: 5_000,
+  // To another node.
+  moved: 10_000,
+}
 
 type SourceName = Pick<Session, 'accountId' | 'streamName' | 'sourceId'>
 
@@ -17,8 +27,8 @@ export const isSameSource = (a: SourceName, b: SourceName): boolean =>
   a.accountId === b.accountId && a.streamName === b.streamName && a.sourceId === b.sourceId
 
 /**
- * The media of a feed, whose end waits until a spare of the source is on the air: HLS then goes on with the spare, instead of
- * telling players that the stream is over. So it does when the publisher moves to another node.
+ * The media of a feed, whose end waits until a spare of the source is on the air, or until a publisher is back that has not said
+ * goodbye or moves to another node: HLS then goes on with it, instead of telling players that the stream is over.
  */
 export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSource): FrameSource => ({
   subscribe(sink) {
@@ -40,10 +50,9 @@ export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSour
 })
 
 function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, then: () => void): void {
-  // One that was asked to move may close its connection before it opens the next one.
-  const isMoving = of.ending === null ? of.standing?.isAskedToMove === true : of.ending.reason === 'moved'
   const hasSpare = [...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))
-  if (!isMoving && !hasSpare) return then()
+  const waitMs = RETURN_MS[reasonOf(of)] ?? (hasSpare ? SPARE_MS : null)
+  if (waitMs === null) return then()
   const over = new AbortController()
   const end = (): void => {
     if (over.signal.aborted) return
@@ -55,5 +64,12 @@ function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, th
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
   // During a pause of this process, the publisher that comes back waits in a socket: that time does not count.
-  void watchedFor(clock, isMoving ? MOVING_MS : HELD_MS, over.signal).then(end, () => undefined)
+  void watchedFor(clock, waitMs, over.signal).then(end, () => undefined)
+}
+
+/** Why the media of a publisher has ended. Over WebRTC one says goodbye with a DELETE, which is on record as the end of the session. */
+function reasonOf({ ending, standing }: ActiveSession): SessionEndReason {
+  if (ending !== null) return ending.reason
+  // One that was asked to move may close its connection before it opens the next one.
+  return standing?.isAskedToMove === true ? 'moved' : (standing?.mediaEnd ?? 'lost')
 }

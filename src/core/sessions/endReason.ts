@@ -1,7 +1,7 @@
 /** Why a session is over: on record, in logs and as a label of metrics. */
 export const SESSION_END_REASONS = [
-  'left', // the client said goodbye, or closed its connection
-  'lost', // nothing came from it any more, or its node died
+  'left', // the client said goodbye, or closed its connection over WebRTC
+  'lost', // nothing came from it any more, its connection closed without a goodbye, or its node died
   'never_connected', // it was admitted, and its transport never came up
   'not_negotiated', // the media engine refused its offer
   'invalid_media', // what it sent cannot be served

@@ -13,7 +13,13 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { SourceMeter } from '../../media/measure/sourceMeter.ts'
-import type { PublishAnswer, PublishEnd, PublisherConnection, PublishRefusal } from '../../media/publishing.ts'
+import type {
+  PublishAnswer,
+  PublishEnd,
+  PublisherConnection,
+  PublishRefusal,
+  PublishSink,
+} from '../../media/publishing.ts'
 import type { Session } from '../../core/sessions/types.ts'
 
 export interface IngestParts {
@@ -170,7 +176,7 @@ interface BroadcastOptions {
 }
 
 /** The media of a session that is taken. The feed goes on the air with its first tracks. */
-class Broadcast implements FrameSink {
+class Broadcast implements PublishSink {
   readonly takesLayers = true
   /** Frames of the main layer of the video so far. */
   frames = 0
@@ -218,8 +224,11 @@ class Broadcast implements FrameSink {
     void connection.cut(`No ${missing} came, and the address asks to leave the ${left} out`)
   }
 
-  end(): void {
-    this.#of.hub.end()
+  end(reason: PublishEnd = 'lost'): void {
+    const { session, hub } = this.#of
+    const standing = this.#parts.ctx.sessions.get(session.id)?.standing
+    if (standing) standing.mediaEnd = REASONS[reason]
+    hub.end()
   }
 
   /** A feed that the store cannot record is not on the air: Sluice disconnects its publisher, which will reconnect. */

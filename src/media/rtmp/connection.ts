@@ -80,7 +80,7 @@ export class RtmpConnection {
   /** See `reconnectingUrl`. */
   #tcUrl: string | null = null
   #publication: RtmpPublication | null = null
-  #reason: PublishEnd = 'left'
+  #reason: PublishEnd | null = null
   #why: Said | undefined
   #bytesIn = 0
 
@@ -172,7 +172,7 @@ export class RtmpConnection {
 
   /** The first reason counts. */
   #endWith(reason: PublishEnd): void {
-    if (this.#reason === 'left') this.#reason = reason
+    this.#reason ??= reason
   }
 
   #received(data: Buffer): void {
@@ -288,7 +288,8 @@ export class RtmpConnection {
       case 'publish':
         return this.#publishRequested(readTarget(command.parameters[0]))
       case 'FCUnpublish':
-        return null // deleteStream or closeStream follows.
+        this.#endWith('left') // deleteStream or closeStream follows, or the end of the connection.
+        return null
       case 'deleteStream':
       case 'closeStream':
         this.#leave()
@@ -345,6 +346,7 @@ export class RtmpConnection {
 
   /** The client closes: one of GStreamer takes a server that does so first for a failure. */
   #leave(): void {
+    this.#endWith('left')
     if (this.#state === 'publishing') this.#send(replies.unpublished())
     this.#linger(false)
   }
@@ -378,9 +380,9 @@ export class RtmpConnection {
     this.#reportEnd()
   }
 
-  /** The first of leaving, refusal and the end of the socket counts. */
+  /** The first of leaving, refusal and the end of the socket counts. Encoders that were killed leave without a goodbye. */
   #reportEnd(): void {
-    this.#publication?.end(this.#reason, this.#bytesIn, this.#why)
+    this.#publication?.end(this.#reason ?? 'lost', this.#bytesIn, this.#why)
   }
 
   #send(messages: readonly Message[]): void {
