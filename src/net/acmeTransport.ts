@@ -45,7 +45,9 @@ export function acmeTransport(caFile: string, signal: AbortSignal) {
       ...trust,
     } as const
     const deadline = startDeadline(systemClock, ANSWER_MS, signal)
-    const answer = await boundedExchange(url, request, deadline.signal).finally(() => deadline.cancel())
+    // RFC 8555 section 6.1. Names of an authority may come to lead inside, where nothing has its certificate.
+    const asking = url.startsWith('https:') ? boundedExchange(url, request, deadline.signal) : Promise.resolve(null)
+    const answer = await asking.finally(() => deadline.cancel())
     if (answer === null) throw Object.assign(new Error(''), { code: 'HPE_INVALID' })
     const text = answer.body.toString()
     const { status, headers: answered } = answer

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttp } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTls } from 'node:tls'
@@ -141,6 +142,23 @@ test.each([
   })
   const problem = await order.catch((error: unknown) => explainFailure(error, directoryUrl))
   expect((problem as Said).message).toMatch(/^No certificate: .*\(HPE_INVALID\)/)
+})
+
+test('an authority leads to no address without https, behind which there may be anything', async () => {
+  const heard: unknown[] = []
+  const inside = createHttp((request, response) => {
+    heard.push(request.url)
+    response.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void inside.close())
+  await once(inside, 'listening')
+  const url = `http://127.0.0.1:${(inside.address() as AddressInfo).port}/`
+  answers = { '/dir': { body: { newNonce: url, newAccount: url, newOrder: url } } }
+  const { signal } = new AbortController()
+  const order = orderCertificate({ ...acme(), accountKey: issuer.key, publish: () => expect.fail(), signal })
+  const problem = await order.catch((error: unknown) => explainFailure(error, base))
+  expect((problem as Said).message).toMatch(/^No certificate: .*\(HPE_INVALID\)/)
+  expect(heard).toEqual([])
 })
 
 test('an order that stays pending holds up no stop', async () => {
