@@ -201,7 +201,11 @@ export function answerTo(exchange: ClientRequest): Promise<IncomingMessage> {
     socket.on('data', count)
     for (const event of ['response', 'close']) exchange.once(event, () => void socket.off('data', count))
   })
-  exchange.on('response', resolve)
+  exchange.on('response', (response) => {
+    // Else Node parses all that has come before who reads the body can look at it.
+    response.socket.pause()
+    resolve(response)
+  })
   exchange.on('upgrade', () => reject(invalid('an upgrade that was not requested')))
   let interim = 0
   exchange.on('information', () => {
@@ -215,19 +219,21 @@ export function answerTo(exchange: ClientRequest): Promise<IncomingMessage> {
 /** As an error of the HTTP parser. */
 const invalid = (what: string): Error => Object.assign(new Error(what), { code: 'HPE_INVALID' })
 
-/** The start of an answer as text. */
-export async function readStart(
-  body: AsyncIterable<Uint8Array>,
-  limit: number,
-): Promise<{ answer: string; truncated: boolean }> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body) {
+/** Of an exchange: handshake, head, and what chunks take beside the body. Each costs as much as a kilobyte, however small it is. */
+const FRAMING_MAX_BYTES = 48 * 1024
+
+/** The start of an answer as text, to which a connection of its own has led. It ends early where chunks are tiny. */
+export async function readStart(body: IncomingMessage, limit: number): Promise<{ answer: string; truncated: boolean }> {
+  const { socket } = body
+  const chunks: Buffer[] = []
+  let [size, truncated] = [0, false]
+  for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk)
-    size += chunk.byteLength
-    if (size > limit) break
+    size += chunk.length
+    const framing = socket.bytesRead - socket.readableLength - size
+    truncated = size > limit || framing > FRAMING_MAX_BYTES
+    if (truncated) break
   }
-  const truncated = size > limit
   const start = Buffer.concat(chunks).subarray(0, limit)
   // In stream mode a character that was cut at the end is dropped instead of becoming U+FFFD.
   const text = new TextDecoder().decode(start, { stream: truncated })

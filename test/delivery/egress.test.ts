@@ -142,6 +142,33 @@ describe('an answer', () => {
     expect(outcome).toMatchObject({ truncated: false, answer: 'y'.repeat(16_384) })
   })
 
+  test('of 60 KiB is complete where so much is read, however it comes', async () => {
+    const body = 'z'.repeat(61_440)
+    const receivers = [
+      httpReceiver((_request, response) => response.end(body)),
+      httpReceiver((_request, response) => {
+        for (let at = 0; at < body.length; at += 1024) response.write(body.slice(at, at + 1024))
+        response.end()
+      }),
+    ]
+    for (const receiver of receivers) {
+      const { port } = await opened(receiver)
+      const outcome = await post(egress({ maxAnswerBytes: 65_536 }), port)
+      expect(outcome).toMatchObject({ truncated: false, answer: body })
+    }
+  })
+
+  test('in thousands of chunks of a byte counts as too long', async () => {
+    const chunks = `${'1\r\nx\r\n'.repeat(15_000)}0\r\n\r\n`
+    const receiver = await opened(
+      tcpReceiver((socket) => {
+        socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`))
+      }),
+    )
+    const outcome = await post(egress(), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, truncated: true })
+  })
+
   test('that is cut inside a character loses only that character, and NUL is replaced', async () => {
     const receiver = await opened(httpReceiver((_request, response) => response.end('\0é€€')))
     expect(await post(egress({ maxAnswerBytes: 5 }), receiver.port)).toMatchObject({
