@@ -95,6 +95,12 @@ class SilentSocket extends EventEmitter {
   write(): boolean {
     return true
   }
+  pause(): void {
+    // The test gives it all at once.
+  }
+  resume(): void {
+    // As `pause`.
+  }
   destroy(): void {
     this.isDestroyed = true
   }
