@@ -161,16 +161,18 @@ function sessionOf(endpoint: RemoteEndpoint, answer: Answer, from: string): Resu
   return ok({ answer: answer.text, leave: () => void leave(endpoint, answer, from) })
 }
 
-function refusalOf({ name, secret, means }: RemoteEndpoint, { status, text }: Answer): SessionProblem {
-  const itsWords = quoted(text, secret)
+function refusalOf(endpoint: RemoteEndpoint, { status, text }: Answer): SessionProblem {
+  const { name, means } = endpoint
+  const itsWords = quoted(text, endpoint)
   if (status === 401 || status === 403)
     return { kind: 'refused', ...say(coded(`${name}_refuses_session`, { status }), ...itsWords) }
   return { kind: 'lost', ...say(means[status] ?? coded(`${name}_status`, { status }), ...itsWords) }
 }
 
-/** Texts of other servers may be pages. */
-function quoted(text: string, secret: string): CodedSentence[] {
-  const said = text.trimStart().startsWith('<') ? '' : withoutKey(text, secret)
+/** Texts of other servers may be pages, or repeat what they were sent. */
+function quoted(text: string, { secret, authorization }: RemoteEndpoint): CodedSentence[] {
+  const credentials = authorization?.replace(/^\w+ /, '') ?? ''
+  const said = text.trimStart().startsWith('<') ? '' : withoutKey(text, credentials, secret)
   return said === '' ? [] : [coded('its_words', { text: said })]
 }
 

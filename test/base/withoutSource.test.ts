@@ -17,6 +17,16 @@ test.each([
   expect(withoutSource(said, SOURCE)).toBe(told)
 })
 
+test.each([
+  ['454 no pass:word for you', '454 no … for you'],
+  ['454 no pass%3Aword for you', '454 no … for you'],
+  ['454 Basic Y2FtZXJhOnBhc3M6d29yZA==', '454 Basic …'],
+  ['454 camera', '454 camera'],
+  ['454 no far.example.com', '454 no …'],
+])('of a source with a login: %s', (said, told) => {
+  expect(withoutSource(said, 'rtsp://camera:pass%3Aword@far.example.com:554/a')).toBe(told)
+})
+
 const part = fc.stringMatching(/^[A-Za-z0-9_.~-]{6,30}$/)
 
 test('no text about a source contains its key or its passphrase', () => {

@@ -190,6 +190,14 @@ describe('another answer is a problem in words, without the token', () => {
     expect((await open(`${url}/whep/show`)).answer).toMatchObject({ ok: false, error: { kind, message } })
   })
 
+  test('which repeats the login as it was sent', async () => {
+    const { url } = await server((seen, response) => void response.writeHead(401).end(JSON.stringify(seen)))
+    const authorization = `Basic ${Buffer.from(`camera:${TOKEN}`).toString('base64')}`
+    const { answer } = await open(`${url}/whep/show`, { authorization })
+    const message = answer.ok ? '' : answer.error.message
+    expect(message).toContain('"Basic ••••"')
+  })
+
   test('a server that closes', async () => {
     const { url } = await server((_, response) => void response.socket?.destroy())
     expect((await open(`${url}/x`)).answer).toMatchObject({ ok: false, error: { kind: 'lost' } })

@@ -41,17 +41,20 @@ export function reasonOf({ description, code }: RtmpStatus, key: string): string
 
 /**
  * A text of another server for people, as the end of a sentence. Servers repeat keys in their answers.
- * @param key with its query, if it has one
+ * @param keys each with its query, if it has one
  */
-export function withoutKey(text: string, key: string): string {
-  const mark = key.includes('?') ? key.indexOf('?') : key.length
-  const query = key.slice(mark + 1)
-  const spellings = [key, encodeURIComponent(key), key.slice(0, mark), query, ...new URLSearchParams(query).values()]
-  const secrets = spellings.filter(({ length }) => length >= SECRET_MIN)
+export function withoutKey(text: string, ...keys: readonly string[]): string {
+  const secrets = keys.flatMap(spellingsOf).filter(({ length }) => length >= SECRET_MIN)
   const bare = secrets.reduce((left, secret) => left.replaceAll(secret, MASK), text)
   return bare
     .replaceAll(/\p{C}/gu, ' ')
     .slice(0, REASON_MAX)
     .trim()
     .replace(/(?<![\s.])[\s.]+$/, '')
+}
+
+function spellingsOf(key: string): string[] {
+  const mark = key.includes('?') ? key.indexOf('?') : key.length
+  const query = key.slice(mark + 1)
+  return [key, encodeURIComponent(key), key.slice(0, mark), query, ...new URLSearchParams(query).values()]
 }

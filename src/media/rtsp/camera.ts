@@ -1,6 +1,6 @@
 import { coded, type CodedSentence, say } from '../../core/notices.ts'
 import { type PullProblem, REDIRECTED } from '../pulling.ts'
-import type { RtspReply } from './replies.ts'
+import { type RtspReply, spoken } from './replies.ts'
 import { readSdp } from './sdp.ts'
 
 /** Encodings (RFC 4566) that our transport stream carries as they are. */
@@ -13,10 +13,10 @@ export class RtspTalk {
   encodesAudio = false
   #status = 0
   #reason = ''
-  readonly #hasLogin: boolean
+  readonly #url: URL
 
-  constructor(hasLogin: boolean) {
-    this.#hasLogin = hasLogin
+  constructor(url: URL) {
+    this.#url = url
   }
 
   /** `again`: the client must begin again, since it has learnt that it must encode. */
@@ -42,14 +42,14 @@ export class RtspTalk {
     const status = this.#status
     switch (status) {
       case 401:
-        return because('refused', coded(this.#hasLogin ? 'source_refuses_login' : 'source_wants_login'))
+        return because('refused', coded(this.#url.username !== '' ? 'source_refuses_login' : 'source_wants_login'))
       case 403:
         return because('refused', coded('source_refuses_access', { status }))
       case 404:
         return because('lost', coded('source_no_path'))
     }
     if (status < 400) return because('lost', coded('source_no_media_because', { text: said }))
-    return because('lost', coded('source_answers', { text: `${status} ${this.#reason}`.trim() }))
+    return because('lost', coded('source_answers', { text: spoken(status, this.#reason, this.#url) }))
   }
 }
 

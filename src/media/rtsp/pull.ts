@@ -56,7 +56,7 @@ export class RtspPull implements PulledSource {
   constructor(options: RtspPullOptions) {
     this.#options = options
     const { clock, maxFrameBytes, leftOut, sink, socket, url } = options
-    this.#talk = new RtspTalk(url.username !== '')
+    this.#talk = new RtspTalk(url)
     this.#ingest = new TsIngest(
       {
         tracks: (tracks) => {

@@ -1,3 +1,5 @@
+import { withoutSource } from '../../base/withoutSource.ts'
+
 /** One answer of a server (RFC 2326 section 7). */
 export interface RtspReply {
   readonly status: number
@@ -146,3 +148,9 @@ function written({ status, reason, headers, body }: RtspReply): Buffer {
   if (body.length > 0) lines.push(`content-length: ${body.length}`)
   return Buffer.concat([Buffer.from([`RTSP/1.0 ${status} ${reason}`, ...lines, '', ''].join('\r\n'), 'latin1'), body])
 }
+
+const REASON_MAX = 200
+
+/** What a server answers, for people, without the address and its login, which it may repeat. */
+export const spoken = (status: number, reason: string, url: URL): string =>
+  `${status} ${withoutSource(reason, url.href).slice(0, REASON_MAX)}`.trim()

@@ -7,7 +7,7 @@ import type { SenderEnd } from '../publishing.ts'
 import { TcpSender, type TcpSenderOptions } from '../tcpSender.ts'
 import { RtspLogin } from './login.ts'
 import { OutgoingTrack } from './outgoingTrack.ts'
-import { RtspReplies, type RtspReply } from './replies.ts'
+import { RtspReplies, type RtspReply, spoken } from './replies.ts'
 
 /** Servers end a session without a request after this time, unless they name another (RFC 2326 section 12.37). */
 const SESSION_SECONDS = 60
@@ -229,11 +229,11 @@ const connectionOf = ({ hostname }: URL): string => (hostname.startsWith('[') ? 
 const refused = (why: CodedSentence): SenderEnd => ({ kind: 'refused', ...say(why), isInUse: false })
 
 /** Why an answer ends the attempt. */
-function problemOf({ status, reason }: RtspReply, { username }: URL): SenderEnd {
+function problemOf({ status, reason }: RtspReply, url: URL): SenderEnd {
   if (status < 400) return refused(coded('target_redirects'))
   switch (status) {
     case 401:
-      return refused(coded(username === '' ? 'target_wants_login' : 'target_refuses_login'))
+      return refused(coded(url.username === '' ? 'target_wants_login' : 'target_refuses_login'))
     case 403:
       return refused(coded('target_refuses_access', { status }))
     case 415:
@@ -241,5 +241,5 @@ function problemOf({ status, reason }: RtspReply, { username }: URL): SenderEnd 
     case 461:
       return NO_TCP
   }
-  return { kind: 'lost', ...say(coded('target_answers', { text: `${status} ${reason}`.trim() })) }
+  return { kind: 'lost', ...say(coded('target_answers', { text: spoken(status, reason, url) })) }
 }

@@ -32,19 +32,21 @@ const answers = (status: number, reason = '') => ({
   body: Buffer.alloc(0),
 })
 
+const URL_OF = new URL('rtsp://192.0.2.1/a')
+
 describe('what a source answers', () => {
   test('asks once to begin again where its audio must be encoded', () => {
-    const talk = new RtspTalk(false)
+    const talk = new RtspTalk(URL_OF)
     const both = describes(sdp(...H264, 'm=audio 0 RTP/AVP 0'))
     expect([talk.judge(both), talk.encodesAudio, talk.judge(both)]).toEqual(['again', true, null])
   })
 
   test('names what no stream carries', () => {
-    expect(new RtspTalk(false).judge(describes(sdp('m=video 0 RTP/AVP 26')))).toMatchObject({
+    expect(new RtspTalk(URL_OF).judge(describes(sdp('m=video 0 RTP/AVP 26')))).toMatchObject({
       kind: 'unsuitable',
       message: 'The source sends video as JPEG; set it to H.264 or H.265',
     })
-    expect(new RtspTalk(false).judge(describes(sdp()))).toMatchObject({ kind: 'unsuitable' })
+    expect(new RtspTalk(URL_OF).judge(describes(sdp()))).toMatchObject({ kind: 'unsuitable' })
   })
 
   test.each([
@@ -52,11 +54,11 @@ describe('what a source answers', () => {
     [401, false, 'refused', 'The source wants a user and a password'],
     [403, true, 'refused', 'The source refuses access (403)'],
     [404, true, 'lost', 'The source has nothing under this path (404)'],
-    [503, true, 'lost', 'The source answers 503 Busy'],
+    [503, true, 'lost', `The source answers 503 Busy … ${'x'.repeat(193)}`],
     [200, true, 'lost', 'The source gives no media: bye'],
   ])('%i is put into words', (status, hasLogin, kind, message) => {
-    const talk = new RtspTalk(hasLogin)
-    talk.judge(answers(status, status === 503 ? 'Busy' : 'OK'))
+    const talk = new RtspTalk(hasLogin ? new URL('rtsp://me:s3cret@192.0.2.1/a') : URL_OF)
+    talk.judge(answers(status, status === 503 ? `Busy s3cret ${'x'.repeat(999)}` : 'OK'))
     expect(talk.problem('bye')).toMatchObject({ kind, message })
   })
 })
