@@ -192,6 +192,10 @@ export function channelSuite(stores: Stores): void {
       const [stored, other] = await read().engines.ofChannel(channel.id)
       expect(stored).toMatchObject({ name: 'Renamed', priority: 3, status: 'playing', statusMessage: message })
       expect(other).toEqual(stopped)
+      // Another version wrote the text, and left the sentences.
+      await write((tx) => tx.engines.setStatus(stopped.id, 'stopped', { text: 'Another.', sentences }))
+      const [, told] = await read().engines.ofChannel(channel.id)
+      expect(told?.statusMessage).toEqual({ text: 'Another.', sentences: [] })
       const unstopped = async () => (await read().engines.unstopped()).map(({ id }) => id)
       expect(await unstopped()).toContain(engine.id)
       expect(await unstopped()).not.toContain(stopped.id)

@@ -35,12 +35,14 @@ export function deletedSuite(stores: Stores): void {
       expect(await reads.exist(accountId, { channelId })).toBe(true)
       expect(await reads.exist(accountId, { engineId })).toBe(true)
       expect(await reads.exist('another', { engineId })).toBe(false)
+      expect(await reads.exist('another', { channelId })).toBe(false)
       expect(await reads.exist(accountId, { channelId: id('ch') })).toBe(false)
       const of = { accountId, channelId, distributionId: id('di'), country: '', trackingId: '' }
       await stores.store.transaction((tx) => tx.served.add([{ ...of, slotMs: AT, bytesOut: 1, viewedMs: 0 }]))
       expect(await served.exists(accountId, { channelId })).toBe(true)
       expect(await served.exists(accountId, { distributionId: of.distributionId })).toBe(true)
       expect(await served.exists('another', { distributionId: of.distributionId })).toBe(false)
+      expect(await served.exists('another', { channelId })).toBe(false)
       expect(await served.exists(accountId, { channelId: id('ch') })).toBe(false)
     })
 

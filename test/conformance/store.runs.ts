@@ -263,13 +263,15 @@ function schedulers(stores: Stores): void {
         await tx.schedulers.unskip(one.id, AT)
         expect(await tx.schedulers.count(accountId)).toBe(2)
         const locked = await tx.schedulers.lock(accountId, one.id)
-        await tx.schedulers.replace({ ...(locked ?? one), name: 'Other', status: 'idle', occurrence: null })
+        const changed = { name: 'Other', status: 'idle', occurrence: null, timeZone: 'Europe/Vienna' } as const
+        await tx.schedulers.replace({ ...(locked ?? one), ...changed })
       })
       expect((await stores.other.read.schedulers.skips(one.id, 10)).map(({ startMs }) => startMs)).toEqual([AT])
       expect(await stores.other.read.schedulers.skips(later.id, 10)).toHaveLength(1)
       expect(await stores.other.read.schedulers.get(accountId, one.id)).toMatchObject({
         name: 'Other',
         occurrence: null,
+        timeZone: 'Europe/Vienna',
       })
       await stores.store.transaction((tx) => tx.schedulers.delete(one.id))
       expect(await stores.other.read.schedulers.skips(one.id, 10)).toEqual([])

@@ -340,7 +340,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(await attempt(1100)).toBe(true)
       // That of another account waits for none of this one.
       const theirs = { ...dark, accountId: newAccount() }
-      const attemptTheirs = () => write((tx) => tx.viewing.attempt(theirs, 1100, 100))
+      const attemptTheirs = () => write((tx) => tx.viewing.attempt(theirs, 1300, 100))
       expect([await attemptTheirs(), await attemptTheirs()]).toEqual([true, false])
       const seen = stream()
       await write((tx) => tx.viewing.begin(seen))
