@@ -270,9 +270,18 @@ test('the page at /watch takes its token from the fragment, asks for one without
   expect(await page.title()).toBe('club')
   // The browser's own line about the answer 401.
   expect(complaints.splice(0).filter((line) => !line.includes('401'))).toEqual([])
-  await page.getByPlaceholder('Paste a token').fill(token)
-  await page.getByPlaceholder('Paste a token').press('Enter')
+  await page.getByPlaceholder('Paste a token').fill('wrong')
+  await page.keyboard.press('Enter')
+  await player.locator('.title', { hasText: 'Your link is not valid' }).waitFor()
+  // The field has the focus again, the same text is tried again, and another one replaces it.
+  const tried = page.waitForResponse(/api.whep/)
+  await page.keyboard.press('Enter')
+  await tried
+  await player.locator('input[name=token]:focus').waitFor()
+  await page.keyboard.type(token)
+  await page.keyboard.press('Enter')
   await player.locator('.frame[data-state=playing]').waitFor()
+  expect(complaints.splice(0).filter((line) => !line.includes('401'))).toEqual([])
   await page.waitForURL(`${address}#token=${token}`)
   await page.reload()
   await player.locator('.frame[data-state=playing]').waitFor()

@@ -25,6 +25,7 @@ const TRICKLE_MS = 50
 const REASON_MS = 2000
 
 const MOVED = (): SluiceError => new SluiceError('moved', 'Another server continues the session', 410)
+const AWAY = (): SluiceError => new SluiceError('connection_lost', 'The server went away')
 const ENDED = (): SluiceError => new SluiceError('connection_lost', 'The server has ended the session', 404)
 const NOT_CONNECTED = (): SluiceError => new SluiceError('not_connected', 'No media connection came up')
 
@@ -96,13 +97,14 @@ export class Session {
     return deleteSession(this.#env, this.#resource)
   }
 
-  /** Closes a session that is over. A server that ended it says whether another one continues it. */
+  /** Closes a session that is over. A server that ended it says whether another one continues it, unless it stops itself. */
   async reasonAfter(reason: SluiceError): Promise<SluiceError> {
     const closed = this.close()
     if (reason.code !== 'ended_by_server') return reason
-    const late = new Promise<null>((resolve) => this.#env.later(() => resolve(null), REASON_MS))
+    const late = new Promise<'late'>((resolve) => this.#env.later(() => resolve('late'), REASON_MS))
     const status = await Promise.race([closed, late])
-    return status === 410 ? MOVED() : reason
+    if (status === 410) return MOVED()
+    return status === null || Number(status) >= 500 ? AWAY() : reason
   }
 
   /**

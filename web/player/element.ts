@@ -27,6 +27,8 @@ export class SluicePlayer extends HTMLElement {
   readonly #screen: Screen
   readonly #controller: Controller
   #wantsToPlay = false
+  /** The viewer has entered a token, and gets the field back if that is refused. */
+  #hasTyped = false
   #levels: readonly Level[] = []
   #level = -1
   #restarting = false
@@ -157,7 +159,7 @@ export class SluicePlayer extends HTMLElement {
   #showState(): void {
     const wanted = wantedBy(this)
     const { state, reason } = this
-    const { frame, bigPlay, again, tokenForm, badge, play } = this.#screen
+    const { frame, bigPlay, again, tokenForm, tokenField, badge, play } = this.#screen
     const isIdle = state === 'idle' && wanted !== null
     frame.dataset['state'] = state
     this.#showPoster()
@@ -165,6 +167,8 @@ export class SluicePlayer extends HTMLElement {
     const asksToken = state === 'refused' && reason?.status === 401 && this.hasAttribute('ask-token')
     tokenForm.hidden = !asksToken
     again.hidden = state !== 'refused' || asksToken
+    if (asksToken && this.#hasTyped) tokenField.select()
+    if (state === 'refused') this.#hasTyped = false
     this.#screen.showPlaying(state !== 'idle' && state !== 'refused')
     play.disabled = wanted === null
     setText(badge, isIdle ? '' : state === 'playing' ? WORDS.live : WORDS.soon)
@@ -176,7 +180,10 @@ export class SluicePlayer extends HTMLElement {
   #showMedia(): void {
     const { state, reason } = this
     const { video, audioOn } = this.#screen
-    const message = wantedBy(this) === null ? MESSAGES.no_stream : messageOf(state, reason, video)
+    const wanted = wantedBy(this)
+    const isWrong = state === 'refused' && reason?.code === 'invalid_token' && wanted?.token
+    const message =
+      wanted === null ? MESSAGES.no_stream : isWrong ? MESSAGES.wrong_token : messageOf(state, reason, video)
     this.#screen.say(message, detailOf(state, reason))
     this.#screen.showAudio(video)
     audioOn.hidden = !(video.muted && state === 'playing' && !this.hasAttribute('muted'))
@@ -255,7 +262,10 @@ export class SluicePlayer extends HTMLElement {
   #useToken(event: Event): void {
     event.preventDefault()
     const token = this.#screen.tokenField.value.trim()
-    if (token !== '') this.setAttribute('token', token)
+    if (token === '') return
+    this.#hasTyped = true
+    if (token === this.getAttribute('token')) this.play()
+    else this.setAttribute('token', token)
   }
 
   /** Shows the controls, and hides them again when nothing happens. */

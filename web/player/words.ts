@@ -78,7 +78,9 @@ export interface Message {
 }
 
 /** What a viewer reads instead of a refusal, and what to do about it; `ended`: after a broadcast that was watched. */
-export const MESSAGES: Readonly<Record<SluiceErrorCode | 'ended' | 'no_stream' | 'sound_only', Message>> = {
+export const MESSAGES: Readonly<
+  Record<SluiceErrorCode | 'ended' | 'no_stream' | 'sound_only' | 'wrong_token', Message>
+> = {
   ended: {
     title: 'The broadcast is over, or pauses',
     text: 'If it continues, it begins here by itself.',
@@ -91,6 +93,10 @@ export const MESSAGES: Readonly<Record<SluiceErrorCode | 'ended' | 'no_stream' |
   invalid_token: {
     title: 'You need a link of your own',
     text: 'This stream is for people who have a valid token. Ask the person who sent you here for a new link.',
+  },
+  wrong_token: {
+    title: 'Your link is not valid',
+    text: 'Its token is incomplete, or was replaced or deleted. Ask the person who sent you here for a new link.',
   },
   token_disabled: {
     title: 'Your link is switched off',

@@ -76,6 +76,10 @@ export const german: PlayerLanguage = {
       title: 'Sie brauchen einen eigenen Link',
       text: 'Dieser Stream ist für Leute mit einem gültigen Token. Bitten Sie den Absender um einen neuen Link.',
     },
+    wrong_token: {
+      title: 'Ihr Link ist ungültig',
+      text: 'Sein Token ist unvollständig, wurde ersetzt oder gelöscht. Bitten Sie den Absender um einen neuen Link.',
+    },
     token_disabled: {
       title: 'Ihr Link ist ausgeschaltet',
       text: 'Sein Besitzer hat den Token gesperrt und kann ihn wieder freigeben.',

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { axe, type Dashboard, inSentence, openDashboard } from './dashboard.ts'
 import { clip } from '../../support/clips.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
@@ -192,7 +192,7 @@ test('viewer keys are added, sign a token, are replaced and deleted, and the dis
   await page.locator('.rows b', { hasText: HOSTILE }).waitFor()
   expect(await page.locator('main').textContent()).not.toContain(drawn)
 
-  await chooseKey(HOSTILE, 'Sign a token')
+  await chooseKey(inSentence(HOSTILE), 'Sign a token')
   await dialog().getByLabel('Valid for how many hours').fill('2')
   await dialog().getByLabel('Tracking id').fill('guest-42')
   await dialog().getByText('Narrow it').click()
@@ -219,13 +219,13 @@ test('viewer keys are added, sign a token, are replaced and deleted, and the dis
   expect(await axe(page)).toEqual([])
   await button('Close').click()
 
-  await chooseKey(HOSTILE, 'Replace')
+  await chooseKey(inSentence(HOSTILE), 'Replace')
   await dialog().getByLabel('Name').fill('second')
   await confirm('Add a key')
   await expect.poll(names, SOON).toEqual([HOSTILE, 'second'])
   await page.locator('.rows b', { hasText: 'second' }).waitFor()
   expect(await button('Add a key Web').count()).toBe(0)
-  await chooseKey(HOSTILE, 'Delete key')
+  await chooseKey(inSentence(HOSTILE), 'Delete key')
   await confirm('Delete key')
   await expect.poll(names, SOON).toEqual(['second'])
 
@@ -263,7 +263,7 @@ test('a scheduler is added after a refusal, and deleted', async () => {
   await confirm('Add a scheduler')
   await page.getByText('20:00 to 21:00, Europe/Berlin').waitFor()
   expect(await read()).toMatchObject([{ name: HOSTILE, recurrence: 'RRULE:FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR' }])
-  await button(`More for ${HOSTILE}`).click()
+  await button(`More for ${inSentence(HOSTILE)}`).click()
   await page.getByRole('menuitem', { name: 'Delete scheduler' }).click()
   await confirm('Delete scheduler')
   await page.getByText('No scheduler starts this channel.').waitFor()
@@ -298,7 +298,7 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   await expect.poll(() => page.locator('.calendar > div:not(.outside) .slot').count(), SOON).toBeGreaterThanOrEqual(28)
   const slot = page.locator('.slot').nth(10)
   expect(await slot.getAttribute('title')).toMatch(`${clock}–`)
-  expect(await slot.getAttribute('title')).toContain(`${HOSTILE} · 20:15–21:00 in Pacific/Honolulu`)
+  expect(await slot.getAttribute('title')).toContain(`${inSentence(HOSTILE)} · 20:15–21:00 in Pacific/Honolulu`)
   expect(page.url()).toContain('calendar=month&day=')
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(1280)
   expect(await axe(page)).toEqual([])
@@ -319,7 +319,7 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   await title('Planned')
 
   const act = async (item: string) => {
-    await button(`More for ${HOSTILE}`).click()
+    await button(`More for ${inSentence(HOSTILE)}`).click()
     await page.getByRole('menuitem', { name: item }).click()
   }
   await act('Begin now')

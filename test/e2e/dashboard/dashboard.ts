@@ -22,6 +22,9 @@ export interface Dashboard extends Stage {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
 }
 
+/** How a name stands in a sentence of the pages that it would turn: between U+2068 and U+2069. */
+export const inSentence = (name: string): string => `\u2068${name}\u2069`
+
 /** Starts a server with a dashboard and makes its first user, by a link. */
 export async function openDashboard(settings: Record<string, string> = {}): Promise<Dashboard> {
   const dashboard = await openUnclaimed(settings)

@@ -100,6 +100,20 @@ test('a stream from a publisher is noticed, with the addresses that the page sho
   expect(dashboard.complaints).toEqual([])
 })
 
+test('on a phone each step begins at its top, and the control of the theme offers the other one', async () => {
+  const page = await fresh()
+  await page.setViewportSize({ width: 360, height: 500 })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.click('text=Make the stream')
+  await heading(page, 'Go on air')
+  expect(await page.evaluate('scrollY')).toBe(0)
+  await page.click('text=Light theme')
+  expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('light')
+  await page.click('text=Dark theme')
+  await page.evaluate("localStorage.removeItem('sluice-theme')")
+  await page.close()
+})
+
 test('every step can be skipped; the link has a QR code if phones reach the server', async () => {
   const page = await fresh()
   await page.route('**/api/server', async (route) => {

@@ -91,6 +91,35 @@ test('the camera is opened when it is chosen, and the source changes while on th
   await expect.poll(() => page.getAttribute('.meter', 'data-level').then(Number), SOON).toBe(-60)
 })
 
+test('a camera that was refused is asked for again, without a microphone where there is none, and its loss is said', async () => {
+  await page.addInitScript(`
+    const { mediaDevices } = navigator
+    const open = mediaDevices.getUserMedia.bind(mediaDevices)
+    mediaDevices.getUserMedia = (wanted) => {
+      window.wanted = wanted
+      return window.isAllowed ? open({ video: true }) : Promise.reject(new DOMException('', 'NotAllowedError'))
+    }
+    mediaDevices.enumerateDevices = () => Promise.resolve([{ kind: 'videoinput', deviceId: '' }])
+    mediaDevices.getDisplayMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'))`)
+  await page.reload()
+  await page.click('.seg >> text=Screen')
+  await page.getByText('Nothing was chosen to share').waitFor()
+  await page.click('.seg >> text=Camera')
+  await page.getByText('The browser did not allow it.').waitFor()
+  await page.evaluate('window.isAllowed = true')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.waitForSelector('label:text-is("Camera"), label:text-is("Camera ")')
+  expect(await page.evaluate('window.wanted.audio')).toBe(false)
+  await page.click('button:has-text("Go live as morning")')
+  await isLive()
+  await page.evaluate(`document.querySelector('video').srcObject.getVideoTracks()[0].dispatchEvent(new Event('ended'))`)
+  await page.getByText('Viewers see the last picture.').waitFor()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('Viewers see the last picture.').waitFor({ state: 'detached' })
+  expect(await publishers('morning')).toHaveLength(1)
+  await page.click('button:has-text("End the broadcast")')
+})
+
 test('an end by the server is shown with its reason', async () => {
   await page.click('button:has-text("Go live as morning")')
   await isLive()

@@ -46,7 +46,7 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   const page = await context.newPage()
   await page.goto(dashboard.home)
   await heading(page, 'Sign in')
-  await tabTo(page, 'E-mail')
+  // The cursor is in the first field.
   await page.keyboard.type(ADMIN.email)
   await tabTo(page, 'Password')
   await page.keyboard.type(ADMIN.password)
@@ -112,6 +112,28 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   await expect.poll(onTheAir, SOON).toBe(0)
   await heading(page, 'Tokens')
   await context.close()
+})
+
+const CHOSEN_IS_IN_VIEW = `(() => {
+  const boxOf = (selector) => document.querySelector(selector).getBoundingClientRect()
+  const [chosen, list] = [boxOf('[role=option][aria-selected=true]'), boxOf('.hits')]
+  return chosen.top >= list.top - 1 && chosen.bottom <= list.bottom + 1
+})()`
+
+test('the search keeps what the arrows choose in view, and closes at the first Escape', async () => {
+  const page = await dashboard.open('/')
+  onTestFinished(() => page.close())
+  await page.setViewportSize({ width: 1280, height: 400 })
+  await heading(page, 'Overview')
+  await page.keyboard.press('Control+K')
+  const field = page.getByRole('combobox')
+  await field.waitFor()
+  await page.keyboard.press('ArrowUp')
+  await page.getByRole('option', { selected: true }).and(page.getByRole('option').last()).waitFor()
+  await expect.poll(() => page.evaluate(CHOSEN_IS_IN_VIEW), SOON).toBe(true)
+  await page.keyboard.type('tok')
+  await page.keyboard.press('Escape')
+  await field.waitFor({ state: 'detached' })
 })
 
 test('the focus goes on where a row ends by its own button, and stays at a button whose action is under way', async () => {

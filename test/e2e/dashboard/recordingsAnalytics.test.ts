@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { buildPlayer } from '../playerPage.ts'
-import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { axe, type Dashboard, inSentence, openDashboard } from './dashboard.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
 const SOON = { timeout: 60_000, interval: 100 }
@@ -30,7 +30,7 @@ interface Recording {
 const recordings = async (): Promise<Recording[]> => (await dashboard.api('GET', '/api/recordings')).data as Recording[]
 
 async function choose(item: string): Promise<void> {
-  await button(`More for ${HOSTILE}`).click()
+  await button(`More for ${inSentence(HOSTILE)}`).click()
   await page.getByRole('menuitem', { name: item }).click()
 }
 
@@ -40,7 +40,7 @@ test('without a recording and without traffic the pages say how to begin', async
   expect(await axe(page)).toEqual([])
   await page.getByRole('searchbox').fill(HOSTILE)
   await page.keyboard.press('Enter')
-  await page.getByText(`There is no recording of a stream with ${HOSTILE} in its name.`).waitFor()
+  await page.getByText(`There is no recording of a stream with ${inSentence(HOSTILE)} in its name.`).waitFor()
   expect(await page.locator('main img').count()).toBe(0)
 
   // Chromium says late that there was a search: an event that comes while the address changes brings no page back.

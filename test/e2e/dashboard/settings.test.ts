@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { ADMIN, axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { ADMIN, axe, type Dashboard, inSentence, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -74,7 +74,7 @@ test('a secret is made, refreshed and deleted, and its value is shown once', asy
   await expect.poll(() => answers.join(), SOON).toContain(second.slice(-4))
   expect(answers.join()).not.toContain(second)
 
-  await button(`Delete ${HOSTILE}`).click()
+  await button(`Delete ${inSentence(HOSTILE)}`).click()
   await confirm('Delete')
   await page.locator('.toast', { hasText: 'deleted' }).waitFor()
   expect(await asks('/api/publish_token/list', `Bearer ${second}`)).toBe(401)
@@ -312,7 +312,7 @@ test('a passkey is added, signs in alone, also in an older browser, and is delet
   await signOut()
   await button('Sign in with a passkey').click()
 
-  await button(`Delete ${HOSTILE}`).click()
+  await button(`Delete ${inSentence(HOSTILE)}`).click()
   await confirm('Delete')
   await passkeys.getByText('No passkey yet.').waitFor()
   expect(((await (await context.request.get(`${home}api/passkeys`)).json()) as { data: unknown }).data).toEqual([])

@@ -40,6 +40,7 @@ interface Record {
   readonly url: string
   readonly secret: string
 }
+const records = async () => (await dashboard.api('GET', '/api/webhooks/list')).data as Record[]
 const record = async (id: number): Promise<Record> => (await dashboard.api('GET', `/api/webhooks/${id}`)).data as Record
 
 async function made(url: string, more: object = {}): Promise<Record> {
@@ -201,6 +202,23 @@ test('a webhook is deleted after a question, and another one is shown', async ()
   expect(await axe(page)).toEqual([])
 })
 
+test('a phone shows the list or the chosen webhook, and says when that is gone', async () => {
+  const { id } = await made('https://phone.example.com/hook')
+  page = await dashboard.open('/webhooks', { width: 360 })
+  onTestFinished(() => page.close())
+  const title = page.getByRole('heading', { name: 'phone.example.com' })
+  await page.getByRole('link', { name: 'phone.example.com' }).click()
+  await title.waitFor()
+  expect(await page.locator('.pick').first().isVisible()).toBe(false)
+  await page.getByRole('link', { name: 'All webhooks' }).click()
+  await page.getByRole('link', { name: 'phone.example.com' }).waitFor()
+  expect(await page.getByRole('switch').count()).toBe(0)
+  await dashboard.api('DELETE', `/api/webhooks/${id}`)
+  await page.goto(`${dashboard.home}#/webhooks/${id}`)
+  await page.getByText('This webhook is not in the list.').waitFor()
+  expect(await axe(page)).toEqual([])
+})
+
 test('a change that is refused is said, and the switch goes back', async () => {
   const { id } = await made('https://refused.example.com/')
   await open(`/webhooks/${id}`)
@@ -358,9 +376,10 @@ test('a webhook of channels is switched on and off, and deleted while it is acti
 })
 
 test('a phone shows the same without scrolling sideways', async () => {
+  const [[first], [ofChannels]] = await Promise.all([records(), channelRecords()])
   for (const [path, heading] of [
-    ['/webhooks', 'Deliveries'],
-    ['/webhooks/channels', 'Log'],
+    [`/webhooks/${first?.id}`, 'Deliveries'],
+    [`/webhooks/channels/${ofChannels?.id}`, 'Log'],
   ] as const) {
     const phone = await dashboard.open(path, { width: 390, theme: 'dark' })
     await phone.getByRole('heading', { name: heading, exact: true }).waitFor()

@@ -8,7 +8,7 @@ import { toPauseRecord } from '../../../src/core/webhooks/route.ts'
 import { exitSentence } from '../../../src/media/ffmpeg/exits.ts'
 import { channelDe } from '../../../web/dashboard/src/words/channelDe.ts'
 import { channelEn } from '../../../web/dashboard/src/words/channelEn.ts'
-import { complete } from '../../../web/dashboard/src/words/complete.ts'
+import { complete, isolating } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { configurationDe } from '../../../web/dashboard/src/words/configurationDe.ts'
 import { doctorDe } from '../../../web/dashboard/src/words/doctorDe.ts'
@@ -82,6 +82,13 @@ test('a sentence that a translation lacks is shown in English, also in a list', 
     b: { c: 'two', d: 'drei' },
     list: [{ name: 'ix', note: 'y' }, { name: 'z' }],
   })
+})
+
+test('a name in a sentence keeps the direction of its text to itself; others stay as they are', () => {
+  const said = isolating({ a: { ended: (name: string, n: number) => `${name} ended ${n}` }, list: ['x'] })
+  expect(said.list).toEqual(['x'])
+  expect(said.a.ended('morning', 2)).toBe('morning ended 2')
+  for (const name of ['\u202Eabc', 'مفتاح', 'שלום']) expect(said.a.ended(name, 2)).toBe(`\u2068${name}\u2069 ended 2`)
 })
 
 test.each([

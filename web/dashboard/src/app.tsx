@@ -27,7 +27,7 @@ export function App() {
     return followLive()
   }, [kind])
   if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
-  if (value.kind === 'unknown') return value.problem && <Notice kind="error">{value.problem}</Notice>
+  if (value.kind === 'unknown') return value.problem ? <Notice kind="error">{value.problem}</Notice> : <Opening />
   if (kind === 'none') return <SignInPage />
   const isAlone = PAGES.some((page) => page.isAlone && match(page.path, path) !== null)
   return (
@@ -45,12 +45,15 @@ export function App() {
   )
 }
 
+/** What index.html shows until the scripts are there, so that it stays until the session is known too. */
+const Opening = () => <img class="opening" src="./sluice.svg" alt={words.product} width="48" height="48" />
+
 interface Shown {
   readonly path: string
   readonly component: ComponentType<PageArgs>
 }
 
-/** Draws the page of an address. The page before stays until its script is there, so that nothing jumps. */
+/** Draws the page of an address, and its outline until its script is there. */
 function Current({ path, query }: Route) {
   const entry = PAGES.find((page) => match(page.path, path) !== null)
   const [shown, setShown] = useState<Shown | null>(null)
@@ -73,7 +76,12 @@ function Current({ path, query }: Route) {
   useFocus(path, entry === undefined || shown?.path === entry.path)
   if (!entry) return <NotFound />
   if (failed === entry.path) return <NotLoaded />
-  if (shown?.path !== entry.path) return <Bones />
+  if (shown?.path !== entry.path)
+    return (
+      <main class="page" id="main" tabIndex={-1}>
+        <Bones rows={5} />
+      </main>
+    )
   return <shown.component key={path} values={match(entry.path, path) ?? {}} query={query} />
 }
 

@@ -36,7 +36,8 @@ export const changes = signal(0)
 
 /** Grows with what users and clients change: by kind, and for what may have been missed. */
 const edits = signal<ReadonlyMap<string, number>>(new Map())
-const resets = signal(0)
+/** Grows when the page has got the whole state, as after the server was away. */
+export const resets = signal(0)
 
 /** Changes with each edit of these kinds, at any node. */
 const editsOf = (...kinds: readonly string[]): ReadonlySignal<number> =>

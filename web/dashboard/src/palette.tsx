@@ -126,6 +126,9 @@ export function Palette() {
   const hits = useHits(typed)
   const id = useId()
   useModal(dialog)
+  useEffect(() => {
+    document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' })
+  }, [at])
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0 && hits.length > 0) {
@@ -134,6 +137,10 @@ export function Palette() {
     } else if (event.key === 'Enter') {
       event.preventDefault()
       open(hits[at])
+    } else if (event.key === 'Escape') {
+      // A browser would only empty the field.
+      event.preventDefault()
+      close()
     }
   }
   const onCancel = (event: Event): void => {

@@ -11,7 +11,7 @@ import { NAV_ITEMS, type NavItem, navPathOf } from './navigation.ts'
 import { onAir } from './onAir.ts'
 import { go, linkTo, route } from './router.ts'
 import { canChange, session, signOut } from './session.ts'
-import { chooseTheme, theme } from './theme.ts'
+import { chooseTheme, otherTheme } from './theme.ts'
 import { chooseLanguage, LANGUAGES, otherLanguages } from './words/language.ts'
 import { words } from './words/words.ts'
 import './shell.css'
@@ -69,7 +69,7 @@ function Account({ isShort = false }: { readonly isShort?: boolean }) {
   const { value } = session
   if (value.kind !== 'signedIn') return null
   const { email, role } = value.session.user
-  const next = theme.value === 'dark' ? 'light' : 'dark'
+  const { value: next } = otherTheme
   // A broadcast ends when the page starts again.
   const languages = onAir.value === null ? otherLanguages() : []
   const items = [

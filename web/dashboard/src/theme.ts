@@ -21,6 +21,9 @@ systemIsDark.addEventListener('change', ({ matches }) => {
 /** The theme that the page shows. Plots read it to draw themselves again. */
 export const shownTheme = computed(() => (theme.value === 'system' ? system.value : theme.value))
 
+/** What a control that changes it once changes it to. */
+export const otherTheme = computed(() => (shownTheme.value === 'dark' ? 'light' : 'dark'))
+
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen
   if (chosen === 'system') {

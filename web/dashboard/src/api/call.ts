@@ -151,11 +151,18 @@ async function refusalOf(response: Response): Promise<ApiError> {
   const message = about ?? body.message ?? said
   return new ApiError(
     response.status,
-    typeof message === 'string' ? say(message) : words.frame.status(response.status),
+    typeof message === 'string'
+      ? say(message)
+      : AWAY.includes(response.status)
+        ? words.frame.noAnswer
+        : words.frame.status(response.status),
     fields,
     others['isFirstRun'] === true,
   )
 }
+
+/** What a server answers that stops, or a proxy in front of one that is away. */
+const AWAY = [502, 503, 504]
 
 interface Refusal {
   readonly message?: string

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { resets } from '../live.ts'
 import { type ApiError, asApiError, type CursorPage } from './call.ts'
 
 /** What a page knows of something that it loads. `data` stays while it is loaded again, so that nothing jumps. */
@@ -12,7 +13,10 @@ export interface Loaded<T> {
   readonly set: (data: T) => void
 }
 
-/** Loads something when the page opens and when one of `keys` changes. Only the answer of the latest call counts. */
+/**
+ * Loads something when the page opens, when one of `keys` changes, and when a server that was away is back. Only the answer of the
+ * latest call counts.
+ */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ data: T | undefined; error: ApiError | null; isLoading: boolean }>({
     data: undefined,
@@ -37,6 +41,14 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: read
     return () => stopping.abort()
   }, [...keys, round])
   const reload = useCallback(() => setRound((before) => before + 1), [])
+  const isAway = state.error !== null && (state.error.status === 0 || state.error.status >= 500)
+  useEffect(() => {
+    if (!isAway) return undefined
+    const before = resets.peek()
+    return resets.subscribe((now) => {
+      if (now !== before) reload()
+    })
+  }, [isAway])
   const set = useCallback((data: T) => setState({ data, error: null, isLoading: false }), [])
   return { ...state, reload, set }
 }

@@ -20,8 +20,8 @@ export interface Air {
   readonly problem: SluiceError | null
 }
 
-/** What a source refused: the user did not allow it, or there is none. */
-export type SourceProblem = 'denied' | 'missing' | 'busy' | 'insecure' | 'failed'
+/** Why a source shows nothing: the user did not allow it, there is none, or it has ended while on the air. */
+export type SourceProblem = 'denied' | 'notShared' | 'missing' | 'busy' | 'insecure' | 'ended' | 'failed'
 
 interface Preview {
   readonly kind: SourceKind | null
@@ -50,8 +50,14 @@ const READING_MS = 2000
 let publisher: WhipPublisher | null = null
 let timer: ReturnType<typeof setInterval> | undefined
 
+let chooseLast: () => Promise<void> = () => Promise.resolve()
+
+/** Opens the chosen source again, where the user has allowed it or connected it meanwhile. */
+export const chooseAgain = (): Promise<void> => chooseLast()
+
 /** Shows a source in the page. On the air, viewers get it instead of the one before. */
 export async function choose(kind: SourceKind, options: SourceOptions): Promise<void> {
+  chooseLast = () => choose(kind, options)
   const before = preview.value.source
   preview.value = { kind, source: before, problem: null }
   try {
@@ -60,7 +66,7 @@ export async function choose(kind: SourceKind, options: SourceOptions): Promise<
     await show(source, kind)
     before?.stop()
   } catch (error) {
-    if (preview.value.kind === kind) preview.value = { kind, source: before, problem: problemOf(error) }
+    if (preview.value.kind === kind) preview.value = { kind, source: before, problem: problemOf(error, kind) }
   }
 }
 
@@ -68,10 +74,14 @@ async function show(source: Source, kind: SourceKind): Promise<void> {
   preview.value = { kind, source, problem: null }
   applySwitches(source)
   for (const track of source.media.getTracks()) await publisher?.replaceTrack(track)
-  // The browser's own bar ends a shared screen.
-  source.media.getVideoTracks()[0]?.addEventListener('ended', () => {
-    if (preview.value.source === source && air.value.state === 'off') release()
-  })
+  // The browser's own bar ends a shared screen, and a camera may be unplugged.
+  for (const track of source.media.getTracks()) track.addEventListener('ended', () => lose(source, track))
+}
+
+function lose(source: Source, { kind }: MediaStreamTrack): void {
+  if (preview.value.source !== source) return
+  if (air.value.state === 'off' && kind === 'video') release()
+  else preview.value = { ...preview.value, problem: 'ended' }
 }
 
 const PROBLEMS: Readonly<Record<string, SourceProblem>> = {
@@ -82,8 +92,11 @@ const PROBLEMS: Readonly<Record<string, SourceProblem>> = {
   SecurityError: 'insecure',
 }
 
-const problemOf = (error: unknown): SourceProblem =>
-  (error instanceof DOMException ? PROBLEMS[error.name] : undefined) ?? 'failed'
+function problemOf(error: unknown, kind: SourceKind): SourceProblem {
+  const problem = (error instanceof DOMException ? PROBLEMS[error.name] : undefined) ?? 'failed'
+  // Most often the user has closed the window in which one chooses what to share.
+  return kind === 'screen' && problem === 'denied' ? 'notShared' : problem
+}
 
 /** Lets go of camera, microphone and screen, unless they are on the air. */
 export function release(): void {
@@ -131,6 +144,8 @@ function begin(streamId: string): void {
   if (timer !== undefined) return
   onAir.value = streamName
   addEventListener('beforeunload', warn)
+  // Rates cover the time since the last call: the first reading that is shown has some.
+  void publisher?.stats()
   timer = setInterval(() => void read(), READING_MS)
 }
 

@@ -1,8 +1,9 @@
 import type { SluiceError } from '../../../client/index.ts'
 import { ownAddresses, trustAddress } from '../addresses.ts'
+import { Button } from '../parts/button.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { words } from '../words/words.ts'
-import { air, type SourceProblem } from './broadcast.ts'
+import { air, chooseAgain, type SourceProblem } from './broadcast.ts'
 
 const text = words.goLive
 
@@ -10,7 +11,14 @@ const text = words.goLive
 export const SourceNotice = ({ problem }: { readonly problem: SourceProblem | null }) =>
   problem && (
     <Notice kind="warn">
-      {text.sourceProblems[problem]} {problem === 'insecure' && <TrustLink />}
+      {text.sourceProblems[problem]}{' '}
+      {problem === 'insecure' ? (
+        <TrustLink />
+      ) : (
+        <Button size="small" onClick={() => void chooseAgain()}>
+          {words.parts.tryAgain}
+        </Button>
+      )}
     </Notice>
   )
 
@@ -24,13 +32,13 @@ export const InsecureNotice = () =>
 
 const TrustLink = () => <a href={trustAddress(ownAddresses())}>{text.howToTrust}</a>
 
-/** Why the broadcast ended or never began, with the server's own words. */
+/** Why the broadcast ended or never began, with the server's own words if it said any. */
 export function Refusal() {
   const { problem } = air.value
   if (problem === null) return null
   return (
     <Notice kind="error">
-      <b>{adviceOf(problem)}</b> {problem.message}
+      <b>{adviceOf(problem)}</b> {problem.status > 0 && problem.message}
     </Notice>
   )
 }

@@ -28,11 +28,14 @@ const videoOf = ({ quality }: SourceOptions): MediaTrackConstraints => {
 
 const device = (id: string): MediaTrackConstraints => (id === '' ? {} : { deviceId: { exact: id } })
 
-const openCamera = (options: SourceOptions): Promise<MediaStream> =>
-  devices().getUserMedia({
+/** A computer without a microphone has a camera all the same. */
+async function openCamera(options: SourceOptions): Promise<MediaStream> {
+  const all = await devices().enumerateDevices()
+  return devices().getUserMedia({
     video: { ...videoOf(options), ...device(options.cameraId) },
-    audio: device(options.microphoneId),
+    audio: all.some(({ kind }) => kind === 'audioinput') && device(options.microphoneId),
   })
+}
 
 const openScreen = (options: SourceOptions): Promise<MediaStream> =>
   devices().getDisplayMedia({ video: videoOf(options), audio: true })

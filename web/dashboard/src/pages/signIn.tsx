@@ -12,23 +12,30 @@ import './firstRun/firstRun.css'
 
 const text = words.signIn
 
+/** @param email of the user who signs in again; '' if it is not known who comes */
 function useSignIn(email: string, done: () => void) {
   const [given, setGiven] = useState({ email, password: '' })
   const submit = useSubmit(async () => {
     await signIn(given.email, given.password)
     done()
   })
-  return { given, setGiven, ...submit }
+  return { given, setGiven, isKnown: email !== '', ...submit }
 }
 
 type SignIn = ReturnType<typeof useSignIn>
 
-function Fields({ given, setGiven, error }: SignIn) {
+function Fields({ given, setGiven, isKnown, error }: SignIn) {
   return (
     <>
-      <EmailField autocomplete="username" value={given.email} onValue={(email) => setGiven({ ...given, email })} />
+      <EmailField
+        autocomplete="username"
+        autofocus={!isKnown}
+        value={given.email}
+        onValue={(email) => setGiven({ ...given, email })}
+      />
       <PasswordField
         label={text.password}
+        autofocus={isKnown}
         error={error?.message}
         value={given.password}
         onValue={(password) => setGiven({ ...given, password })}

@@ -4,6 +4,8 @@ import { words } from '../words/words.ts'
 import { TextField } from './form.tsx'
 
 interface EntryProps {
+  /** Typing begins here. */
+  readonly autofocus?: boolean
   readonly value: string
   readonly error?: string | undefined
   readonly onValue: (value: string) => void

@@ -65,6 +65,7 @@ interface InputProps extends Omit<FieldProps, 'children'> {
   readonly placeholder?: string
   readonly required?: boolean
   readonly disabled?: boolean
+  readonly autofocus?: boolean
   readonly minLength?: number
   readonly maxLength?: number
   readonly min?: string

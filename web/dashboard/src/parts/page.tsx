@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { helpAt } from '../navigation.ts'
 import { route } from '../router.ts'
+import { isolated } from '../words/complete.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
 import './page.css'
@@ -18,7 +19,7 @@ interface PageProps {
 /** The frame of each page: its title, what one can do, and the content. */
 export function Page({ title, sub, crumb, actions, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} · ${words.product}`
+    document.title = `${isolated(title)} · ${words.product}`
   }, [title])
   return (
     <main class="page" id="main" tabIndex={-1}>

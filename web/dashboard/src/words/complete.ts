@@ -24,3 +24,19 @@ export function complete<T>(all: T, part: Partly<T> | undefined): T {
   )
   return (Array.isArray(all) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T
 }
+
+/** What turns the direction of the text around it: letters that run from right to left, and marks of direction. */
+const TURNS =
+  /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+
+/** A name between U+2068 and U+2069, if the sentence around it would else be read in another order (UAX #9). */
+export const isolated = (name: string): string => (TURNS.test(name) ? `\u2068${name}\u2069` : name)
+
+/** The same sentences, whose names keep the direction of their text to themselves. */
+export function isolating<T>(all: T): T {
+  if (typeof all === 'function')
+    return ((...values: unknown[]) => all(...values.map((one) => (typeof one === 'string' ? isolated(one) : one)))) as T
+  if (typeof all !== 'object' || all === null) return all
+  if (Array.isArray(all)) return all.map(isolating) as T
+  return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, isolating(value)])) as T
+}

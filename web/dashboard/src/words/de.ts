@@ -672,9 +672,12 @@ export const de: Sentences = {
     onAir: (stream) => `Auf Sendung: ${stream}`,
     sourceProblems: {
       denied: 'Der Browser hat es nicht erlaubt. Die Berechtigungen stehen hinter dem Zeichen neben der Adresse.',
+      notShared: 'Es wurde nichts zum Teilen gewählt, oder der Browser hat es nicht erlaubt.',
       missing: 'Dieser Computer hat kein solches Gerät.',
       busy: 'Ein anderes Programm benutzt das Gerät.',
       insecure: 'Browser geben Kamera und Bildschirm nur Seiten mit https und Seiten dieses Computers.',
+      ended:
+        'Die Quelle ist zu Ende: Ihr Gerät ist weg, oder das Teilen wurde beendet. Zuschauer sehen das letzte Bild.',
       failed: 'Der Browser konnte es nicht öffnen.',
     },
     howToTrust: 'Was zu tun ist',
@@ -1416,6 +1419,8 @@ export const de: Sentences = {
   // Webhooks
   webhooks: {
     title: 'Webhooks',
+    all: 'Alle Webhooks',
+    gone: 'Dieser Webhook ist nicht in der Liste. Vielleicht wurde er gelöscht.',
     sub: 'Welcher Ihrer Server welche Ereignisse bekommt.',
     tabs: { tokens: 'Streams', channels: 'Kanäle' },
     create: 'Neuer Webhook',

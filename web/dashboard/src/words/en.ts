@@ -661,9 +661,11 @@ export const en = {
     onAir: (stream: string) => `On air: ${stream}`,
     sourceProblems: {
       denied: 'The browser did not allow it. Permissions are behind the symbol beside the address.',
+      notShared: 'Nothing was chosen to share, or the browser did not allow it.',
       missing: 'This computer has no such device.',
       busy: 'Another program uses the device.',
       insecure: 'Browsers offer camera and screen only to pages with https, and to pages of this computer.',
+      ended: 'The source has ended: its device is gone, or its sharing was stopped. Viewers see the last picture.',
       failed: 'The browser could not open it.',
     },
     howToTrust: 'What to do',
@@ -1396,6 +1398,8 @@ export const en = {
   // Webhooks
   webhooks: {
     title: 'Webhooks',
+    all: 'All webhooks',
+    gone: 'This webhook is not in the list. It may have been deleted.',
     sub: 'Which of your servers receives which events.',
     tabs: { tokens: 'Streams', channels: 'Channels' },
     create: 'New webhook',

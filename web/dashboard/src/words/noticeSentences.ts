@@ -1,4 +1,5 @@
 import type { Answer, readAttention, readStreamHealth } from '#api/tokens.ts'
+import { isolated } from './complete.ts'
 import { shownDate, words } from './words.ts'
 
 /** A sentence of the server as data. */
@@ -36,7 +37,7 @@ const refusalText = ({ refusal = '', text = '' }: NoticeSentence['values'], sayT
 
 const shownAs = (name: string, value: string | number): string => {
   if (name === 'date') return shownDate(String(value))
-  return typeof value === 'number' ? value.toLocaleString(words.locale) : value
+  return typeof value === 'number' ? value.toLocaleString(words.locale) : isolated(value)
 }
 
 /** A colon or a full stop at the end leads on by itself. */

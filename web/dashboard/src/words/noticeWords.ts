@@ -1,4 +1,5 @@
 import type { NoticeSentence } from './noticeSentences.ts'
+import { isolated } from './complete.ts'
 import { ownWords, shownDate } from './words.ts'
 
 type Say = (text: string, sentences: readonly NoticeSentence[]) => string | undefined
@@ -18,8 +19,11 @@ const say = await ownWords<Say>({
 
 /** What the server says, in the language of the page; `text`, its own words, where that lacks a sentence. */
 export const noticeWords = (text: string, sentences: readonly NoticeSentence[] = []): string =>
-  say?.(text, sentences) || sentences.reduce(withShownDate, text)
+  say?.(text, sentences) || sentences.reduce(withShownValues, text)
 
-/** A date as the pages show others: `2026-12-02` breaks at its hyphens, too. */
-const withShownDate = (text: string, { values: { date } }: NoticeSentence): string =>
-  typeof date === 'string' ? text.replace(date, shownDate(date)) : text
+/** Names keep the direction of their text, and a date is as the pages show others: `2026-12-02` breaks at its hyphens, too. */
+const withShownValues = (text: string, { values }: NoticeSentence): string =>
+  Object.entries(values).reduce((said, [name, value]) => {
+    if (typeof value !== 'string') return said
+    return said.replace(value, () => (name === 'date' ? shownDate(value) : isolated(value)))
+  }, text)

@@ -23,6 +23,10 @@ export function inWords(error: string): string | null {
   return null
 }
 
+/** For a person, the refusal itself is enough: its kind stands before it for programs. */
+const plain = (error: string): string =>
+  error.replace(/^Unauthorized: (.)/, (_all, first: string) => first.toUpperCase())
+
 let own: Promise<Say> | undefined
 
 /** What says refusals of the server in the language of the page. Loaded with the first refusal: most pages meet none. */
@@ -38,5 +42,5 @@ async function load(): Promise<Say> {
       return sayRefusalIn(refusalsDe)
     },
   })
-  return (error) => inWords(error) ?? say?.(error) ?? error
+  return (error) => inWords(error) ?? say?.(error) ?? plain(error)
 }

@@ -1,4 +1,4 @@
-import { complete, type Partly, type Translation } from './complete.ts'
+import { complete, isolating, type Partly, type Translation } from './complete.ts'
 import { en } from './en.ts'
 import { language, type Language } from './language.ts'
 
@@ -14,7 +14,7 @@ export async function inLanguage<T extends object>(
   english: T,
   files: Files<Partly<Translation<T>>>,
 ): Promise<Translation<T>> {
-  return complete<Translation<T>>(english as Translation<T>, await ownWords(files))
+  return isolating(complete<Translation<T>>(english as Translation<T>, await ownWords(files)))
 }
 
 /** The words of the language that the page speaks. */

@@ -4,13 +4,15 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { sessionNews } from '../../live.ts'
+import { LinkButton } from '../../parts/button.tsx'
 import { Segment, TextField } from '../../parts/form.tsx'
 import { Legends } from '../../parts/legend.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { Plot } from '../../parts/plot.tsx'
 import { bytes } from '../../parts/values.tsx'
-import { type PageArgs, setQuery } from '../../router.ts'
+import { linkTo, type PageArgs, setQuery } from '../../router.ts'
+import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { Audience } from './audience.tsx'
 import { filtersOf } from './audienceQuery.ts'
@@ -59,7 +61,16 @@ export function AnalyticsPage({ query }: PageArgs) {
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       {!data && !load.error && <Bones rows={5} />}
       {data && !isQuiet && <Audience span={span} query={query} zone={zone} />}
-      {isQuiet && <Empty title={text.none}>{text.noneText}</Empty>}
+      {isQuiet && (
+        <section class="card">
+          <Empty
+            title={text.none}
+            action={canChange() && <LinkButton href={linkTo('/live')}>{words.overview.goLive}</LinkButton>}
+          >
+            {text.noneText}
+          </Empty>
+        </section>
+      )}
       {data && !isQuiet && (
         <TrafficCard {...data}>{filtersOf(query).length > 0 && <p class="note">{text.ofAllStreams}</p>}</TrafficCard>
       )}

@@ -6,6 +6,7 @@ import { Segment } from '../../parts/form.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
+import { isolated } from '../../words/complete.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { firstOf, type Planned, type Slot, slotsByDay, spanOf, timesOf } from './calendarSlots.ts'
@@ -194,7 +195,7 @@ function sentenceOf(slot: Slot): string {
   const times = timesOf(slot, (ms) => clock.format(ms))
   const there = timeZone === OWN_ZONE ? '' : text.there(timesIn(slot, timeZone), timeZone)
   const word = state === 'skipped' ? text.skipped(skipped ?? '') : text.states[state]
-  return [`${times} ${name}`, there, word].filter(Boolean).join(' · ')
+  return [`${times} ${isolated(name)}`, there, word].filter(Boolean).join(' · ')
 }
 
 /** The times of an occurrence in the zone of its scheduler. */

@@ -10,7 +10,7 @@ import { canChange } from '../../session.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
-import { isolate, variantsOf } from './ladder.ts'
+import { variantsOf } from './ladder.ts'
 import { isRunning, STATUS } from './status.ts'
 import '../../parts/bars.css'
 
@@ -67,7 +67,7 @@ function Ladder({ ladderId, isEngineRunning }: LadderProps) {
     (signal) => call(readLadder, { path: { ladderId } }, { signal }),
     [ladderId, isEngineRunning],
   )
-  return data ? <p class="note">{text.ladder(isolate(data.name), variantsOf(data))}</p> : null
+  return data ? <p class="note">{text.ladder(data.name, variantsOf(data))}</p> : null
 }
 
 const hundredths = (value: number): string => count(Math.round(value * 100) / 100)

@@ -4,7 +4,7 @@ import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { channelEdits } from '../../live.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, LinkButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
@@ -55,6 +55,7 @@ export function ChannelsPage({ query }: PageArgs) {
     list.reload()
   }
   const isEmpty = list.data?.length === 0
+  const isNarrowed = search !== '' || which !== 'all'
   return (
     <ChannelsFrame path="/channels">
       <section class="card" aria-label={text.title}>
@@ -75,7 +76,12 @@ export function ChannelsPage({ query }: PageArgs) {
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
         {isEmpty && (
-          <Empty title={text.none}>{search === '' && which === 'all' ? text.noneText : text.noneFound}</Empty>
+          <Empty
+            title={text.none}
+            action={isNarrowed && <LinkButton href={linkTo('/channels')}>{words.streams.showAll}</LinkButton>}
+          >
+            {isNarrowed ? text.noneFound : text.noneText}
+          </Empty>
         )}
         {list.data && !isEmpty && (
           <Table caption={text.title} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(toggle, setDoomed)} />

@@ -10,7 +10,7 @@ import { go, linkTo } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { isPush } from './ingestCard.tsx'
-import { isolate, variantsOf } from './ladder.ts'
+import { variantsOf } from './ladder.ts'
 
 const text = channelWords.newChannel
 const DEFAULT_LADDER = 'ab_default'
@@ -156,4 +156,4 @@ function Ladder({ draft, change }: PartProps) {
 }
 
 /** What happens to the rendition that a ladder copies. */
-const copyHint = ({ video: [first] }: AbrLadder): string => (first?.copy ? text.copied(isolate(first.label)) : '')
+const copyHint = ({ video: [first] }: AbrLadder): string => (first?.copy ? text.copied(first.label) : '')

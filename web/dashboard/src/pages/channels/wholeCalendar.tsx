@@ -3,10 +3,12 @@ import { callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { channelEdits } from '../../live.ts'
+import { LinkButton } from '../../parts/button.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
-import type { PageArgs } from '../../router.ts'
+import { linkTo, type PageArgs } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
+import { words } from '../../words/words.ts'
 import { Calendar } from './calendar.tsx'
 import { ChannelsFrame } from './frame.tsx'
 
@@ -23,7 +25,11 @@ export function CalendarPage({ query }: PageArgs) {
       <Card title={text.view} isFlush>
         {load.error && <LoadError error={load.error} onRetry={load.reload} />}
         {!data && !load.error && <Bones rows={4} />}
-        {data?.length === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
+        {data?.length === 0 && (
+          <Empty title={text.none} action={<LinkButton href={linkTo('/channels')}>{words.channels.title}</LinkButton>}>
+            {text.noneText}
+          </Empty>
+        )}
         {data && data.length > 0 && <Calendar schedulers={data} query={query} status={statusOf(data)} />}
       </Card>
     </ChannelsFrame>

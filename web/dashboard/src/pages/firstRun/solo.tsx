@@ -4,7 +4,7 @@ import { Button } from '../../parts/button.tsx'
 import { onAir } from '../../onAir.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { session } from '../../session.ts'
-import { chooseTheme, theme } from '../../theme.ts'
+import { chooseTheme, otherTheme } from '../../theme.ts'
 import { chooseLanguage, LANGUAGES, otherLanguages } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
 import './firstRun.css'
@@ -22,7 +22,9 @@ export function Solo({ step, title, lead, children }: Heading & { readonly step:
   useEffect(() => {
     // The first step begins with typing. The others begin with reading, also for screen readers.
     const first = step === 1 ? main.current?.querySelector('input') : main.current
-    first?.focus()
+    // From its top, with all that is above it.
+    first?.focus({ preventScroll: true })
+    scrollTo(0, 0)
   }, [step])
   return (
     <div class="solo">
@@ -71,7 +73,7 @@ function Languages() {
 }
 
 function Theme() {
-  const next = theme.value === 'dark' ? 'light' : 'dark'
+  const { value: next } = otherTheme
   return (
     <Button look="quiet" size="small" icon="theme" onClick={() => chooseTheme(next)}>
       {words.frame.theme[next]}

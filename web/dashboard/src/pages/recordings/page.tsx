@@ -12,7 +12,7 @@ import { addressOf, call, callPage } from '../../api/call.ts'
 import { useLoad, useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { recordingEdits } from '../../live.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, LinkButton } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
@@ -24,7 +24,7 @@ import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { bytes, count, duration, Time } from '../../parts/values.tsx'
-import { type PageArgs, setQuery } from '../../router.ts'
+import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
@@ -90,7 +90,22 @@ export function RecordingsPage({ query }: PageArgs) {
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
-        {list.data?.length === 0 && <Empty title={text.none}>{noneText({ search, streamName })}</Empty>}
+        {list.data?.length === 0 && (
+          <Empty
+            title={text.none}
+            action={
+              search || streamName ? (
+                <LinkButton href={linkTo('/recordings')}>{words.streams.showAll}</LinkButton>
+              ) : (
+                canChange() && (
+                  <LinkButton href={linkTo('/tokens/publish')}>{words.tokens.kinds.publish.list}</LinkButton>
+                )
+              )
+            }
+          >
+            {noneText({ search, streamName })}
+          </Empty>
+        )}
         {list.data && list.data.length > 0 && (
           <Table
             caption={text.caption}

@@ -4,7 +4,7 @@ import { callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
-import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
 import { More } from '../../parts/table.tsx'
 import { go, linkTo, type PageArgs } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
@@ -14,7 +14,7 @@ import { ALL_EVENTS } from './channelEvents.ts'
 import { ChannelWebhookForm } from './channelForm.tsx'
 import { ChannelLog } from './channelLog.tsx'
 import { WebhooksFrame } from './frame.tsx'
-import { PickList } from './pickList.tsx'
+import { PickList, SideList } from './pickList.tsx'
 import { healthKindOf } from './states.ts'
 
 const text = channelWords.channelWebhooks
@@ -29,7 +29,7 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
   useFollow(webhookEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [awaitedId, setAwaitedId] = useState<string | null>(null)
-  const chosen = list.data?.find(({ id }) => id === values['id']) ?? list.data?.[0]
+  const chosen = values['id'] ? list.data?.find(({ id }) => id === values['id']) : list.data?.[0]
   const made = (id: string): void => {
     list.reload()
     go(`/webhooks/channels/${id}`)
@@ -38,22 +38,35 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
     <WebhooksFrame path="/webhooks/channels" sub={text.sub} onCreate={() => setMaking(true)}>
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones rows={4} />}
-      {list.data?.length === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
-      {list.data && chosen && (
-        <div class="cols side-list">
-          <div class="stack">
-            <PickList label={words.webhooks.title} rows={list.data.map(toRow)} chosenId={chosen.id} />
-            {list.hasMore && (
-              <div class="actions">
-                <More count={list.data.length} hasMore isBusy={list.isLoading} onMore={list.more} />
-              </div>
-            )}
-          </div>
-          <div class="stack">
-            <ChannelWebhookCard key={chosen.id} webhook={chosen} onChanged={list.reload} onSent={setAwaitedId} />
-            <ChannelLog key={`l${chosen.id}`} webhook={chosen} awaitedId={awaitedId} onSent={setAwaitedId} />
-          </div>
-        </div>
+      {list.data?.length === 0 && (
+        <section class="card">
+          <Empty title={text.none}>{text.noneText}</Empty>
+        </section>
+      )}
+      {list.data && list.data.length > 0 && (
+        <SideList
+          path="/webhooks/channels"
+          isChosen={values['id'] !== undefined || list.data.length === 1}
+          list={
+            <>
+              <PickList label={words.webhooks.title} rows={list.data.map(toRow)} chosenId={chosen?.id} />
+              {list.hasMore && (
+                <div class="actions">
+                  <More count={list.data.length} hasMore isBusy={list.isLoading} onMore={list.more} />
+                </div>
+              )}
+            </>
+          }
+        >
+          {chosen ? (
+            <>
+              <ChannelWebhookCard key={chosen.id} webhook={chosen} onChanged={list.reload} onSent={setAwaitedId} />
+              <ChannelLog key={`l${chosen.id}`} webhook={chosen} awaitedId={awaitedId} onSent={setAwaitedId} />
+            </>
+          ) : (
+            <Notice kind="warn">{words.webhooks.gone}</Notice>
+          )}
+        </SideList>
       )}
       {isMaking && <ChannelWebhookForm webhook={null} onSaved={made} onClose={() => setMaking(false)} />}
     </WebhooksFrame>

@@ -4,13 +4,13 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
-import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
 import { go, linkTo, type PageArgs } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { Deliveries } from './deliveries.tsx'
 import { WebhooksFrame } from './frame.tsx'
 import { NewWebhook } from './newWebhook.tsx'
-import { PickList } from './pickList.tsx'
+import { PickList, SideList } from './pickList.tsx'
 import { healthKindOf } from './states.ts'
 import { kindsOf, titleOf, type Webhook } from './webhook.ts'
 import { WebhookCard } from './webhookCard.tsx'
@@ -25,7 +25,7 @@ export function WebhooksPage({ values, query }: PageArgs) {
   useFollow(webhookEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [tests, setTests] = useState(0)
-  const chosen = list.data?.find(({ id }) => String(id) === values['id']) ?? list.data?.[0]
+  const chosen = values['id'] ? list.data?.find(({ id }) => String(id) === values['id']) : list.data?.[0]
   const made = (id: number): void => {
     list.reload()
     go(`/webhooks/${id}`)
@@ -34,20 +34,33 @@ export function WebhooksPage({ values, query }: PageArgs) {
     <WebhooksFrame path="/webhooks" sub={text.sub} onCreate={() => setMaking(true)}>
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones rows={4} />}
-      {list.data?.length === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
-      {list.data && chosen && (
-        <div class="cols side-list">
-          <PickList label={text.title} rows={list.data.map((one, _, all) => toRow(one, all))} chosenId={chosen.id} />
-          <div class="stack">
-            <WebhookCard
-              key={chosen.id}
-              webhook={chosen}
-              onChanged={list.reload}
-              onTested={() => setTests(tests + 1)}
-            />
-            <Deliveries key={`d${chosen.id}`} webhook={chosen} query={query} tests={tests} onEnded={list.reload} />
-          </div>
-        </div>
+      {list.data?.length === 0 && (
+        <section class="card">
+          <Empty title={text.none}>{text.noneText}</Empty>
+        </section>
+      )}
+      {list.data && list.data.length > 0 && (
+        <SideList
+          path="/webhooks"
+          isChosen={values['id'] !== undefined || list.data.length === 1}
+          list={
+            <PickList label={text.title} rows={list.data.map((one, _, all) => toRow(one, all))} chosenId={chosen?.id} />
+          }
+        >
+          {chosen ? (
+            <>
+              <WebhookCard
+                key={chosen.id}
+                webhook={chosen}
+                onChanged={list.reload}
+                onTested={() => setTests(tests + 1)}
+              />
+              <Deliveries key={`d${chosen.id}`} webhook={chosen} query={query} tests={tests} onEnded={list.reload} />
+            </>
+          ) : (
+            <Notice kind="warn">{text.gone}</Notice>
+          )}
+        </SideList>
       )}
       {isMaking && <NewWebhook onMade={made} onClose={() => setMaking(false)} />}
     </WebhooksFrame>

@@ -1,5 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { Icon } from '../../parts/icon.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
+import { linkTo } from '../../router.ts'
+import { words } from '../../words/words.ts'
 import './webhooks.css'
 
 export interface Picked {
@@ -10,7 +13,30 @@ export interface Picked {
   readonly note: ComponentChildren
 }
 
-/** A list beside the card of the chosen row. */
+interface SideListProps {
+  readonly list: ComponentChildren
+  /** The address of the page that names none of the list. */
+  readonly path: string
+  /** The page shows one of them on purpose: where there is no room for both, that one alone is shown, else the list. */
+  readonly isChosen: boolean
+  readonly children: ComponentChildren
+}
+
+/** A list beside what is chosen in it. */
+export const SideList = ({ list, path, isChosen, children }: SideListProps) => (
+  <div class={`cols side-list ${isChosen ? 'chosen' : ''}`}>
+    <div class="stack">{list}</div>
+    <div class="stack">
+      <a class="crumb" href={linkTo(path)}>
+        <Icon name="back" isSmall />
+        {words.webhooks.all}
+      </a>
+      {children}
+    </div>
+  </div>
+)
+
+/** The rows of a list, with a mark at the chosen one. */
 export function PickList({
   label,
   rows,
@@ -18,7 +44,7 @@ export function PickList({
 }: {
   readonly label: string
   readonly rows: readonly Picked[]
-  readonly chosenId: string | number
+  readonly chosenId: string | number | undefined
 }) {
   return (
     <section class="card" aria-label={label}>
