@@ -110,6 +110,7 @@ test('a test reaches the receiver of this webhook alone, and its hostile answer 
   await mark.getByText('The last delivery failed · Feeds').waitFor()
   // Another webhook has the same host.
   expect(await mark.getByRole('link').textContent()).toBe(`${new URL(receiver.url).host}/`)
+  await page.getByRole('heading', { level: 2, name: `${new URL(receiver.url).host}/`, exact: true }).waitFor()
   const row = page.locator('tbody tr').last()
   await row.getByRole('button', { name: /^feeds/ }).click()
   const answer = page.getByLabel('Answered')

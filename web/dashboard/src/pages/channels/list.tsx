@@ -55,7 +55,6 @@ export function ChannelsPage({ query }: PageArgs) {
     list.reload()
   }
   const isEmpty = list.data?.length === 0
-  const isNarrowed = search !== '' || which !== 'all'
   return (
     <ChannelsFrame path="/channels">
       <section class="card" aria-label={text.title}>
@@ -75,14 +74,7 @@ export function ChannelsPage({ query }: PageArgs) {
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
-        {isEmpty && (
-          <Empty
-            title={text.none}
-            action={isNarrowed && <LinkButton href={linkTo('/channels')}>{words.streams.showAll}</LinkButton>}
-          >
-            {isNarrowed ? text.noneFound : text.noneText}
-          </Empty>
-        )}
+        {isEmpty && <Nothing isNarrowed={search !== '' || which !== 'all'} />}
         {list.data && !isEmpty && (
           <Table caption={text.title} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(toggle, setDoomed)} />
         )}
@@ -120,6 +112,15 @@ async function stopWholly(channelId: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
 }
+
+const Nothing = ({ isNarrowed }: { readonly isNarrowed: boolean }) => (
+  <Empty
+    title={text.none}
+    action={isNarrowed && <LinkButton href={linkTo('/channels')}>{words.streams.showAll}</LinkButton>}
+  >
+    {isNarrowed ? text.noneFound : text.noneText}
+  </Empty>
+)
 
 function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel) => void): Column<Channel>[] {
   return [

@@ -90,22 +90,7 @@ export function RecordingsPage({ query }: PageArgs) {
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
-        {list.data?.length === 0 && (
-          <Empty
-            title={text.none}
-            action={
-              search || streamName ? (
-                <LinkButton href={linkTo('/recordings')}>{words.streams.showAll}</LinkButton>
-              ) : (
-                canChange() && (
-                  <LinkButton href={linkTo('/tokens/publish')}>{words.tokens.kinds.publish.list}</LinkButton>
-                )
-              )
-            }
-          >
-            {noneText({ search, streamName })}
-          </Empty>
-        )}
+        {list.data?.length === 0 && <Nothing search={search} streamName={streamName} />}
         {list.data && list.data.length > 0 && (
           <Table
             caption={text.caption}
@@ -136,9 +121,19 @@ export function RecordingsPage({ query }: PageArgs) {
   )
 }
 
-function noneText({ search, streamName }: { readonly search: string; readonly streamName: string }): string {
-  if (search !== '') return text.noneWith(search)
-  return streamName === '' ? text.noneText : text.noneOf(streamName)
+function Nothing({ search, streamName }: { readonly search: string; readonly streamName: string }) {
+  const isNarrowed = search !== '' || streamName !== ''
+  const action = isNarrowed ? (
+    <LinkButton href={linkTo('/recordings')}>{words.streams.showAll}</LinkButton>
+  ) : (
+    canChange() && <LinkButton href={linkTo('/tokens/publish')}>{words.tokens.kinds.publish.list}</LinkButton>
+  )
+  const named = search === '' ? text.noneOf(streamName) : text.noneWith(search)
+  return (
+    <Empty title={text.none} action={action}>
+      {isNarrowed ? named : text.noneText}
+    </Empty>
+  )
 }
 
 /** What the recordings of the account take, and what is left for more. It changes with the list. */

@@ -52,6 +52,7 @@ export function WebhooksPage({ values, query }: PageArgs) {
               <WebhookCard
                 key={chosen.id}
                 webhook={chosen}
+                title={titleOf(chosen, list.data)}
                 onChanged={list.reload}
                 onTested={() => setTests(tests + 1)}
               />

@@ -29,4 +29,4 @@ export function titleOf(webhook: Webhook, all: readonly Webhook[]): string {
 const NO_PATH = { pathname: '', search: '' }
 
 /** The host alone. */
-export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => (URL.canParse(url) ? new URL(url).host : url)
+const hostOf = ({ url }: Pick<Webhook, 'url'>): string => (URL.canParse(url) ? new URL(url).host : url)

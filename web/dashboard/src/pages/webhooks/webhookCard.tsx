@@ -12,7 +12,7 @@ import { go } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { PausedNotice } from './paused.tsx'
-import { hostOf, KINDS, type Webhook } from './webhook.ts'
+import { KINDS, type Webhook } from './webhook.ts'
 
 const text = words.webhooks
 
@@ -20,6 +20,7 @@ type Question = 'delete' | 'renew' | null
 
 interface WebhookCardProps {
   readonly webhook: Webhook
+  readonly title: string
   readonly onChanged: () => void
   /** A test was sent, so there is a new delivery. */
   readonly onTested: () => void
@@ -28,7 +29,7 @@ interface WebhookCardProps {
 type Change = (body: Record<string, boolean | string | null>) => Promise<void>
 
 /** One webhook: its address, its secret and its switches. Each switch takes effect at once. */
-export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) {
+export function WebhookCard({ webhook, title, onChanged, onTested }: WebhookCardProps) {
   const [asked, setAsked] = useState<Question>(null)
   const path = { webhookId: String(webhook.id) }
   const change: Change = async (body) => {
@@ -54,10 +55,7 @@ export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) 
     { icon: 'trash' as const, text: text.delete, isDanger: true, onSelect: () => setAsked('delete') },
   ]
   return (
-    <Card
-      title={hostOf(webhook)}
-      aside={canChange() && <Menu label={words.parts.moreFor(hostOf(webhook))} items={items} />}
-    >
+    <Card title={title} aside={canChange() && <Menu label={words.parts.moreFor(title)} items={items} />}>
       {webhook.disabled && (
         <PausedNotice pause={webhook.disabled} note={text.pausedText} onResume={() => change({ reEnable: true })} />
       )}
@@ -70,7 +68,9 @@ export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) 
         <Switches webhook={webhook} onChange={change} />
       </div>
       {asked === 'renew' && <AskRenewal onChange={change} onClose={() => setAsked(null)} />}
-      {asked === 'delete' && <AskDeletion webhook={webhook} onChanged={onChanged} onClose={() => setAsked(null)} />}
+      {asked === 'delete' && (
+        <AskDeletion webhook={webhook} title={title} onChanged={onChanged} onClose={() => setAsked(null)} />
+      )}
     </Card>
   )
 }
@@ -104,19 +104,20 @@ const AskRenewal = ({ onChange, onClose }: { readonly onChange: Change; readonly
 
 interface AskDeletionProps {
   readonly webhook: Webhook
+  readonly title: string
   readonly onChanged: () => void
   readonly onClose: () => void
 }
 
-function AskDeletion({ webhook, onChanged, onClose }: AskDeletionProps) {
+function AskDeletion({ webhook, title, onChanged, onClose }: AskDeletionProps) {
   const remove = async (): Promise<void> => {
     await call(deleteWebhook, { path: { webhookId: String(webhook.id) } })
-    toast(text.deleted(hostOf(webhook)))
+    toast(text.deleted(title))
     go('/webhooks')
     onChanged()
   }
   return (
-    <Confirm title={text.deleteTitle(hostOf(webhook))} verb={text.delete} onConfirm={remove} onClose={onClose}>
+    <Confirm title={text.deleteTitle(title)} verb={text.delete} onConfirm={remove} onClose={onClose}>
       {text.deleteText}
     </Confirm>
   )
