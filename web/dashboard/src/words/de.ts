@@ -181,6 +181,7 @@ export const de: Sentences = {
     fromBrowser: 'Aus diesem Browser',
     fromObs: 'Aus OBS',
     waiting: 'Wartet auf Ihren Stream',
+    waitingHint: 'Wird Ihr Programm abgewiesen, hat es andere Werte als diese: Kopieren Sie sie noch einmal.',
     notLiveTitle: 'Verschicken Sie den Link',
     notLiveLead: 'Noch ist nichts auf Sendung. Wer den Link öffnet, wartet bis zum Beginn.',
     liveTitle: 'Sie sind live',
@@ -1279,7 +1280,7 @@ export const de: Sentences = {
     showAll: 'Alle Entscheidungen zeigen',
     emptyTitle: 'Noch ist keine Entscheidung aufgezeichnet',
     emptyText:
-      'Hier sehen Sie jede Abweisung mit ihrem Grund. Bis dahin fragen Sie auf dieser Seite, ob ein Client zugelassen würde.',
+      'Hier erscheint jede Abweisung, außer von Publishern mit unbekanntem Token. Bis dahin fragen Sie hier, ob ein Client zugelassen würde.',
     whyTitle: 'Warum',
     yes: 'Ja: zugelassen',
     no: (reason) => `Nein: ${reason}`,

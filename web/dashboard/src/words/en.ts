@@ -174,6 +174,7 @@ export const en = {
     fromBrowser: 'From this browser',
     fromObs: 'From OBS',
     waiting: 'Waiting for your stream',
+    waitingHint: 'If your program is refused, it has other values than these: copy them again.',
     notLiveTitle: 'Send the link',
     notLiveLead: 'Nothing is on air yet. Viewers who open the link wait until the broadcast begins.',
     liveTitle: 'You are live',
@@ -1261,7 +1262,7 @@ export const en = {
     showAll: 'Show all decisions',
     emptyTitle: 'No decision is on record yet',
     emptyText:
-      'Here you see each refusal with its reason. Until then, ask on this page whether a client would be admitted.',
+      'Each refusal appears here, unless a publisher has an unknown token. Until then, ask on this page whether a client would be admitted.',
     whyTitle: 'Why',
     yes: 'Yes: admitted',
     no: (reason: string) => `No: ${reason}`,

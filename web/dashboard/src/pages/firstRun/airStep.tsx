@@ -41,6 +41,7 @@ export function AirStep({ at }: { readonly at: Progress }) {
           <p class="pulse-wait" role="status">
             <State kind="busy">{text.waiting}</State>
           </p>
+          <p class="note">{text.waitingHint}</p>
         </section>
       </div>
       <div class="actions">

@@ -46,7 +46,8 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
       {list.data && list.data.length > 0 && (
         <SideList
           path="/webhooks/channels"
-          isChosen={values['id'] !== undefined || list.data.length === 1}
+          isChosen={values['id'] !== undefined}
+          hasOthers={list.data.length > 1 || !chosen}
           list={
             <>
               <PickList label={words.webhooks.title} rows={list.data.map(toRow)} chosenId={chosen?.id} />

@@ -42,7 +42,8 @@ export function WebhooksPage({ values, query }: PageArgs) {
       {list.data && list.data.length > 0 && (
         <SideList
           path="/webhooks"
-          isChosen={values['id'] !== undefined || list.data.length === 1}
+          isChosen={values['id'] !== undefined}
+          hasOthers={list.data.length > 1 || !chosen}
           list={
             <PickList label={text.title} rows={list.data.map((one, _, all) => toRow(one, all))} chosenId={chosen?.id} />
           }

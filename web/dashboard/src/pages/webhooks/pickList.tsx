@@ -17,20 +17,24 @@ interface SideListProps {
   readonly list: ComponentChildren
   /** The address of the page that names none of the list. */
   readonly path: string
-  /** The page shows one of them on purpose: where there is no room for both, that one alone is shown, else the list. */
+  /** Where there is no room for both, what is chosen is shown, else the list. */
   readonly isChosen: boolean
+  /** The list has something else to choose. */
+  readonly hasOthers: boolean
   readonly children: ComponentChildren
 }
 
 /** A list beside what is chosen in it. */
-export const SideList = ({ list, path, isChosen, children }: SideListProps) => (
-  <div class={`cols side-list ${isChosen ? 'chosen' : ''}`}>
+export const SideList = ({ list, path, isChosen, hasOthers, children }: SideListProps) => (
+  <div class={`cols side-list ${isChosen || !hasOthers ? 'chosen' : ''}`}>
     <div class="stack">{list}</div>
     <div class="stack">
-      <a class="crumb" href={linkTo(path)}>
-        <Icon name="back" isSmall />
-        {words.webhooks.all}
-      </a>
+      {hasOthers && (
+        <a class="crumb" href={linkTo(path)}>
+          <Icon name="back" isSmall />
+          {words.webhooks.all}
+        </a>
+      )}
       {children}
     </div>
   </div>
