@@ -27,7 +27,7 @@ export function App() {
     return followLive()
   }, [kind])
   if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
-  if (value.kind === 'unknown') return value.problem ? <Notice kind="error">{value.problem}</Notice> : <Opening />
+  if (value.kind === 'unknown') return value.problem && <Notice kind="error">{value.problem}</Notice>
   if (kind === 'none') return <SignInPage />
   const isAlone = PAGES.some((page) => page.isAlone && match(page.path, path) !== null)
   return (
@@ -44,9 +44,6 @@ export function App() {
     </>
   )
 }
-
-/** What index.html shows until the scripts are there, so that it stays until the session is known too. */
-const Opening = () => <img class="opening" src="./sluice.svg" alt={words.product} width="48" height="48" />
 
 interface Shown {
   readonly path: string
