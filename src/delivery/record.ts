@@ -1,6 +1,7 @@
 import { afterAttempt } from '../core/webhooks/route.ts'
 import type { Health } from '../core/webhooks/types.ts'
 import { timeOrderedId } from '../base/ids.ts'
+import { percentDecoded } from '../base/percent.ts'
 import type { Random } from '../base/random.ts'
 import { retryAfterMs } from '../core/channels/webhooks/events.ts'
 import { coded, type CodedSentence, say } from '../core/notices.ts'
@@ -40,9 +41,13 @@ const mayHaveArrived = ({ stage }: EgressFailure): boolean => stage === 'send' |
  * The log entry of an exchange. If we stopped it after its first byte, the event may have arrived, so its state is
  * unknown.
  */
-export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutcome, endedAtMs: number): Ended {
+export function deliveryEndOf(
+  { id, webhookId, url }: { readonly id: string; readonly webhookId: number; readonly url: string },
+  outcome: EgressOutcome,
+  endedAtMs: number,
+): Ended {
   const failure = egressFailureOf(outcome)
-  const answer = outcome.kind === 'answered' ? outcome.answer : null
+  const answer = outcome.kind === 'answered' ? withoutPath(outcome.answer, url) : null
   const stopped = outcome.kind === 'failed' && outcome.code === 'aborted'
   const state = failure === null ? 'delivered' : stopped ? 'unknown' : 'failed'
   const end = {
@@ -55,6 +60,17 @@ export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutc
     error: failure && say(failure),
   } as const
   return { webhookId, end, failure, counts: !stopped }
+}
+
+/** `/a` stands in many texts. */
+const PATH_MIN = 4
+
+/** An answer without the path and the query of the webhook, which may hold a key: servers that know no such path repeat it. */
+function withoutPath(answer: string, url: string): string {
+  const { pathname, search } = new URL(url)
+  const whole = [`${pathname}${search}`, search, pathname]
+  const spellings = [...whole, percentDecoded(pathname), search.replaceAll('&', '&amp;')]
+  return spellings.filter(({ length }) => length >= PATH_MIN).reduce((left, text) => left.replaceAll(text, '…'), answer)
 }
 
 /** A fault of Sluice in the middle of an exchange. */

@@ -292,7 +292,7 @@ class DeliveryRunner implements Runner {
     try {
       const outcome = await egress.send({ ...request, signal: this.#giveUp.signal })
       if (isUnsent(outcome, stoodStill())) return { webhookId, unsent: id }
-      return deliveryEndOf(id, webhookId, outcome, clock.now())
+      return deliveryEndOf({ id, webhookId, url: request.url }, outcome, clock.now())
     } catch (error) {
       return interrupted(id, webhookId, error, clock.now())
     }

@@ -158,7 +158,9 @@ describe.each(testedStores())('on %s', (engine) => {
         const { started } = await store.transaction((tx) => begin(tx, claims, { ...how, nowMs: clock.now() }))
         expect(started).toHaveLength(4)
         const outcome = { kind: 'answered', status: 200, durationMs: 1, answer: '', truncated: false } as const
-        const ends = started.map(({ id }) => deliveryEndOf(id, webhookId, outcome, clock.now()))
+        const ends = started.map(({ id }) =>
+          deliveryEndOf({ id, webhookId, url: 'https://example.com/' }, outcome, clock.now()),
+        )
         await store.transaction((tx) => recordEnds(tx, 'n', ends, random))
       }
     },

@@ -7,6 +7,8 @@ import { clock, outgoing, random } from './support/outgoing.ts'
 
 const NODE = 'node 1'
 const T = clock.now()
+const STARTED = { id: 'd', webhookId: 3, url: 'https://hooks.example.com/in/S3CRET%20KEY?token=abc&x=1' }
+
 const answered = (status: number): EgressOutcome => ({
   kind: 'answered',
   status,
@@ -35,17 +37,33 @@ describe('how an exchange reads in the log', () => {
     ['stopped by us while it was sent', failedAt('send', 'aborted'), 'unknown', false],
     ['stopped by us before the answer', failedAt('answer', 'aborted'), 'unknown', false],
   ] as const)('%s', (_, outcome, state, counts) => {
-    expect(deliveryEndOf('d', 3, outcome, 99)).toMatchObject({
+    expect(deliveryEndOf(STARTED, outcome, 99)).toMatchObject({
       webhookId: 3,
       end: { id: 'd', state, endedAtMs: 99 },
       counts,
     })
   })
 
+  test.each([
+    ['Cannot POST /in/S3CRET%20KEY', 'Cannot POST …'],
+    ['<pre>Cannot POST /in/S3CRET KEY</pre>', '<pre>Cannot POST …</pre>'],
+    ['/in/S3CRET%20KEY?token=abc&x=1 was not found', '… was not found'],
+    ['https://hooks.example.com/in/S3CRET%20KEY?token=abc&amp;x=1', 'https://hooks.example.com……'],
+    ['in', 'in'],
+  ])('without the path and the query of the webhook: %s', (answer, shown) => {
+    const { end } = deliveryEndOf(STARTED, { ...answered(404), answer } as EgressOutcome, 99)
+    expect(end.answer).toBe(shown)
+  })
+
+  test('as it was where the webhook has no path', () => {
+    const outcome = { ...answered(200), answer: '/ a/b' } as EgressOutcome
+    expect(deliveryEndOf({ ...STARTED, url: 'https://example.com/' }, outcome, 99).end.answer).toBe('/ a/b')
+  })
+
   test('with what the receiver said', () => {
-    const { end } = deliveryEndOf('d', 3, answered(204), 99)
+    const { end } = deliveryEndOf(STARTED, answered(204), 99)
     expect(end).toMatchObject({ statusCode: 204, durationMs: 7, answer: 'thanks', error: null })
-    expect(deliveryEndOf('d', 3, failedAt('send', 'reset'), 99).end).toMatchObject({
+    expect(deliveryEndOf(STARTED, failedAt('send', 'reset'), 99).end).toMatchObject({
       answer: null,
       error: { message: 'no' },
     })
@@ -80,7 +98,7 @@ describe('what ends are recorded as', () => {
     )
   const record = (results: (Ended | Unsent)[]): Promise<void> => write((tx) => recordEnds(tx, NODE, results, random))
   const endedBy = (to: StoredWebhook, ids: string[], status: number, attempt: number | null = null): Ended[] =>
-    ids.map((id) => ({ ...deliveryEndOf(id, to.id, answered(status), T), attempt }))
+    ids.map((id) => ({ ...deliveryEndOf({ ...STARTED, id, webhookId: to.id }, answered(status), T), attempt }))
   /** Starts `count` deliveries and ends them all with this status. */
   const deliver = async (to: StoredWebhook, count: number, status: number, attempt?: number): Promise<string[]> => {
     const ids = await rows(to, count)

@@ -87,7 +87,9 @@ const delivery = {
   endedOn: date(),
   statusCode: Type.Optional(Type.Integer()),
   durationMs: Type.Optional(Type.Integer()),
-  answer: Type.Optional(Type.String({ description: 'The beginning of what the receiver answered.' })),
+  answer: Type.Optional(
+    Type.String({ description: 'The beginning of what the receiver answered, without the path of the webhook.' }),
+  ),
   error: Type.Optional(Type.String({ description: 'Why it has not arrived, for people.' })),
   errorSentences: Type.Optional(saidAsData()),
   redeliveryOf: Type.Optional(Type.String({ description: 'The delivery that a person sent again.' })),
