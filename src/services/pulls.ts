@@ -18,7 +18,8 @@ export interface PullsOptions {
 const TICK_MS = 1000
 
 interface RunningPull {
-  readonly pull: StoredPull
+  /** As last read. */
+  pull: StoredPull
   /** The latest wish on record, and since when, monotonic: a clock that was set makes it no older. */
   demand: { readonly atMs: number; readonly sinceMs: number }
   readonly driver: TargetDriver<DialAttempt>
@@ -45,15 +46,17 @@ export class Pulls {
 
   /**
    * Ends those that are not listed or that no viewer wants, and begins new and changed ones. One that was refused stays as it
-   * is, wanted or not.
+   * is, wanted or not. One that is live stays on the air with another label.
    */
   follow(pulls: readonly StoredPull[]): void {
     const nowMs = this.#options.clock.now()
     const listed = new Map(pulls.map((pull) => [pull.id, pull]))
     for (const [id, running] of this.#running) {
       const now = listed.get(id)
-      const stays = now?.version === running.pull.version && (isRefused(running) || this.#staysWanted(running, now))
-      if (!stays) this.#stop(id)
+      const isSame = now !== undefined && (now.version === running.pull.version || isLiveAs(now, running))
+      const stays = isSame && (isRefused(running) || this.#staysWanted(running, now))
+      if (stays) running.pull = now
+      else this.#stop(id)
     }
     for (const pull of pulls) if (!this.#running.has(pull.id) && isWanted(pull, nowMs)) this.#start(pull)
   }
@@ -110,5 +113,12 @@ export class Pulls {
     running?.driver.handle({ kind: 'stop' })
   }
 }
+
+/** Whether it is on the air from the source, and as the stream, of a newer record. */
+const isLiveAs = (now: StoredPull, { pull, driver }: RunningPull): boolean =>
+  driver.state.status === 'live' &&
+  now.tokenId === pull.tokenId &&
+  now.streamName === pull.streamName &&
+  Buffer.compare(now.urlSealed, pull.urlSealed) === 0
 
 const isRefused = ({ driver }: RunningPull): boolean => driver.state.status === 'refused'

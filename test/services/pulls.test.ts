@@ -85,6 +85,21 @@ test.each([90_000, -90_000])('a pull on demand with viewers ended when the clock
   expect(attempts.map(({ isOver }) => isOver)).toEqual([false])
 })
 
+test.each([
+  { over: { label: 'Front door' }, dials: 1 },
+  { over: { when: 'onDemand' }, dials: 1 },
+  { over: { streamName: 'gate' }, dials: 2 },
+  { over: { tokenId: 8 }, dials: 2 },
+  { over: { urlSealed: Uint8Array.of(2) }, dials: 2 },
+] as const)('a source on the air that is edited goes on unless it is another one: $over', ({ over, dials }) => {
+  const { attempts, pulls, wanted } = begin()
+  pulls.follow([wanted({ when: 'always' })])
+  attempts[0]?.report({ kind: 'accepted' })
+  pulls.follow([wanted({ when: 'always', version: 2, ...over })])
+  pulls.follow([wanted({ when: 'always', version: 2, ...over })])
+  expect([attempts.length, attempts[0]?.isOver]).toEqual([dials, dials > 1])
+})
+
 test('what was wrong with a source that is left is told', () => {
   const { clock, attempts, changes, pulls, wanted, pass } = begin()
   const first = wanted()

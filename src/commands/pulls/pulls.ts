@@ -59,7 +59,7 @@ export async function listPulls(ctx: PullContext, accountId: string, seesSecrets
   return record === null ? [] : pulls.map(record)
 }
 
-/** Edits a pull. Its node ends what runs, and dials again. */
+/** Edits a pull. Its node ends what runs, and dials again; a live one with the same source, stream and token stays on the air. */
 export async function updatePull(
   ctx: PullContext,
   actor: Actor,
