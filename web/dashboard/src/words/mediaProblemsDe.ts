@@ -49,7 +49,6 @@ export const mediaProblemsDe: Readonly<Record<string, string>> = {
   'more than {count} AMF0 values': 'mehr als {count} Werte in AMF0',
   'AMF0 type {type} is unknown': 'der AMF0-Typ {type} ist unbekannt',
   'the unfinished messages are too large together': 'die unfertigen Nachrichten sind zusammen zu groß',
-  'too many messages at once': 'zu viele Nachrichten auf einmal',
   'too many chunk streams': 'zu viele Chunk-Streams',
   'chunk stream {id} begins with a header that refers to an earlier one':
     'der Chunk-Stream {id} beginnt mit einem Kopf, der auf einen früheren verweist',
