@@ -11,6 +11,7 @@ import { emitHealth } from '../commands/streams/emitHealth.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
+import { parseAddress } from '../core/access/address.ts'
 import type { TargetPolicy } from '../core/restream/targets.ts'
 import { SessionSlots } from '../core/sessions/slots.ts'
 import { checkTarget } from '../core/webhooks/target.ts'
@@ -167,6 +168,10 @@ function targetPolicyOf(config: Config): TargetPolicy {
   const ports = { tcp: [config.rtmp.port, config.rtmp.tlsPort, ...ofHttp], udp: [config.srt.port] }
   return {
     allowPrivate: config.media.allowedNetworks.length > 0,
+    hasAddress: (text) => {
+      const address = parseAddress(text)
+      return address !== null && liveAddressList(() => config.media.allowedNetworks)(address)
+    },
     isOurs: (host, port, transport) => hosts.has(host) && ports[transport].includes(port),
   }
 }

@@ -28,6 +28,7 @@ const COLUMNS: Columns<PullRecord> = {
 const list = command({
   path: ['pull', 'list'],
   summary: 'List the sources that Sluice dials',
+  detail: '`problem` is the latest one, also if it is over.',
   flags: CSV_FLAG,
   examples: ['sluice pull list', 'sluice pull list --json'],
   run: (call) =>

@@ -39,7 +39,7 @@ type Query = Record<string, unknown>
 
 const NOW = Date.parse('2026-10-25T00:30:00Z')
 const checkUrl = (url: string) => checkTarget(url, false)
-const policy = { allowPrivate: false, isOurs: () => false }
+const policy = { allowPrivate: false, hasAddress: () => false, isOurs: () => false }
 
 /** Each query of a list or a report, with the names of its parameters. */
 const QUERIES: Readonly<Record<string, readonly [names: string, read: (query: Query) => Read]>> = {

@@ -5,7 +5,7 @@ export const CHANNEL_SETTINGS: ChannelSettings = {
   regions: ['local'],
   rtmpUrl: '',
   srtUrl: '',
-  sources: { allowPrivate: false, isOurs: () => false },
+  sources: { allowPrivate: false, hasAddress: () => false, isOurs: () => false },
   refuseKey: () => null,
   viewerClaim: 'streaming',
 }

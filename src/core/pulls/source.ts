@@ -81,10 +81,10 @@ function refuseWhep({ username, password, pathname }: URL): string | null {
 }
 
 /** This checks the text only: each dial checks the addresses that a name resolves to. */
-function refuseHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | null {
+function refuseHost(url: URL, policy: TargetPolicy): string | null {
   const { port, carrier } = pullScheme(url)
-  const isLoop = isOurs(hostOf(url).toLowerCase(), port, carrier)
-  return refuseAuthority(url, allowPrivate) ?? (isLoop ? 'must not lead to this server' : null)
+  const isLoop = policy.isOurs(hostOf(url).toLowerCase(), port, carrier)
+  return refuseAuthority(url, policy) ?? (isLoop ? 'must not lead to this server' : null)
 }
 
 /** Some cameras take their password in the path. */

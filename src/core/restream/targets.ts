@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { readSrtParameters, withSrtSecrets } from '../srtAddress.ts'
 import {
+  type AllowedNetworks,
   hasOddCharacters,
   hostOf,
   ODD_CHARACTERS,
@@ -75,9 +76,7 @@ export const withSecret = (url: string, secret: string): string => secretsOf(url
 export const isOddPort = (port: number): boolean => port < 1024 && !LOW_PORTS.has(port)
 
 /** What of an installation decides on its targets. */
-export interface TargetPolicy {
-  /** Some private networks are allowed. Which ones, each dial checks. */
-  readonly allowPrivate: boolean
+export interface TargetPolicy extends AllowedNetworks {
   /** Whether a publisher that dials this would reach this installation. `host` is in lower case. */
   readonly isOurs: (host: string, port: number, transport: Transport) => boolean
 }
@@ -163,10 +162,10 @@ function addPassword(url: string, password: string): string {
  * Why media may not be sent on to this host, as a predicate after the name of the field; null: it may. This checks the
  * text only: each dial checks the addresses that a name resolves to.
  */
-export function refuseTargetHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | null {
-  const refusal = refuseAuthority(url, allowPrivate)
+export function refuseTargetHost(url: URL, policy: TargetPolicy): string | null {
+  const refusal = refuseAuthority(url, policy)
   if (refusal !== null) return refusal
-  const isLoop = isOurs(hostOf(url).toLowerCase(), targetPort(url), schemeOf(url.protocol)?.transport ?? 'tcp')
+  const isLoop = policy.isOurs(hostOf(url).toLowerCase(), targetPort(url), schemeOf(url.protocol)?.transport ?? 'tcp')
   return isLoop ? 'must not lead to this server: its media would go in a circle' : null
 }
 

@@ -50,13 +50,24 @@ export function refuseHost(url: URL, allowPrivate: boolean, setting: Setting): s
   return isPrivateName(host) ? `must lead to a public host; the name ${host} is a private one ${others}` : null
 }
 
+/** The private networks that media may come from and go to. */
+export interface AllowedNetworks {
+  /** There are some, which may have names of their own. */
+  readonly allowPrivate: boolean
+  readonly hasAddress: (address: string) => boolean
+}
+
 /** As `refuseHost`, of media. The parser does not normalize hosts of unknown schemes, so unusual ones are refused here. */
-export function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
+export function refuseAuthority(url: URL, { allowPrivate, hasAddress }: AllowedNetworks): string | null {
   const host = hostOf(url)
   // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, but no user writes a host like that.
   if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'
   if (!isAddress(host) && /(^|\.)(0x[0-9a-f]*|\d+)$/i.test(host)) return 'must name a valid host'
-  return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate, 'media.allowedNetworks')
+  if (url.port === '0') return 'must not use port 0'
+  const isOutside = allowPrivate && isAddress(host) && !isPublicAddress(host) && !hasAddress(host)
+  return isOutside
+    ? `must lead to a public address, or into a network of \`media.allowedNetworks\`; ${host} is in none`
+    : refuseHost(url, allowPrivate, 'media.allowedNetworks')
 }
 
 /** A name of one label (`backend`, `metadata`) can only be local. */

@@ -4,7 +4,7 @@ import type { ChannelSettings, Ingest, IngestAudio } from '../../../src/core/cha
 
 const settings: ChannelSettings = {
   regions: ['local'],
-  sources: { allowPrivate: () => true, isOurs: () => false },
+  sources: { allowPrivate: true, hasAddress: () => true, isOurs: () => false },
 } as unknown as ChannelSettings
 
 const ENGLISH = { pid: 257, language: 'en', label: 'English' }

@@ -4,7 +4,7 @@ import { CHANNEL_SETTINGS } from '../../support/channelSettings.ts'
 
 const SETTINGS = {
   ...CHANNEL_SETTINGS,
-  sources: { allowPrivate: false, isOurs: (host: string) => host === 'ours.example.com' },
+  sources: { allowPrivate: false, hasAddress: () => false, isOurs: (host: string) => host === 'ours.example.com' },
 }
 
 const created = (...restream: object[]) => readCreateEngine({ name: 'Main', restream }, SETTINGS)

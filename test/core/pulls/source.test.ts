@@ -3,7 +3,7 @@ import { hostOfPull, isShownPullUrl, pullScheme, readPullUrl, shownPullUrl } fro
 
 const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps://, srt://, whep:// or wheps://'
 
-const open = { allowPrivate: true, isOurs: () => false }
+const open = { allowPrivate: true, hasAddress: (address: string) => !address.startsWith('172.'), isOurs: () => false }
 
 describe('the URL of a source', () => {
   test.each([
@@ -55,6 +55,10 @@ describe('the URL of a source', () => {
 
   test('is refused at a private address and at this server', () => {
     expect(readPullUrl('rtsp://10.0.0.7/x', { ...open, allowPrivate: false })).toMatchObject({ ok: false })
+    expect(readPullUrl('rtsp://172.16.0.7/x', open)).toEqual({
+      ok: false,
+      error: 'must lead to a public address, or into a network of `media.allowedNetworks`; 172.16.0.7 is in none',
+    })
     const isOurs = (host: string, port: number) => host === 'live.example.com' && port === 554
     expect(readPullUrl('rtsp://LIVE.example.com/x', { ...open, isOurs })).toEqual({
       ok: false,

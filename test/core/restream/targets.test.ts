@@ -14,6 +14,7 @@ import {
 
 const policy = {
   allowPrivate: false,
+  hasAddress: () => false,
   isOurs: (host: string, port: number, transport: 'tcp' | 'udp') =>
     host === 'own.example.com' && port === (transport === 'tcp' ? 1935 : 10_000),
 }

@@ -100,11 +100,13 @@ test('a record shows the end of a key, and a file of provisioning all of it', ()
 })
 
 test('a host that this installation does not allow is refused with its place in the list', () => {
-  const policy = { allowPrivate: false, isOurs: (host: string) => host === 'own.example.com' }
+  const policy = { allowPrivate: false, hasAddress: () => false, isOurs: (host: string) => host === 'own.example.com' }
   const to = (url: string): RestreamTarget => ({ ...stored, url })
   const problems = refuseTargets([to('rtmp://127.0.0.1/app'), stored, to('rtmp://own.example.com/app')], policy)
   expect(Object.keys(problems ?? {})).toEqual(['restream[0].url', 'restream[2].url'])
-  expect(refuseTargets([to('rtmp://127.0.0.1/app')], { ...policy, allowPrivate: true })).toBeNull()
+  expect(
+    refuseTargets([to('rtmp://127.0.0.1/app')], { ...policy, allowPrivate: true, hasAddress: () => true }),
+  ).toBeNull()
 })
 
 describe('a target of SRT', () => {
