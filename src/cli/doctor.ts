@@ -1,4 +1,5 @@
 import { ok } from '../base/result.ts'
+import type { Context } from '../commands/context.ts'
 import type { Config } from '../config/schema.ts'
 import { examination, type Finding } from '../core/examination.ts'
 import { type Call, command } from './command.ts'
@@ -36,7 +37,7 @@ function examineFrom(call: Call<typeof FLAGS>, config: Config): Promise<Finding[
   const { host, flags } = call
   const log = quietLogger(call)
   return examine(config, {
-    withStore: async (check) => {
+    withStore: async <T>(check: (ctx: Context) => Promise<T>) => {
       const app = await host.openApp({ config, log })
       try {
         return await check(app.ctx)

@@ -7,13 +7,18 @@ import { portProblem, serverUrl } from './port.ts'
 
 const ANSWER_TIMEOUT_MS = 2000
 
-/** Whether the port is free, or in use by a Sluice that answers. */
-export async function checkPort(config: Config): Promise<Finding> {
+/**
+ * Whether the port is free, or in use by a Sluice that answers.
+ * @param ownServer the process of a server with the same data directory; null: none runs
+ */
+export async function checkPort(config: Config, ownServer: () => Promise<number | null>): Promise<Finding> {
   const { host, port } = config.server
   const problem = await portProblem(host, port)
   if (problem === null) return found('ok', 'port', 'port_free', { host, port })
-  if (problem.code === 'EADDRINUSE' && (await answers(serverUrl(config))))
-    return found('ok', 'port', 'port_answers', { host, port })
+  const isTaken = problem.code === 'EADDRINUSE'
+  if (isTaken && (await answers(serverUrl(config)))) return found('ok', 'port', 'port_answers', { host, port })
+  const pid = isTaken ? await ownServer() : null
+  if (pid !== null) return found('FAIL', 'port', 'port_hangs', { host, port, pid })
   return found('FAIL', 'port', 'text', { text: problem.message })
 }
 

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { errorText } from '../base/errorCode.ts'
+import { isRunning } from '../base/processes.ts'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { nodeFactsNow, unlinkedNodes } from '../commands/nodes/listNodes.ts'
 import { listTokens } from '../commands/tokens/readTokens.ts'
 import { lostKey } from '../config/dataDirectory.ts'
-import { isPostgres, storageUrl } from '../config/paths.ts'
+import { hostKeyOf, isPostgres, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { judgeClock } from './doctorClock.ts'
@@ -16,18 +17,34 @@ const ACCOUNTS_MAX = 100
 const TEXTS_MAX = 100
 
 /** Runs a check on the opened store. */
-export type WithStore = (check: (ctx: Context) => Promise<Finding[]>) => Promise<Finding[]>
+export type WithStore = <T>(check: (ctx: Context) => Promise<T>) => Promise<T>
 
 /** Checks the store as a server uses it: reads and writes it, and opens a sealed value. */
 export async function checkStore(config: Config, withStore: WithStore): Promise<Finding[]> {
   const lost = lostKey(config)
   if (lost !== null) return [found('FAIL', 'sealing key', 'text', { text: lost })]
-  const file = isPostgres(config) ? null : storageUrl(config)
+  const file = fileOf(config)
   if (file !== null && !existsSync(file)) return [found('warn', 'store', 'store_new', { file })]
   try {
     return await withStore((ctx) => checkOpened(ctx, config, file ?? 'PostgreSQL'))
   } catch (error) {
     return [found('FAIL', 'store', 'text', { text: errorText(error) })]
+  }
+}
+
+/** The file of the database; null: it is in PostgreSQL. */
+const fileOf = (config: Config): string | null => (isPostgres(config) ? null : storageUrl(config))
+
+/** The process of a server with this data directory, by its row in the store; null: none runs, or the store cannot say. */
+export async function ownServer(config: Config, withStore: WithStore): Promise<number | null> {
+  const file = fileOf(config)
+  if (lostKey(config) !== null || (file !== null && !existsSync(file))) return null
+  const hostKey = hostKeyOf(config.data.dir)
+  try {
+    const nodes = await withStore(({ store }) => store.read.nodes.list())
+    return nodes.find((node) => node.hostKey === hostKey && isRunning(node.pid))?.pid ?? null
+  } catch {
+    return null
   }
 }
 

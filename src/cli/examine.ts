@@ -21,7 +21,7 @@ import {
 import { checkMediaPorts, checkPublicAddress } from './doctorNetwork.ts'
 import { checkHosts, checkPort, isServing } from './doctorPort.ts'
 import { checkProxy } from './doctorProxy.ts'
-import { checkStore, type WithStore } from './doctorStore.ts'
+import { checkStore, ownServer, type WithStore } from './doctorStore.ts'
 import { checkTime } from './doctorTime.ts'
 import { checkTls } from './doctorTls.ts'
 import { checkPublicUrl } from './doctorUrl.ts'
@@ -54,6 +54,9 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
   const disk =
     usable && existsSync(config.data.dir) ? [...checkDiskSpace(config), ...(await checkDiskSpeed(config))] : []
   const serves = examiner.isServer || (await isServing(config))
+  const port = examiner.isServer
+    ? ownPort(config)
+    : await checkPort(config, () => ownServer(config, examiner.withStore))
   const publicUrl = await checkPublicUrl(config, serves, examiner.askHealth)
   return [
     ...directory,
@@ -67,9 +70,9 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
     ...checkWebhookCertificates(config),
     ...(await checkTls(config, systemClock.now())),
     ...checkCountryDatabase(config),
-    examiner.isServer ? ownPort(config) : await checkPort(config),
+    port,
     ...checkHosts(config),
-    ...(await checkMediaPorts(config, serves)),
+    ...(await checkMediaPorts(config, serves || port.code === 'port_hangs')),
     await checkPublicAddress(config),
     ...publicUrl.findings,
     ...checkProxy(config, publicUrl.report),

@@ -84,6 +84,8 @@ export const SENTENCES = {
   port_free: '{host} port {port} is free',
   port_own: 'this server listens on {host} port {port}',
   port_answers: 'a server answers on {host} port {port}',
+  port_hangs:
+    'the server of this data directory (process {pid}) has {host} port {port} and does not answer: look into its log, then restart it',
   media_ports_used: 'not checked, because a server runs and uses them',
   srt_port_taken: '{problem}: end what uses it, or set srt.port (or switch it off with srt.enabled)',
   udp_port: 'port {port} is free',

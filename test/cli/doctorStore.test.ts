@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
-import { checkStore } from '../../src/cli/doctorStore.ts'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { checkPort } from '../../src/cli/doctorPort.ts'
+import { checkStore, ownServer } from '../../src/cli/doctorStore.ts'
+import { LEASE_MAX_MS } from '../../src/base/time.ts'
+import { hostKeyOf } from '../../src/config/paths.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { startTestNode } from '../support/testNode.ts'
 
@@ -26,5 +31,24 @@ test('a damaged page is a failure, and a large file is named', async () => {
   expect(await found()).toMatchObject([{ code: 'store' }, { outcome: 'ok', code: 'store_large' }])
   pages.mockRestore()
   expect(await found()).toMatchObject([{ outcome: 'ok', code: 'store' }])
+  await node.close()
+})
+
+test('a server that has the port and does not answer is named as such, and not as another program', async () => {
+  writeFileSync(join(dir, 'sealing.key'), '')
+  writeFileSync(join(dir, 'sluice.db'), 'x')
+  const [node, hung] = [await startTestNode(), createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')]
+  await once(hung, 'listening')
+  const { port } = hung.address() as AddressInfo
+  const server = { ...config.server, host: '127.0.0.1', port }
+  const check = () => checkPort({ ...config, server }, () => ownServer(config, (work) => work(node.ctx)))
+  const add = (id: string, hostKey: string) =>
+    node.ctx.store.transaction((tx) => tx.nodes.insert({ id, hostKey, pid: process.pid, url: null }, LEASE_MAX_MS))
+  await add('elsewhere', 'another:/directory')
+  expect((await check()).detail).toContain('is in use by another process')
+  await add('hung', hostKeyOf(dir))
+  expect(await check()).toMatchObject({ outcome: 'FAIL', code: 'port_hangs' })
+  expect((await check()).detail).toContain(`the server of this data directory (process ${process.pid})`)
+  hung.close()
   await node.close()
 })

@@ -151,6 +151,9 @@ export const doctorDe: {
     port_free: '{host} Port {port} ist frei',
     port_own: 'Dieser Server wartet auf {host} Port {port}',
     port_answers: 'Ein Server antwortet auf {host} Port {port}',
+    port_hangs:
+      'Der Server dieses Datenverzeichnisses (Prozess {pid}) hat {host} Port {port} und antwortet nicht: Sehen Sie in ' +
+      'sein Log, und starten Sie ihn dann neu',
     media_ports_used: 'nicht geprüft, weil ein laufender Server sie benutzt',
     srt_port_taken:
       '{problem}: Beenden Sie, was ihn benutzt, oder setzen Sie srt.port (oder schalten Sie SRT mit srt.enabled aus)',
