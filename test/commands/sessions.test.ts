@@ -113,12 +113,12 @@ describe.each(testedStores())('sessions on %s', (engine) => {
 
   it('of a self-signed token end by its jti or its time, and those of siblings continue', async () => {
     const broadcast = await makeToken(at, 'publish')
-    const { id, token } = await makeToken(at, 'subscribe', { tracking: { trackingId: 'parent' } })
+    const rules = { tracking: { trackingId: 'parent' }, endSessionsOnUpdate: false }
+    const { id, token } = await makeToken(at, 'subscribe', rules)
     await publish(at, { presented: broadcast.token })
     const child = (claims: object) => selfSigned(id, token, claims, { customViewerData: 'seat 5' })
-    const [first, second] = [child({ jti: 'one' }), child({ jti: 'two', iat: seconds() - 600 })]
-    const one = await view(at, { presented: first })
-    const two = await view(at, { presented: second })
+    const one = await view(at, { presented: child({ jti: 'one' }) })
+    const two = await view(at, { presented: child({ jti: 'two', iat: seconds() - 600 }) })
     const parent = await view(at, { presented: token })
     expect(one.session).toMatchObject({ tokenId: id, jti: 'one', trackingId: 'parent', customViewerData: 'seat 5' })
     await at.call('POST', `/api/subscribe_token/${id}/revoke`, { jti: 'one' })
