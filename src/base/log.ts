@@ -45,12 +45,19 @@ export function createLogger({ level, format, destination: given }: LoggerOption
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: errorLine },
   }
   const target = pino(options, lines)
   const setLevel = (next: LogLevel): void => {
     target.level = next
   }
   return { ...wrap(target, {}), setLevel }
+}
+
+/** pino joins an error with its causes, but takes its type from the constructor, and `clean` has made a plain object of it. */
+function errorLine(cleaned: unknown): unknown {
+  if (typeof cleaned !== 'object' || cleaned === null || !('type' in cleaned)) return cleaned
+  return { ...pino.stdSerializers.err(cleaned as unknown as Error), type: cleaned.type }
 }
 
 function standardOutput(laidOut: (line: string) => string): DestinationStream {

@@ -37,9 +37,11 @@ describe('a line', () => {
   test('contains an error with its code and its causes', () => {
     const { log, last } = capture()
     const cause = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
-    log.error({ error: new TypeError('cannot write', { cause }) }, 'x')
-    const error = { type: 'TypeError', message: 'cannot write', cause: { message: 'disk full', code: 'ENOSPC' } }
-    expect(last()).toMatchObject({ error })
+    log.error({ err: Object.assign(new TypeError('cannot write', { cause }), { code: 'EIO' }) }, 'x')
+    expect(last()['err']).toMatchObject({ type: 'TypeError', message: 'cannot write: disk full', code: 'EIO' })
+    expect(last()['err']).toMatchObject({ stack: expect.stringMatching(/TypeError: cannot write[^]*Error: disk full/) })
+    log.error({ err: 'a text' }, 'x')
+    expect(last()['err']).toBe('a text')
   })
 
   test('has once what an error and its cause both say', () => {
