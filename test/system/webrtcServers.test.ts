@@ -115,10 +115,12 @@ describe('a pull over WHEP', () => {
     expect(problem).toContain('an address that no source may have')
   })
 
-  test('takes no media from an address that is not allowed', async () => {
+  test('of a name that leads to an address that is not allowed is refused when it is dialled', async () => {
     const closed = await runApp({ flags: { ...FLAGS, media: { allowedNetworks: ['127.0.0.2/32'] } } })
     const { id: tokenId } = await makeToken(closed, 'publish')
-    const made = await closed.call('POST', '/api/pulls', { tokenId, streamName: 's', url: whepOf(far, 'show') })
+    const url = whepOf(far, 'show').replace('127.0.0.1', 'localhost')
+    const made = await closed.call('POST', '/api/pulls', { tokenId, streamName: 's', url })
+    expect(made.status, made.text).toBe(200)
     const readAt = async () => (await closed.call('GET', `/api/pulls/${made.json.data.id}`)).json.data
     const { problem } = await until(async () => (await readAt()).problem !== undefined && readAt())
     expect(problem).toContain('an address that no source may have')
