@@ -97,8 +97,8 @@ test('nodes that drain move their viewers and publishers to others, which serve 
   }
   const overWebRtc = async () => {
     await until(() => engine.ended.includes(publisher))
-    // Publishers leave a little before the end of the drain. This one is back at once, and a node rests between reads of feeds.
-    await clock.slowly(0.25, async () => {
+    // Publishers leave a little before the end of the drain. This one is back at once.
+    await clock.slowly(0, async () => {
       await onAir(next, 'show')
       await until(() => leaving.app.ctx.sessions.feeds.remote(leaving.accountId, 'show', null))
     })

@@ -1,4 +1,5 @@
 import { pause } from '../../base/clock.ts'
+import { Throttle } from '../../base/throttle.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
@@ -18,10 +19,10 @@ import { takeLateSeats } from './lateSeats.ts'
 const FEEDS_MAX = 10_000
 
 /**
- * Reads of feeds that changed are this far apart. A busy cluster changes dozens a second, and those of a tenth of a second cost
- * little more than one.
+ * So many reads of feeds that changed, at once or spread out. A busy cluster changes dozens a second for as long as it runs, and to
+ * read those of a tenth of a second costs little more than to read one.
  */
-const FEED_READS_APART_MS = 100
+const FEED_READS = { most: 50, windowMs: 5_000 }
 
 type Refusal = Extract<Decision, { allowed: false }>
 
@@ -42,10 +43,16 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
     return endKicked(ctx, askedAtMs)
   })
   const unfollowed = new AbortController()
-  const rest = () => pause(ctx.clock, FEED_READS_APART_MS, unfollowed.signal)
+  const reads = new Throttle(FEED_READS.most, 1, FEED_READS.windowMs)
+  const mayRead = async (): Promise<void> => {
+    const waitMs = reads.take('feeds', ctx.clock.monotonic())
+    if (waitMs === 0 || unfollowed.signal.aborted) return
+    await pause(ctx.clock, waitMs, unfollowed.signal)
+    return mayRead()
+  }
   const look = oneAtATime(async () => {
     if (!unfollowed.signal.aborted) await readStaleFeeds(ctx, feedsRead)
-  }, rest)
+  }, mayRead)
   const recheckAny = oneAtATime(() => recheck(ctx, null))
   const follow = async (changed: Changed): Promise<void> => {
     if (changed.kind === 'token') return noteCuts(ctx, await recheckToken(ctx, changed.id), changed.atMs)
@@ -80,17 +87,17 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
 }
 
 /**
- * Runs `work` one at a time, and then `rest`. Any number of calls during one run cause one more run, because thousands of
- * changes may arrive at once.
+ * Runs `work` one at a time, once `mayBegin` has resolved. Any number of calls during one run cause one more run, because
+ * thousands of changes may arrive at once.
  */
-function oneAtATime(work: () => Promise<unknown>, rest?: () => Promise<void>): () => Promise<void> {
+function oneAtATime(work: () => Promise<unknown>, mayBegin?: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
   let again = false
   const run = async (): Promise<void> => {
     do {
+      await mayBegin?.()
       again = false
       await work()
-      await rest?.()
     } while (again)
   }
   return () => {
