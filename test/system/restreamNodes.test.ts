@@ -13,6 +13,9 @@ import { makeToken } from '../support/testNode.ts'
 import { eventually, until } from '../support/until.ts'
 import { endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
+/** A publisher sends a few frames, and the next ones when the test has seen what it waits for. */
+const SILENCE_MS = 300_000
+
 let place: Place
 let nodes: [RunningApp, RunningApp]
 let targets: [Listener, Listener]
@@ -22,9 +25,16 @@ beforeAll(async () => {
   const webrtc = { host: '127.0.0.1', port: 0 }
   const media = { allowedNetworks: ['127.0.0.0/8'] }
   const webhooks = { allowPrivateTargets: true }
-  const flags = { storage: { url: place.url }, secrets, webrtc, media, webhooks }
+  const flags = {
+    storage: { url: place.url },
+    secrets,
+    webrtc,
+    media,
+    webhooks,
+    rtmp: { idleSeconds: SILENCE_MS / 1000 },
+  }
   nodes = [await runApp({ flags }), await runApp({ flags })]
-  targets = [await listenFor(), await listenFor()]
+  targets = [await listenFor({ idleMs: SILENCE_MS }), await listenFor({ idleMs: SILENCE_MS })]
 })
 afterEach(() => {
   endChildren()
