@@ -1,7 +1,7 @@
 import { streamIdOf, type StreamRef } from '../core/streams/streamId.ts'
 
 /** More changed streams than this at once are read with all others. */
-export const STREAMS_AT_ONCE = 1000
+export const STREAMS_AT_ONCE = 100
 
 /** The streams whose feeds have changed at some node since they were read; at first all. */
 export class StaleStreams {

@@ -1,9 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
-import { followChanges } from '../../src/commands/sessions/revoke.ts'
-import type { Changed } from '../../src/store/cached.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
@@ -54,36 +50,6 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     await until(() => knows('first') === 0)
     expect(knows('second')).toBe(1)
     expect(new Set(reads.flat())).toEqual(new Set(['first', 'second']))
-  })
-
-  it('are read together when more change than are read at once', async () => {
-    const { ctx, accountId } = one
-    const clock = new ManualClock()
-    const feedsRead = vi.fn(() => Promise.resolve())
-    let tell: (changed: Changed) => void = () => undefined
-    vi.spyOn(ctx.cache, 'onChange').mockImplementationOnce((listener) => {
-      tell = listener
-      return () => undefined
-    })
-    const unfollow = followChanges({ ...ctx, clock }, feedsRead)
-    /** A change, and the time of a read. */
-    const change = async (streamName: string) => {
-      tell({ kind: 'feed', stream: { accountId, streamName } })
-      await nextTurn()
-      await ctx.store.read.feeds.openOf([{ accountId, streamName }])
-    }
-    // At once as many as are allowed.
-    for (let n = 1; n <= 50; n++) {
-      await change(`one${n}`)
-      await until(() => feedsRead.mock.calls.length === n)
-    }
-    for (let n = 0; n < 10; n++) await change(`more${n}`)
-    expect(feedsRead).toHaveBeenCalledTimes(50)
-    const reads = readsOf(one)
-    clock.advance(100)
-    await until(() => feedsRead.mock.calls.length === 51)
-    expect(reads).toEqual([Array.from({ length: 10 }, (_, n) => `more${n}`)])
-    unfollow()
   })
 
   it('are all read when the node checks them, or when a read has failed', async () => {

@@ -1,5 +1,3 @@
-import { pause } from '../../base/clock.ts'
-import { Throttle } from '../../base/throttle.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
@@ -17,12 +15,6 @@ import { takeLateSeats } from './lateSeats.ts'
 
 /** Feeds of other nodes in memory. Beyond this number, Sluice queries single streams. */
 const FEEDS_MAX = 10_000
-
-/**
- * So many reads of feeds that changed, at once or spread out. A busy cluster changes dozens a second for as long as it runs, and to
- * read those of a tenth of a second costs little more than to read one.
- */
-const FEED_READS = { most: 50, windowMs: 5_000 }
 
 type Refusal = Extract<Decision, { allowed: false }>
 
@@ -42,17 +34,7 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
     kickedAtMs = undefined
     return endKicked(ctx, askedAtMs)
   })
-  const unfollowed = new AbortController()
-  const reads = new Throttle(FEED_READS.most, 1, FEED_READS.windowMs)
-  const mayRead = async (): Promise<void> => {
-    const waitMs = reads.take('feeds', ctx.clock.monotonic())
-    if (waitMs === 0 || unfollowed.signal.aborted) return
-    await pause(ctx.clock, waitMs, unfollowed.signal)
-    return mayRead()
-  }
-  const look = oneAtATime(async () => {
-    if (!unfollowed.signal.aborted) await readStaleFeeds(ctx, feedsRead)
-  }, mayRead)
+  const look = () => readStaleFeeds(ctx, feedsRead)
   const recheckAny = oneAtATime(() => recheck(ctx, null))
   const follow = async (changed: Changed): Promise<void> => {
     if (changed.kind === 'token') return noteCuts(ctx, await recheckToken(ctx, changed.id), changed.atMs)
@@ -66,36 +48,32 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
     else stale.addAll()
     await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheckAny()]))
   }
-  const warn = (changed: Changed) => (error: unknown) => {
-    // The timers repeat this work, so a failure only delays it.
-    ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
+  const apply = (changed: Changed): void => {
+    follow(changed).catch((error: unknown) => {
+      // The timers repeat this work, so a failure only delays it.
+      ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
+    })
   }
-  const unfollow = ctx.cache.onChange((changed) => {
-    follow(changed).catch(warn(changed))
-  })
+  const unfollow = ctx.cache.onChange(apply)
   // Changes of this process are read with those of others, which may take a second.
   const unwatch = ctx.sessions.watchWrittenEnds((streams) => {
-    if (ctx.sessions.spares.size === 0) return
-    for (const stream of streams) stale.add(stream)
-    readStaleFeeds(ctx, feedsRead).catch(warn({ kind: 'feed', stream: streams[0] ?? null }))
+    if (ctx.sessions.spares.size > 0) for (const stream of streams) apply({ kind: 'feed', stream })
   })
   return () => {
     unfollow()
     unwatch()
-    unfollowed.abort()
   }
 }
 
 /**
- * Runs `work` one at a time, once `mayBegin` has resolved. Any number of calls during one run cause one more run, because
- * thousands of changes may arrive at once.
+ * Runs `work` one at a time. Any number of calls during one run cause one more run, because thousands of changes may
+ * arrive at once.
  */
-function oneAtATime(work: () => Promise<unknown>, mayBegin?: () => Promise<void>): () => Promise<void> {
+function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   let running: Promise<void> | null = null
   let again = false
   const run = async (): Promise<void> => {
     do {
-      await mayBegin?.()
       again = false
       await work()
     } while (again)
