@@ -16,7 +16,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
-import { command } from './cliProcess.ts'
+import { command, sluice } from './cliProcess.ts'
 
 /** Whether this machine has the client programs. In CI it has. */
 const hasPrograms = ['pg_dump', 'pg_restore', 'psql'].every((name) => {
@@ -158,6 +158,27 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
       await query(target, `select table_name from information_schema.tables where table_schema = 'public'`),
     ).toEqual([])
     expect(existsSync(join(dir, 'restore'))).toBe(false)
+  })
+
+  test('leaves the database empty when it is killed in the middle', async () => {
+    const [dir, target, programs] = [newTarget(), await newDatabase(), join(root, 'killing')]
+    mkdirSync(programs)
+    const found = (name: string) => execFileSync('which', [name], { encoding: 'utf8' }).trim()
+    const isLocked = `"${found('psql')}" -Atc 'select objid from pg_locks where objid = 4711' '${target}' | grep -q 4711`
+    const killer = [
+      '#!/bin/sh',
+      `"${found('pg_restore')}" "$@"`,
+      // All before it has been run when the lock is held.
+      "echo 'select pg_advisory_lock(4711);'",
+      `until ${isLocked}; do :; done`,
+      'kill -9 $PPID',
+    ]
+    writeFileSync(join(programs, 'pg_restore'), killer.join('\n'), { mode: 0o700 })
+    const env = { SLUICE_STORAGE_URL: target, PATH: `${programs}:${process.env['PATH']}` }
+    expect(await sluice(['--data', dir, 'restore', file], { env })).toMatchObject({ status: null })
+    const others = 'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    await expect.poll(() => query(target, others)).toEqual([])
+    expect(await at(dir, target, 'restore', file)).toMatchObject({ status: 0 })
   })
 
   test('names what psql refused, while pg_restore has more to write', async () => {

@@ -124,20 +124,14 @@ export async function restorePostgres(
   }
 }
 
-const RUN_SCRIPT = [
-  '--no-psqlrc',
-  '--quiet',
-  '--tuples-only',
-  '--no-align',
-  '--single-transaction',
-  '--set=ON_ERROR_STOP=1',
-  '--file=-',
-]
+const RUN_SCRIPT = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1', '--file=-']
 const WRITE_SCRIPT = ['--no-owner', '--no-privileges', '--file=-']
 
 /**
  * `pg_restore` writes the script, and `psql` runs it with our statements behind it in one transaction. So no server can
- * find a restored database that was not reset. The one that fails first is the cause: without it the other one is ended.
+ * find a restored database that was not reset. The transaction is our own: that of `--single-transaction` is committed at the end
+ * of the input, which comes early when this process is killed. The program that fails first is the cause: without it the other
+ * one is ended.
  */
 async function pipeToPsql(
   { url, env }: Target,
@@ -150,6 +144,7 @@ async function pipeToPsql(
   if (psql.pid === undefined) return err(problemOf('psql', await restored))
   // When psql stops early, its error says why.
   psql.stdin.on('error', () => undefined)
+  psql.stdin.write('begin;\n')
   const said = tail(psql.stdout)
   const script = spawn('pg_restore', [...WRITE_SCRIPT, data], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const written = finished('pg_restore', script)
@@ -164,8 +159,7 @@ async function pipeToPsql(
     await Promise.all([restored, written])
     return err(problem)
   }
-  // Without its end, psql does not commit.
-  psql.stdin.end(`${statements.join(';\n')};\n`)
+  psql.stdin.end(`${[...statements, 'commit'].join(';\n')};\n`)
   const done = await restored
   if (!done.ok) return err(problemOf('psql', done))
   const [sessions = 0, deliveries = 0] = (said().trim().split('\n').at(-1) ?? '').split('|').map(Number)
