@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { mayView } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { recheckLate } from '../../src/commands/sessions/revoke.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
@@ -139,6 +140,26 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
       await leave(0, session)
     }
     expect(await watch(0, { presented: token })).toMatchObject({ ok: true })
+  })
+
+  it('asks once for the seats of those who watch while the database takes nothing, and again with the next look', async () => {
+    await start(1)
+    const { id, token } = await makeToken(first(), 'subscribe', { maxViewers: 1 })
+    await view(first(), { presented: token })
+    const { ctx } = first()
+    const transaction = ctx.store.transaction.bind(ctx.store)
+    let asked = 0
+    // A look that repeats what fails would never end, and here it ends after three times.
+    vi.spyOn(ctx.store, 'transaction').mockImplementation((work) => {
+      asked += 1
+      return asked > 3 ? transaction(work) : Promise.reject(new StoreUnavailable('the disk is full'))
+    })
+    ctx.sessions.unchecked.add(id)
+    await recheckLate(ctx)
+    expect([asked, ...ctx.sessions.unchecked]).toEqual([1, id])
+    asked = 3
+    await recheckLate(ctx)
+    expect([asked, ...ctx.sessions.unchecked]).toEqual([4])
   })
 
   it('of a stream counts those who watch already when it is new', async () => {

@@ -110,7 +110,9 @@ async function recheckToken(ctx: SessionContext, tokenId: number): Promise<Activ
 
 /** Repeats the checks that failed while the store was unavailable. */
 export async function recheckLate(ctx: SessionContext): Promise<void> {
-  for (const tokenId of ctx.sessions.unchecked) await recheckToken(ctx, tokenId)
+  // A copy: a check that fails again puts its token back, behind the others.
+  const tokenIds = [...ctx.sessions.unchecked]
+  for (const tokenId of tokenIds) await recheckToken(ctx, tokenId)
 }
 
 /**
