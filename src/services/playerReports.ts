@@ -69,8 +69,9 @@ export class PlayerReports {
   /** A viewer's session is over. Its player may report for half a minute more. */
   ended(entry: ActiveSession, atMs: number): void {
     const { id, action } = entry.session
-    if (action !== 'view' || !this.isOn) return
-    const reported = this.#sessions.get(id) ?? this.#begin(entry)
+    // One that reported before reports were switched off has to be forgotten, too.
+    const reported = this.#sessions.get(id) ?? (action === 'view' && this.isOn ? this.#begin(entry) : undefined)
+    if (reported === undefined) return
     reported.end = { atMs, forgetAtMs: this.#clock.monotonic() + LATE_MS }
     reported.quality.endedAt(atMs)
     this.#ended.add(id)

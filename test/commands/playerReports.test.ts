@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { type Random, systemRandom } from '../../src/base/random.ts'
@@ -13,6 +13,9 @@ import { forgetViewer } from '../../src/commands/viewers/forget.ts'
 import type { ViewerRecord } from '../../src/core/audience/records.ts'
 import type { AudienceReport } from '../../src/core/audience/report.ts'
 import { cliActor } from '../../src/commands/context.ts'
+import type { ActiveSession } from '../../src/media/sessionRegistry.ts'
+import { PlayerReports } from '../../src/services/playerReports.ts'
+import type { Store } from '../../src/store/store.ts'
 import { crowd } from '../support/crowd.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
@@ -229,4 +232,26 @@ describe.each(testedStores())('on %s, reports of players', (engine) => {
     await write()
     expect((await read(month)).total.quality).toBeUndefined()
   })
+})
+
+test('a session that ends while reports are switched off is forgotten as every other one', async () => {
+  const clock = new ManualClock(BEGIN)
+  let isOn = true
+  const reports = new PlayerReports(clock, () => isOn)
+  const session = { id: 'a', action: 'view', startedAtMs: BEGIN }
+  const entry = { session, admittedAtMs: clock.monotonic() } as ActiveSession
+  const written: string[] = []
+  const report = async (rows: readonly { id: string }[]) => void written.push(...rows.map(({ id }) => id))
+  const store = {
+    transaction: (work: (tx: object) => Promise<void>) => work({ sessions: { report } }),
+  } as unknown as Store
+  const hasReported = (open?: ActiveSession) => reports.with('a', open, () => true)
+  expect(hasReported(entry)).toBe(true)
+  isOn = false
+  reports.ended(entry, clock.now())
+  await reports.write(store)
+  expect(written).toEqual(['a'])
+  clock.advance(30_000)
+  await reports.write(store)
+  expect(hasReported()).toBe(false)
 })
