@@ -207,10 +207,12 @@ export class AccessRecorder {
   }
 
   async #checkAccounts(): Promise<void> {
+    const { length } = this.#unsure
     const accountIds = new Set(this.#unsure.map(({ noted }) => noted.accountId))
     for (const accountId of [...accountIds].slice(0, LOOKS_MAX))
       await this.#accounts.look(this.#options.store, accountId)
-    for (const { noted, atMs } of this.#unsure.splice(0)) {
+    // The accounts of those that have come meanwhile were not looked up: they wait for the next write.
+    for (const { noted, atMs } of this.#unsure.splice(0, length)) {
       if (this.#accounts.has(noted.accountId) === true) this.#take(noted, atMs)
       else this.dropped.add('unknown_account')
     }

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { type AccessLogLimits, AccessRecorder, type Noted } from '../../src/services/accessRecorder.ts'
+import { overriding } from '../../src/store/nouns.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type AccessLogRow, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { newAccount, quiet } from '../conformance/store.samples.ts'
@@ -173,6 +174,21 @@ describe.each(testedStores())('the access log on %s, under a flood of refusals,'
     log.note(noted({ accountId: 'nobody' }), false)
     await log.flush()
     expect(await rowsOf('nobody')).toHaveLength(1)
+  })
+
+  it('loses none of an account that is not looked up yet, because others are', async () => {
+    const [first, second] = [await makeAccount(), await makeAccount()]
+    const accounts = overriding(store.read.accounts, {
+      get: async (id) => {
+        if (id === first) log.note(noted({ accountId: second }), false)
+        return store.read.accounts.get(id)
+      },
+    })
+    const log = recorder({ store: { ...passingStore(store), read: overriding(store.read, { accounts }) } })
+    log.note(noted({ accountId: first }), false)
+    await log.flush()
+    await log.flush()
+    expect([(await rowsOf(first)).length, (await rowsOf(second)).length]).toEqual([1, 1])
   })
 
   it('writes a batch with an unknown result again, and never adds its counts twice', async () => {
