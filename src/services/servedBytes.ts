@@ -1,4 +1,5 @@
 import { workApart } from '../base/apart.ts'
+import { Batches } from '../base/batches.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { isUnavailable, type ServedBytes as Row, type Store } from '../store/store.ts'
@@ -29,7 +30,7 @@ export class ServedBytesCounter {
   readonly #viewers: Pick<Viewers, 'took'>
   readonly #sent: Sent
   #waiting = new Map<string, Row>()
-  #flushing: Promise<void> | null = null
+  readonly #writing = new Batches<'all'>(1)
 
   /** @param sent what this node has sent besides the media of sessions */
   constructor(
@@ -57,10 +58,7 @@ export class ServedBytesCounter {
 
   /** Writes all counts. If the store is unavailable, they stay in memory, within the bound, until the next call. */
   flush(): Promise<void> {
-    this.#flushing ??= this.#write().finally(() => {
-      this.#flushing = null
-    })
-    return this.#flushing
+    return this.#writing.add('all', () => this.#write())
   }
 
   async #write(): Promise<void> {

@@ -58,6 +58,30 @@ test('bytes that the database never takes stop the counts of no other viewer', a
   ])
 })
 
+test('bytes that come while others are written are written by the next call, which may be the last one of a stop', async () => {
+  const store = await begin()
+  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Pick<Store, 'transaction'> = {
+    async transaction(work) {
+      begun.resolve()
+      await goesOn.promise
+      return store.transaction(work)
+    },
+  }
+  const counter = new ServedBytesCounter({ store: slow, clock: new ManualClock(), log: quiet }, viewers)
+  counter.add(served('a'))
+  const first = counter.flush()
+  await begun.promise
+  counter.add(served('b'))
+  const last = counter.flush()
+  goesOn.resolve()
+  await Promise.all([first, last])
+  expect(await sums(store)).toEqual([
+    ['a', 1],
+    ['b', 1],
+  ])
+})
+
 test('bytes wait while the database is away, and are added once', async () => {
   const store = await begin()
   let isDown = true
