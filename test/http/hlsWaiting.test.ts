@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { parseAddress } from '../../src/core/access/address.ts'
 import type { RenditionFacts } from '../../src/core/hls/facts.ts'
 import type { LocalRendition, PackagedStream } from '../../src/edge/http/hls/admissions.ts'
 import { awaitPiece, awaitPlaylist } from '../../src/edge/http/hls/sending.ts'
@@ -55,6 +56,23 @@ test('a deleted viewer leaves no trace', () => {
   for (const viewer of arrive(viewers, 999, () => 'school')) viewers.forget(viewer)
   const school = arrive(viewers, 1000, () => 'school')
   expect(school.every((viewer) => isKnown(viewers, viewer))).toBe(true)
+})
+
+test('a session that is open is not opened again, whenever the next request comes', async () => {
+  const viewers = new HlsViewers(clock)
+  const viewer = arrive(viewers, 1, () => 'school')[0] ?? expect.fail()
+  let opened = 0
+  viewer.opensWith(async () => {
+    opened += 1
+    return null
+  })
+  const address = parseAddress('192.0.2.1') ?? expect.fail()
+  const begun = [viewer.begin(address)]
+  for (let step = 0; step < 20; step++) {
+    await Promise.resolve()
+    begun.push(viewer.begin(address))
+  }
+  expect([new Set(await Promise.all(begun)), opened]).toEqual([new Set([null]), 1])
 })
 
 test('a pause of the process ends no viewer; one that asks for nothing afterwards is idle', () => {

@@ -87,10 +87,19 @@ export class HlsViewer implements TicketViewer {
    */
   async begin(address: Address): Promise<HttpRefusal | null> {
     if (this.#open === null) return null
-    this.#opening ??= this.#open(address).finally(() => (this.#opening = null))
-    const refused = await this.#opening
-    if (refused === null) this.#open = null
-    return refused
+    this.#opening ??= this.#beginOnce(this.#open, address)
+    return this.#opening
+  }
+
+  /** Ends with both fields set: a request that came between them would open a second session under the same id. */
+  async #beginOnce(open: OpenSession, address: Address): Promise<HttpRefusal | null> {
+    try {
+      const refused = await open(address)
+      if (refused === null) this.#open = null
+      return refused
+    } finally {
+      this.#opening = null
+    }
   }
 
   /** True while an answer is under way or waits for media. */
