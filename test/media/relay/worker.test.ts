@@ -277,6 +277,14 @@ test('a process that cannot be started, or that refuses, says why', async () => 
   expect([refusing.deaths, refusing.received]).toEqual([[dead('the port is taken')], []])
 })
 
+test('a process that has ended answers no call that comes later', async () => {
+  const { child, ready, end } = worker()
+  ready()
+  child.emit('exit', 1, null)
+  await turn()
+  expect([await isPending(end('a')), await end('b')]).toEqual([false, undefined])
+})
+
 test('a process is stopped by its channel, and killed if it does not exit within 2 s', async () => {
   const { made, child, ready } = worker()
   ready()

@@ -127,7 +127,7 @@ export class Worker {
     method: M,
     takes: RelayCalls[M]['takes'],
   ): Promise<RelayCalls[M]['gives'] | undefined> {
-    if (!(await this.#ready)) return undefined
+    if (!(await this.#ready) || this.#isDead) return undefined
     const id = this.#nextId++
     return new Promise((resolve) => {
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, sinceMs: this.#options.now() })
