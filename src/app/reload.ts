@@ -37,7 +37,7 @@ export function createReload(app: App, { readConfig, setLogLevel }: Reloading, p
     return { ok: true, ...changes, problems: [] }
   }
   return (request) => {
-    const done = running.then(() => reload(request))
+    const done = running.then(() => reload(request)).catch((error: unknown) => failed(app, error))
     running = done
     return done
   }
@@ -59,6 +59,13 @@ function refused({ ctx }: App, problems: readonly string[], isCheck: boolean): R
     ctx.log.error({ problems }, REFUSED)
   }
   return { ok: false, applied: [], needRestart: [], problems }
+}
+
+/** A fault of ours costs this reload alone: neither the server, nor those that come after it. */
+function failed({ ctx }: App, error: unknown): ReloadAnswer {
+  ctx.reloads.add('refused')
+  ctx.log.error({ err: error }, 'the configuration was not reloaded because of a fault')
+  return { ok: false, applied: [], needRestart: [], problems: [`the reload failed: ${(error as Error).message}`] }
 }
 
 /** Applies the files of `provision.folder`. Returns what is wrong with them; then nothing was changed. */

@@ -120,3 +120,13 @@ test('without TLS its keys need a restart', async () => {
     ['tls.selfSigned', 'tls.hstsSeconds'],
   ])
 })
+
+test('a reload that failed by a fault of ours failed every later one too', async () => {
+  const faulty = {
+    get log(): never {
+      throw new Error('an unexpected fault')
+    },
+  }
+  expect(await app.reload(faulty)).toMatchObject({ ok: false, problems: ['the reload failed: an unexpected fault'] })
+  expect((await app.reload({})).ok).toBe(true)
+})
