@@ -48,7 +48,7 @@ export function contextOf({ now, keys, countries, ...parts }: ContextParts): Con
   const { store, clock, random, log } = parts
   const sealer = new Sealer(keys, random)
   const cache = new AccessCache({ store, clock, log, ...cacheOptions(now, sealer) })
-  const sessions = new SessionRegistry()
+  const sessions = new SessionRegistry(clock.monotonic())
   return {
     ...parts,
     cache,

@@ -3,7 +3,7 @@ import { writeAudience } from '../commands/audience/writeHours.ts'
 import type { ServingNode } from '../commands/nodes/servingNode.ts'
 import { endStalePreviews } from '../commands/sessions/previews.ts'
 import { endExpired } from '../commands/sessions/revoke.ts'
-import { SPARES_LOOK_MS, SpareWatch } from '../commands/sessions/spares.ts'
+import { LOOK_MS, SpareWatch } from '../commands/sessions/spares.ts'
 import { emitIdleStreams } from '../commands/sessions/viewing.ts'
 import { SAMPLE_MS } from '../core/streams/health.ts'
 import type { PeriodicJob } from './timers.ts'
@@ -37,7 +37,7 @@ export const sessionJobs = (
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
   { name: 'read all feeds of other nodes', everyMs: CHECK_MS, run: () => node.check() },
   { name: 'end sessions of expired tokens', everyMs: EXPIRY_MS, run: async () => endExpired(ctx) },
-  { name: 'watch publishers with spares', everyMs: SPARES_LOOK_MS, run: () => spares.look() },
+  { name: 'watch publishers with spares', everyMs: LOOK_MS, run: () => spares.look() },
   { name: 'end previews of users who signed out', everyMs: PREVIEWS_MS, run: () => endStalePreviews(ctx) },
   { name: 'measure what is sent', everyMs: SENT_MS, run: async () => ctx.nodeLoad.sample() },
   { name: 'measure streams', everyMs: SAMPLE_MS, run: async () => sampleStreams(ctx) },

@@ -1,4 +1,5 @@
 import { Batches } from '../base/batches.ts'
+import { LateLooks } from '../base/lateLooks.ts'
 import { Rotation } from '../base/rotation.ts'
 import { SetIndex } from '../base/setIndex.ts'
 import type { AccessRequest } from '../core/access/types.ts'
@@ -110,6 +111,10 @@ export interface ClosingSession {
   readonly atMs: number
 }
 
+/** From one look at publishers to the next. A spare takes over within a second of the last picture. */
+export const LOOK_MS = 100
+/** After a look that is late by more, all media seems late. */
+const LATE_LOOK_MS = 200
 /** The most ends in one transaction. The end of a publisher costs an event and more. */
 const PUBLISHERS_AT_ONCE = 50
 const VIEWERS_AT_ONCE = 500
@@ -126,6 +131,10 @@ export class SessionRegistry {
   readonly leaving = new Map<string, ClosingSession>()
   /** Publishers whose media has begun, and that are not on the air. */
   readonly spares = new Set<ActiveSession>()
+  /** Looks at publishers, every `LOOK_MS`. */
+  readonly looks: LateLooks
+  /** By session, what ends the feed of a publisher that is gone without a goodbye, for those who wait for it to come back. */
+  readonly heldEnds = new SetIndex<string, () => void>()
   /** Tokens that changed while the store was unavailable: their sessions still need an evaluation. */
   readonly unchecked = new Set<number>()
   /** When an attempt to view a stream that is off the air was last emitted, by `streamIdOf`; monotonic milliseconds. */
@@ -155,6 +164,11 @@ export class SessionRegistry {
   /** None of them ends before: most looks pass over thousands of sessions by this alone. */
   #nextEndMs = Number.POSITIVE_INFINITY
   readonly #writtenListeners = new Set<(streams: readonly StreamRef[]) => void>()
+
+  /** @param nowMs monotonic */
+  constructor(nowMs = 0) {
+    this.looks = new LateLooks(LOOK_MS, nowMs, LATE_LOOK_MS)
+  }
 
   get size(): number {
     return this.#entries.size

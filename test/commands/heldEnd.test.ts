@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { SessionContext } from '../../src/commands/context.ts'
-import { holdEnd } from '../../src/commands/sessions/heldEnd.ts'
+import { endHeld, holdEnd } from '../../src/commands/sessions/heldEnd.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { type ActiveSession, SessionRegistry } from '../../src/media/sessionRegistry.ts'
 
-const session = { accountId: 'acc', streamName: 'show', sourceId: null }
+const session = { id: 'main', accountId: 'acc', streamName: 'show', sourceId: null }
 const layer = (name: string, width: number): TrackInfo => ({
   kind: 'video',
   codec: 'h264',
@@ -23,6 +23,8 @@ const key = (name: string): Frame => ({
   data: new Uint8Array(1),
   layer: name,
 })
+
+const said = (mediaEnd: string | null) => ({ isAskedToMove: false, mediaEnd })
 
 class Listener implements FrameSink {
   readonly layers: (string | undefined)[] = []
@@ -58,8 +60,65 @@ test.each([
   },
 )
 
+const SECONDS = 1000
+
+/** The feed of a publisher that is gone without a goodbye, and its node, which looks after it. */
+function lost(silentMs: number, lookEveryMs: number, spares: readonly ActiveSession[] = []) {
+  const hub = new Hub()
+  const clock = new ManualClock()
+  const sessions = new SessionRegistry(clock.monotonic())
+  for (const spare of spares) sessions.spares.add(spare)
+  const ctx = { sessions, clock } as unknown as SessionContext
+  const listener = new Listener()
+  holdEnd(ctx, { session, standing: said('lost'), ending: null } as unknown as ActiveSession, hub).subscribe(listener)
+  const pass = (ms: number): void => {
+    for (let passedMs = 0; passedMs < ms; passedMs += lookEveryMs) {
+      clock.advance(lookEveryMs)
+      sessions.looks.look(clock.monotonic())
+    }
+  }
+  pass(20 * SECONDS)
+  hub.tracks([layer('0', 640)])
+  hub.frame(key('0'))
+  pass(silentMs)
+  hub.end()
+  return { ctx, clock, listener }
+}
+
+test.each([
+  ['was silent for longer than it is waited for', 5 * SECONDS, 100, 0],
+  ['was silent before', 3 * SECONDS, 100, 2],
+  ['has sent until the end', 0, 100, 5],
+  ['stood still with this process', 60 * SECONDS, 60 * SECONDS, 5],
+])(
+  'the feed of a publisher that %s ends five seconds after its last media',
+  async (_, silentMs, lookEveryMs, seconds) => {
+    const { clock, listener } = lost(silentMs, lookEveryMs)
+    const ends = [listener.ends]
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(SECONDS)
+      await new Promise((resolve) => setImmediate(resolve))
+      ends.push(listener.ends)
+    }
+    expect(ends).toEqual([...Array.from({ length: seconds }, () => 0), 1])
+  },
+)
+
+test('a goodbye that comes late ends the feed at once, and not where a spare follows', () => {
+  const spare = { session: { ...session, id: 'spare' } } as unknown as ActiveSession
+  const ends = [[], [spare]].map((spares) => {
+    const { ctx, listener } = lost(0, 100, spares)
+    const before = listener.ends
+    endHeld(ctx, session.id)
+    return [before, listener.ends]
+  })
+  expect(ends).toEqual([
+    [0, 1],
+    [0, 0],
+  ])
+})
+
 const moving = { isAskedToMove: true, mediaEnd: 'left' }
-const said = (mediaEnd: string | null) => ({ isAskedToMove: false, mediaEnd })
 
 test.each([
   ['was asked to move, and has closed its connection', null, moving, 0],

@@ -59,3 +59,22 @@ test('a page that is cross-origin isolated may have the player in a frame', asyn
   expect(headers.get('cross-origin-embedder-policy')).toBe('require-corp')
   expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin')
 })
+
+test.each([
+  ['/api/whip/show', 'POST, OPTIONS', 'accept-post', 'application/sdp'],
+  ['/api/whep/a1b2c3/show', 'POST, OPTIONS', 'accept-post', 'application/sdp'],
+  ['/api/whip/resource/x', 'PATCH, DELETE, OPTIONS', 'accept-patch', 'application/trickle-ice-sdpfrag'],
+])('a preflight of %s succeeds without a token', async (path, methods, accepts, type) => {
+  const asked = { authorization: '', origin: 'https://a.example', 'access-control-request-method': 'POST' }
+  const { status, headers } = await sluice.call('OPTIONS', path, undefined, asked)
+  expect(status).toBe(204)
+  expect(headers.get('access-control-allow-origin')).toBe('*')
+  expect(headers.get('access-control-allow-methods')).toBe(methods)
+  expect(headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type, If-Match')
+  expect(headers.get(accepts)).toBe(type)
+})
+
+test('management paths have no CORS headers', async () => {
+  const { headers } = await sluice.call('GET', '/api/publish_token/list')
+  expect(headers.get('access-control-allow-origin')).toBeNull()
+})

@@ -67,10 +67,10 @@ test('a session that is open is not opened again, whenever the next request come
     return null
   })
   const address = parseAddress('192.0.2.1') ?? expect.fail()
-  const begun = [viewer.begin(address)]
+  const begun = [viewer.begin(address, 'stream')]
   for (let step = 0; step < 20; step++) {
     await Promise.resolve()
-    begun.push(viewer.begin(address))
+    begun.push(viewer.begin(address, 'stream'))
   }
   expect([new Set(await Promise.all(begun)), opened]).toEqual([new Set([null]), 1])
 })

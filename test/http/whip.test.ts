@@ -337,11 +337,25 @@ describe('the resource', () => {
     expect((await patch(at)).status).toBe(404)
   })
 
-  test('a session that ended by itself has no resource', async () => {
-    const at = await begin()
-    engine.emit({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'lost' })
-    expect((await patch(at)).status).toBe(404)
-  })
+  test.each([
+    ['whose client closed its connection first', 'left', 200, 1],
+    ['whose client was silent', 'lost', 200, 1],
+    ['that another publisher replaced', 'replaced', 404, 0],
+    ['whose media process died', 'engine_died', 404, 0],
+  ] as const)(
+    'after the end of a session %s there is only its DELETE, a late goodbye',
+    async (_, reason, status, ends) => {
+      const at = await begin()
+      const { sessionId } = engine.asked[0]!
+      let ended = 0
+      const { heldEnds } = sluice.app.ctx.sessions
+      heldEnds.add(sessionId, () => ended++)
+      engine.emit({ kind: 'ended', sessionId, reason })
+      expect((await patch(at)).status).toBe(404)
+      expect([(await send('DELETE', at)).status, ended]).toEqual([status, ends])
+      expect((await send('DELETE', at)).status).toBe(404)
+    },
+  )
 
   test("no two ids are alike, and no client gets another's", async () => {
     expect(await begin()).not.toBe(await begin())
@@ -373,27 +387,10 @@ describe('methods', () => {
     },
   )
 
-  test.each([
-    ['/api/whip/show', 'POST, OPTIONS', 'accept-post', 'application/sdp'],
-    ['/api/whep/a1b2c3/show', 'POST, OPTIONS', 'accept-post', 'application/sdp'],
-    ['/api/whip/resource/x', 'PATCH, DELETE, OPTIONS', 'accept-patch', 'application/trickle-ice-sdpfrag'],
-  ])('a preflight of %s succeeds without a token', async (path, methods, accepts, type) => {
-    const answer = await send('OPTIONS', path, { origin: 'https://a.example', 'access-control-request-method': 'POST' })
-    expect(answer.status).toBe(204)
-    expect(answer.header('access-control-allow-origin')).toBe('*')
-    expect(answer.header('access-control-allow-methods')).toBe(methods)
-    expect(answer.header('access-control-allow-headers')).toBe('Authorization, Content-Type, If-Match')
-    expect(answer.header(accepts)).toBe(type)
-  })
-
   test('CORS headers that pages may read of an answer', async () => {
     const answer = await offer('/api/whip/show', bearer(publish))
     for (const name of ['Location', 'Link', 'ETag']) {
       expect(answer.header('access-control-expose-headers')).toContain(name)
     }
-  })
-
-  test('management paths have no CORS headers', async () => {
-    expect((await send('GET', '/api/publish_token/list')).header('access-control-allow-origin')).toBeNull()
   })
 })

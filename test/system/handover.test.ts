@@ -114,13 +114,18 @@ test('a viewer at another node is redirected to the one that has the feed, and s
 describe('over HLS any node serves', () => {
   /** The media playlist of a viewer who asked this node, and its pieces. */
   async function watch(at: RunningApp, query: string, streamName = 'live') {
+    const { status, playlist } = await come(at, query, streamName)
+    const { text } = await get(at, playlist)
+    const pieces = text.match(/(?<=URI=")init-[^"]+|^s\d+\.m4s$/gm) ?? []
+    return { status, playlist, text, pieces: pieces.map((name) => beside(playlist, name)) }
+  }
+
+  /** The address of the media playlist of a viewer, who has not asked for it. */
+  async function come(at: RunningApp, query: string, streamName: string) {
     const masterUrl = `${at.base}/hls/${owner.accountId}/${streamName}/index.m3u8${query}`
     const master = await fetch(masterUrl, { redirect: 'manual' })
     const [uri = ''] = /^[^#\s]+$/m.exec(await master.text()) ?? []
-    const playlist = new URL(uri, masterUrl).pathname
-    const { text } = await get(at, playlist)
-    const pieces = text.match(/(?<=URI=")init-[^"]+|^s\d+\.m4s$/gm) ?? []
-    return { status: master.status, playlist, text, pieces: pieces.map((name) => beside(playlist, name)) }
+    return { status: master.status, playlist: new URL(uri, masterUrl).pathname }
   }
 
   const beside = (path: string, name: string): string => path.replace('media.m3u8', name)
@@ -195,6 +200,18 @@ describe('over HLS any node serves', () => {
     const answer = get(other, playlist)
     await until(() => other.app.ctx.sessions.demand.waiters === 1)
     expect(await answer).toMatchObject({ status: 503, text: 'Stream not being published' })
+  })
+
+  test('what is left of a stream to a player that comes for its first playlist after the end', async () => {
+    const streamName = 'over'
+    const publisher = await play(owner, recorded, { streamName })
+    await until(() => other.app.ctx.streamsOnAir(other.accountId, streamName) !== undefined)
+    const { token } = await makeToken(owner, 'subscribe')
+    const { playlist } = await come(other, `?auth=${token}`, streamName)
+    await publisher.end()
+    await until(() => other.app.ctx.streamsOnAir(other.accountId, streamName) === undefined)
+    const left = await get(other, playlist)
+    expect([left.status, left.text.includes('#EXT-X-ENDLIST')]).toEqual([200, true])
   })
 
   test('twenty viewers with one request to the node of the feed', async () => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
 import { TICKET_SHARED } from '../../src/core/access/refusals.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -23,6 +23,7 @@ beforeAll(async () => {
   sluice = await runApp({ clock, flags: { hls: { sessionSeconds: 6, idleSeconds: 2 } } })
 })
 afterEach(async () => {
+  clock.speed = 1
   for (const begun of onAir.splice(0)) await begun.end()
 })
 afterAll(async () => {
@@ -48,11 +49,13 @@ const uris = (playlist: string): string[] => playlist.split('\n').filter((line) 
 
 const ticketOf = (url: string): string => /\/~([^/]+)/.exec(url)?.[1] ?? ''
 
+const mediaOf = ({ text }: { text: string }): string => new URL(uris(text)[0]!, masterUrl()).href
+
 /** The master playlist, the media playlist and the files in it, as a player follows them. */
 async function follow(query = '', headers: Record<string, string> = {}, stream = 'show') {
   const master = await get(masterUrl(query, stream), headers)
   expect(master.status, master.text).toBe(200)
-  const mediaUrl = new URL(uris(master.text)[0]!, masterUrl()).href
+  const mediaUrl = mediaOf(master)
   const media = await get(mediaUrl)
   const [, init] = /EXT-X-MAP:URI="([^"]+)"/.exec(media.text) ?? []
   const segments = uris(media.text).map((uri) => new URL(uri, mediaUrl).href)
@@ -322,7 +325,6 @@ test('a viewer without requests has left, a stream without requests is no longer
   const isOn = () => sluice.app.ctx.sessions.all().some(({ session }) => mediaUrl.includes(session.id))
   expect([isOn(), player.subscribers]).toEqual([true, 1])
   clock.speed = 10
-  onTestFinished(() => void (clock.speed = 1))
   await until(() => !isOn() && player.subscribers === 0)
   expect((await get(mediaUrl)).status).toBe(200)
   expect([isOn(), player.subscribers]).toEqual([false, 1])
@@ -369,7 +371,6 @@ test('when a publisher that was killed is back, players continue after a discont
   expect(await playlist()).not.toContain('#EXT-X-ENDLIST')
   // Between two requests passes less than after which a stream is no longer packaged.
   clock.speed = 3
-  onTestFinished(() => void (clock.speed = 1))
   await until(async () => (await playlist()).includes('#EXT-X-ENDLIST'))
 })
 
@@ -380,4 +381,20 @@ test('when the publisher says goodbye, players get the end of the stream', async
   await until(async () => (await get(mediaUrl)).text.includes('#EXT-X-ENDLIST'))
   const { token } = await makeToken(sluice, 'subscribe')
   expect((await get(masterUrl(`?auth=${token}`))).status).toBe(404)
+})
+
+test('a player that comes for its first playlist after the end gets what is left, if its token may, while it is there', async () => {
+  const begun = await live({ token: { subscribeRequiresAuth: true } })
+  const [late, refused] = [await makeToken(sluice, 'subscribe'), await makeToken(sluice, 'subscribe')]
+  const comes = async ({ token }: { token: string }) => mediaOf(await get(masterUrl(`?auth=${token}`)))
+  const [lateUrl, refusedUrl] = [await comes(late), await comes(refused)]
+  const { mediaUrl } = await follow(`?auth=${late.token}`)
+  await begun.end()
+  await until(async () => (await get(mediaUrl)).text.includes('#EXT-X-ENDLIST'))
+  await sluice.call('DELETE', `/api/subscribe_token/${refused.id}`)
+  expect((await get(refusedUrl)).status).toBe(401)
+  expect(await get(lateUrl)).toMatchObject({ status: 200, text: expect.stringContaining('#EXT-X-ENDLIST') })
+  clock.speed = 10
+  await until(() => sluice.app.ctx.sessions.size === 0) // The packaging ends before.
+  expect((await get(lateUrl)).status).toBe(503)
 })

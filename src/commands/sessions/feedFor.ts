@@ -18,6 +18,8 @@ export interface FeedChoice {
   readonly isHandedOver?: boolean
   /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
   readonly isAnywhere?: boolean
+  /** The edge still has the media of a feed that is over, for those who come for what is left of it. */
+  readonly isKept?: boolean
 }
 
 /**
@@ -32,7 +34,10 @@ export interface AdmissionRefusal<S extends number> {
   readonly retryAfterSeconds?: number
 }
 
-/** A feed at this node, or at another one that is reached at `url`, whose media the edge fetches or a link brings. */
+/**
+ * A feed at this node, or at another one that is reached at `url`, whose media the edge fetches or a link brings. Empty: none is on
+ * the air, and the edge has what is left.
+ */
 export type FoundFeed =
   | { readonly ok: true; readonly feed: ActiveFeed; readonly url: null }
   | { readonly ok: true; readonly feed: null; readonly url: string }
@@ -63,7 +68,7 @@ export function once(wait: SourceWait): SourceWait {
 export async function feedFor(
   ctx: SessionContext,
   evaluation: Evaluation,
-  { sourceId, isHandedOver, isAnywhere }: FeedChoice,
+  { sourceId, isHandedOver, isAnywhere, isKept }: FeedChoice,
   wait: SourceWait,
 ): Promise<FoundFeed | AdmissionRefusal<409 | 503> | Redirected | 'waited'> {
   const { request, decision } = evaluation
@@ -82,6 +87,7 @@ export async function feedFor(
     return { ok: true, feed: null, url: there.url ?? '' }
   if (there && !isHandedOver) return sendTo(ctx, there)
   if (drain) return refuseDraining(ctx)
+  if (isKept) return { ok: true, feed: null, url: '' }
   if (action === 'view') {
     // What is pulled is a source without a name.
     if (sourceId === null && (await wait(stream, evaluation))) return 'waited'

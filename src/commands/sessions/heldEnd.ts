@@ -9,8 +9,8 @@ import type { SessionContext } from '../context.ts'
 const SPARE_MS = 5_000
 
 /**
- * How long the end of a feed waits for its publisher, by the reason for which it is gone. Those that are gone for another reason,
- * such as a goodbye, are not expected back.
+ * How long after its last media the end of a feed waits for its publisher, by the reason for which it is gone. Those that are gone for
+ * another reason, such as a goodbye, are not expected back.
  */
 const RETURN_MS: Readonly<Partial<Record<SessionEndReason, number>>> = {
   // An encoder that was killed, or whose network failed, connects again within seconds.
@@ -33,14 +33,18 @@ export const isSameSource = (a: SourceName, b: SourceName): boolean =>
 export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSource): FrameSource => ({
   subscribe(sink) {
     let isOver = false
+    let mediaAtMs = ctx.clock.monotonic()
     const end = (): void => {
       if (!isOver) sink.end()
     }
     const unsubscribe = media.subscribe({
       ...takesAs(sink),
       tracks: (tracks) => sink.tracks(tracks),
-      frame: (frame) => sink.frame(frame),
-      end: () => whenFollowed(ctx, of, end),
+      frame(frame) {
+        mediaAtMs = ctx.clock.monotonic()
+        sink.frame(frame)
+      },
+      end: () => whenFollowed(ctx, of, mediaAtMs, end),
     })
     return () => {
       isOver = true
@@ -49,22 +53,36 @@ export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSour
   },
 })
 
-function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, then: () => void): void {
+function whenFollowed(
+  { sessions, clock }: SessionContext,
+  of: ActiveSession,
+  mediaAtMs: number,
+  then: () => void,
+): void {
   const hasSpare = [...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))
-  const waitMs = RETURN_MS[reasonOf(of)] ?? (hasSpare ? SPARE_MS : null)
-  if (waitMs === null) return then()
+  const silentMs = sessions.looks.lastedMs(mediaAtMs, clock.monotonic())
+  const waitMs = Math.max(hasSpare ? SPARE_MS : 0, (RETURN_MS[reasonOf(of)] ?? 0) - silentMs)
+  if (waitMs <= 0) return then()
+  const { id } = of.session
   const over = new AbortController()
   const end = (): void => {
     if (over.signal.aborted) return
     over.abort()
     unwatch()
+    sessions.heldEnds.remove(id, end)
     then()
   }
+  if (!hasSpare) sessions.heldEnds.add(id, end)
   const unwatch = sessions.feeds.watch((feed, what) => {
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
   // During a pause of this process, the publisher that comes back waits in a socket: that time does not count.
   void watchedFor(clock, waitMs, over.signal).then(end, () => undefined)
+}
+
+/** The publisher of a session that is over has said goodbye after all: nothing waits for it any more. */
+export function endHeld({ sessions }: Pick<SessionContext, 'sessions'>, sessionId: string): void {
+  for (const end of sessions.heldEnds.get(sessionId)) end()
 }
 
 /** Why the media of a publisher has ended. Over WebRTC one says goodbye with a DELETE, which is on record as the end of the session. */

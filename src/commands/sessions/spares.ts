@@ -1,10 +1,11 @@
-import { LateLooks } from '../../base/lateLooks.ts'
 import { compareStandings, nextStall, type Standing } from '../../core/sessions/rank.ts'
 import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
 import { feedOfSession, goLive, makeSpare } from './goLive.ts'
 import { isSameSource } from './heldEnd.ts'
+
+export { LOOK_MS } from '../../media/sessionRegistry.ts'
 
 /**
  * Lets each source have its best publisher on the air, as far as this node can: it takes feeds off the air that a publisher at
@@ -58,29 +59,23 @@ function isOutranked({ sessions }: SessionContext, spare: ActiveSession): boolea
   return remote !== undefined && compareStandings(standingOf(spare), remote) <= 0
 }
 
-/** From one look to the next. A spare takes over within a second of the last picture. */
-export const SPARES_LOOK_MS = 100
-/** After a look that is late by more, all media seems late. */
-const LATE_LOOK_MS = 200
-
 /**
  * Judges the publishers of sources with spares: one whose media is late is worse than all others until it is in time again.
  * Costs nothing where there are no spares.
  */
 export class SpareWatch {
   readonly #ctx: SessionContext
-  readonly #looks: LateLooks
   #judged: ReadonlySet<ActiveSession> = new Set()
 
   constructor(ctx: SessionContext) {
     this.#ctx = ctx
-    this.#looks = new LateLooks(SPARES_LOOK_MS, ctx.clock.monotonic(), LATE_LOOK_MS)
+    ctx.sessions.looks.look(ctx.clock.monotonic())
   }
 
-  /** Call it every `SPARES_LOOK_MS`. */
+  /** Call it every `LOOK_MS`. */
   async look(): Promise<void> {
     const nowMs = this.#ctx.clock.monotonic()
-    if (this.#looks.look(nowMs) > 0) return
+    if (this.#ctx.sessions.looks.look(nowMs) > 0) return
     const rivals = rivalsOf(this.#ctx)
     for (const entry of this.#judged) if (!rivals.has(entry)) acquit(entry)
     this.#judged = rivals

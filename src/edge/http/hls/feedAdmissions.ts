@@ -16,12 +16,9 @@ import { admittedViewer, NO_TICKET } from './opening.ts'
 import { type HlsParts, requestOriginOf } from './parts.ts'
 import { NOT_THERE, NOT_YET, notYetOf, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
-import type { HlsViewer } from './viewers.ts'
+import { type HlsViewer, recent } from './viewers.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
 import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
-
-/** A publisher that changes its node is back within this time, or the stream is over. */
-const AWAITED_MS = 10_000
 
 /** Admits viewers of feeds: each has a session, and its token's rules decide on each request. */
 export class FeedAdmissions implements Admissions<SessionTicket> {
@@ -144,8 +141,8 @@ class FeedAdmission implements Admission {
     const nowMs = this.#parts.ctx.clock.monotonic()
     if (feed && !mayGoTo(this.#parts.ctx.policy.region, [feed])) return err(NOT_THERE)
     if (feed?.url) this.#isAt(feed.url)
-    const { remote } = viewer
-    return remote !== null && nowMs - remote.atMs < AWAITED_MS ? ok({ nodeUrl: remote.nodeUrl }) : err(NOT_THERE)
+    const nodeUrl = recent(viewer.remote, nowMs)
+    return nodeUrl === null ? err(NOT_THERE) : ok({ nodeUrl })
   }
 
   /** The feed is at this node; null: here. */
@@ -158,9 +155,7 @@ class FeedAdmission implements Admission {
   }
 
   get leftNode(): string | null {
-    const { left } = this.viewer
-    const nowMs = this.#parts.ctx.clock.monotonic()
-    return left !== null && nowMs - left.atMs < AWAITED_MS ? left.nodeUrl : null
+    return recent(this.viewer.left, this.#parts.ctx.clock.monotonic())
   }
 
   async locateNext(): Promise<Result<MovedStream, HttpRefusal>> {

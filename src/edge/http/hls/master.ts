@@ -59,6 +59,7 @@ export async function sendMaster(
   if (viewer.isCut) return refuseHls(reply, NO_TICKET)
   if (!master.ok) return refuseHls(reply, master.error)
   viewer.lastAskedMs = ctx.clock.monotonic()
+  if (allowed.url !== null) viewer.remote = { nodeUrl: allowed.url, atMs: viewer.lastAskedMs }
   const { stream } = master.value
   const facts = {
     kind: 'session',

@@ -14,7 +14,7 @@ import { remoteFeedSoon } from './feedSoon.ts'
 import type { HlsParts } from './parts.ts'
 import { CONTINUES, LEAVING } from './sending.ts'
 import { SHARED } from './sharing.ts'
-import { HlsViewer, type StreamSource } from './viewers.ts'
+import { HlsViewer, recent, type StreamSource } from './viewers.ts'
 
 /** Far longer than any real origin or `User-Agent`. */
 const HEADER_MAX = 1024
@@ -48,7 +48,7 @@ export async function admittedViewer(
 ): Promise<Result<HlsViewer, HttpRefusal>> {
   const found = await viewerOf(parts, ticket, from)
   if (!found.ok) return found
-  const refused = await found.value.begin(from.address)
+  const refused = await found.value.begin(from.address, ticket.stream)
   if (refused !== null) return err(refused)
   const text = await parts.access.check(found.value.sessionId, from)
   return text === null ? found : err({ status: 401, text })
@@ -99,19 +99,28 @@ function waiting(parts: HlsParts, ticketId: string, sessionId: string, attempt: 
   const { origin, userAgent } = attempt
   const short = (header: string | null | undefined) => header?.slice(0, HEADER_MAX)
   const bounded = { ...attempt, origin: short(origin) ?? null, userAgent: short(userAgent) }
-  viewer.opensWith((address) => openSession(parts, viewer, { ...bounded, address }))
+  viewer.opensWith((address, stream) => openSession(parts, viewer, { ...bounded, address }, stream))
   parts.viewers.wait(viewer, addressKey(attempt.address))
   return viewer
 }
 
-/** Runs at the first request for media, so that requests for master playlists alone take no slots. */
-async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt): Promise<HttpRefusal | null> {
+/**
+ * Runs at the first request for media, so that requests for master playlists alone take no slots. The stream may be over by then: its
+ * playlist says so, as long as it is there.
+ */
+async function openSession(
+  parts: HlsParts,
+  viewer: HlsViewer,
+  attempt: Attempt,
+  stream: string,
+): Promise<HttpRefusal | null> {
   const { ctx, viewers } = parts
   const { sessionId } = viewer
   // A player of another node comes here, maybe before its publisher.
   if (viewer.ticketId !== sessionId) await remoteFeedSoon(ctx, attempt)
   const admitted = await admitViewerAnywhere(ctx, attempt, {
     sourceId: attempt.sourceId,
+    isKept: isKept(parts, viewer, stream),
     userAgent: attempt.userAgent,
     viewer: viewer.ticketId,
     sessionId,
@@ -132,6 +141,10 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   viewers.add(viewer)
   return null
 }
+
+/** Whether this node, or the other one that had the feed when the viewer asked for it, may still have what is left of it. */
+const isKept = ({ hls, ctx }: HlsParts, { remote }: HlsViewer, stream: string): boolean =>
+  hls.find(stream) !== undefined || recent(remote, ctx.clock.monotonic()) !== null
 
 /**
  * A session that ends because the server stops may begin again at the next one, so the player should try again. Null: it may begin again

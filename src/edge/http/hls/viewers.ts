@@ -15,8 +15,8 @@ export interface StreamSource extends StreamRef {
   readonly sourceId: string | null
 }
 
-/** Opens a viewer's session; null: it is open. */
-export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
+/** Opens a viewer's session, for the stream of its ticket; null: it is open. */
+export type OpenSession = (address: Address, stream: string) => Promise<HttpRefusal | null>
 
 /** Earlier streams of a player that are remembered. Its publisher has moved as often. */
 const EARLIER_MAX = 8
@@ -42,6 +42,19 @@ class StreamMoves {
   }
 }
 
+/** Another node, and when a feed was there. */
+interface NodeOnce {
+  readonly nodeUrl: string
+  readonly atMs: number
+}
+
+/** A publisher that changes its node is back within this time, or the stream is over. */
+const AWAITED_MS = 10_000
+
+/** The node, if the feed was there a moment ago. */
+export const recent = (once: NodeOnce | null, nowMs: number): string | null =>
+  once !== null && nowMs - once.atMs < AWAITED_MS ? once.nodeUrl : null
+
 /** A viewer of a feed: a series of requests with the ticket of one session. */
 export class HlsViewer implements TicketViewer {
   /** The session that its ticket names. It is at another node, or is over, if the viewer came with its ticket. */
@@ -54,10 +67,10 @@ export class HlsViewer implements TicketViewer {
   lastAskedMs = 0
   /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
-  /** The other node that had the feed last, and when. */
-  remote: { readonly nodeUrl: string; readonly atMs: number } | null = null
-  /** The node that it left for the present one, and when. Its pieces are there for a moment. */
-  left: { readonly nodeUrl: string; readonly atMs: number } | null = null
+  /** The other node that had the feed last. */
+  remote: NodeOnce | null = null
+  /** The node that it left for the present one. Its pieces are there for a moment. */
+  left: NodeOnce | null = null
   readonly moves = new StreamMoves()
   readonly budget = new TicketBudget()
   readonly #answers = new Set<ViewerAnswer>()
@@ -85,16 +98,17 @@ export class HlsViewer implements TicketViewer {
    * Opens the session at the first request for media, with the address of that request. Concurrent requests open one
    * session.
    */
-  async begin(address: Address): Promise<HttpRefusal | null> {
-    if (this.#open === null) return null
-    this.#opening ??= this.#beginOnce(this.#open, address)
+  async begin(address: Address, stream: string): Promise<HttpRefusal | null> {
+    const open = this.#open
+    if (open === null) return null
+    this.#opening ??= this.#beginOnce(() => open(address, stream))
     return this.#opening
   }
 
   /** Ends with both fields set: a request that came between them would open a second session under the same id. */
-  async #beginOnce(open: OpenSession, address: Address): Promise<HttpRefusal | null> {
+  async #beginOnce(open: () => ReturnType<OpenSession>): Promise<HttpRefusal | null> {
     try {
-      const refused = await open(address)
+      const refused = await open()
       if (refused === null) this.#open = null
       return refused
     } finally {

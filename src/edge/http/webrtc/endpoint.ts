@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { forwardedPrefix } from '../peer.ts'
 import { recordInvalidMedia } from '../../../commands/access/authorize.ts'
 import { closeSession, endSession } from '../../../commands/sessions/close.ts'
+import { endHeld } from '../../../commands/sessions/heldEnd.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
 import { sendPreflight } from '../media/cors.ts'
@@ -26,11 +27,12 @@ export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingPart
   )
   patchRoute(app, parts)
   app.delete<{ Params: { id: string } }>('/resource/:id', async (request, reply) => {
-    const resource = parts.resources.find(request.params.id)
-    if (resource === undefined) return sendRefusal(reply, parts.resources.goneAs(request.params.id))
-    parts.resources.forget(resource.sessionId)
-    const entry = parts.ctx.sessions.get(resource.sessionId)
-    await (entry ? endSession(parts.ctx, entry, 'left') : parts.engine.end(resource.sessionId))
+    const { ctx, engine, resources } = parts
+    const sessionId = resources.delete(request.params.id)
+    if (sessionId === null) return sendRefusal(reply, resources.goneAs(request.params.id))
+    endHeld(ctx, sessionId)
+    const entry = ctx.sessions.get(sessionId)
+    await (entry ? endSession(ctx, entry, 'left') : engine.end(sessionId))
     return reply.code(200).send()
   })
   if (isWatched(endpoint)) {

@@ -13,7 +13,7 @@ export interface SignalingResource {
 }
 
 const ID_BYTES = 32
-/** Resources of sessions that are over, whose players may still send a last report. */
+/** Resources of sessions that are over, whose clients may still send a last report, or their DELETE. */
 const ENDED_MAX = 10_000
 /** Nothing in the media connection says why the server ended it. Clients that ask for their resource, or delete it, learn it here. */
 const MOVED: HttpRefusal = { status: 410, text: 'Gone: another server takes this session. Connect again' }
@@ -24,8 +24,8 @@ const MOVED_MAX = 20_000
 export class Resources {
   readonly #byId = new Map<string, SignalingResource>()
   readonly #bySession = new Map<string, SignalingResource>()
-  /** Sessions by the id of their resource, the oldest first. */
-  readonly #ended = new Map<string, string>()
+  /** By the id of the resource, the oldest first. `isDeletable`: the client is gone, and has not sent its DELETE. */
+  readonly #ended = new Map<string, { readonly sessionId: string; isDeletable: boolean }>()
   /** Ids of resources; the oldest first. */
   readonly #moved = new Set<string>()
   readonly #random: Random
@@ -48,7 +48,20 @@ export class Resources {
 
   /** The session of a resource, also of one that is over. Null: there never was one, or it was long ago. */
   sessionOf(id: string): string | null {
-    return this.#byId.get(id)?.sessionId ?? this.#ended.get(id) ?? null
+    return this.#byId.get(id)?.sessionId ?? this.#ended.get(id)?.sessionId ?? null
+  }
+
+  /**
+   * Removes a resource, as its client asks. Null: there is none. Clients such as OBS close their connection first, which ends their
+   * session. Returns the session.
+   */
+  delete(id: string): string | null {
+    const present = this.#byId.get(id)
+    if (present !== undefined) this.forget(present.sessionId)
+    const ended = this.#ended.get(id)
+    if (ended === undefined || (present === undefined && !ended.isDeletable)) return null
+    ended.isDeletable = false
+    return ended.sessionId
   }
 
   /** The session ends because this node drains. */
@@ -66,13 +79,13 @@ export class Resources {
     return this.#moved.has(id) ? MOVED : UNKNOWN
   }
 
-  /** Removes the resource of an ended session. */
-  forget(sessionId: string): void {
+  /** Removes the resource of an ended session. @param isDeletable its client is gone, and may still send its DELETE */
+  forget(sessionId: string, isDeletable = false): void {
     const resource = this.#bySession.get(sessionId)
     if (resource === undefined) return
     this.#bySession.delete(sessionId)
     this.#byId.delete(resource.id)
-    this.#ended.set(resource.id, sessionId)
+    this.#ended.set(resource.id, { sessionId, isDeletable })
     const [oldest] = this.#ended.keys()
     if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest)
   }

@@ -18,7 +18,7 @@ export async function webRtcRoutes(
   const { engine, limits, resourceBase } = options
   const resources = new Resources(ctx.random)
   const unwatch = engine.watch((event) => {
-    if (event.kind === 'ended') resources.forget(event.sessionId)
+    if (event.kind === 'ended') resources.forget(event.sessionId, event.reason === 'left' || event.reason === 'lost')
   })
   app.addHook('onClose', async () => unwatch())
   const pending = { count: 0 }
