@@ -107,6 +107,21 @@ test('what a server answers over WHIP or WHEP that cannot be used is said in Ger
     ],
     ["The stream's audio is Opus, which it does not receive.", /^sie empfängt Opus nicht \(Ton/],
     ["The stream's video is H.264, and it does not ask for video.", /^sie fragt nicht nach Video/],
+    [
+      "The stream's video is HEVC, which it does not receive. Browsers that do: Safari. To receive the audio only, omit the video.",
+      /^sie empfängt HEVC nicht .*Browser, die das können: Safari\. Ohne Video geht es mit Ton allein/,
+    ],
+    ['it sends AV1 with profile=1, and only profile=0 is served.', /^sie sendet AV1 mit profile=1, möglich ist nur /],
+    ['Line 3 of the SDP is not of the form <letter>=<value>.', /^Zeile 3 ihres SDP hat nicht die Form/],
+    [
+      'it has a malformed a=mid in m-line 2; each needs one of 1 to 64 letters, digits and characters of "_.+~-".',
+      /^sie hat ein fehlerhaftes a=mid in m-Zeile 2/,
+    ],
+    [
+      'it has no a=ice-pwd; the session or m-line 1 needs one of 22 to 256 letters, digits, "+" and "/" (RFC 8839 section 5.4).',
+      /^sie hat kein a=ice-pwd; .* 1 braucht eines aus 22 bis 256 Buchstaben/,
+    ],
+    ['The video of it must be UDP/TLS/RTP/SAVPF, but is RTP/AVP.', /^Video muss darin/],
   ] as const
   for (const [english, german] of said) expect(inGermanMedia(english)).toMatch(german)
 })

@@ -275,7 +275,7 @@ describe('an answer', () => {
     [
       'without a fingerprint',
       from(/a=fingerprint.*\r\n/g, ''),
-      'it must have a valid a=fingerprint in sha-256, sha-384 or sha-512.',
+      'it has no a=fingerprint; the session or m-line 1 needs one of sha-256, sha-384 or sha-512.',
     ],
     [
       'that sends nothing',

@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { candidateLines, parseCandidate } from '../../../../src/media/relay/wire/sdp/candidate.ts'
 import { attributesOf, first, has, readSections } from '../../../../src/media/relay/wire/sdp/lines.ts'
 import { type OfferedMedia, readMedia } from '../../../../src/media/relay/wire/sdp/media.ts'
+import { parseOffer } from '../../../../src/media/relay/wire/sdp/offer.ts'
+import { planPublish } from '../../../../src/media/relay/wire/sdp/plan.ts'
+import { load, planned, read } from './offers.ts'
+
+const publisher = load('browser-publish')
 
 const mediaOf = (lines: readonly string[]): OfferedMedia => {
   const sections = readSections(lines.join('\n'))
@@ -159,5 +164,109 @@ describe('an m-line', () => {
   it('of another profile is neither audio nor video, and has no codecs', () => {
     const lines = ['m=audio 9 RTP/SAVPF 111', 'a=rtcp-mux', 'a=rtpmap:111 opus/48000/2']
     expect(mediaOf(lines)).toMatchObject({ kind: 'other', isOpen: true, direction: 'sendrecv', codecs: [] })
+  })
+})
+
+describe('an offer is refused, with the reason,', () => {
+  const [session = '', , video = ''] = publisher.split(/(?=m=)/)
+  const many = (count: number) =>
+    session.replace('BUNDLE 0 1', 'BUNDLE 0') +
+    Array.from({ length: count }, (_, mid) => video.replace('a=mid:1', `a=mid:${mid}`)).join('')
+  const fingerprinted = (change: (hash: string) => string) =>
+    publisher.replaceAll(/(?<=a=fingerprint:\S+ )[\w:]+/g, change)
+  const data = 'm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:0\r\na=ice-ufrag:abcd\r\n'
+
+  it.each([
+    ['without SDP', 400, 'not SDP', '{"sdp":1}'],
+    ['without media', 400, 'no media', session],
+    ['without BUNDLE', 400, 'no a=group:BUNDLE', publisher.replace('a=group:BUNDLE 0 1\r\n', '')],
+    [
+      'without a fingerprint',
+      400,
+      'no a=fingerprint; the session or m-line 1 needs one of sha-256',
+      publisher.replace(/a=fingerprint.*\r\n/g, ''),
+    ],
+    ['with a weak fingerprint', 400, 'a malformed a=fingerprint', publisher.replaceAll('sha-256', 'sha-1')],
+    ['with dashes in its fingerprint', 400, 'fingerprint', fingerprinted((hash) => hash.replaceAll(':', '-'))],
+    ['with words after its fingerprint', 400, 'fingerprint', fingerprinted((hash) => `${hash} more`)],
+    [
+      'without ICE',
+      400,
+      'no a=ice-pwd; the session or m-line 1 needs one of 22 to 256',
+      publisher.replace(/a=ice-pwd.*\r\n/g, ''),
+    ],
+    [
+      'without rtcp-mux',
+      400,
+      'no a=rtcp-mux in m-line 2 (video)',
+      publisher.replace(/a=rtcp-mux\r\n(?![^]*a=rtcp-mux)/, ''),
+    ],
+    [
+      'that holds DTLS back',
+      400,
+      'must be actpass, active or passive',
+      publisher.replaceAll('setup:actpass', 'setup:holdconn'),
+    ],
+    [
+      'with the same mid twice',
+      400,
+      'of m-line 1 again in m-line 2',
+      publisher.replace('a=mid:1', 'a=mid:0').replace('DLE 0 1', 'DLE 0'),
+    ],
+    ['with 17 m-lines', 400, 'after the 16', many(17)],
+    ['with 1,000 m-lines', 400, 'after the 16', many(1000).slice(0, 130_000)],
+    ['that is a book', 400, 'longer than 131072', many(1000)],
+    ['with a line of 5,000 characters', 400, 'longer than 4096', `${publisher}a=x:${'y'.repeat(5000)}\r\n`],
+    ['with 2,000 attributes', 400, 'after the 1000', `${publisher}${'a=x\r\n'.repeat(2000)}`],
+    ['with a line of prose', 400, 'Line 2', 'v=0\r\nhello there\r\n'],
+    ['with an empty BUNDLE', 400, 'BUNDLE in it that names', publisher.replace('BUNDLE 0 1', 'BUNDLE')],
+    [
+      'with another mid than is read',
+      400,
+      'a malformed a=mid in m-line 2; each needs one of 1 to 64 letters, digits',
+      publisher.replaceAll('a=mid:1', 'a=mid:!'),
+    ],
+    ['with a malformed name', 400, 'a malformed a=ice-ufrag', publisher.replaceAll(/a=ice-ufrag:.*/g, 'a=ice-ufrag:a')],
+    ['without mids', 400, 'no a=mid in m-line 1', publisher.replace(/a=mid.*\r\n/g, '')],
+    [
+      'with a malformed m-line',
+      400,
+      'a malformed m-line 2; it must be like "m=video 9',
+      publisher.replace('m=video 9', 'm=video'),
+    ],
+    [
+      'with a malformed password',
+      400,
+      'a malformed a=ice-pwd',
+      publisher.replaceAll(/a=ice-pwd:.*/g, 'a=ice-pwd:short'),
+    ],
+    [
+      'without DTLS',
+      406,
+      'must be UDP/TLS/RTP/SAVPF, but is RTP/AVP',
+      publisher.replaceAll('UDP/TLS/RTP/SAVPF', 'RTP/AVP'),
+    ],
+    [
+      'of data only',
+      406,
+      'data channel',
+      `${session.replace('BUNDLE 0 1', 'BUNDLE 0')}${data}${
+        video.match(/a=ice-pwd.*\r\na=ice-options.*\r\na=fingerprint.*\r\na=setup.*\r\n/)?.[0] ?? ''
+      }`,
+    ],
+  ])('%s', (_, status, problem, text) => {
+    expect(parseOffer(text)).toMatchObject({ ok: false, error: { status, problem: expect.stringContaining(problem) } })
+  })
+
+  it('may name its hash in capitals (RFC 8122 section 5), and for the whole session', () => {
+    const text = publisher.replaceAll('sha-256', 'SHA-256')
+    const [line = ''] = /a=fingerprint.*\r\n/.exec(text) ?? []
+    const moved = text.replaceAll(line, '').replace('m=', `${line}m=`)
+    expect([parseOffer(text).ok, parseOffer(moved).ok]).toEqual([true, true])
+  })
+
+  it('takes 16 m-lines, and answers one of each kind', () => {
+    const offer = read(many(16).replace(/BUNDLE 0/, `BUNDLE ${Array.from({ length: 16 }, (_, mid) => mid).join(' ')}`))
+    expect(planned(planPublish(offer, null)).filter((chosen) => chosen !== null)).toHaveLength(1)
   })
 })

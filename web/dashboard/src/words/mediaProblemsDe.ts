@@ -69,6 +69,47 @@ export const mediaProblemsDe: Readonly<Record<string, string>> = {
   "The stream's {kind} is {codec}, which {it} does not receive.": 'sie empfängt {codec} nicht ({kind} des Streams).',
   "The stream's {kind} is {codec}, and {it} does not ask for {medium}.":
     'sie fragt nicht nach {medium} ({codec} im Stream).',
+  '{it} sends nothing: {why}.': 'sie sendet nichts: {why}.',
+  '{it} receives nothing: {why}.': 'sie empfängt nichts: {why}.',
+  'its audio and video are switched off (port 0) or outside of its BUNDLE group':
+    'Ihr Ton und Video sind abgeschaltet (Port 0) oder außerhalb ihrer BUNDLE-Gruppe',
+  '{codec} with {offered}, and only {served} is served': '{codec} mit {offered}, möglich ist nur {served}',
+  "The stream's {kind} is {codec}; {it} receives {other}.": 'sie empfängt {other} ({kind} des Streams: {codec}).',
+  '{problem} To receive the {kind} only, omit the {other}.': '{problem} Ohne {other} geht es mit {kind} allein.',
+  '{problem} Browsers that do: {browsers}.': '{problem} Browser, die das können: {browsers}.',
+  '{it} sends {what}.': 'sie sendet {what}.',
+  // SDP that is malformed
+  'The body is not SDP: it does not begin with v=0.': 'sie ist kein SDP: Sie beginnt nicht mit v=0.',
+  'The SDP is longer than {most} characters.': 'ihr SDP ist länger als {most} Zeichen.',
+  'Line {number} of the SDP {problem}.': 'Zeile {number} ihres SDP {problem}.',
+  'is longer than {most} characters': 'ist länger als {most} Zeichen',
+  'is not of the form <letter>=<value>': 'hat nicht die Form <Buchstabe>=<Wert>',
+  'is the m-line after the {most} that are allowed': 'ist die m-Zeile nach den {most}, die erlaubt sind',
+  'is the attribute after the {most} that are allowed': 'ist das Attribut nach den {most}, die erlaubt sind',
+  '{it} has no media: there is no m-line in it.': 'sie hat keine Medien: Darin ist keine m-Zeile.',
+  '{it} must bundle its media: there is no a=group:BUNDLE in it that names m-lines.':
+    'sie muss ihre Medien bündeln: Darin ist kein a=group:BUNDLE, das m-Zeilen nennt.',
+  '{it} has {lack} a=mid in m-line {number}; each needs one of 1 to 64 letters, digits and characters of "_.+~-".':
+    'sie hat {lack} a=mid in m-Zeile {number}; jede braucht eines aus 1 bis 64 Buchstaben, Ziffern und Zeichen aus „_.+~-“.',
+  '{it} has the a=mid of m-line {first} again in m-line {number}; each needs its own.':
+    'sie hat das a=mid von m-Zeile {first} noch einmal in m-Zeile {number}; jede braucht ihr eigenes.',
+  '{it} has a malformed m-line {number}; it must be like "{example}".':
+    'ihre m-Zeile {number} ist fehlerhaft; sie muss aussehen wie „{example}“.',
+  '{it} has no a=rtcp-mux in m-line {number} ({kind}); audio and video need it.':
+    'sie hat kein a=rtcp-mux in m-Zeile {number} ({kind}); Ton und Video brauchen es.',
+  '{it} has {lack} a={name}; the session or m-line {number} needs one of {form}.':
+    'sie hat {lack} a={name}; die Sitzung oder m-Zeile {number} braucht eines aus {form}.',
+  '{it} has an a=setup that is not known; it must be actpass, active or passive.':
+    'sie hat ein unbekanntes a=setup; möglich sind actpass, active und passive.',
+  'The {kind} of {it} must be UDP/TLS/RTP/SAVPF, but is {protocol}.':
+    '{kind} muss darin UDP/TLS/RTP/SAVPF sein, ist aber {protocol}.',
+  '{it} has neither audio nor video; a data channel alone is not served.':
+    'sie hat weder Ton noch Video; ein Datenkanal allein ist nicht möglich.',
+  no: 'kein',
+  'a malformed': 'ein fehlerhaftes',
+  '{least} to {most} letters, digits, "+" and "/" (RFC 8839 section 5.4)':
+    '{least} bis {most} Buchstaben, Ziffern, „+“ und „/“ (RFC 8839, Abschnitt 5.4)',
+  'sha-256, sha-384 or sha-512': 'sha-256, sha-384 oder sha-512',
   video: 'Video',
   audio: 'Ton',
 }

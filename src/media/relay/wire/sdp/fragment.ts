@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../../../base/result.ts'
 import { candidateLines, type HostAddress } from './candidate.ts'
 import { first, malformed, readSections, type SdpRefusal } from './lines.ts'
-import { isPwd, isUfrag } from './offer.ts'
+import { isPwd, isUfrag, PWD, UFRAG } from './offer.ts'
 
 /**
  * Trickled candidates, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). The
@@ -21,8 +21,10 @@ export function parseFragment(text: string): Result<SdpFragment, SdpRefusal> {
   const iceUfrag = parts.map((part) => first(part, 'ice-ufrag')).find((value) => value !== undefined) ?? null
   const icePwd = parts.map((part) => first(part, 'ice-pwd')).find((value) => value !== undefined) ?? null
   if (parts.every(({ attributes }) => attributes.size === 0)) return malformed('The fragment has no attributes.')
-  if (iceUfrag !== null && !isUfrag(iceUfrag)) return malformed('The a=ice-ufrag of the fragment is malformed.')
-  if (icePwd !== null && !isPwd(icePwd)) return malformed('The a=ice-pwd of the fragment is malformed.')
+  if (iceUfrag !== null && !isUfrag(iceUfrag))
+    return malformed(`The a=ice-ufrag of the fragment is malformed; it must have ${UFRAG}.`)
+  if (icePwd !== null && !isPwd(icePwd))
+    return malformed(`The a=ice-pwd of the fragment is malformed; it must have ${PWD}.`)
   return ok({ iceUfrag, icePwd })
 }
 

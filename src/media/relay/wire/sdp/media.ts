@@ -49,18 +49,20 @@ const MAX_EXTENSIONS = 32
 const MAX_RIDS = 8
 const MAX_RTX_PAIRS = 64
 const MAX_CANDIDATES = 64
+const EXAMPLE = 'm=video 9 UDP/TLS/RTP/SAVPF 96'
 const DIRECTIONS = ['sendrecv', 'sendonly', 'recvonly', 'inactive'] as const
 
-/** Reads a section. `isBundled`: whether the BUNDLE group names it. */
-export function readMedia(section: SdpSection, isBundled: boolean): Result<OfferedMedia, SdpRefusal> {
+/** Reads a section. `isBundled`: whether the BUNDLE group names it. `number`: of its m-line, from 1. */
+export function readMedia(section: SdpSection, isBundled: boolean, number = 1): Result<OfferedMedia, SdpRefusal> {
   const match = /^([a-z]{1,32}) (\d{1,5})(?:\/\d+)? (\S{1,64})((?: \S{1,64}){1,256})$/.exec(section.media)
   const mid = first(section, 'mid') ?? ''
-  if (match === null) return malformed(`The m-line of mid ${mid} is malformed.`)
+  if (match === null) return malformed(`The offer has a malformed m-line ${number}; it must be like "${EXAMPLE}".`)
   const [, name, port, protocol = '', formats = ''] = match
   const isMedia = (name === 'audio' || name === 'video') && /^(UDP|TCP)\/TLS\/RTP\/SAVPF$/.test(protocol)
   // Port 0 without bundle-only is a line that was rejected or switched off (RFC 9143 section 6).
   const isOpen = isBundled && (port !== '0' || has(section, 'bundle-only'))
-  if (isMedia && isOpen && !has(section, 'rtcp-mux')) return malformed(`The m-line of mid ${mid} must have a=rtcp-mux.`)
+  if (isMedia && isOpen && !has(section, 'rtcp-mux'))
+    return malformed(`The offer has no a=rtcp-mux in m-line ${number} (${name}); audio and video need it.`)
   return ok({
     mid,
     kind: isMedia ? name : 'other',

@@ -44,7 +44,7 @@ export function parseOffer(text: string): Result<SdpOffer, SdpRefusal> {
   const problem = group === null ? null : checkMids(media)
   if (problem !== null) return malformed(problem)
   const bundle = group ?? media.map(midOf)
-  const read = media.map((section) => readMedia(section, bundle.includes(midOf(section))))
+  const read = media.map((section, index) => readMedia(section, bundle.includes(midOf(section)), index + 1))
   const bad = read.find((one) => !one.ok)
   if (bad !== undefined && !bad.ok) return bad
   return withTransport(
@@ -67,11 +67,16 @@ const midOf = (section: SdpSection): string => first(section, 'mid') ?? ''
 /** A mid that no m-line has does not matter: FFmpeg 8.0 names one for audio and one for video, whatever it sends. */
 function checkMids(media: readonly SdpSection[]): string | null {
   const mids = media.map(midOf)
-  if (mids.some((mid) => !/^[\w.+~-]{1,64}$/.test(mid)))
-    return 'Every m-line must have an a=mid of 1 to 64 letters, digits and characters of "_.+~-".'
-  if (new Set(mids).size !== mids.length) return 'Two m-lines of the offer have the same a=mid.'
-  return null
+  const bad = mids.findIndex((mid) => !/^[\w.+~-]{1,64}$/.test(mid))
+  if (bad >= 0)
+    return `The offer has ${lackOf(mids[bad])} a=mid in m-line ${bad + 1}; each needs one of 1 to 64 letters, digits and characters of "_.+~-".`
+  const again = mids.findIndex((mid, index) => mids.indexOf(mid) < index)
+  if (again < 0) return null
+  return `The offer has the a=mid of m-line ${mids.indexOf(mids[again] ?? '') + 1} again in m-line ${again + 1}; each needs its own.`
 }
+
+/** Before the name of an attribute that cannot be used. */
+const lackOf = (value: string | undefined): string => (value === undefined || value === '' ? 'no' : 'a malformed')
 
 /** ICE and DTLS of the bundle: of its first m-line or of the session (RFC 9143 section 7.1, RFC 8839 section 5.4). */
 function withTransport(
@@ -81,18 +86,18 @@ function withTransport(
   media: readonly OfferedMedia[],
 ): Result<SdpOffer, SdpRefusal> {
   const tagged = bundle.flatMap((mid) => sections.find((section) => midOf(section) === mid) ?? [])[0] ?? session
+  const needs = `the session or m-line ${Math.max(0, sections.indexOf(tagged)) + 1} needs one of`
   const iceUfrag = first(tagged, 'ice-ufrag') ?? first(session, 'ice-ufrag') ?? ''
+  if (!isUfrag(iceUfrag)) return malformed(`The offer has ${lackOf(iceUfrag)} a=ice-ufrag; ${needs} ${UFRAG}.`)
   const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
-  if (!isUfrag(iceUfrag) || !isPwd(icePwd))
-    return malformed('The offer must have a valid a=ice-ufrag and a valid a=ice-pwd (RFC 8839 section 5.4).')
+  if (!isPwd(icePwd)) return malformed(`The offer has ${lackOf(icePwd)} a=ice-pwd; ${needs} ${PWD}.`)
   const hashes = has(tagged, 'fingerprint') ? attributesOf(tagged, 'fingerprint') : attributesOf(session, 'fingerprint')
   const fingerprint = hashes.map(readFingerprint).find((hash) => hash !== null)
-  if (fingerprint === undefined || fingerprint === null) {
-    return malformed('The offer must have a valid a=fingerprint in sha-256, sha-384 or sha-512.')
-  }
+  if (fingerprint === undefined || fingerprint === null)
+    return malformed(`The offer has ${lackOf(hashes[0])} a=fingerprint; ${needs} sha-256, sha-384 or sha-512.`)
   const setup = first(tagged, 'setup') ?? first(session, 'setup') ?? 'active'
   if (setup !== 'actpass' && setup !== 'active' && setup !== 'passive')
-    return malformed('The offer must have a=setup:actpass, a=setup:active or a=setup:passive.')
+    return malformed('The offer has an a=setup that is not known; it must be actpass, active or passive.')
   const dtlsRole = setup === 'passive' ? 'client' : 'server'
   const isBundled = readBundle(session) !== null
   const problem = mediaProblem(media)
@@ -110,6 +115,8 @@ function mediaProblem(media: readonly OfferedMedia[]): string | null {
 /** RFC 8839 section 5.4: 4 to 256 ice-chars; at least 22 for the password. */
 export const isUfrag = (text: string): boolean => /^[A-Za-z0-9+/]{4,256}$/.test(text)
 export const isPwd = (text: string): boolean => /^[A-Za-z0-9+/]{22,256}$/.test(text)
+export const UFRAG = '4 to 256 letters, digits, "+" and "/" (RFC 8839 section 5.4)'
+export const PWD = '22 to 256 letters, digits, "+" and "/" (RFC 8839 section 5.4)'
 
 const HASHES = { 'sha-256': 32, 'sha-384': 48, 'sha-512': 64 } as const
 
