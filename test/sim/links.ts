@@ -70,6 +70,8 @@ export class Links {
   #lent = new Map<string, Lent>()
   #borrowed = new Map<string, Borrowed>()
   readonly #requests: { readonly url: string; readonly body: unknown }[] = []
+  /** Requests are lost, and links open late. */
+  #hasFaults = true
 
   constructor(options: LinksOptions) {
     this.#options = options
@@ -140,6 +142,11 @@ export class Links {
     return other && !other.isOver && hasMedia(other.node) ? other : undefined
   }
 
+  /** From now on no request is lost, and links open as soon as there is media: nothing that nodes give up is left to chance. */
+  heal(): void {
+    this.#hasFaults = false
+  }
+
   /** A media process has died. */
   break(): void {
     const ends = this.#ends()
@@ -166,7 +173,8 @@ export class Links {
     const isLentOn = [...this.#lent.values()].some(({ from, isOver }) => from === borrowed && !isOver)
     if (isLentOn || this.viewersOf(node, room).length > 0) borrowed.watchedAtMs = time.ms
     else if (time.ms - borrowed.watchedAtMs > IDLE_MS) this.#endLater(borrowed)
-    if (borrowed.isOpen || this.#pathOf(borrowed) === null || this.#random.chance(0.3)) return
+    if (borrowed.isOpen || this.#pathOf(borrowed) === null) return
+    if (this.#random.chance(0.3) && this.#hasFaults) return
     this.#tell(borrowed, () => {
       borrowed.isOpen = true
       borrowed.opened(true)
@@ -237,7 +245,7 @@ export class Links {
   async #carry(from: SimNode, url: string, body: unknown): Promise<Awaited<ReturnType<CascadeParts['ask']>>> {
     const { scheduler } = this.#options
     const to = this.#at(url)
-    if (to === undefined || this.#random.chance(0.05)) return null
+    if (to === undefined || (this.#random.chance(0.05) && this.#hasFaults)) return null
     await scheduler.turn(to)
     this.#requests.push({ url, body })
     const answer = await this.#answer(to, body)

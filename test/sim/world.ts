@@ -251,6 +251,7 @@ export class World {
   /** After the last fault: every node runs again, and does what its timers do until nothing is left to do. */
   async #heal(): Promise<void> {
     this.#nodes.wakeAll()
+    this.#links.heal()
     for (let round = 0; round < 6; round++) {
       if (round === 1) await this.#finish(this.#nodes.startAllAgain())
       if (round === 1) this.#publishAll()
