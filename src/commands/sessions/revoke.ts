@@ -1,3 +1,4 @@
+import { Batches } from '../../base/batches.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
@@ -65,26 +66,13 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
   }
 }
 
-/**
- * Runs `work` one at a time. Any number of calls during one run cause one more run, because thousands of changes may
- * arrive at once.
- */
+/** Runs `work` one at a time. Any number of calls during one run cause one more run, because thousands of changes may arrive at once. */
 function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
-  let running: Promise<void> | null = null
-  let again = false
-  const run = async (): Promise<void> => {
-    do {
-      again = false
+  const runs = new Batches<null>(1)
+  return () =>
+    runs.add(null, async () => {
       await work()
-    } while (again)
-  }
-  return () => {
-    if (running) again = true
-    running ??= run().finally(() => {
-      running = null
     })
-    return running
-  }
 }
 
 /** Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. */
