@@ -8,6 +8,7 @@ import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
 import { columnsOf } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
+import { Watchers } from '../../src/store/watchers.ts'
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 import { until } from '../support/until.ts'
@@ -70,6 +71,21 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expect(await store.read.accounts.list()).toEqual([{ id: 'first', name: 'default', createdAtMs: 1 }])
       await client.end()
       await Promise.all([store.close(), other.close()])
+    })
+    test('notifies of changes, of which those of feeds can wait', async () => {
+      const changed = vi.spyOn(Watchers.prototype, 'changed')
+      const store = await openStore({ url: database.url, log: quiet })
+      const stop = store.watch(() => undefined)
+      for (const [n, kind] of (['feed', 'token', 'feed', 'kick'] as const).entries()) {
+        // The first call says that it listens.
+        await until(() => changed.mock.calls.length === 1 + n)
+        await store.transaction((tx) => tx.changes.append({ kind, accountId: 'one', id: 1, atMs: 1 }))
+      }
+      await until(() => changed.mock.calls.length === 5)
+      expect(changed.mock.calls).toEqual([[false], [true], [false], [true], [false]])
+      changed.mockRestore()
+      stop()
+      await store.close()
     })
     test('of a newer version is refused by name', () => expectNewerRefused(database.url, database.execute))
     test('from before the first release is refused, with the way over', () =>

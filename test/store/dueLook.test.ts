@@ -140,3 +140,31 @@ test('nodes that start together look at different moments, at least once a secon
     vi.useRealTimers()
   }
 })
+
+test('notifications that can wait are heard together when there are many, and others at once', () => {
+  vi.useFakeTimers()
+  try {
+    const watchers = new Watchers()
+    const heard = vi.fn()
+    const remove = watchers.add(heard)
+    const calls = () => heard.mock.calls.filter(([what]) => what === 'changed').length
+    for (let n = 0; n < 60; n++) watchers.changed(true)
+    expect(calls()).toBe(50)
+    vi.advanceTimersByTime(199)
+    expect(calls()).toBe(50)
+    vi.advanceTimersByTime(2)
+    expect(calls()).toBe(51)
+    // One that cannot wait is heard at once, and those that wait with it.
+    watchers.changed(true)
+    watchers.changed()
+    expect(calls()).toBe(52)
+    vi.advanceTimersByTime(500)
+    expect(calls()).toBe(52)
+    watchers.changed(true)
+    remove()
+    vi.advanceTimersByTime(500)
+    expect(calls()).toBe(53)
+  } finally {
+    vi.useRealTimers()
+  }
+})

@@ -20,7 +20,7 @@ const ANSWER_MS = 5_000
 export class Listener {
   readonly #hosts: Hosts
   readonly #stopTimeout: StopTimeout
-  readonly #ring: () => void
+  readonly #ring: (kind?: string) => void
   readonly #log: StoreLog
   #client: StoreClient | undefined
   /** The client once it listens. */
@@ -29,7 +29,12 @@ export class Listener {
   #retryMs = FIRST_RETRY_MS
   #closed = false
 
-  constructor(hosts: Hosts, { stopTimeout, log }: Pick<PostgresOptions, 'stopTimeout' | 'log'>, ring: () => void) {
+  /** @param ring called with the kind of a change; without one when any may have been missed */
+  constructor(
+    hosts: Hosts,
+    { stopTimeout, log }: Pick<PostgresOptions, 'stopTimeout' | 'log'>,
+    ring: (kind?: string) => void,
+  ) {
     this.#hosts = hosts
     this.#stopTimeout = stopTimeout
     this.#ring = ring
@@ -48,7 +53,7 @@ export class Listener {
     this.#client = client
     client.on('error', () => this.#lost(client))
     client.on('end', () => this.#lost(client))
-    client.on('notification', this.#ring)
+    client.on('notification', ({ payload }) => this.#ring(payload))
     try {
       await client.connect()
       await client.query(`listen ${CHANNEL}`)

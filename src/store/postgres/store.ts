@@ -50,7 +50,7 @@ class PostgresStore implements Store {
     this.#pool = createPool(hosts, options)
     this.#session = new PgExecutor(this.#pool)
     this.#transactions = new Transactions(this.#pool)
-    this.#listener = new Listener(hosts, options, () => this.#watchers.call('changed'))
+    this.#listener = new Listener(hosts, options, (kind) => this.#watchers.changed(kind === 'feed'))
     this.read = readsOf(this.#session)
   }
 

@@ -6,14 +6,14 @@ import { META } from './meta.ts'
 /** A reader that is further behind drops its whole cache, which costs less than dropping the entries one by one. */
 export const MAX_CHANGES = 2_000
 
-/** The channel on which PostgreSQL notifies other nodes of changes. */
+/** The channel on which PostgreSQL notifies other nodes of changes, by their kind. */
 export const CHANNEL = 'sluice_changes'
 
 const append = statement((db, p: Omit<Change, 'streamName'> & { streamName: string | null; atMs: number }, dialect) => {
   const { kind, accountId: account_id, id: ref_id, streamName: stream_name, atMs: at_ms } = p
   const insert = db.insertInto('changes').values({ kind, account_id, ref_id, stream_name, at_ms })
   // PostgreSQL sends it at commit; as part of the insert it costs no round trip.
-  const notify = sql`pg_notify(${sql.lit(CHANNEL)}, '')`.as('notified')
+  const notify = sql`pg_notify(${sql.lit(CHANNEL)}, ${kind})`.as('notified')
   return dialect === 'postgres' ? insert.returning(notify) : insert
 })
 
