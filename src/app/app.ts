@@ -27,6 +27,7 @@ import { StopTimeout } from '../store/stopTimeout.ts'
 import type { Store } from '../store/store.ts'
 import { DatabaseTime } from '../store/time.ts'
 import { contextOf } from './context.ts'
+import { lockDataDirectory } from './dataLock.ts'
 import { CountryLookup } from './countryLookup.ts'
 import { type Keyring, openKeyring, otherKeyProblem } from './keyring.ts'
 
@@ -91,10 +92,22 @@ const WRONG_CLOCK_MS = 2_000
 
 /** The composition root: creates and connects the parts. */
 export async function openApp(options: AppOptions): Promise<App> {
+  const { config, isServer = false } = options
+  makeDirectory(config.data.dir)
+  const unlock = isServer ? lockedDirectory(config.data.dir) : () => undefined
+  try {
+    return await openIn(options, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/** @param unlock frees the data directory */
+async function openIn(options: AppOptions, unlock: () => void): Promise<App> {
   const { config, log, random = systemRandom, passwordCost = PASSWORD_COST } = options
   const holder = new ConfigHolder(config)
   const now = () => holder.current
-  makeDirectory(config.data.dir)
   const keys = keyring(config, random)
   const countries = countriesOf(options)
   const bus = new Bus<ProcessEvents>()
@@ -135,7 +148,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     stopTimeout,
     ...streamsOf(clock),
     sign: ctx.sign,
-    close: once(() => closeAll(ctx, stopTimeout, running)),
+    close: once(() => closeAll(ctx, stopTimeout, running).finally(unlock)),
   }
 }
 
@@ -149,6 +162,14 @@ function makeDirectory(dir: string): void {
     const problem = hasCode(error, 'EEXIST') ? 'is not a directory' : fileProblem(error)
     throw new CannotStart(`data.dir: ${dir} ${problem}; ${remedy}`)
   }
+}
+
+function lockedDirectory(dir: string): () => void {
+  const unlock = lockDataDirectory(dir)
+  if (unlock !== null) return unlock
+  throw new CannotStart(
+    `data.dir: ${dir} is in use by another server; stop it, or choose another directory with data.dir or --data`,
+  )
 }
 
 function closeAll(

@@ -16,8 +16,9 @@ export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
 
 /** What commands get instead of the sealing key. */
-export const derivationsOf = (keys: Keyring): Pick<Context, 'sign' | 'srtPassphrases'> => ({
+export const derivationsOf = (keys: Keyring): Pick<Context, 'sign' | 'signRecordingLink' | 'srtPassphrases'> => ({
   sign: macWith(keys[0], 'sluice list cursors'),
+  signRecordingLink: macWith(keys[0], 'sluice recording links'),
   srtPassphrases: srtPassphrasesWith(keys),
 })
 

@@ -1,4 +1,5 @@
-import type { App } from './app.ts'
+import { type App, CannotStart } from './app.ts'
+import { explainListening, WEBRTC_INSTEAD } from '../cli/port.ts'
 import { followEngine } from '../commands/sessions/mediaEngineEvents.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import { systemNames } from '../net/resolve.ts'
@@ -26,6 +27,17 @@ export function relayEngine(app: App): MediaEngine {
       publisherSilentMs,
     },
   })
+}
+
+/** @throws CannotStart when another program has one of its ports, such as a server that starts at the same time */
+export async function startMediaEngine({ config }: App, engine: MediaEngine): Promise<void> {
+  const { host, port } = config.webrtc
+  try {
+    await engine.start()
+  } catch (error) {
+    const failed = error as Error & { port?: number }
+    throw new CannotStart(explainListening(failed, host || '::', failed.port ?? port, WEBRTC_INSTEAD))
+  }
 }
 
 /** Handles the events of an engine until it is stopped. Returns what stops it. */

@@ -76,12 +76,8 @@ const limitsOf = ({ hls, thumbnails, recordings }: Config): PackagerLimits => ({
 export const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))
 
 /** The files of finished recordings, for the routes. */
-export const recordingFiles = (
-  { files, recordings }: Packager,
-  { hostKey, signLink }: Pick<RecordingRouteOptions, 'hostKey' | 'signLink'>,
-): RecordingRouteOptions => ({
+export const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
   hostKey,
-  signLink,
   pathOf: (id) => files.finished(id),
   thumbnailOf: (id) => files.thumbnail(id),
   diskSpace: () => files.space(),

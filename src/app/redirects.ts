@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { err, ok, type Result } from '../base/result.ts'
+import { explainListening, REDIRECT_INSTEAD } from '../cli/port.ts'
 import type { Config } from '../config/schema.ts'
 import { type RedirectOptions, redirectServer } from '../edge/http/redirect.ts'
 import type { App } from './app.ts'
@@ -50,7 +51,7 @@ export class Redirects {
       await once(server, 'listening')
       return ok(server)
     } catch (error) {
-      return err(`tls.redirectPort: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+      return err(explainListening(error as Error, host, port, REDIRECT_INSTEAD))
     }
   }
 }

@@ -1,5 +1,6 @@
 import { type App, CannotStart } from './app.ts'
 import type { Tls } from './tls.ts'
+import { explainListening, RTMP_INSTEAD, RTMPS_INSTEAD } from '../cli/port.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
 import { liveView } from '../config/holder.ts'
@@ -26,9 +27,9 @@ export async function openRtmp(app: App, ingest: IngestParts, tls: Tls | null): 
     ctx.log.info({ host, port: listener.port, ...(tlsPort === null ? {} : { tlsPort }) }, 'taking RTMP')
     return listener
   } catch (error) {
-    const { port: failed = port, message } = error as Error & { port?: number }
-    const key = failed === rtmp.tlsPort ? 'rtmp.tlsPort' : 'rtmp.port'
-    throw new CannotStart(`${key}: cannot listen on ${host} port ${failed}: ${message}`)
+    const failed = error as Error & { port?: number }
+    const instead = failed.port === rtmp.tlsPort ? RTMPS_INSTEAD : RTMP_INSTEAD
+    throw new CannotStart(explainListening(failed, host, failed.port ?? port, instead))
   }
 }
 

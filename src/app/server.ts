@@ -9,7 +9,7 @@ import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
 import { type App, CannotStart } from './app.ts'
 import { startCascade } from './cascade.ts'
-import { derivedKey, doctorKey, macWith } from './derivedKeys.ts'
+import { derivedKey, doctorKey } from './derivedKeys.ts'
 import { startChannels } from './channels.ts'
 import { startDrain } from './drain.ts'
 import { openEncoders } from './encoders.ts'
@@ -20,6 +20,7 @@ import { openReporting } from './operator.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Reloading, Serving } from '../cli/host.ts'
+import { explainListening } from '../cli/port.ts'
 import type { NodeReporting } from '../commands/nodes/nodeReports.ts'
 import { answerReloads, type Reload } from '../commands/nodes/reload.ts'
 import { VERSION } from '../base/version.ts'
@@ -43,7 +44,7 @@ import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
 import { createReload, provisionFolder } from './reload.ts'
 import { runDeliveries } from './deliveries.ts'
-import { followed, relayEngine } from './mediaEngine.ts'
+import { followed, relayEngine, startMediaEngine } from './mediaEngine.ts'
 import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
@@ -131,7 +132,7 @@ export async function startServing(
     parts.started('deliveries', await runDeliveries(app, leases, () => Math.max(parts.graceMs, DELIVERY_GRACE_MS)))
     parts.started('sessions', await startSessions(app, leases))
     parts.add('engine', followed(app, engine))
-    await engine.start()
+    await startMediaEngine(app, engine)
     parts.started('cascade', startCascade(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)
@@ -247,14 +248,7 @@ export function buildHttp(
     ...(packager && playback
       ? { hls: { ...hlsOptions(app), hls: packager.hls, handover, playback: playback.options } }
       : {}),
-    ...(packager
-      ? {
-          recordings: recordingFiles(packager, {
-            hostKey: recordingsHostKey(config),
-            signLink: macWith(key, 'sluice recording links'),
-          }),
-        }
-      : {}),
+    ...(packager ? { recordings: recordingFiles(packager, recordingsHostKey(config)) } : {}),
     // Without channels nothing is measured.
     measured: channels?.measured ?? new Measured(ctx, ''),
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
@@ -320,7 +314,7 @@ async function startHttp(
   try {
     await http.listen({ host, port })
   } catch (error) {
-    throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+    throw new CannotStart(explainListening(error as Error, host, port))
   }
   // Most likely out of file descriptors: one connection is lost, the others continue.
   http.server.on('error', (error) =>

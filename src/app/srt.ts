@@ -1,4 +1,5 @@
 import { type App, CannotStart } from './app.ts'
+import { explainListening, SRT_INSTEAD } from '../cli/port.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import type { IngestParts } from '../edge/ingest/broadcast.ts'
@@ -20,7 +21,7 @@ export async function openSrt(app: App, ingest: IngestParts): Promise<SrtListene
     ctx.log.info({ host, port: listener.port }, 'taking SRT')
     return listener
   } catch (error) {
-    throw new CannotStart(`srt.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+    throw new CannotStart(explainListening(error as Error, host, port, SRT_INSTEAD))
   }
 }
 

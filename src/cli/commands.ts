@@ -19,6 +19,8 @@ import { provisionCommands } from './provision.ts'
 import { reloadCommand } from './reload.ts'
 import { pullCommands } from './pull.ts'
 import { restreamCommands } from './restream.ts'
+import { recordingCommands } from './recording.ts'
+import { schedulerCommands } from './scheduler.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { sessionCommands } from './sessions.ts'
@@ -44,10 +46,12 @@ export const COMMANDS: readonly CliCommand[] = [
   ...accessCommands,
   ...sessionCommands,
   ...streamCommands,
+  ...recordingCommands,
   audienceCommand,
   forgetCommand,
   ...webhookCommands,
   ...channelCommands,
+  ...schedulerCommands,
   ...ingestCommands,
   ...channelWebhookCommands,
   listenCommand,

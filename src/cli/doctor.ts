@@ -5,6 +5,7 @@ import { examination, type Finding } from '../core/examination.ts'
 import { type Call, command } from './command.ts'
 import { examine, examineMachine } from './examine.ts'
 import { textFlag } from './flag.ts'
+import { withProgram } from './host.ts'
 import { table } from './print.ts'
 import { loadSources, quietLogger } from './session.ts'
 
@@ -27,7 +28,7 @@ export const doctorCommand = command({
     const read = loadSources(call)
     const machine = examineMachine(read)
     const answer = examination(read.ok ? [...machine, ...(await examineFrom(call, read.value))] : machine)
-    const rows = answer.checks.map(({ outcome, check, detail }) => [outcome, check, detail])
+    const rows = answer.checks.map(({ outcome, check, detail }) => [outcome, check, withProgram(detail, call.host)])
     return ok({ json: answer, text: table(['', 'check', 'detail'], rows), exitCode: answer.ok ? 0 : 1 })
   },
 })

@@ -19,8 +19,10 @@ export const GROUPS: Readonly<Record<string, string>> = {
   access: 'The access log: refusals and their reasons',
   session: 'Active publishers and viewers',
   stream: 'Streams, with their publishers and viewers',
+  recording: 'Recordings, and links that play them',
   channel: 'Channels: from a publisher through renditions to viewers, and their usage',
   'channel-webhook': 'Channel webhooks: their deliveries, tests and redeliveries',
+  scheduler: 'Schedulers: when channels start and stop',
   ingest: 'Ingests: the sources of channels',
   webhook: 'Webhooks: the receivers of events, and the log of deliveries',
 }

@@ -10,6 +10,10 @@ import type { ProvisionChange, ProvisionProblem } from '../core/provisioning/typ
 import type { Config, PartialConfig } from '../config/schema.ts'
 import type { Mismatch } from '../core/webhooks/types.ts'
 
+/** A sentence whose commands can be copied as they are in this installation. */
+export const withProgram = (text: string, { program }: Pick<Host, 'program'>): string =>
+  text.replaceAll('`sluice ', () => `\`${program} `)
+
 /** An opened Sluice, as commands see it. */
 export interface OpenedApp {
   readonly config: Config
@@ -122,6 +126,8 @@ export interface Terminal {
 export interface Host {
   readonly version: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** What runs another command of this installation: `sluice`, where that is on the path. */
+  readonly program: string
   /** Its sleepers keep the process alive. */
   readonly clock: Clock
   /** Writes text unchanged. */

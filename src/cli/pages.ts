@@ -1,17 +1,16 @@
 import { ok, type Result } from '../base/result.ts'
 import type { KeysetPage } from '../commands/pages.ts'
-import type { ChannelFailure } from '../core/channels/errors.ts'
 
 const PAGE = 100
 
 type Query = Record<string, string>
 
 /** Reads a list page by page, until there are enough items. */
-export async function collectPages<T>(
-  read: (query: Query) => Promise<Result<KeysetPage<T>, ChannelFailure>>,
+export async function collectPages<T, F>(
+  read: (query: Query) => Promise<Result<KeysetPage<T>, F>>,
   query: Query,
   most: number,
-): Promise<Result<T[], ChannelFailure>> {
+): Promise<Result<T[], F>> {
   const all: T[] = []
   let cursor: string | undefined
   while (all.length < most) {

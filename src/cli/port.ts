@@ -10,9 +10,12 @@ export interface PortProblem {
   readonly message: string
 }
 
+const HTTP_INSTEAD = { port: 'server.port or --port', host: 'server.host or --host' }
 export const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
-const SRT_INSTEAD = { port: 'srt.port (or switch it off with srt.enabled)', host: 'srt.host' }
-const WEBRTC_INSTEAD = { port: 'webrtc.port', host: 'webrtc.host' }
+export const RTMPS_INSTEAD = { ...RTMP_INSTEAD, port: 'rtmp.tlsPort' }
+export const REDIRECT_INSTEAD = { ...HTTP_INSTEAD, port: 'tls.redirectPort' }
+export const SRT_INSTEAD = { port: 'srt.port (or switch it off with srt.enabled)', host: 'srt.host' }
+export const WEBRTC_INSTEAD = { port: 'webrtc.port', host: 'webrtc.host' }
 
 /**
  * Why a server with this configuration cannot listen now, or null. Called before anything is opened, so that a start that must
@@ -24,8 +27,8 @@ export async function listenProblem({ server, rtmp, srt, tls, webrtc }: Config):
   return (
     (await portProblem(server.host, server.port)) ??
     (rtmp.enabled ? await portProblem(rtmp.host, rtmp.port, RTMP_INSTEAD) : null) ??
-    (rtmps === 0 ? null : await portProblem(rtmp.host, rtmps, { ...RTMP_INSTEAD, port: 'rtmp.tlsPort' })) ??
-    (await portProblem(server.host, tls.redirectPort, { port: 'tls.redirectPort', host: 'server.host or --host' })) ??
+    (rtmps === 0 ? null : await portProblem(rtmp.host, rtmps, RTMPS_INSTEAD)) ??
+    (await portProblem(server.host, tls.redirectPort, REDIRECT_INSTEAD)) ??
     (srt.enabled ? await udpPortProblem(srt.host, srt.port, SRT_INSTEAD) : null) ??
     (await firstOf(media, (at) => udpPortProblem(webrtc.host || '::', webrtc.port + at, WEBRTC_INSTEAD)))
   )
@@ -40,15 +43,11 @@ async function firstOf(
 }
 
 /** Why nothing can listen on this port of TCP now, or null. */
-export function portProblem(
-  host: string,
-  port: number,
-  instead: Instead = { port: 'server.port or --port', host: 'server.host or --host' },
-): Promise<PortProblem | null> {
+export function portProblem(host: string, port: number, instead: Instead = HTTP_INSTEAD): Promise<PortProblem | null> {
   const probe = createServer()
   return new Promise((resolve) => {
     probe.once('error', (error: NodeJS.ErrnoException) =>
-      resolve({ code: error.code ?? '', message: explain(error, host, port, instead) }),
+      resolve({ code: error.code ?? '', message: explainListening(error, host, port, instead) }),
     )
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)))
   })
@@ -67,7 +66,7 @@ export function udpPortProblem(
       probe.close()
       // Without IPv6, `::` cannot be bound.
       if (error.code === 'EAFNOSUPPORT' && isIpv6) resolve(udpPortProblem('0.0.0.0', port, instead))
-      else resolve({ code: error.code ?? '', message: explain(error, host, port, instead) })
+      else resolve({ code: error.code ?? '', message: explainListening(error, host, port, instead) })
     })
     probe.bind({ address: host, port, exclusive: true }, () => probe.close(() => resolve(null)))
   })
@@ -79,7 +78,13 @@ interface Instead {
   readonly host: string
 }
 
-function explain(error: NodeJS.ErrnoException, host: string, port: number, instead: Instead): string {
+/** Why nothing can listen there, and what to change. @param error of `listen` or `bind` */
+export function explainListening(
+  error: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  instead: Instead = HTTP_INSTEAD,
+): string {
   // An error of a socket for datagrams names `bind`, one of TCP `listen`.
   const endpoint = `${host} ${error.syscall === 'bind' ? 'UDP ' : ''}port ${port}`
   if (error.code === 'EADDRINUSE')
@@ -94,6 +99,10 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, inste
 /** Where people reach the server, as `server.publicUrl` promises. @param port the one that it really listens on */
 export const peopleUrl = (config: Config, port = config.server.port): string =>
   config.server.publicUrl || config.server.nodeUrl || serverUrl(config, port)
+
+/** Where people reach what only this node has, such as the files of its recordings. */
+export const nodeUrlOf = (config: Config): string =>
+  (config.server.nodeUrl || config.server.publicUrl || serverUrl(config)).replace(/(?<!\/)\/+$/, '')
 
 /** A one-time link to the dashboard. Browsers send what follows `#` to no server, so that no log has the code. */
 export const setupLink = (base: string, code: string): string =>

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { systemClock } from '../base/clock.ts'
@@ -6,7 +8,7 @@ import { hasCode } from '../base/errorCode.ts'
 import { err, ok } from '../base/result.ts'
 import type { Host, ServingSignals, Terminal } from './host.ts'
 
-type OfProcess = 'env' | 'clock' | 'stdout' | 'stderr' | 'stdoutDrained' | 'terminal' | 'stderrIsTerminal'
+type OfProcess = 'env' | 'program' | 'clock' | 'stdout' | 'stderr' | 'stdoutDrained' | 'terminal' | 'stderrIsTerminal'
 type World = Pick<Host, OfProcess | 'readStdin' | 'stopRequested'>
 
 /** This process as the environment of a command. */
@@ -14,6 +16,7 @@ export function processWorld(): World {
   exitOnClosedPipe()
   return {
     env: process.env,
+    program: programOf(process.env, process.argv[1] ?? ''),
     clock: { ...systemClock, sleep: (ms, signal) => delay(ms, undefined, signal && { signal }) },
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
@@ -25,6 +28,19 @@ export function processWorld(): World {
     readStdin,
     stopRequested,
   }
+}
+
+/**
+ * What runs another command of the installation that the program `main` is of. npm and npx put `sluice` on the path of what they
+ * run alone, and a clone has none.
+ */
+export function programOf(env: Host['env'], main: string): string {
+  const { npm_lifecycle_event: script, PATH = '' } = env
+  if (script === 'start' || script === 'sluice') return 'npm run -s sluice --'
+  if (script === 'npx') return 'npx sluice'
+  const wrapper = join(dirname(dirname(main)), 'bin', 'sluice.js')
+  const isOnPath = PATH.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'sluice')))
+  return isOnPath || !existsSync(wrapper) ? 'sluice' : `node ${wrapper}`
 }
 
 /** Exits quietly when the reader closes the pipe early, as in `sluice token list | head`, and with a sentence when the disk is full. */

@@ -3,7 +3,7 @@ import { jsonLine, printableLines } from './print.ts'
 import { type CommandAnswer, type CliCommand, commandName } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { helpText } from './help.ts'
-import type { Host } from './host.ts'
+import { type Host, withProgram } from './host.ts'
 import { outputOf, type OutputForm } from './output.ts'
 import { parse, type Request } from './parse.ts'
 import { exitCodeOf, type CliRefusal, furtherReading, refusalJson, refusalText, usage } from './refusal.ts'
@@ -20,7 +20,7 @@ export async function runCli(
   // A command line that cannot be parsed may still request JSON.
   if (!request.ok) {
     const { message, path } = request.error
-    return refuse(host, argv.includes('--json'), usage(message), ['sluice', ...path, '--help'].join(' '))
+    return refuse(host, argv.includes('--json'), usage(message), [host.program, ...path, '--help'].join(' '))
   }
   return answer(request.value, host, commands)
 }
@@ -45,7 +45,7 @@ type CommandRequest = Extract<Request, { kind: 'run' }>
 async function runCommand(request: CommandRequest, host: Host): Promise<number> {
   const { command, flags, globals } = request
   const { json, verbose: isVerbose } = globals
-  const help = `sluice ${commandName(command)} --help`
+  const help = `${host.program} ${commandName(command)} --help`
   if (json && flags['csv'] === true) return refuse(host, true, usage('--json and --csv exclude each other'))
   const form = flags['csv'] === true ? 'csv' : jsonOrText(json)
   const runIn = (world: Host) => command.run({ ...request, host: world })
@@ -91,4 +91,5 @@ function fail(host: Host, { json, verbose }: { json: boolean; verbose: boolean }
 }
 
 /** Messages may quote what is stored, and so what others chose. */
-const say = (host: Host, text: string): void => host.stderr(`${printableLines(text, host.stderrIsTerminal)}\n`)
+const say = (host: Host, text: string): void =>
+  host.stderr(`${printableLines(withProgram(text, host), host.stderrIsTerminal)}\n`)

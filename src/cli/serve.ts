@@ -92,17 +92,13 @@ async function offerSetup(
 ): Promise<void> {
   const [account] = await ctx.store.read.accounts.list()
   if (!account || (await ctx.store.read.users.exist())) return
-  const command = `${programOf(host)} user link ${flagsOf({ host, globals }, config)}`
+  const command = `${host.program} user link ${flagsOf({ host, globals }, config)}`
   log.info({ dataDir: config.data.dir }, `there is no user yet; make a link for the first one with: ${command}`)
   const code = host.stderrIsTerminal ? await firstSetupCode(ctx, cliActor(account.id)) : null
   if (code === null) return
   host.stderr(`\nMake the first user within ${SETUP_MINUTES} minutes: ${setupLink(base, code)}\n`)
   host.stderr(`How to go on: ${base.replace(/\/$/, '')}/docs/\n\n`)
 }
-
-/** `npm start` runs the sources, whose program is on no path. */
-const programOf = ({ env }: Call['host']): string =>
-  env['npm_lifecycle_event'] === 'start' ? 'npm run -s sluice --' : 'sluice'
 
 /** With these a command finds the data of this server, from any directory. */
 function flagsOf({ host, globals }: Pick<Call, 'host' | 'globals'>, { data }: Config): string {
@@ -139,6 +135,6 @@ async function logNextSteps(
   if (config.server.dashboard) await offerSetup(app, log, call, base)
   const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
   if (secrets.flat().length > 0) return
-  const command = `${programOf(call.host)} secret create --name NAME ${flagsOf(call, config)}`
+  const command = `${call.host.program} secret create --name NAME ${flagsOf(call, config)}`
   log.info({ dataDir: config.data.dir }, `there is no API secret yet; make one with: ${command}`)
 }

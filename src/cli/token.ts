@@ -1,5 +1,6 @@
 import { isoTime } from '../base/time.ts'
 import { err, ok, type Result } from '../base/result.ts'
+import { type BoundIp, clearBoundIps, listBoundIps } from '../commands/tokens/boundAddresses.ts'
 import { createToken } from '../commands/tokens/createToken.ts'
 import { deleteToken } from '../commands/tokens/deleteToken.ts'
 import { listTokens, listTokensByName, noToken, readToken } from '../commands/tokens/readTokens.ts'
@@ -8,8 +9,8 @@ import { switchTokens } from '../commands/tokens/switchTokens.ts'
 import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
 import { type ListedTokenRecord, ownFields } from '../core/tokens/record.ts'
-import { type CliCommand, command } from './command.ts'
-import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
+import { type CliCommand, command, type CommandAnswer } from './command.ts'
+import { choiceFlag, id, textFlag, toggleFlag, wholeFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing, yesNo } from './listing.ts'
 import { details } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -179,6 +180,35 @@ const remove = command({
     }),
 })
 
+const boundIps = command({
+  path: ['token', 'bound-ips'],
+  summary: 'List the addresses that a token is bound to, or forget them',
+  args: { id: TOKEN_ID },
+  flags: {
+    kind: KIND,
+    clear: toggleFlag('Forget them all; the token binds the next addresses that use it. Open sessions go on.'),
+    ...CSV_FLAG,
+  },
+  examples: ['sluice token bound-ips 8 --kind subscribe', 'sluice token bound-ips 8 --kind subscribe --clear'],
+  run: (call) =>
+    withAccount<CommandAnswer>(call, async ({ ctx, actor, accountId }) => {
+      const { kind, clear } = call.flags
+      const { id: tokenId } = call.args
+      if (!clear) {
+        const bound = await listBoundIps(ctx, accountId, kind, tokenId)
+        return bound.ok ? ok({ json: bound.value, text: listing(BOUND, bound.value) }) : bound
+      }
+      const done = await clearBoundIps(ctx, actor, kind, tokenId)
+      return done.ok ? ok({ json: true, text: '', hint: `The ${kind} token ${tokenId} is bound to no address.` }) : done
+    }),
+})
+
+const BOUND: Columns<BoundIp> = {
+  address: ['key', ({ address }) => address],
+  first: ['time', ({ firstUsedOn }) => firstUsedOn],
+  last: ['time', ({ lastUsedOn }) => lastUsedOn],
+}
+
 const revoke = command({
   path: ['token', 'revoke'],
   summary: 'Refuse self-signed tokens of a subscribe token from now on',
@@ -201,4 +231,4 @@ const revoke = command({
   },
 })
 
-export const tokenCommands = [create, list, show, update, enable, disable, remove, signCommand, revoke]
+export const tokenCommands = [create, list, show, update, enable, disable, remove, boundIps, signCommand, revoke]

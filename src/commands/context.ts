@@ -63,6 +63,8 @@ export interface CommandContext {
   readonly sealer: Sealer
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
+  /** Signs links to recordings; the same on every node that has the same sealing key. */
+  readonly signRecordingLink: Mac
   /**
    * The SRT passphrases of a token's value or a stream key, by each sealing key of this node. The first one is shown, and each opens, so that
    * a new sealing key refuses no publisher while the one before it is there.

@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,4 +27,32 @@ test('a country file that cannot be read keeps servers from starting', async () 
   writeFileSync(database, 'no database')
   const starting = runApp({ dataDir: join(dir, 'countries'), flags: { geoip: { database } } })
   await expect(starting).rejects.toThrow(`geoip.database: ${database} cannot be read as an MMDB file`)
+})
+
+test('of two servers on a data directory the second is refused, until the first has ended', async () => {
+  const dataDir = join(dir, 'shared')
+  const first = await runApp({ dataDir })
+  await expect(runApp({ dataDir })).rejects.toThrow(`data.dir: ${dataDir} is in use by another server; stop it`)
+  await first.close()
+  await (await runApp({ dataDir })).close()
+})
+
+test('a start that fails leaves the data directory to the next one', async () => {
+  const dataDir = join(dir, 'again')
+  const database = join(dir, 'broken.mmdb')
+  writeFileSync(database, 'no database')
+  await expect(runApp({ dataDir, flags: { geoip: { database } } })).rejects.toThrow('geoip.database')
+  await (await runApp({ dataDir })).close()
+})
+
+test('a media port that another server took after the look at it is refused by its key, as are the others', async () => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const { port } = socket.address()
+  const webrtc = { host: '127.0.0.1', port, processes: 1 }
+  await expect(runApp({ flags: { webrtc } })).rejects.toThrow(
+    `127.0.0.1 UDP port ${port} is in use by another process; stop it, or choose another with webrtc.port`,
+  )
+  await expect(runApp({ flags: { srt: { port } } })).rejects.toThrow(/UDP port \d+ is in use .*with srt\.port/)
+  socket.close()
 })

@@ -10,6 +10,12 @@ export interface Ran {
   stderr: string
 }
 
+/** The world of a command beside a server of this process, as if it were a process of its own. */
+export const besideServer = ({ ctx }: OpenedApp, config: OpenedApp['config']): Partial<Host> => ({
+  loadConfig: () => ok(config),
+  openApp: async () => ({ config, ctx, close: async () => {} }),
+})
+
 /** Runs a command line in this process, in a world without a store: opening one is an error. */
 export async function run(
   argv: readonly string[],
@@ -22,6 +28,7 @@ export async function run(
   const host: Host = {
     version: '1.2.3',
     env: {},
+    program: 'sluice',
     clock: new ManualClock(),
     stdout: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),

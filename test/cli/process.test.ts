@@ -1,7 +1,30 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { programOf } from '../../src/cli/process.ts'
+import { run } from './fakeHost.ts'
+
+test('texts name commands as this installation runs them', async () => {
+  const clone = mkdtempSync(join(tmpdir(), 'sluice-clone-'))
+  onTestFinished(() => rmSync(clone, { recursive: true }))
+  for (const folder of ['bin', 'path']) mkdirSync(join(clone, folder))
+  const main = join(clone, 'dist', 'main.js')
+  expect(programOf({ PATH: join(clone, 'path') }, main)).toBe('sluice')
+  writeFileSync(join(clone, 'bin', 'sluice.js'), '')
+  const program = programOf({ PATH: join(clone, 'path') }, main)
+  expect(program).toBe(`node ${clone}/bin/sluice.js`)
+  for (const script of ['start', 'sluice'])
+    expect(programOf({ npm_lifecycle_event: script }, main)).toBe('npm run -s sluice --')
+  expect(programOf({ npm_lifecycle_event: 'npx' }, main)).toBe('npx sluice')
+  writeFileSync(join(clone, 'path', 'sluice'), '')
+  expect(programOf({ PATH: `/nowhere:${join(clone, 'path')}` }, main)).toBe('sluice')
+  expect((await run(['secret', 'create'], { program })).stderr).toContain(`See: ${program} secret create --help`)
+  const openApp = () => Promise.reject(new Error('restore a backup with `sluice restore`'))
+  expect((await run(['secret', 'list'], { program, openApp })).stderr).toContain(`with \`${program} restore\``)
+})
 
 test('a command whose output has no room on a full disk ends with 1 and a sentence', async () => {
   const world = new URL('../../src/cli/process.ts', import.meta.url).href

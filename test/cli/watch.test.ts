@@ -184,9 +184,11 @@ describe('--watch', () => {
       'stream list',
       'stream show',
       'stream health',
+      'recording list',
       'webhook deliveries',
       'channel list',
       'channel events',
+      'scheduler list',
       'channel-webhook log',
     ])
   })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { besideServer, run } from '../cli/fakeHost.ts'
 import { type ChannelsClient, runChannels, strangerOf } from '../support/channelsClient.ts'
 
 const NOON = Date.parse('2030-03-30T12:00:00Z')
@@ -99,4 +100,41 @@ test('schedulers are listed by the channel that they start', async () => {
   expect(json.data.map((one: { id: string }) => one.id)).toEqual([id])
   const wrong = await client.v2('GET', '/schedulers?channelId=x')
   expect([wrong.status, wrong.json.details[0].path]).toEqual([400, 'channelId'])
+})
+
+test('the command line creates, lists, switches, starts, stops and deletes schedulers', async () => {
+  const { app, accountId } = client.running
+  const cli = (...argv: string[]) => run(['scheduler', ...argv, '--account', accountId], besideServer(app, app.config))
+  const mine = {
+    name: 'Evening',
+    timeout: 0,
+    ingests: [
+      { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId: 'ab_default' } }] },
+    ],
+  }
+  const channel = (await client.made('POST', '/channels', mine)).id as string
+  const times = ['--date', '2031-03-31', '--time', '20:15', '--end-time', '22:00', '--time-zone', 'Europe/Vienna']
+  const { status, stdout } = await cli('create', '--name', 'Show', '--channel', channel, ...times)
+  expect(status).toBe(0)
+  const id = stdout.trim()
+  expect(await client.made('GET', `/schedulers/${id}`)).toMatchObject({
+    name: 'Show',
+    nextStart: '2031-03-31T18:15:00.000Z',
+  })
+  const listed = async () => JSON.parse((await cli('list', '--channel', channel, '--json')).stdout)
+  expect(await listed()).toMatchObject([{ id, status: 'idle', enabled: true }])
+  for (const [verb = '', now] of [
+    ['disable', { enabled: false }],
+    ['enable', { enabled: true }],
+    ['start', { status: 'active' }],
+    ['stop', { status: 'terminated' }],
+  ] as const) {
+    expect(await cli(verb, id), verb).toMatchObject({ status: 0, stdout: '' })
+    expect(JSON.parse((await cli('show', id, '--json')).stdout), verb).toMatchObject(now)
+  }
+  expect(await cli('delete', id)).toMatchObject({ status: 0 })
+  expect(await listed()).toEqual([])
+  expect(await cli('stop', id)).toMatchObject({ status: 1 })
+  const wrong = await cli('create', '--name', 'Show', '--channel', channel, '--date', '31.3.2031', '--time', '20:15')
+  expect(wrong).toMatchObject({ status: 1, stderr: expect.stringContaining('startDate: ') })
 })

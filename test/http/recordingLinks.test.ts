@@ -6,10 +6,11 @@ import { recordingsHostKey } from '../../src/app/packager.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
+import { recordingLink } from '../../src/commands/recordings/links.ts'
 import { deleteUser } from '../../src/commands/users/users.ts'
-import { RecordingLinks } from '../../src/edge/http/recordings/links.ts'
 import type { StoredRecording } from '../../src/store/store.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
+import { besideServer, run } from '../cli/fakeHost.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -159,10 +160,10 @@ describe('a signed link to a recording', () => {
     ])
       expect(await refusal(wrong), wrong.href).toEqual(FORBIDDEN)
     // The links of an installation with another sealing key.
-    const foreign = new RecordingLinks(macWith(Buffer.alloc(32, 9), 'sluice recording links'), sluice.app.ctx.clock)
+    const foreign = { signRecordingLink: macWith(Buffer.alloc(32, 9), 'sluice recording links') }
     const linked = { accountId: sluice.accountId, recordingId: id }
     const terms = { expiresAtMs: Date.now() + 60_000, maker: { kind: 'secret', id: 1, sinceMs: 0 } } as const
-    expect(await refusal(sluice.base + foreign.make(linked, terms))).toEqual(FORBIDDEN)
+    expect(await refusal(sluice.base + recordingLink(foreign, linked, terms))).toEqual(FORBIDDEN)
     expect((await get(url)).status).toBe(200)
   })
 
@@ -270,5 +271,55 @@ describe('signing', () => {
     const row = rows.find(({ action, subject }) => action === 'recording.sign' && subject === id)
     expect(JSON.parse(row?.after ?? '')).toEqual({ expiresOn: expect.any(String) })
     expect(JSON.stringify(row)).not.toContain(url.searchParams.get('signature'))
+  })
+})
+
+describe('the command line', () => {
+  const cli = (...argv: string[]) => {
+    const { app, accountId, base } = sluice
+    const config = { ...app.config, server: { ...app.config.server, publicUrl: `${base}/` } }
+    return run(['recording', ...argv, '--account', accountId], besideServer(app, config))
+  }
+  const listed = async (...flags: string[]): Promise<{ id: string }[]> =>
+    JSON.parse((await cli('list', '--json', ...flags)).stdout)
+
+  test('lists recordings as the API does, page after page, and shows one', async () => {
+    const streamName = 'archive'
+    const ids: string[] = []
+    for (let at = 0; at < 101; at++) ids.push(await recorded({ streamName }))
+    expect((await listed('--stream', streamName, '--limit', '200')).map(({ id }) => id)).toEqual(
+      ids.toSorted().reverse(),
+    )
+    expect(await listed('--search', 'RCHIV', '--limit', '1')).toHaveLength(1)
+    expect(await listed('--stream', 'archiv')).toEqual([])
+    const [id = ''] = ids
+    expect(JSON.parse((await cli('show', id, '--json')).stdout)).toEqual(
+      (await sluice.call('GET', `/api/recordings/${id}`)).json.data,
+    )
+    expect(await cli('list', '--token', 'x')).toMatchObject({ status: 1, stderr: expect.stringContaining('tokenId') })
+    expect(await cli('show', 'none')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('No recording with id'),
+    })
+  })
+
+  test('makes a link that ends with the recording, which it deletes', async () => {
+    const id = await recorded()
+    const { stdout, status } = await cli('link', id, '--expires-in', '60')
+    expect(status).toBe(0)
+    const url = stdout.trim()
+    expect(await get(url)).toMatchObject({ status: 200, text: MP4.toString() })
+    const changed = new URL(url)
+    changed.searchParams.set('by', 'u0-0')
+    expect(await refusal(changed)).toEqual(FORBIDDEN)
+    expect(await cli('link', id, '--expires-in', '59')).toMatchObject({ status: 2 })
+    expect(await cli('delete', id)).toMatchObject({ status: 0, stdout: '' })
+    expect(await refusal(url)).toEqual([404, 'Not found: this recording was deleted'])
+    expect(await cli('delete', id)).toMatchObject({ status: 1 })
+  })
+
+  test('names the node that has the file', async () => {
+    const away = await cli('link', await recorded({ hostKey: 'tape:/recordings' }))
+    expect(away).toMatchObject({ status: 1, stderr: expect.stringContaining('on tape') })
   })
 })

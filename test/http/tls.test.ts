@@ -196,7 +196,7 @@ describe('a server with certificate files', () => {
     expect(await serialAt(port)).toBe(before)
 
     expect((await reload({ ...files, redirectPort: port, hstsSeconds: 0 })).problems).toEqual([
-      expect.stringContaining(`tls.redirectPort: cannot listen on 127.0.0.1 port ${port}`),
+      `127.0.0.1 port ${port} is in use by another process; stop it, or choose another with tls.redirectPort`,
     ])
     expect(await serialAt(port)).toBe(before)
 

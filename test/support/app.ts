@@ -74,6 +74,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
         server: { host: '127.0.0.1', port: 0, ...over.server },
         rtmp: { host: '127.0.0.1', port: 0, ...over.rtmp },
         srt: { host: '127.0.0.1', port: 0, ...over.srt },
+        webrtc: { port: 0, ...over.webrtc },
         data: { dir },
       },
     })

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
@@ -84,9 +84,16 @@ describe.runIf(hasPebble())('a certificate of an ACME authority', () => {
 
   test('is served by another node of the same store without asking the authority', async () => {
     await pebble.stop()
+    const dataDir = join(dir, 'other')
+    mkdirSync(dataDir)
+    copyFileSync(join(sluice.dataDir, 'sealing.key'), join(dataDir, 'sealing.key'))
     const other = await runApp({
-      flags: { ...flags, tls: { ...flags.tls, redirectPort: await ownPort() } },
-      dataDir: sluice.dataDir,
+      flags: {
+        ...flags,
+        tls: { ...flags.tls, redirectPort: await ownPort() },
+        storage: { url: join(sluice.dataDir, 'sluice.db') },
+      },
+      dataDir,
       clock,
     })
     expect(await serialOf(other)).toBe(await serialOf(sluice))

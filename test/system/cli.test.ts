@@ -336,7 +336,7 @@ describe('serve', () => {
   it('explains how to create a secret, refuses a second start without side effects, and closes its store on SIGTERM', async () => {
     const dir = newDirectory()
     const server = await serve(['--data', dir])
-    await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
+    await expect.poll(() => server.log()).toContain('secret create --name NAME')
     const remote = join(dir, 'second')
     const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', remote]
     const second = await sluice(again, { env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' } })
@@ -348,7 +348,7 @@ describe('serve', () => {
     server.signal('SIGTERM')
     expect(await server.ended).toBe(0)
     expect(server.log()).toContain('"message":"stopped"')
-    expect(readdirSync(dir).sort()).toEqual(['sealing.key', 'sluice.db'])
+    expect(readdirSync(dir).sort()).toEqual(['lock', 'sealing.key', 'sluice.db'])
     rmSync(dir, { recursive: true })
   })
 

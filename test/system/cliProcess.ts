@@ -91,6 +91,7 @@ async function inThisProcess(
     stderr: (text) => void (ran.stderr += text),
     stdoutDrained: async () => undefined,
     terminal: () => null,
+    program: 'sluice',
     stderrIsTerminal: false,
     readStdin: async () => ok(input),
     stopRequested: () => Promise.reject(new Error('servers are processes here')),

@@ -2,8 +2,10 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
+import { programOf } from '../../src/cli/process.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../support/log.ts'
+import { builtProgram } from '../support/program.ts'
 import { command, endServers, newDirectory, serve, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -11,6 +13,9 @@ afterAll(() => {
   endServers()
   rmSync(dir, { recursive: true })
 })
+
+/** What runs commands of the server under test. */
+const program = async (): Promise<string> => programOf(process.env, (await builtProgram()).main)
 
 const redeem = (url: string, code: string, email: string): Promise<Response> =>
   fetch(`${url}/dashboard/api/setup`, {
@@ -35,7 +40,7 @@ it('a fresh start without a terminal prints no link, but the command whose link 
   fresh.signal('SIGTERM')
   expect(await fresh.ended).toBe(0)
   expect(fresh.log()).toContain(
-    `there is no user yet; make a link for the first one with: sluice user link --data ${dir}`,
+    `there is no user yet; make a link for the first one with: ${await program()} user link --data ${dir}`,
   )
   // A service manager or a container keeps both.
   expect(fresh.log() + fresh.errors()).not.toContain('code=')
@@ -62,8 +67,10 @@ it('a command without the configuration of its server is refused, and makes neit
   const server = await serve(['--data', data, '--config', file], key)
   const without = ['--data', data, 'token', 'create', '--label', 'a', '--stream', 's']
   const flags = `--config ${file} --data ${data}`
-  await expect.poll(() => server.log()).toContain(`make one with: sluice secret create --name NAME ${flags}`)
-  expect(server.log()).toContain(`there is no user yet; make a link for the first one with: sluice user link ${flags}`)
+  await expect
+    .poll(() => server.log())
+    .toContain(`make one with: ${await program()} secret create --name NAME ${flags}`)
+  expect(server.log()).toContain(`make a link for the first one with: ${await program()} user link ${flags}`)
   const lost = await sluice(without)
   expect(lost).toMatchObject({ status: 1, stdout: '' })
   expect(lost.stderr).toContain(`storage.url: is missing, and the server of this directory uses ${away}/named.db`)

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fileSize } from '../../../base/files.ts'
+import { isoTime } from '../../../base/time.ts'
 import type { Context } from '../../../commands/context.ts'
 import { isStillMaker } from '../../../commands/recordings/linkMaker.ts'
+import { readLink } from '../../../commands/recordings/links.ts'
 import { finishedRecording } from '../../../commands/recordings/recordings.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { type HttpRefusal, plainErrorHandler, sendRefusal } from '../media/refusal.ts'
 import { sendRecordingFile } from './file.ts'
-import { RecordingLinks } from './links.ts'
 import type { RecordingRouteOptions } from './routes.ts'
 
 type LinkRequest = {
@@ -19,6 +20,10 @@ const LINK = '/recordings/:accountId/:file'
 /** What pages may read of an answer, for those that read ranges themselves. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, X-Request-Id'
 
+const INVALID: HttpRefusal = {
+  status: 403,
+  text: 'Forbidden: this link is not valid; copy all of it, or ask for another',
+}
 const DELETED: HttpRefusal = { status: 404, text: 'Not found: this recording was deleted' }
 const NO_MAKER: HttpRefusal = {
   status: 410,
@@ -32,22 +37,22 @@ export async function recordingLinkRoutes(
   ctx: Context,
   options: RecordingRouteOptions,
 ): Promise<void> {
-  const links = new RecordingLinks(options.signLink, ctx.clock)
   await app.register(async (scope) => {
     scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
     scope.options(LINK, (request, reply) => sendPreflight(request, reply, 'GET, HEAD, OPTIONS'))
-    scope.get<LinkRequest>(LINK, (request, reply) => sendLinked({ ...options, ctx, links }, request, reply))
+    scope.get<LinkRequest>(LINK, (request, reply) => sendLinked({ ...options, ctx }, request, reply))
   })
 }
 
 async function sendLinked(
-  { ctx, links, pathOf, hostKey }: RecordingRouteOptions & { readonly ctx: Context; readonly links: RecordingLinks },
+  { ctx, pathOf, hostKey }: RecordingRouteOptions & { readonly ctx: Context },
   request: FastifyRequest<LinkRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const linked = links.read(request.params, request.query)
-  if (!linked.ok) return refuse(reply, linked.error)
-  const { accountId, recordingId, maker } = linked.value
+  const linked = readLink(ctx, request.params, request.query)
+  if (linked === null) return refuse(reply, INVALID)
+  const { accountId, recordingId, maker, expiresAtMs } = linked
+  if (ctx.clock.now() >= expiresAtMs) return refuse(reply, ended(expiresAtMs))
   if (!(await isStillMaker(ctx, accountId, maker))) return refuse(reply, NO_MAKER)
   const found = await finishedRecording(ctx, accountId, recordingId)
   if (!found.ok) return refuse(reply, DELETED)
@@ -61,3 +66,8 @@ async function sendLinked(
 
 const refuse = (reply: FastifyReply, refused: HttpRefusal): FastifyReply =>
   sendRefusal(reply.header('Cache-Control', 'no-store'), refused)
+
+const ended = (atMs: number): HttpRefusal => ({
+  status: 410,
+  text: `Gone: this link ended at ${isoTime(atMs)}`,
+})

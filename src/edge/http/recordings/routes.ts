@@ -1,4 +1,3 @@
-import { isoTime } from '../../../base/time.ts'
 import { createReadStream } from 'node:fs'
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -31,7 +30,6 @@ import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { sendRecordingFile } from './file.ts'
-import { RecordingLinks } from './links.ts'
 
 export interface RecordingRouteOptions {
   /** The finished file of a recording. */
@@ -40,8 +38,6 @@ export interface RecordingRouteOptions {
   readonly thumbnailOf: (id: string) => string
   /** Host key of this node's files: the machine and its data directory. */
   readonly hostKey: string
-  /** Signs links to them; the same on every node of an installation, and for nothing else. */
-  readonly signLink: Mac
   /** Space on the disk of the files; null: not known. */
   readonly diskSpace: () => Promise<DiskSpace | null>
   /** Removes the files of deleted recordings that are on this node. */
@@ -53,9 +49,6 @@ export const NO_FILES: RecordingRouteOptions = {
   pathOf: () => '',
   thumbnailOf: () => '',
   hostKey: '',
-  signLink: () => {
-    throw new Error('there are no files to link to')
-  },
   diskSpace: () => Promise.resolve(null),
   removeDeleted: () => Promise.resolve(),
 }
@@ -132,7 +125,6 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
 
 /** Two ways to the same link. */
 function signRoutes(app: FastifyInstance, parts: Parts): void {
-  const links = new RecordingLinks(parts.signLink, parts.ctx.clock)
   const path = '/api/recordings/:recordingId'
   app.post<ById>(
     `${path}/sign`,
@@ -141,7 +133,7 @@ function signRoutes(app: FastifyInstance, parts: Parts): void {
       body: SignRecording,
       data: SignedRecording,
     }),
-    (request, reply) => sign(parts, links, request, reply, readSignRecording(request.body)),
+    (request, reply) => sign(parts, request, reply, readSignRecording(request.body)),
   )
   app.get<ById & { Querystring: Record<string, unknown> }>(
     `${path}/link`,
@@ -152,7 +144,7 @@ function signRoutes(app: FastifyInstance, parts: Parts): void {
     }),
     (request, reply) =>
       seesSecrets(request)
-        ? sign(parts, links, request, reply, readRecordingLink(request.query))
+        ? sign(parts, request, reply, readRecordingLink(request.query))
         : sendFailure(reply, failure('forbidden', 'Forbidden: your role is viewer, which may make no links')),
   )
 }
@@ -183,7 +175,6 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
 
 async function sign(
   parts: Parts,
-  links: RecordingLinks,
   request: FastifyRequest<ById>,
   reply: FastifyReply,
   seconds: Result<number, FieldErrors>,
@@ -193,9 +184,8 @@ async function sign(
   const actor = actorOf(request, peerOf)
   const signed = await signRecording(ctx, actor, { id: recordingId, hostKey, seconds })
   if (!signed.ok) return sendFailure(reply, signed.error)
-  const url =
-    nodeBase({ ...facts(), ...requestedAt(ctx, request) }) + links.make({ ...actor, recordingId }, signed.value)
-  return sendResult(reply, ok({ url, expiresOn: isoTime(signed.value.expiresAtMs) }))
+  const { path, expiresOn } = signed.value
+  return sendResult(reply, ok({ url: nodeBase({ ...facts(), ...requestedAt(ctx, request) }) + path, expiresOn }))
 }
 
 async function sendThumbnail(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {

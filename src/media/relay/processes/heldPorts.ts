@@ -10,14 +10,12 @@ export class HeldPorts {
   readonly #sockets = new Map<number, Socket>()
 
   /**
-   * A port that another program has is left to the process that will need it, which says so.
    * @param host '': every address
    * @param port 0: none is held
+   * @throws the error of `bind`, such as EADDRINUSE: another server that starts at the same time was earlier
    */
   async hold(host: string, port: number): Promise<void> {
-    if (port === 0) return
-    const bound = await bind(host || '::', port)
-    if (bound !== null) this.#sockets.set(port, bound)
+    if (port !== 0) this.#sockets.set(port, await bind(host || '::', port))
   }
 
   /** Frees a port at once, for the process that starts. */
@@ -31,14 +29,14 @@ export class HeldPorts {
   }
 }
 
-/** Null: it cannot be bound. */
-function bind(host: string, port: number): Promise<Socket | null> {
+function bind(host: string, port: number): Promise<Socket> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     socket.once('error', (error) => {
       socket.close()
       // Without IPv6, `::` cannot be bound.
-      resolve(hasCode(error, 'EAFNOSUPPORT') && isIPv6(host) ? bind('0.0.0.0', port) : null)
+      if (hasCode(error, 'EAFNOSUPPORT') && isIPv6(host)) resolve(bind('0.0.0.0', port))
+      else reject(error)
     })
     socket.bind({ address: host, port, exclusive: true }, () => resolve(socket.unref()))
   })
