@@ -195,7 +195,9 @@ describe('the text of each refusal', () => {
   test('another application, no name, a stream key where none is accepted', async () => {
     expect(await refusal('vod', 'show')).toMatch(/Nothing can be published there; publish to rtmp:\/\/HOST\/v2\/pub/)
     expect(await refusal('v2/pub', `?token=${token}`)).toMatch(/Nothing can be published there|stream name is missing/)
-    expect(await refusal('live', 'some-key')).toBe(bad('Unauthorized: Invalid stream key'))
+    expect(await refusal('live', 'some-key')).toBe(
+      bad('Unauthorized: Invalid stream key; with a publish token, publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'),
+    )
   })
 
   test('playing', async () => {

@@ -13,6 +13,11 @@ import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
 import type { PublishAnswer, PublisherConnection } from '../../media/publishing.ts'
 
+/** Other servers have all streams below `live/`. */
+const HINTS: Partial<Record<Protocol, string>> = {
+  rtmp: '; with a publish token, publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN',
+}
+
 export interface StreamKeyParts {
   readonly ctx: Context
   /** Takes the media of an ingest. The newest publisher wins; a previous one is cut. */
@@ -33,7 +38,7 @@ export function admitStreamKeys({ ctx, take, refused, pushed, meter }: StreamKey
     const ingest = await findByStreamKey(ctx, key, protocol)
     if (!ingest) {
       ctx.sampled.publishers.info({ peer: connection.peer }, 'a publisher used an unknown stream key')
-      return { ok: false, status: 'Unauthorized: Invalid stream key', reason: 'unauthorized' }
+      return { ok: false, status: `Unauthorized: Invalid stream key${HINTS[protocol] ?? ''}`, reason: 'unauthorized' }
     }
     const { id } = ingest
     if (ctx.sessions.drain !== null) return { ok: false, status: DRAINING, reason: 'unavailable' }
