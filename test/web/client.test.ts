@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { build, type Rollup } from 'vite'
@@ -146,6 +147,42 @@ describe('a viewer', () => {
     await connecting.browser.pass(0)
     expect(connecting.browser.requests('DELETE')).toHaveLength(1)
     expect(connecting.browser.peer.connectionState).toBe('closed')
+  })
+
+  it('stops at any moment of the negotiation, which left a publisher on the air', async () => {
+    for (let steps = 0; steps < 40; steps++) {
+      const { browser, publisher } = viewing()
+      publisher.start(camera()).catch(() => undefined)
+      for (let step = 0; step < steps; step++) await Promise.resolve()
+      await publisher.stop()
+      await browser.pass(0)
+      expect(browser.peer.connectionState, `after ${steps} steps`).toBe('closed')
+      expect(browser.requests('DELETE')).toHaveLength(browser.requests('POST').length)
+    }
+  })
+
+  it('keeps nothing of attempts and sessions that are over, however many', async () => {
+    const { browser, viewer } = viewing([])
+    const signals: AbortSignal[] = []
+    const { fetch } = browser
+    browser.fetch = (url, init) => {
+      if (init.signal) signals.push(init.signal)
+      return fetch(url, init)
+    }
+    const kept: number[] = []
+    void viewer.start()
+    for (let round = 0; round < 3; round++) {
+      browser.answers.splice(0, Infinity, NOT_LIVE, CREATED)
+      await browser.pass(5000)
+      browser.peer.become('connected')
+      await browser.pass(0)
+      expect(viewer.state).toBe('live')
+      kept.push(getEventListeners(signals[0] ?? expect.fail(), 'abort').length)
+      browser.peer.closeTransport()
+      await browser.pass(0)
+    }
+    expect(new Set(signals).size).toBe(1)
+    expect(kept).toEqual([kept[0], kept[0], kept[0]])
   })
 
   it('can begin again from within the report of its end', async () => {

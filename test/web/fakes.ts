@@ -111,7 +111,8 @@ export class FakeBrowser implements Environment {
   }
 
   fetch = async (url: string, init: RequestInit): Promise<Response> => {
-    const { method = 'GET', headers = {}, body = '' } = init
+    const { method = 'GET', headers = {}, body = '', signal } = init
+    signal?.throwIfAborted()
     const sent = { method, url, headers: headers as Record<string, string>, body: body as string }
     if (url.endsWith('/report')) {
       this.reports.push(JSON.parse(sent.body) as Record<string, number | string>)

@@ -123,7 +123,10 @@ export abstract class Client {
     const run = new AbortController()
     this.#run = run
     const releases = [this.env.onNetworkChange(() => this.#networkChanged()), this.env.onLeave(() => void this.stop())]
-    run.signal.addEventListener('abort', () => releases.forEach((release) => release()))
+    run.signal.addEventListener('abort', () => {
+      releases.forEach((release) => release())
+      this.#wake()
+    })
     const begun = new Promise<T>((resolve, reject) => {
       run.signal.addEventListener('abort', () => reject(run.signal.reason))
       void this.#attempts(run.signal, () => resolve(result()))
@@ -146,7 +149,7 @@ export abstract class Client {
       if (isFinal) return this.#finish(reason)
       if (lastedMs !== null && lastedMs >= STABLE_MS) failures = 0
       this.#set(stateAfter(reason, lostAtMs), reason)
-      await this.#pause(delayMs(failures++, reason, this.env.random()), signal)
+      await this.#pause(delayMs(failures++, reason, this.env.random()))
     }
   }
 
@@ -220,14 +223,13 @@ export abstract class Client {
     this.#wake()
   }
 
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.env.later(resolve, ms)
       this.#wake = () => {
         cancel()
         resolve()
       }
-      signal.addEventListener('abort', () => this.#wake(), { once: true })
     })
   }
 

@@ -180,7 +180,12 @@ export class Session {
         this.#end(error)
       }
       const cancel = this.#env.later(() => fail(NOT_CONNECTED()), timeoutMs)
-      signal.addEventListener('abort', () => fail(new SluiceError('stopped', 'Stopped')))
+      const stopped = (): void => fail(new SluiceError('stopped', 'Stopped'))
+      signal.addEventListener('abort', stopped)
+      // The signal outlives the session. Browsers allow some hundreds of connections that something still refers to.
+      void this.ended.then(() => signal.removeEventListener('abort', stopped))
+      // Stopped while the descriptions were set, when nothing listened.
+      if (signal.aborted) stopped()
       this.#watch(fail, () => {
         cancel()
         this.#isUp = true

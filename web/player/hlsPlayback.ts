@@ -60,6 +60,7 @@ export class HlsPlayback implements Playback {
     const releases = [environment.onNetworkChange(() => this.#wake()), environment.onLeave(() => this.#left())]
     signal.addEventListener('abort', () => {
       for (const release of releases) release()
+      this.#wake()
       this.#left()
     })
     void this.#run(signal)
@@ -103,7 +104,7 @@ export class HlsPlayback implements Playback {
         const isWaiting = refused.code === 'stream_not_published' || refused.code === 'at_another_node'
         onState(isWaiting ? 'waiting' : hasPlayed ? 'interrupted' : 'connecting', refused)
       }
-      await this.#pause(delayMs(failures++, refused ?? LOST, this.#target.environment.random()), signal)
+      await this.#pause(delayMs(failures++, refused ?? LOST, this.#target.environment.random()))
     }
   }
 
@@ -247,14 +248,13 @@ export class HlsPlayback implements Playback {
     }
   }
 
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#target.environment.later(resolve, ms)
       this.#wake = () => {
         cancel()
         resolve()
       }
-      signal.addEventListener('abort', () => this.#wake(), { once: true })
     })
   }
 }
