@@ -57,16 +57,19 @@ export const chooseAgain = (): Promise<void> => chooseLast()
 
 /** Shows a source in the page. On the air, viewers get it instead of the one before. */
 export async function choose(kind: SourceKind, options: SourceOptions): Promise<void> {
-  chooseLast = () => choose(kind, options)
+  const mine = (): Promise<void> => choose(kind, options)
+  chooseLast = mine
   const before = preview.value.source
   preview.value = { kind, source: before, problem: null }
+  // Cameras take their time: meanwhile the user may have chosen another one, or left the page.
+  const isWanted = (): boolean => chooseLast === mine && preview.value.kind === kind
   try {
     const source = await openSource(kind, options)
-    if (preview.value.kind !== kind) return source.stop()
+    if (!isWanted()) return source.stop()
     await show(source, kind)
     before?.stop()
   } catch (error) {
-    if (preview.value.kind === kind) preview.value = { kind, source: before, problem: problemOf(error, kind) }
+    if (isWanted()) preview.value = { kind, source: before, problem: problemOf(error, kind) }
   }
 }
 
