@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { build, type Rollup } from 'vite'
@@ -117,72 +116,6 @@ describe('a viewer', () => {
     expect(states.at(-1)).toBe('reconnecting: no_answer')
     await browser.pass(0)
     expect(states.at(-1)).toBe('live')
-  })
-
-  it('stops: deletes the session, closes the connection, and leaves no timer or listener', async () => {
-    const { browser, viewer, states } = await live()
-    await viewer.stop()
-    expect(states.at(-1)).toBe('ended')
-    expect(browser.requests('DELETE')).toHaveLength(1)
-    expect(browser.peer.connectionState).toBe('closed')
-    expect(browser.listeners).toBe(0)
-    await browser.pass(120_000)
-    expect(browser.sent).toHaveLength(2)
-    await viewer.stop()
-    expect(browser.sent).toHaveLength(2)
-  })
-
-  it('stops while it waits, and while it connects', async () => {
-    const waiting = viewing([NOT_LIVE])
-    const begun = waiting.viewer.start().catch((error: SluiceError) => error.code)
-    await waiting.browser.pass(10)
-    await waiting.viewer.stop()
-    expect(await begun).toBe('stopped')
-    await waiting.browser.pass(60_000)
-    expect(waiting.browser.requests('POST')).toHaveLength(1)
-    const connecting = viewing()
-    void connecting.viewer.start()
-    await connecting.browser.pass(10)
-    await connecting.viewer.stop()
-    await connecting.browser.pass(0)
-    expect(connecting.browser.requests('DELETE')).toHaveLength(1)
-    expect(connecting.browser.peer.connectionState).toBe('closed')
-  })
-
-  it('stops at any moment of the negotiation, which left a publisher on the air', async () => {
-    for (let steps = 0; steps < 40; steps++) {
-      const { browser, publisher } = viewing()
-      publisher.start(camera()).catch(() => undefined)
-      for (let step = 0; step < steps; step++) await Promise.resolve()
-      await publisher.stop()
-      await browser.pass(0)
-      expect(browser.peer.connectionState, `after ${steps} steps`).toBe('closed')
-      expect(browser.requests('DELETE')).toHaveLength(browser.requests('POST').length)
-    }
-  })
-
-  it('keeps nothing of attempts and sessions that are over, however many', async () => {
-    const { browser, viewer } = viewing([])
-    const signals: AbortSignal[] = []
-    const { fetch } = browser
-    browser.fetch = (url, init) => {
-      if (init.signal) signals.push(init.signal)
-      return fetch(url, init)
-    }
-    const kept: number[] = []
-    void viewer.start()
-    for (let round = 0; round < 3; round++) {
-      browser.answers.splice(0, Infinity, NOT_LIVE, CREATED)
-      await browser.pass(5000)
-      browser.peer.become('connected')
-      await browser.pass(0)
-      expect(viewer.state).toBe('live')
-      kept.push(getEventListeners(signals[0] ?? expect.fail(), 'abort').length)
-      browser.peer.closeTransport()
-      await browser.pass(0)
-    }
-    expect(new Set(signals).size).toBe(1)
-    expect(kept).toEqual([kept[0], kept[0], kept[0]])
   })
 
   it('can begin again from within the report of its end', async () => {
