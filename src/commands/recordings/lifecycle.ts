@@ -98,7 +98,7 @@ export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> 
 export async function abandonedRecordings(
   ctx: SessionContext,
   hostKey: string,
-): Promise<Pick<StoredRecording, 'id' | 'state' | 'node'>[]> {
+): Promise<Pick<StoredRecording, 'id' | 'accountId' | 'state' | 'node'>[]> {
   const unfinished = await ctx.store.read.recordings.unfinished(hostKey)
   if (unfinished.length === 0) return []
   const alive = new Set((await ctx.store.read.nodes.list()).map((node) => node.id))

@@ -19,6 +19,8 @@ export interface NalPayloads {
 
 /** The most NAL units in one frame; a hundred slices stay far below it. */
 export const MAX_NALS = 1024
+/** The most of them in one packet. Several hundred of a byte each would fit, and each packet is looked at for the beginning of a keyframe. */
+const MAX_AGGREGATED = 64
 const FIRST_FRAGMENT = 0x80
 const LAST_FRAGMENT = 0x40
 
@@ -81,13 +83,13 @@ function addFragment(fragments: Buffer[] | null, payload: Buffer, form: NalPaylo
   return begun
 }
 
-/** The units of a packet that has several (RFC 6184 5.7.1, RFC 7798 4.4.2); null when it is malformed. */
+/** The units of a packet that has several (RFC 6184 5.7.1, RFC 7798 4.4.2); null when it is malformed, or has too many. */
 export function aggregated(payload: Buffer, { headerBytes }: NalPayloads): Buffer[] | null {
   const nals: Buffer[] = []
   let at: number = headerBytes
   while (at + 2 <= payload.length) {
     const end = at + 2 + payload.readUInt16BE(at)
-    if (end > payload.length || end < at + 2 + headerBytes) return null
+    if (end > payload.length || end < at + 2 + headerBytes || nals.length === MAX_AGGREGATED) return null
     nals.push(payload.subarray(at + 2, end))
     at = end
   }
@@ -109,7 +111,7 @@ export function packetizeNals(nals: readonly Buffer[], maxPayload: number, form:
     sharedSize = form.headerBytes
   }
   for (const nal of nals) {
-    if (sharedSize + 2 + nal.length > maxPayload) flush()
+    if (sharedSize + 2 + nal.length > maxPayload || shared.length === MAX_AGGREGATED) flush()
     if (nal.length > maxPayload) payloads.push(...fragment(nal, maxPayload, form))
     else {
       shared.push(nal)

@@ -22,7 +22,13 @@ export interface RecordingBook {
   /** Its files are removed. */
   forget(id: string): Promise<void>
   /** Recordings that no other process works on, for this one to finish or delete. */
-  abandoned(): Promise<readonly { id: string; state: string }[]>
+  abandoned(): Promise<readonly AbandonedRecording[]>
+}
+
+interface AbandonedRecording {
+  readonly id: string
+  readonly accountId: string
+  readonly state: string
 }
 
 export interface RecordingsOptions {
@@ -39,6 +45,8 @@ export interface RecordingsOptions {
 const SPACE_MS = 5000
 const TIDY_MS = 30_000
 const BUSY_MS = 5000
+/** Recordings that are finished of an account before the others have their turn. */
+const TURN_OF_ACCOUNT = 3
 /** Pause before the next try to save a state: a full disk may stop the store as well. */
 const RETRY_MS = 1000
 /** How often a killed conversion is started in all. */
@@ -186,12 +194,23 @@ export class Recordings {
     await this.#finishing
   }
 
+  /** Accounts take turns, so that one with thousands of short recordings keeps no other waiting. */
   async #finishOnce(): Promise<void> {
-    for (const { id, state } of await this.#options.book.abandoned()) {
-      if (this.#stopping.signal.aborted) return
-      if (state === 'deleting' || this.#active.has(id)) continue
-      // One that fails each time keeps no other from being finished.
-      await this.#later(`finishing recording ${id}`, this.#finish(id))
+    const tried = new Set<string>()
+    const isLeft = ({ id, state }: AbandonedRecording): boolean =>
+      state !== 'deleting' && !this.#active.has(id) && !tried.has(id)
+    for (;;) {
+      const left = (await this.#options.book.abandoned()).filter(isLeft)
+      const turn = Object.values(Object.groupBy(left, ({ accountId }) => accountId)).flatMap((of) =>
+        (of ?? []).slice(0, TURN_OF_ACCOUNT),
+      )
+      if (turn.length === 0) return
+      for (const { id } of turn) {
+        if (this.#stopping.signal.aborted) return
+        // One that fails each time keeps no other from being finished.
+        tried.add(id)
+        await this.#later(`finishing recording ${id}`, this.#finish(id))
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { Turns } from '../../base/turns.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
 import { type Frame, type FrameSource, isDescribed, type TrackInfo } from '../frame.ts'
 import { MATROSKA_INPUT, scaledInto, words } from '../ffmpeg/arguments.ts'
@@ -22,6 +23,11 @@ const KEYFRAME_MAX_MS = 5000
 const DECODE_MAX_MS = 5000
 const MAX_BYTES = 512 * 1024
 const LOOK_MS = 250
+/** Of one account. Each may have megabytes. */
+const TAKEN_AT_ONCE = 8
+const DECODING = { atOnce: 1, waitingMax: 8 * TAKEN_AT_ONCE, waitingOfOriginMax: TAKEN_AT_ONCE }
+/** When there was no room for one. */
+const LATER_MS = 1000
 /** The first frame as a JPEG 320 pixels wide; one that is more than twice as high as wide is 640 pixels high. */
 export const TO_JPEG = words(
   `-an -frames:v 1 -vf ${scaledInto(320, 640)},setsar=1 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg`,
@@ -34,16 +40,23 @@ interface Due {
   atMs: number
 }
 
-/** Takes thumbnails of feeds at an interval and on demand, one at a time, so that they cost little even with many feeds. */
+/**
+ * Takes thumbnails of feeds at an interval and on demand. Several wait for their keyframes at a time, so that a feed without one delays
+ * no other. They are decoded one after the other, so that they cost little even with many feeds, and accounts take turns.
+ */
 export class Thumbnails {
   readonly #options: ThumbnailOptions
   readonly #due = new Map<string, Due>()
-  readonly #taking: Repetition
+  readonly #looking: Repetition
+  readonly #taking = new Map<Due, Promise<void>>()
+  readonly #decoding = new Turns(DECODING)
 
   constructor(options: ThumbnailOptions) {
     this.#options = options
     const { clock, log } = options
-    this.#taking = repeat({ clock, log, name: 'take thumbnails', everyMs: LOOK_MS }, (signal) => this.#takeDue(signal))
+    this.#looking = repeat({ clock, log, name: 'take thumbnails', everyMs: LOOK_MS }, async (signal) =>
+      this.#takeDue(signal),
+    )
   }
 
   start(feed: ActiveFeed): void {
@@ -64,29 +77,45 @@ export class Thumbnails {
 
   async stop(): Promise<void> {
     this.#due.clear()
-    await this.#taking.stop()
+    await this.#looking.stop()
+    await Promise.all(this.#taking.values())
   }
 
-  async #takeDue(signal: AbortSignal): Promise<void> {
-    const { clock, limits, log } = this.#options
-    const nowMs = clock.monotonic()
-    for (const due of this.#due.values()) {
-      if (due.atMs > nowMs || signal.aborted) continue
-      const nextMs = nowMs + limits.thumbnailsEveryMs
-      due.atMs = nextMs
-      await this.#take(due.feed, signal).catch((error: unknown) => {
-        log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
-      })
-      // Unless another one was asked for meanwhile.
-      if (due.isOnce && due.atMs === nextMs) this.#due.delete(due.feed.feedId)
+  #takeDue(signal: AbortSignal): void {
+    const nowMs = this.#options.clock.monotonic()
+    const isDue = (one: Due): boolean => one.atMs <= nowMs && !this.#taking.has(one)
+    for (const due of [...this.#due.values()].filter(isDue).toSorted((a, b) => a.atMs - b.atMs)) {
+      const ofAccount = [...this.#taking.keys()].filter(({ feed }) => feed.accountId === due.feed.accountId)
+      if (ofAccount.length >= TAKEN_AT_ONCE) continue
+      const taken = this.#takeOne(due, nowMs, signal).finally(() => this.#taking.delete(due))
+      this.#taking.set(due, taken)
     }
   }
 
-  async #take(feed: ActiveFeed, signal: AbortSignal): Promise<void> {
+  async #takeOne(due: Due, nowMs: number, signal: AbortSignal): Promise<void> {
+    const { limits, log } = this.#options
+    const nextMs = nowMs + limits.thumbnailsEveryMs
+    due.atMs = nextMs
+    const isDone = await this.#take(due.feed, signal).catch((error: unknown) => {
+      log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
+      return true
+    })
+    // Unless another one was asked for meanwhile.
+    if (due.atMs !== nextMs) return
+    if (!isDone) due.atMs = Math.min(nextMs, nowMs + LATER_MS)
+    else if (due.isOnce) this.#due.delete(due.feed.feedId)
+  }
+
+  /** False: there is no room for it now. */
+  async #take(feed: ActiveFeed, signal: AbortSignal): Promise<boolean> {
     const found = await this.#keyframe(feed.media, signal)
-    if (found === null) return
-    const image = await this.#decode(found)
+    if (found === null) return true
+    const image = await this.#decoding.run({ key: feed.accountId, isFirst: false }, async () =>
+      signal.aborted ? null : this.#decode(found),
+    )
+    if (image === null) return false
     if (image.length > 0 && this.#due.has(feed.feedId)) await this.#options.capture(feed, image)
+    return true
   }
 
   /** The next keyframe of a source as Matroska, usually its cached one. Null: none came in time. */

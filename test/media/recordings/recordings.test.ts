@@ -2,6 +2,7 @@ import fs, { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { timeOrderedId } from '../../../src/base/ids.ts'
@@ -10,6 +11,8 @@ import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg, FfmpegExit } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { RecordingFiles } from '../../../src/media/recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from '../../../src/media/recordings/recordings.ts'
+import { Thumbnails } from '../../../src/media/recordings/thumbnails.ts'
+import type { ActiveFeed } from '../../../src/media/feedsOnAir.ts'
 import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 
@@ -23,7 +26,12 @@ afterEach(async () => {
 const noFfmpeg = { run: () => ({ ok: false, error: { code: 'missing', message: 'none here' } }) } as unknown as Ffmpeg
 
 /** Recordings with a book in memory; `unfinished`: recordings that an earlier process left. */
-function recordings(clock: ManualClock, unfinished: string[] = [], ffmpeg = noFfmpeg) {
+function recordings(
+  clock: ManualClock,
+  unfinished: string[] = [],
+  ffmpeg = noFfmpeg,
+  accountOf = (_id: string) => 'a',
+) {
   const ended = new Map<string, number>()
   const failed = new Map<string, string>()
   const begun: string[] = []
@@ -35,7 +43,7 @@ function recordings(clock: ManualClock, unfinished: string[] = [], ffmpeg = noFf
     complete: async (id) => void completed.push(id),
     fail: async (id, problem) => void failed.set(id, problem.message),
     forget: async () => undefined,
-    abandoned: async () => unfinished.map((id) => ({ id, state: 'recording' })),
+    abandoned: async () => unfinished.map((id) => ({ id, accountId: accountOf(id), state: 'recording' })),
   }
   const made = new Recordings({
     ffmpeg,
@@ -59,22 +67,7 @@ test.each([0, HOUR_MS, -HOUR_MS])(
     const { made, ended, begun } = recordings(clock)
     const media = new Hub()
     const track = { kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) } as const
-    made.start({
-      feedId: 'feed',
-      sessionId: 's',
-      accountId: 'a1b2c3',
-      streamName: 'show',
-      sourceId: null,
-      tokenId: 1,
-      secured: false,
-      regions: null,
-      startedAtMs: clock.now(),
-      record: true,
-      restream: true,
-      thumbnails: false,
-      renditions: [],
-      media,
-    })
+    made.start(feedOf('feed', 'a1b2c3', media))
     media.tracks([track])
     for (const timeUs of [0, 40_000, 80_000])
       media.frame({ kind: 'video', key: timeUs === 0, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(500) })
@@ -133,6 +126,14 @@ test('a recording whose files cannot be used keeps no other from being finished'
   expect([...failed.values()]).toEqual(['nothing was recorded'])
 })
 
+test('an account with thousands of short recordings kept those of others waiting', async () => {
+  const ids = Array.from({ length: 200 }, (_, at) => timeOrderedId(at, systemRandom))
+  const last = ids.at(-1) ?? ''
+  const { failed } = recordings(new ManualClock(), ids, noFfmpeg, (id) => (id === last ? 'other' : 'busy'))
+  await until(() => failed.size === ids.length)
+  expect([...failed.keys()].indexOf(last)).toBeLessThan(10)
+})
+
 test('a conversion that meets a full disk is done again when there is room', async () => {
   const clock = new ManualClock()
   const id = await leftRecording(clock)
@@ -160,4 +161,88 @@ test('a conversion that meets a full disk is done again when there is room', asy
     return completed.length > 0
   })
   expect(failed.size).toBe(0)
+})
+
+/** A feed of an account. */
+const feedOf = (feedId: string, accountId: string, media = new Hub()): ActiveFeed => ({
+  feedId,
+  sessionId: 's',
+  accountId,
+  streamName: 'show',
+  sourceId: null,
+  tokenId: 1,
+  secured: false,
+  regions: null,
+  startedAtMs: 0,
+  record: false,
+  restream: false,
+  thumbnails: true,
+  renditions: [],
+  media,
+})
+
+/** Thumbnails whose decoder takes as long as the test lets it. */
+async function thumbnails(clock: ManualClock) {
+  const taken: string[] = []
+  const decoding: (() => void)[] = []
+  const run = ({ stdout }: { stdout?: (chunk: Buffer) => void }) => {
+    const { promise: exited, resolve } = Promise.withResolvers<FfmpegExit>()
+    decoding.push(() => {
+      stdout?.(Buffer.from('jpeg'))
+      resolve({ code: 0, signal: null, tail: '' })
+    })
+    return { ok: true, value: { write: () => true, end: () => undefined, stop: () => exited, exited } }
+  }
+  const made = new Thumbnails({
+    ffmpeg: { run } as unknown as Ffmpeg,
+    clock,
+    log: silentLog,
+    limits: { thumbnailsEveryMs: 30_000 },
+    capture: async ({ feedId }) => void taken.push(feedId),
+  })
+  stops.push(async () => {
+    const stopped = made.stop()
+    for (const one of decoding.splice(0)) one()
+    await stopped
+  })
+  // It has looked for the first time, and looks again when the clock says.
+  await setImmediate()
+  return { made, taken, decoding }
+}
+
+function withKeyframe(): Hub {
+  const media = new Hub()
+  media.tracks([{ kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) }])
+  media.frame({ kind: 'video', key: true, timeUs: 0, decodeTimeUs: 0, data: Buffer.alloc(500) })
+  return media
+}
+
+test('feeds without a keyframe kept others from their thumbnails, five seconds each', async () => {
+  const clock = new ManualClock()
+  const { made, taken, decoding } = await thumbnails(clock)
+  for (let at = 0; at < 6; at++) made.start(feedOf(`black ${at}`, 'busy'))
+  made.start(feedOf('of the same account', 'busy', withKeyframe()))
+  for (let at = 0; at < 100; at++) made.start(feedOf(`black ${at + 6}`, 'busy'))
+  made.start(feedOf('of another account', 'other', withKeyframe()))
+  clock.advance(1000)
+  await until(() => decoding.length === 1)
+  decoding.shift()?.()
+  await until(() => decoding.length === 1)
+  decoding.shift()?.()
+  await until(() => taken.length === 2)
+  expect(taken).toEqual(['of the same account', 'of another account'])
+})
+
+test('accounts take turns where their thumbnails are decoded', async () => {
+  const clock = new ManualClock()
+  const { made, taken, decoding } = await thumbnails(clock)
+  for (let at = 0; at < 6; at++) made.start(feedOf(`busy ${at}`, 'busy', withKeyframe()))
+  made.start(feedOf('other', 'other', withKeyframe()))
+  clock.advance(1000)
+  for (let at = 0; at < 3; at++) {
+    await until(() => decoding.length === 1)
+    decoding.shift()?.()
+  }
+  await until(() => taken.length === 3)
+  expect(taken).toEqual(['busy 0', 'busy 1', 'other'])
 })

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RtpReceiver } from '../../../src/media/relay/inbound/rtpReceiver.ts'
+import { h264, H264_PAYLOADS } from '../../../src/media/codecs/h264.ts'
+import { lengthPrefixed, packetizeNals } from '../../../src/media/codecs/nalUnits.ts'
 import { vp8 } from '../../../src/media/codecs/vp8.ts'
 import { Camera } from './parts.ts'
 
@@ -129,9 +131,9 @@ describe('what comes from a publisher', () => {
     expect(inbound.missing(1000)).toEqual([0, 1])
     inbound.sentUpTo(4, 1000)
     inbound.sentUpTo(3, 1000)
-    expect(inbound.missing(1001)).toEqual([3, 4])
-    inbound.take(packet(4), 1002)
-    inbound.take(packet(5), 1003)
+    expect(inbound.missing(1002)).toEqual([3, 4])
+    inbound.take(packet(4), 1003)
+    inbound.take(packet(5), 1004)
     expect(inbound.missing(2000)).toEqual([0, 1, 3])
   })
 
@@ -178,8 +180,44 @@ describe('what comes from a publisher', () => {
 
   it('never has more than a bounded number of packets asked for, however much is lost', () => {
     const { inbound } = receiver()
-    for (let index = START; index < START + 5000; index += 2) inbound.take(packet(index), 0)
-    expect(inbound.missing(1000).length).toBeLessThanOrEqual(400)
+    for (let index = START; index < START + 3000; index += 2) inbound.take(packet(index), 0)
+    expect(inbound.missing(1000)).toHaveLength(400)
+  })
+
+  it('is asked for once in two milliseconds, all that is missing together', () => {
+    const { inbound } = receiver()
+    const asked: unknown[] = []
+    for (let [at, index] = [0, START]; at < 20; at++, index += 2) {
+      inbound.take(packet(index), 1000 + at / 2)
+      const missing = inbound.missing(1000 + at / 2)
+      if (missing.length > 0) asked.push(missing.length)
+    }
+    expect(asked).toEqual([1, 4, 4, 4, 4])
+  })
+
+  it.each([2, 20, 201])(
+    'is not asked for when a flood counts by %i, which would cost far more than its packets',
+    (step) => {
+      const { inbound, camera } = receiver()
+      let asked = 0
+      for (let [at, index] = [0, START]; at < 2200; at++, index += step) {
+        inbound.take(packet(index), 1000 + at / 10)
+        asked += inbound.missing(1000 + at / 10).length
+      }
+      // Each is asked for several times meanwhile.
+      expect(asked).toBeLessThan(2000 * 8)
+      expect(inbound.missing(2500)).toEqual([])
+      expect(camera.asked).toBeGreaterThan(0)
+      inbound.take(packet(START + 2199 * step + 3), 3000)
+      expect(inbound.missing(3000)).not.toEqual([])
+    },
+  )
+
+  it('is not looked through for a keyframe where one packet has hundreds of units, and Sluice sends none of these', () => {
+    const packetOf = (units: number) => Buffer.from(`18${'000109'.repeat(units - 1)}000167`, 'hex')
+    expect([64, 65].map((units) => h264.isKeyStart(packetOf(units)))).toEqual([true, false])
+    const nals = Array.from({ length: 300 }, (_, at) => Buffer.from([0x41, at & 255]))
+    expect(h264.join(packetizeNals(nals, 1180, H264_PAYLOADS))?.data).toEqual(lengthPrefixed(nals))
   })
 
   it('is taken from a retransmission only where it was missing', () => {

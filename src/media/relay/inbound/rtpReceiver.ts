@@ -7,6 +7,10 @@ import type { VideoReader } from '../../codecs/codec.ts'
 
 /** A larger gap gets no NACKs: a keyframe is cheaper. */
 const MAX_GAP = 200
+/** More than a fast stream loses: two of five in 5,000 packets. To ask for more of a flood would cost far more than its packets. */
+const LOST_OF_SECOND = 2000
+/** The packets in between add to the next request. */
+const NACK_EVERY_MS = 2
 /** NACKs per packet, and the time after which a keyframe is requested instead. */
 const MAX_TRIES = 8
 const GIVE_UP_MS = 600
@@ -39,6 +43,8 @@ export class RtpReceiver {
   readonly #missing = new Map<number, Missing>()
   readonly #reception: Reception
   readonly #nackTimer = new NackTimer()
+  #nackedAtMs = Number.NEGATIVE_INFINITY
+  #second = { fromMs: Number.NEGATIVE_INFINITY, lost: 0 }
   /** -1: none has come. */
   #highest = -1
 
@@ -73,7 +79,7 @@ export class RtpReceiver {
 
   /** The sequence numbers to NACK now, in order. Gives up on packets after too many NACKs. */
   missing(nowMs: number): readonly number[] {
-    if (this.#missing.size === 0) return NOTHING
+    if (this.#missing.size === 0 || nowMs - this.#nackedAtMs < NACK_EVERY_MS) return NOTHING
     const sequences: number[] = []
     for (const [index, one] of this.#missing) {
       if (nowMs < this.#dueAtMs(one)) continue
@@ -86,6 +92,7 @@ export class RtpReceiver {
       one.nackAtMs = nowMs
       sequences.push(index & 0xffff)
     }
+    if (sequences.length > 0) this.#nackedAtMs = nowMs
     return sequences
   }
 
@@ -131,10 +138,16 @@ export class RtpReceiver {
     this.track.requestKeyframe(nowMs)
   }
 
+  #mayAskFor(lost: number, nowMs: number): boolean {
+    if (nowMs - this.#second.fromMs >= 1000) this.#second = { fromMs: nowMs, lost: 0 }
+    this.#second.lost += lost
+    return this.#second.lost <= LOST_OF_SECOND
+  }
+
   /** All before `index` were sent. */
   #noteGap(index: number, nowMs: number): void {
     const gap = this.#highest < 0 && !this.#isHurried ? 0 : index - this.#highest - 1
-    if (gap > MAX_GAP) {
+    if (gap > MAX_GAP || (gap > 0 && !this.#mayAskFor(gap, nowMs))) {
       this.#missing.clear()
       if (this.#isRepaired) this.track.requestKeyframe(nowMs)
     } else if (this.#isRepaired) {

@@ -16,6 +16,9 @@ const MAX_PENDING = 4096
 const MAX_GAP = 1000
 /** Packets of one message, lost ones too: their count has 16 bits. */
 const MAX_STATUSES = 0xffff
+/** Lost packets in all messages of one `build`, and its messages. A sender that leaves out numbers would cost far more than its packets. */
+const MAX_LOST = 0xffff
+const MAX_MESSAGES = 64
 
 const NOT_RECEIVED = 0
 const SMALL_DELTA = 1
@@ -30,6 +33,8 @@ export class TransportFeedback {
   /** The first sequence number that no message has covered. */
   #next: number | null = null
   #count = 0
+  /** How many more the messages of this `build` may call lost. */
+  #lostLeft = MAX_LOST
 
   /** Notes that the packet with the transport-wide number `sequence` arrived at `arrivalUs`, of any monotonic clock. */
   arrived(sequence: number, arrivalUs: number): void {
@@ -52,12 +57,15 @@ export class TransportFeedback {
     const numbers = [...this.#arrivals.keys()].sort((a, b) => a - b)
     const messages: Buffer[] = []
     let at = 0
-    while (at < numbers.length) {
+    this.#lostLeft = MAX_LOST
+    while (at < numbers.length && messages.length < MAX_MESSAGES) {
       const run = this.#takeRun(numbers, at)
       messages.push(writeFeedback(senderSsrc, mediaSsrc, this.#count, run))
       this.#count = (this.#count + 1) & 0xff
       this.#next = Math.max(this.#next ?? 0, run.base + run.ticks.length)
-      at += run.ticks.filter((tick) => tick !== null).length
+      const received = run.ticks.filter((tick) => tick !== null).length
+      at += received
+      this.#lostLeft -= run.ticks.length - received
     }
     this.#arrivals.clear()
     return messages
@@ -67,7 +75,7 @@ export class TransportFeedback {
   #takeRun(numbers: readonly number[], at: number): Run {
     const first = numbers[at] ?? 0
     const gap = this.#next === null ? 0 : first - this.#next
-    const base = gap > 0 && gap <= MAX_GAP ? first - gap : first
+    const base = gap > 0 && gap <= Math.min(MAX_GAP, this.#lostLeft) ? first - gap : first
     const ticks: (number | null)[] = Array.from({ length: first - base }, () => null)
     let previous = this.#arrivals.get(first) ?? 0
     for (const number of numbers.slice(at, at + MAX_RECEIVED)) {
@@ -75,7 +83,7 @@ export class TransportFeedback {
       const lost = number - base - ticks.length
       // Numbers that an earlier message covered must not be called lost by this one.
       const isCovered = lost > 0 && base + ticks.length < (this.#next ?? 0)
-      const isFull = number - base >= MAX_STATUSES
+      const isFull = number - base >= Math.min(MAX_STATUSES, this.#lostLeft + MAX_RECEIVED)
       if (Math.abs(tick - previous) > 0x7fff || lost > MAX_GAP || isCovered || isFull) break
       for (let i = 0; i < lost; i++) ticks.push(null)
       ticks.push(tick)

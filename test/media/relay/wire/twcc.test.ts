@@ -19,7 +19,7 @@ describe('transport-wide feedback', () => {
   })
 
   it('tells each packet once, at its time, and what is lost between them', () => {
-    const steps = fc.array(fc.tuple(fc.constantFrom(1, 1, 1, 1, 2, 3, 20, 400), fc.nat(400_000)), {
+    const steps = fc.array(fc.tuple(fc.constantFrom(1, 1, 1, 1, 2, 3, 20, 100), fc.nat(400_000)), {
       minLength: 1,
       maxLength: 600,
       size: 'medium',
@@ -84,9 +84,26 @@ describe('transport-wide feedback', () => {
 
   it('ended the process when a sender left out more numbers than one message can count', () => {
     const feedback = new TransportFeedback()
-    for (let at = 0; at < 200; at++) feedback.arrived((at * 1000) & 0xffff, at)
-    const fates = read(feedback.build(1, 2))
-    expect([fates.length, fates.filter(({ arrivalUs }) => arrivalUs !== null).length]).toEqual([199_001, 200])
+    for (let at = 0; at < 80; at++) feedback.arrived((at * 1000) & 0xffff, at)
+    const arrived = read(feedback.build(1, 2)).filter(({ arrivalUs }) => arrivalUs !== null)
+    expect(arrived.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 80 }, (_, at) => (at * 1000) & 0xffff))
+  })
+
+  it.each([1000, 1002, 30_000])('cost a thousand times its packets when a sender counted by %i', (step) => {
+    const feedback = new TransportFeedback()
+    for (let round = 0; round < 2; round++) {
+      for (let at = 0; at < 4096; at++) feedback.arrived((at * step) & 0xffff, at)
+      const messages = feedback.build(1, 2)
+      expect(messages.length).toBeLessThanOrEqual(64)
+      expect(read(messages).length).toBeLessThanOrEqual(0xffff + 4096)
+    }
+    // What the sender leaves out is reported again as soon as it stops that.
+    for (const sequence of [10, 13]) feedback.arrived(sequence, 0)
+    expect(
+      read(feedback.build(1, 2))
+        .slice(-4)
+        .map(({ arrivalUs }) => arrivalUs),
+    ).toEqual([0, null, null, 0])
   })
 
   const messageOf = (arrivals: readonly (readonly [sequence: number, us: number])[]) => {
