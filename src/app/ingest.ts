@@ -9,7 +9,7 @@ import type { MediaEngine } from '../media/engine.ts'
 import { Hub, TimedHub } from '../media/hub.ts'
 import { SourceMeter } from '../media/measure/sourceMeter.ts'
 import { engineFeeds } from '../media/engineFeeds.ts'
-import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { type Ffmpeg, ffmpegOf } from '../media/ffmpeg/ffmpeg.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
 import type { Measured } from '../services/measured.ts'
 import type { PushSources } from '../media/transcoder/sources.ts'
@@ -33,7 +33,9 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
     engine,
     convert(source, { sessionId: feedId, room: name, transcode = false }) {
       const encodingRoom = transcode || app.config.rtmp.transcodeBFrames ? viewerEncoding.room : null
-      const converted = webRtcMedia(source, { ...ctx, ffmpeg, name, encodingRoom })
+      const [accountId = ''] = name.split('/')
+      const own = ffmpegOf(ffmpeg, accountId)
+      const converted = webRtcMedia(source, { ...ctx, ffmpeg: own, name, encodingRoom })
       // Without room it lacks the video of some broadcasts, which targets get.
       const unshare = encodingRoom === null ? null : viewerEncoding.share(feedId, converted)
       const stop = (): Promise<void> => {

@@ -1,6 +1,7 @@
 import type { App } from './app.ts'
 import type { Encoders } from './encoders.ts'
 import type { ViewerEncoding } from './viewerEncoding.ts'
+import type { AccountShare } from '../base/accountShare.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Context } from '../commands/context.ts'
 import {
@@ -23,15 +24,17 @@ import type { RecordingBook } from '../media/recordings/recordings.ts'
 
 type PackagerParts = Pick<Encoders, 'load'> & {
   readonly ffmpeg: Ffmpeg
+  readonly share: AccountShare
   readonly viewerEncoding: Pick<ViewerEncoding, 'room' | 'mediaOf'>
 }
 
 /** Packages the feeds on the air until it is stopped. */
-export function startPackager(app: App, { ffmpeg, load, viewerEncoding }: PackagerParts): Packager {
+export function startPackager(app: App, { ffmpeg, share, load, viewerEncoding }: PackagerParts): Packager {
   const { config, ctx, segmentMemory: memory, streamNumbers: numbers } = app
   const packager = createPackager({
     ...ctx,
     ffmpeg,
+    share,
     load,
     encodingRoom: viewerEncoding.room,
     mediaOf: viewerEncoding.mediaOf,

@@ -93,6 +93,7 @@ function openPull(
   const attempt: SourceAttempt = new SourceAttempt({
     log: ctx.log,
     name: `pull ${id}`,
+    accountId: pull.accountId,
     async dial(signal) {
       const token = await ctx.store.read.tokens.get(pull.tokenId)
       presented = token === undefined ? null : openTokenValue(ctx, token)

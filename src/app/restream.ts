@@ -12,7 +12,7 @@ import type { TargetReading } from '../core/streams/reading.ts'
 import { streamIdOf } from '../core/streams/streamId.ts'
 import type { EncodingRoom } from '../media/convert/encodingRoom.ts'
 import type { ActiveFeed } from '../media/feedsOnAir.ts'
-import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { type Ffmpeg, ffmpegOf } from '../media/ffmpeg/ffmpeg.ts'
 import {
   type OpenTarget,
   type RestreamedFeed,
@@ -56,7 +56,8 @@ export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
     begin({ feedId, accountId, streamName, media: source }) {
       const name = `restream ${streamIdOf({ accountId, streamName })}`
       const shared = () => parts.sharedOf(feedId)
-      media.set(feedId, new FeedMedia({ ...app.ctx, ...parts, source, name, shared }))
+      const ffmpeg = ffmpegOf(parts.ffmpeg, accountId)
+      media.set(feedId, new FeedMedia({ ...app.ctx, ...parts, ffmpeg, source, name, shared }))
     },
     open: (target, feedId, report) => openAttempt(app, target, { media: media.get(feedId), report, how, leaving }),
     onOtherCodecs: (feedId, changed) => media.get(feedId)?.onOtherCodecs(changed) ?? (() => undefined),

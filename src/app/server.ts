@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { AccountShare } from '../base/accountShare.ts'
 import { addonProblem } from '../base/addon.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { inTime } from '../base/clock.ts'
@@ -123,7 +124,7 @@ export async function startServing(
   const unfit = await provisionFolder(app, app.config, { isCheck: false })
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
   noteDatabaseOf(app)
-  const ffmpeg = await openFfmpeg(app)
+  const { ffmpeg, share } = await openFfmpeg(app)
   await useSplice(app)
   try {
     const tls = await openTls(app)
@@ -137,7 +138,7 @@ export async function startServing(
     await countStreamsOn(app)
     const encoders = openEncoders(app)
     const viewerEncoding = parts.started('viewerEncoding', startViewerEncoding(app, { engine, ffmpeg, ...encoders }))
-    const packager = startPackager(app, { ffmpeg, viewerEncoding, ...encoders })
+    const packager = startPackager(app, { ffmpeg, share, viewerEncoding, ...encoders })
     parts.add('packager', () => packager.stop(parts.graceMs))
     const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
     const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
@@ -210,11 +211,14 @@ function warnOfMachine({ config, ctx }: App): void {
 }
 
 /** Runs all ffmpeg processes of this server, so that one limit covers every use. */
-async function openFfmpeg(app: App): Promise<Ffmpeg> {
+async function openFfmpeg(app: App): Promise<{ ffmpeg: Ffmpeg; share: AccountShare }> {
   const maxChildren = () => app.config.ffmpeg.maxProcesses
   const videoEncoder = await openVideoEncoder(app)
   const offline = await offlineFfmpeg(app.ctx.log)
-  return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder, offline })
+  const accounts = await app.ctx.store.read.accounts.list()
+  const share = new AccountShare(accounts.map(({ id }) => id))
+  const binary = app.config.ffmpeg.path
+  return { ffmpeg: createFfmpeg({ ...app.ctx, binary, maxChildren, share, videoEncoder, offline }), share }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { err, ok } from '../base/result.ts'
 import { pullScheme } from '../core/pulls/source.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
-import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { type Ffmpeg, ffmpegOf } from '../media/ffmpeg/ffmpeg.ts'
 import type { DialledSource, DialSource, PulledSource, SourceOptions } from '../media/pulling.ts'
 import { RtmpPlayer } from '../media/rtmp/player.ts'
 import { RtspPull } from '../media/rtsp/pull.ts'
@@ -84,7 +84,7 @@ async function openOverTcp(
   const source = { ...ctx, ...options, url, socket }
   const { maxFrameBytes } = config.srt
   const open = {
-    rtsp: () => new RtspPull({ ...source, maxFrameBytes, ffmpeg }),
+    rtsp: () => new RtspPull({ ...source, maxFrameBytes, ffmpeg: ffmpegOf(ffmpeg, options.accountId) }),
     rtmp: () => new RtmpPlayer({ ...source, maxFrameBytes: config.rtmp.maxMessageBytes }),
     whep: () => openWhepSource(app, how, source),
     srt: () => Promise.reject(new Error('SRT is dialled over UDP')),

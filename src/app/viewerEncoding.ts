@@ -10,7 +10,7 @@ import { ViewerH264 } from '../media/convert/viewerH264.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import type { ActiveFeed } from '../media/feedsOnAir.ts'
 import type { FrameSource } from '../media/frame.ts'
-import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { type Ffmpeg, ffmpegOf } from '../media/ffmpeg/ffmpeg.ts'
 
 const LOOK_MS = 1000
 const NO_ROOM =
@@ -61,7 +61,8 @@ export function startViewerEncoding(
     if (!entry || !PROTOCOL_FACTS[entry.session.protocol].usesMediaProcess) return
     if (tokenOf(entry.request.credential)?.transcode !== true) return
     const name = streamIdOf({ accountId, streamName })
-    const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg, name, encodingRoom: ENDLESS_ROOM })
+    const own = ffmpegOf(ffmpeg, accountId)
+    const converted = webRtcMedia(feed.media, { ...ctx, ffmpeg: own, name, encodingRoom: ENDLESS_ROOM })
     const h264 = new ViewerH264({ converted: converted.media, room })
     encodable.set(feedId, h264)
     const sessionId = `h264-${feedId}`

@@ -15,7 +15,8 @@ export const packaging = {
       default: 32,
       min: 1,
       max: 1024,
-      about: 'The most ffmpeg processes at a time; Sluice refuses requests that need another one.',
+      about:
+        'The most ffmpeg processes at a time, of several accounts three quarters for each; Sluice refuses requests that need another one.',
     }),
     videoEncoder: choice(['libx264', 'h264_nvenc', 'h264_vaapi', 'h264_qsv', 'h264_videotoolbox', 'h264_v4l2m2m'], {
       default: 'libx264',
@@ -56,7 +57,8 @@ export const packaging = {
       min: 1,
       max: 1024,
       about:
-        'The most feeds that are packaged for HLS at a time; one with other codecs than H.264 and AAC needs ffmpeg.',
+        'The most feeds that are packaged for HLS at a time, of several accounts three quarters for each; one with other codecs than ' +
+        'H.264 and AAC needs ffmpeg.',
     }),
     idleSeconds: integer({
       live: true,

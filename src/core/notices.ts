@@ -123,6 +123,8 @@ export const NOTICES = {
   engine_not_started: 'it could not be started: {text}',
   ffmpeg_missing: 'There is no program {program}: install ffmpeg, or name it with ffmpeg.path',
   ffmpeg_busy: '{processes} ffmpeg processes are running, which is as many as ffmpeg.maxProcesses allows',
+  ffmpeg_share:
+    'This account runs three quarters of the ffmpeg processes that ffmpeg.maxProcesses allows, and leaves the others to other accounts',
   ffmpeg_killed: 'ffmpeg was killed (SIGKILL), as the system does when memory runs out',
   ffmpeg_terminated: 'ffmpeg was ended from outside (SIGTERM)',
   ffmpeg_ended: 'ffmpeg ended with {status}',

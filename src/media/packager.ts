@@ -20,7 +20,7 @@ export interface PackagerLimits {
   readonly minFreeBytes: number
 }
 
-export interface PackagerOptions extends Pick<HlsOptions, 'load' | 'encodingRoom' | 'mediaOf' | 'numbers'> {
+export interface PackagerOptions extends Pick<HlsOptions, 'load' | 'encodingRoom' | 'mediaOf' | 'numbers' | 'share'> {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger

@@ -49,6 +49,7 @@ export interface PulledSource {
 export interface SourceOptions extends Pick<PulledSourceOptions, 'sink' | 'audioNumbers' | 'leftOut' | 'ended'> {
   /** For the log. */
   readonly name: string
+  readonly accountId: string
   /** Aborted when the media is not wanted any more; `end` is called as well. */
   readonly signal: AbortSignal
 }

@@ -21,6 +21,7 @@ export interface SourceAttemptOptions {
   readonly log: Logger
   /** For the log. */
   readonly name: string
+  readonly accountId: string
   /** The error has no secrets. */
   readonly dial: (signal: AbortSignal) => Promise<Result<DialledSource, Said>>
   /** Whether the media of a source at this address is taken, and by what. */
@@ -87,11 +88,12 @@ export class SourceAttempt {
   }
 
   async #take(dialled: DialledSource, sink: SourceReceiver['sink']): Promise<void> {
-    const { name, audioNumbers = [], leftOut, report } = this.#options
+    const { name, accountId, audioNumbers = [], leftOut, report } = this.#options
     const { signal } = this.#stopping
     let isAccepted = false
     const source = await dialled.open({
       name,
+      accountId,
       signal,
       sink: {
         ...takesAs(sink),

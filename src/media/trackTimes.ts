@@ -11,6 +11,9 @@ const BEHIND_MS = 5000
 /** A correction that counts. Less is rounding, or a picture that comes in several parts. */
 const RETIMED_MS = 10
 
+/** No encoder shows a picture so long before or after it was decoded. */
+export const REORDERED_MAX_MS = 10_000
+
 const HALF = 2 ** 31
 /** No publisher is silent for longer than this and goes on. */
 const SILENT_MAX_MS = 600_000

@@ -20,6 +20,7 @@ test('a fault in one attempt to take a source kept all others from being looked 
   const attempt = new SourceAttempt({
     log: createLogger({ level: 'error', format: 'json', destination: { write: (line) => void lines.push(line) } }),
     name: 'camera',
+    accountId: 'a1b2c3',
     dial: async () => ({ ok: true, value: { peer: '', close: () => undefined, open: async () => source } }),
     admit: async () => ({
       ok: true,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { AccountShare } from '../../base/accountShare.ts'
 import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
@@ -54,6 +55,8 @@ export interface FfmpegJob {
   readonly onProgress?: (progress: Progress) => void
   /** Runs with a lower priority, so that live streams come first. */
   readonly background?: boolean
+  /** For whom it runs; see `ffmpegOf`. Absent: for the server, one after another. */
+  readonly accountId?: string
   /**
    * True: it has the network of this host. Otherwise it has none where the system allows that, and its inputs are what it
    * is given and, without `stdin`, files: it decodes what strangers publish.
@@ -90,6 +93,8 @@ export interface FfmpegOptions {
   /** A path, or a name to find in PATH. */
   readonly binary: string
   readonly maxChildren: () => number
+  /** What an account may have of them. */
+  readonly share?: AccountShare
   /** In front of the program of a job without network: see `offlineLauncher`. It must become that program. */
   readonly offline: readonly string[]
   /** Default: libx264. */
@@ -124,8 +129,24 @@ export const outputPipe = (index: number): string => `pipe:${FIRST_OUTPUT + inde
 const GENERAL = ['-hide_banner', '-nostats', '-loglevel', 'warning', '-progress', 'pipe:3', '-stats_period', '1']
 const BACKLOG_BYTES = 8 * 1024 * 1024
 
+/** Runs the processes of an account, which leaves some to the others. */
+export const ffmpegOf = (ffmpeg: Ffmpeg, accountId: string): Ffmpeg => ({
+  run: (job) => ffmpeg.run({ ...job, accountId }),
+  get running() {
+    return ffmpeg.running
+  },
+  videoEncoder: ffmpeg.videoEncoder,
+  stop: (graceMs) => ffmpeg.stop(graceMs),
+})
+
 export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
-  const children = new Set<FfmpegProcess>()
+  /** With their accounts; null: the server's. */
+  const children = new Map<FfmpegProcess, string | null>()
+  const { share = new AccountShare() } = options
+  const hasShare = (accountId: string): boolean => {
+    const own = [...children.values()].filter((one) => one === accountId)
+    return share.allows(accountId, own.length, options.maxChildren())
+  }
   let stopping = false
   return {
     get running() {
@@ -133,17 +154,19 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
     },
     videoEncoder: options.videoEncoder ?? X264,
     run(job) {
+      const isOver = job.accountId !== undefined && !hasShare(job.accountId)
       if (stopping || children.size >= options.maxChildren()) return err(busy(options.maxChildren(), stopping))
+      if (isOver) return err({ code: 'busy', ...say(coded('ffmpeg_share')) })
       const program = findProgram(options.binary)
       if (program === null) return err(missing(options.binary))
       const child = start(program, job, options)
-      children.add(child)
+      children.set(child, job.accountId ?? null)
       void child.exited.then(() => children.delete(child))
       return ok(child)
     },
     async stop(graceMs) {
       stopping = true
-      await Promise.all([...children].map((child) => child.stop(graceMs)))
+      await Promise.all([...children.keys()].map((child) => child.stop(graceMs)))
     },
   }
 }

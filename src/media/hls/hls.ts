@@ -1,3 +1,4 @@
+import { AccountShare } from '../../base/accountShare.ts'
 import type { Clock } from '../../base/clock.ts'
 import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
@@ -6,7 +7,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
 import type { EncodingRoom } from '../convert/encodingRoom.ts'
-import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { type Ffmpeg, ffmpegOf } from '../ffmpeg/ffmpeg.ts'
 import type { FrameSource } from '../frame.ts'
 import { FeedStream, type SegmentOptions } from './feedStream.ts'
 import type { LadderLoad } from './ladder/feedLadder.ts'
@@ -23,6 +24,8 @@ export interface HlsOptions {
     /** A feed without a request for this long is no longer packaged. */
     readonly idleMs: number
   }
+  /** What an account may have of `maxStreams`. */
+  readonly share?: AccountShare
   /** Where segments are kept. */
   readonly memory: SegmentMemory
   /** For feeds whose packaging begins. */
@@ -58,11 +61,13 @@ export class Hls {
   readonly #store: MemoryStore
   readonly #looks: LateLooks
   readonly #packaged = new Set<Packaged>()
+  readonly #share: AccountShare
   /** By the id of each of its feeds. */
   readonly #streams = new Map<string, Packaged>()
 
   constructor(options: HlsOptions) {
     this.#options = options
+    this.#share = options.share ?? new AccountShare()
     this.#looks = new LateLooks(SWEEP_EVERY_MS, options.clock.monotonic())
     this.#store = new MemoryStore(options.memory)
   }
@@ -77,11 +82,15 @@ export class Hls {
     const running = this.find(feed.feedId)
     if (running) return ok(running)
     const { limits } = this.#options
-    if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
+    const own = [...this.#packaged].filter((one) => one.feed.accountId === feed.accountId)
+    const hasShare = this.#share.allows(feed.accountId, own.length, limits.maxStreams)
+    if (!hasShare || this.size >= limits.maxStreams)
+      return err('Too many streams are watched over HLS: try again later')
     const name = streamIdOf(feed)
     const { feedId: id, renditions, hlsCodecs = 'h264' } = feed
     const stream = new FeedStream({
       ...this.#options,
+      ffmpeg: ffmpegOf(this.#options.ffmpeg, feed.accountId),
       store: this.#store,
       segments: this.#options.segments(),
       name,

@@ -5,7 +5,7 @@ import { alternatives, unsupportedCodec } from '../codecs/codecs.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
 import { type AudioTrack, type Frame, type FrameSink, trackKey, type VideoTrack } from '../frame.ts'
 import { TRACK_CHANGES } from '../publishing.ts'
-import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
+import { clockProblemOf, REORDERED_MAX_MS, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
 import { OPUS_TRACK, readOpusUnits } from './opus.ts'
@@ -24,8 +24,6 @@ const AUDIO_LATE_MS = 1000
 const HELD_MAX = 240
 /** From all tracks. As over RTMP: those that send a file at once send thousands. */
 const FRAMES_OF_SECOND = 10_000
-/** No encoder shows a picture so long after it was decoded. */
-const REORDERED_MAX_MS = 10_000
 
 export interface TsIngestOptions {
   readonly clock: Pick<Clock, 'monotonic'>

@@ -6,7 +6,7 @@ import { readFrame } from '../codecs/wholeFrame.ts'
 import { type AudioTrack, type FrameSink, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
 import { TRACK_CHANGES } from '../publishing.ts'
-import { clockProblemOf, type TrackTime, TrackTimes } from '../trackTimes.ts'
+import { clockProblemOf, REORDERED_MAX_MS, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { FlvPart, FlvPayload, FlvProblem } from './flvPayload.ts'
 import { type DeclaredBitrates, MetadataReader } from './metadata.ts'
@@ -34,6 +34,7 @@ export interface IngestOptions {
 }
 
 const FURTHER_AUDIO = 'The publisher sends several audio tracks; only the first one is taken'
+const OUT_OF_TIME = 'A video frame is malformed: it is shown more than ten seconds before or after it is decoded'
 /** Of audio tracks that are not taken. */
 const NOT_TAKEN = -1
 /** What publishers say of bitrates is about this track. */
@@ -156,6 +157,7 @@ export class RtmpIngest {
     const { timeMs, marks } = this.#timeOf(name, timestamp)
     const layer = this.#video.get(trackId)
     if (layer === undefined) return this.#unconfigured(name, timeMs, 'Video came before its configuration')
+    if (Math.abs(video.compositionMs) > REORDERED_MAX_MS) return this.#drop(OUT_OF_TIME)
     const written = layer.lengthBytes === null ? video.data : withFourByteLengths(video.data, layer.lengthBytes)
     const frame = written === null ? null : readFrame(layer.track.codec, written, video.key)
     if (frame === null)

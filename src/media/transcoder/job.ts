@@ -64,7 +64,7 @@ export class RunningTranscode {
 
   /** Takes the media of the source, whenever there is some. Returns the function that leaves it. */
   #watch(): () => void {
-    const { source, audio } = this.#job
+    const { accountId, source, audio } = this.#job
     const [encoding, pushed] = [this.#encoding, this.#pushed]
     const media = (one: FrameSource): void => pushed.take(one)
     // What was encoded is reported as lost first.
@@ -72,7 +72,7 @@ export class RunningTranscode {
     const refused = (why: Said): void => later(() => encoding.publisherCut(why))
     if (source.kind === 'push') return this.#tools.sources.watch(source.ingestId, { media, refused })
     return this.#tools.pulled.watch(
-      { ...source, audio },
+      { ...source, accountId, audio },
       {
         media,
         missing: (why) => later(() => encoding.warn(why)),

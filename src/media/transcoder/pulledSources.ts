@@ -22,7 +22,7 @@ export interface PullTools {
   readonly meter: MeterReading
 }
 
-type Pulled = Extract<TranscodeJob['source'], { kind: 'pull' }> & Pick<TranscodeJob, 'audio'>
+type Pulled = Extract<TranscodeJob['source'], { kind: 'pull' }> & Pick<TranscodeJob, 'accountId' | 'audio'>
 
 /** What an engine hears of a source that Sluice dials. Each sentence is without secrets. */
 export interface SourceListener {
@@ -132,10 +132,11 @@ class SharedSource {
 
   #open(report: (event: AttemptEvent) => void): SourceAttempt {
     const { log, dial } = this.#tools
-    const { ingestId, url, audio } = this.#pulled
+    const { accountId, ingestId, url, audio } = this.#pulled
     return new SourceAttempt({
       log,
       name: `ingest ${ingestId}`,
+      accountId,
       dial: (signal) => dial(new URL(url), signal),
       audioNumbers: audio.map(({ pid }) => pid),
       admit: async (peer) => ({ ok: true, value: this.#receive(peer) }),

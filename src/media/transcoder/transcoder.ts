@@ -14,7 +14,7 @@ import type {
   TranscodeLog,
   Transcoder,
 } from '../../core/channels/runs/transcoder.ts'
-import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { type Ffmpeg, ffmpegOf } from '../ffmpeg/ffmpeg.ts'
 import type { ChannelStreams } from '../hls/channelStreams.ts'
 import type { DialSource } from '../pulling.ts'
 import type { EngineOutputs } from './engineOutput.ts'
@@ -85,7 +85,8 @@ class EngineJobs implements FfmpegTranscoder {
     const copies = video.some(({ copy }) => copy)
     const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
     const stream = streams.open(job.engineId, renditions, copies, audioKbps === null ? [] : job.audio)
-    const tools = { ...this.#options, pulled: this.#pulled, stream, output: outputs.open(job) }
+    const ffmpeg = ffmpegOf(this.#options.ffmpeg, job.accountId)
+    const tools = { ...this.#options, ffmpeg, pulled: this.#pulled, stream, output: outputs.open(job) }
     const running = new RunningTranscode(job, this.#folderOf(job.engineId), tools, notify)
     this.#jobs.set(job.engineId, running)
     void this.#begin(job, running, notify)

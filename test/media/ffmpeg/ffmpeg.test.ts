@@ -9,6 +9,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import {
   createFfmpeg,
+  ffmpegOf,
   type FfmpegJob,
   type FfmpegOptions,
   type FfmpegProcess,
@@ -100,6 +101,21 @@ test('a failure reports the last 4 KiB of its output', async () => {
   expect(tail).toContain('No such file or directory')
   const talker = run({ args: ['-loglevel', 'debug', ...FRAME.slice(0, -1), '/dev/null', '-y'] })
   expect((await talker.exited).tail.length).toBeLessThanOrEqual(4096)
+})
+
+test('one account had all processes, and others none', async () => {
+  const host = create()
+  const [ours, theirs] = [ffmpegOf(host, 'ours'), ffmpegOf(host, 'theirs')]
+  const all = Array.from({ length: 4 }, () => run({ args: ENDLESS }, ours))
+  onTestFinished(() => host.stop(0))
+  expect(theirs.run({ name: 'test', args: ENDLESS })).toMatchObject({ ok: false, error: { code: 'busy' } })
+  await all[0]?.stop(0)
+  expect(ours.run({ name: 'test', args: ENDLESS })).toMatchObject({
+    ok: false,
+    error: { code: 'busy', message: expect.stringContaining('three quarters') },
+  })
+  run({ args: ENDLESS }, theirs)
+  expect(host.running).toBe(4)
 })
 
 test('a missing program is a refusal that says what to do', () => {

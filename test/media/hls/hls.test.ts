@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { AccountShare } from '../../../src/base/accountShare.ts'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { createLogger } from '../../../src/base/log.ts'
 import { SegmentMemory } from '../../../src/base/segmentMemory.ts'
@@ -24,7 +25,7 @@ const feed = (feedId: string, over: Partial<ActiveFeed> = {}): ActiveFeed =>
   }) as ActiveFeed
 
 /** Feeds in HLS, whose media never comes, and which nothing looks after but the test. */
-function packaging(maxStreams = 9) {
+function packaging(maxStreams = 9, accounts: readonly string[] = []) {
   const errors: string[] = []
   const destination = { write: (line: string) => void errors.push((JSON.parse(line) as { message: string }).message) }
   const clock = new ManualClock()
@@ -34,6 +35,7 @@ function packaging(maxStreams = 9) {
     clock,
     log: createLogger({ level: 'error', format: 'json', destination }),
     limits: { maxStreams, idleMs: IDLE_MS },
+    share: new AccountShare(accounts),
     memory: new SegmentMemory(),
     segments: () => ({ targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: false }),
     load: freeLoad(),
@@ -89,6 +91,20 @@ test('no more feeds are packaged than the limit, and one that is needs no other 
   const [first] = [open('a'), open('b')]
   expect(hls.open(feed('c'))).toEqual({ ok: false, error: 'Too many streams are watched over HLS: try again later' })
   expect(open('a')).toBe(first)
+})
+
+test('an account had all streams packaged that may be, and others none', () => {
+  const { hls, open } = packaging(8)
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) open(id)
+  open('theirs', { accountId: 'other' })
+  expect(hls.open(feed('h'))).toMatchObject({ ok: false })
+  const shared = packaging(8, ['a', 'other'])
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) shared.open(id)
+  expect(shared.hls.open(feed('g'))).toEqual({
+    ok: false,
+    error: 'Too many streams are watched over HLS: try again later',
+  })
+  shared.open('more of theirs', { accountId: 'other' })
 })
 
 test('viewers of a feed continue with the one that replaces it, unless they would have to ask for access', () => {

@@ -181,6 +181,12 @@ describe('is left out, and the rest goes on', () => {
       'A video frame is malformed: the lengths of its NAL units do not add up',
     ],
     [
+      // The recording of its few seconds had two hours.
+      'a frame that is shown hours from its decoding',
+      hevc(PACKET.frames, Buffer.concat([Buffer.from('7fffff', 'hex'), NAL])),
+      'A video frame is malformed: it is shown more than ten seconds before or after it is decoded',
+    ],
+    [
       'a record that is not of AV1',
       enhancedVideo('av01', PACKET.start, Buffer.from([1, 0, 0, 0])),
       'The AV1 configuration cannot be read',

@@ -8,7 +8,13 @@ import { PulledSources } from '../../../src/media/transcoder/pulledSources.ts'
 import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 
-const CAMERA = { kind: 'pull', ingestId: 'in_1', url: 'rtsp://192.0.2.1/stream1', audio: [] } as const
+const CAMERA = {
+  kind: 'pull',
+  accountId: 'a1b2c3',
+  ingestId: 'in_1',
+  url: 'rtsp://192.0.2.1/stream1',
+  audio: [],
+} as const
 const TRACK = { kind: 'video', codec: 'h264', config: Buffer.of(1), width: 320, height: 180 } as const
 
 /** A camera, as the test plays it, and engines that take it. */

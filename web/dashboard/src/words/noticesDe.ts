@@ -121,6 +121,8 @@ export const noticesDe: Readonly<Record<string, string>> = {
   engine_not_started: 'sie konnte nicht gestartet werden: {text}',
   ffmpeg_missing: 'Es gibt kein Programm {program}: Installieren Sie ffmpeg oder nennen Sie es in ffmpeg.path',
   ffmpeg_busy: '{processes} Prozesse von ffmpeg laufen, so viele, wie ffmpeg.maxProcesses erlaubt',
+  ffmpeg_share:
+    'Dieses Konto hat drei Viertel der Prozesse von ffmpeg, die ffmpeg.maxProcesses erlaubt, und lässt die übrigen anderen Konten',
   ffmpeg_killed: 'ffmpeg wurde getötet (SIGKILL), wie es das System tut, wenn der Arbeitsspeicher ausgeht',
   ffmpeg_terminated: 'ffmpeg wurde von außen beendet (SIGTERM)',
   ffmpeg_ended: 'ffmpeg endete mit {status}',
