@@ -1,4 +1,5 @@
 import { httpPort } from '../base/httpPort.ts'
+import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import type { Clock } from '../base/clock.ts'
@@ -43,6 +44,29 @@ export interface RemoteEndpoint {
   readonly how: MediaDialling
   /** Ends what is in progress. */
   readonly signal: AbortSignal
+}
+
+/** Libraries of `@peculiar/x509`, each with those before it. */
+const OF_X509 = ['reflect-metadata', '@peculiar/asn1-schema', '@peculiar/asn1-x509', '@peculiar/asn1-cms']
+
+/**
+ * Loads what clients of WebRTC bring with them, the library of DTLS above all, in parts. All of it at once would take a quarter of a
+ * second, on a busy machine a second, in which this process reads the media of no publisher.
+ */
+export async function loadWebRtc(): Promise<void> {
+  const requireOfX509 = createRequire(createRequire(import.meta.url).resolve('@peculiar/x509'))
+  const parts: readonly (() => unknown)[] = [
+    ...OF_X509.map((library) => () => requireOfX509(library) as unknown),
+    () => import('@peculiar/x509'),
+    () => import('@noble/curves/p256'),
+    () => import('werift'),
+    () => import('../media/relay/transport/webRtcServer.ts'),
+    () => import('../media/relay/inbound/publisher.ts'),
+  ]
+  for (const load of parts) {
+    await load()
+    await new Promise(setImmediate)
+  }
 }
 
 /** `whep` and `whip` mean http, with an `s` https. */

@@ -1,6 +1,6 @@
 import { percentDecoded } from '../base/percent.ts'
 import type { MediaDialling } from './mediaDialling.ts'
-import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import { basicOrBearer, endpointUrl, loadWebRtc, mediaAllows, openRemoteSession } from './remoteSession.ts'
 import { coded } from '../core/notices.ts'
 import type { PulledSource, PulledSourceOptions, SourceOptions } from '../media/pulling.ts'
 import type { Context } from '../commands/context.ts'
@@ -27,7 +27,7 @@ export async function openWhepSource(
   const means = { name: 'source', means: MEANS, clock, how, signal } as const
   const authorization = basicOrBearer(user, secret)
   const endpoint = { ...means, url: endpointUrl(url), authorization, secret: secret + url.search }
-  // It brings the library of DTLS with it.
+  await loadWebRtc()
   const { WhepPull } = await import('../media/relay/client/whepPull.ts')
   return new WhepPull({
     ...ctx,

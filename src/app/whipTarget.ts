@@ -1,6 +1,6 @@
 import type { App } from './app.ts'
 import { dialledUrl, type MediaDialling } from './mediaDialling.ts'
-import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import { basicOrBearer, endpointUrl, loadWebRtc, mediaAllows, openRemoteSession } from './remoteSession.ts'
 import { err, ok } from '../base/result.ts'
 import { coded } from '../core/notices.ts'
 import { targetPort } from '../core/restream/targets.ts'
@@ -23,7 +23,7 @@ export async function connectWhip(
   { url: text, key }: OpenTarget,
   { how, signal, reached }: { how: MediaDialling; signal: AbortSignal; reached: (stage: Stage) => void },
 ): Promise<{ begin(events: Events): WhipSender; close(): void }> {
-  // It brings the library of DTLS with it.
+  await loadWebRtc()
   const { WhipSender: Sender } = await import('../media/relay/client/whipSender.ts')
   const url = endpointUrl(new URL(text))
   const port = targetPort(new URL(text))

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { loadWebRtc } from '../../src/app/remoteSession.ts'
 import type { App } from '../../src/app/app.ts'
 import type { FeedMedia } from '../../src/app/feedMedia.ts'
 import { LeavingCalls, openAttempt } from '../../src/app/restreamTargets.ts'
@@ -102,4 +103,16 @@ test('a target over SRT hears it at once when the node stops, because broadcasts
   await broadcast()
   leaving.hangUpAll()
   await until(hasGoodbye)
+})
+
+test('what clients of WebRTC bring with them is loaded in parts, between which other work goes on', async () => {
+  let [turns, isLoaded] = [0, false]
+  const turn = (): void => {
+    turns += 1
+    if (!isLoaded) setImmediate(turn)
+  }
+  turn()
+  await loadWebRtc()
+  isLoaded = true
+  expect(turns).toBeGreaterThan(8)
 })
