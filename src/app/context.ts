@@ -118,10 +118,11 @@ function settingsOf(
   Context,
   'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'starts' | 'nodeLoad' | 'checkTarget' | 'channelSettings'
 > {
+  const isAllowed = liveAddressList(() => now().media.allowedNetworks)
   return {
     ...loadLimitsOf(now, clock, sessions),
     policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters, region: now().server.region })),
-    targetPolicy: liveView(() => targetPolicyOf(now())),
+    targetPolicy: liveView(() => targetPolicyOf(now(), isAllowed)),
     isProxy: liveAddressList(() => now().server.trustedProxies),
     checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),
     channelSettings: liveView(() => ({
@@ -129,7 +130,7 @@ function settingsOf(
       rtmpUrl: rtmpUrlOf(now()),
       srtUrl: srtUrlOf(now()),
       refuseKey: refuseViewerKey,
-      sources: targetPolicyOf(now()),
+      sources: targetPolicyOf(now(), isAllowed),
     })),
   }
 }
@@ -159,8 +160,11 @@ function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
   return { refusals: sampled(), answers: sampled(), publishers: sampled(), sessions: sampled(), deliveries: sampled() }
 }
 
-/** Only the names that the configuration has are known as ours; each dial checks the address that it leads to. */
-function targetPolicyOf(config: Config): TargetPolicy {
+/**
+ * Only the names that the configuration has are known as ours; each dial checks the address that it leads to.
+ * @param isAllowed whether an address is in one of the allowed networks
+ */
+function targetPolicyOf(config: Config, isAllowed: ReturnType<typeof liveAddressList>): TargetPolicy {
   const urls = [config.server.publicUrl, config.server.nodeUrl, rtmpUrlOf(config)]
   const hosts = new Set(urls.flatMap((url) => URL.parse(url)?.hostname.toLowerCase() ?? []))
   const httpUrls = [config.server.publicUrl, config.server.nodeUrl].flatMap((text) => URL.parse(text) ?? [])
@@ -170,7 +174,7 @@ function targetPolicyOf(config: Config): TargetPolicy {
     allowPrivate: config.media.allowedNetworks.length > 0,
     hasAddress: (text) => {
       const address = parseAddress(text)
-      return address !== null && liveAddressList(() => config.media.allowedNetworks)(address)
+      return address !== null && isAllowed(address)
     },
     isOurs: (host, port, transport) => hosts.has(host) && ports[transport].includes(port),
   }

@@ -290,7 +290,7 @@ test('a stream that came over RTMP, and one of a node whose media port cannot be
   expect([sent.status, sent.location.startsWith(away.base)]).toEqual([307, true])
   const why = 'no stream comes from this node, so its viewers are redirected: its media port does not answer'
   // The viewer and the link stop waiting in the same moment.
-  await expect.poll(() => warned, { timeout: 60_000 }).toContain(why)
+  await until(() => warned.includes(why))
   expect((await cluster.view(edge, 'away', token, 'h264')).status).toBe(307)
   const { json } = await edge.call('GET', '/api/attention')
   const notes = (json.data as { kind: string; text: string }[]).filter(({ kind }) => kind === 'node_unlinked')
