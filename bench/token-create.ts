@@ -16,6 +16,8 @@ import { createToken } from '../src/commands/tokens/createToken.ts'
 import { openStore } from '../src/store/open.ts'
 import type { AuditRow, Store, StoredToken } from '../src/store/store.ts'
 import { runApp } from '../test/support/app.ts'
+import { rowOf } from '../src/store/records.ts'
+import { namesWithout } from '../src/store/schema.ts'
 import { toTokenValues } from '../src/store/tables/tokenRow.ts'
 import { median, report } from './lib/report.ts'
 
@@ -118,8 +120,8 @@ async function openRaw(file: string) {
   await openStore({ url: file, log }).then((opened) => opened.close())
   const db = new DatabaseSync(file)
   db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -65536')
-  const columns = Object.keys(toTokenValues({ ...newToken(), version: 1 }))
-  const insert = (table: string, names: string[]) =>
+  const columns = namesWithout('tokens', 'id')
+  const insert = (table: string, names: readonly string[]) =>
     db.prepare(`insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`)
   const token = insert('tokens', columns)
   const stream = insert('token_streams', ['token_id', 'ord', 'account_id', 'kind', 'stream_name', 'is_regex'])
@@ -136,7 +138,7 @@ async function openRaw(file: string) {
   ])
   const change = insert('changes', ['kind', 'account_id', 'ref_id', 'at_ms'])
   const insertCreate = () => {
-    const values = toTokenValues({ ...newToken(), version: 1 })
+    const values = rowOf('tokens', columns, toTokenValues({ ...newToken(), version: 1 }))
     const id = Number(token.run(...Object.values(values)).lastInsertRowid)
     stream.run(id, 1, values.account_id, values.kind, 'camera-1', 0)
     const row = auditOf(id)

@@ -26,7 +26,11 @@ export type FieldsOf<T extends keyof DB, C extends Column<T> = Column<T>> = {
 
 type Selected<T extends keyof DB, C extends Column<T>> = { [K in C]: `${T}.${K} as ${FieldOf<K>}` }[C]
 
-/** Columns for `select` and `returning`, by default all of the table, under the names of their fields. */
+/**
+ * Columns for `select` and `returning`, by default all of the table, under the names of their fields. Statements name them, and
+ * never `*`: PostgreSQL refuses a prepared statement whose answer has another shape than before (`0A000 cached plan must not
+ * change result type`), as soon as a newer node adds a column.
+ */
 export const fieldsOf = <T extends keyof DB, C extends Column<T> = Column<T>>(
   table: T,
   columns: readonly C[] = namesOf(table) as readonly C[],

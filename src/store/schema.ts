@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely'
+import type { Insertable } from 'kysely'
 import type { LogSource } from '../core/access/logQuery.ts'
 import type { Protocol } from '../core/access/protocols.ts'
 import type { Action } from '../core/access/types.ts'
@@ -346,8 +346,6 @@ const TABLES = {
 export type DB = typeof TABLES
 type Table = keyof DB
 
-/** A row as it is read. */
-export type RowOf<T extends Table> = Selectable<DB[T]>
 /** A row as it is written. */
 export type NewRowOf<T extends Table> = Insertable<DB[T]>
 
@@ -355,9 +353,9 @@ export type NewRowOf<T extends Table> = Insertable<DB[T]>
 export const namesOf = <T extends Table>(table: T) =>
   Object.keys(TABLES[table]) as unknown as readonly (keyof DB[T] & string)[]
 
-/** The same without the id, where the database assigns it. */
-export const namesWithoutId = <T extends Table>(table: T) =>
-  namesOf(table).filter((column): column is Exclude<typeof column, 'id'> => column !== 'id')
+/** The same without some of them, such as an id that the database assigns. */
+export const namesWithout = <T extends Table, C extends keyof DB[T] & string>(table: T, ...columns: readonly C[]) =>
+  namesOf(table).filter((column): column is Exclude<typeof column, C> => !columns.includes(column as C))
 
 /** The type of a column that takes no null, in PostgreSQL. */
 export type SqlType = 'text' | 'bigint'
@@ -374,10 +372,3 @@ export function sqlTypesOf<T extends Table>(table: T): Readonly<Record<keyof DB[
   })
   return Object.fromEntries(types) as Record<keyof DB[T] & string, SqlType>
 }
-
-/**
- * All columns of a table, for `select` and `returning`. Statements name them, and never `*`: PostgreSQL refuses a prepared
- * statement whose answer has another shape than before (`0A000 cached plan must not change result type`), as soon as a
- * newer node adds a column.
- */
-export const columnsOf = <T extends Table>(table: T) => namesOf(table).map((column) => `${table}.${column}` as const)

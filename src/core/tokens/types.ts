@@ -68,7 +68,7 @@ export interface Token extends TokenRules {
   /** Self-signed children issued before this time are refused. */
   revokedBeforeMs: number | null
   /** When it last admitted a client. Absent: never. */
-  lastUsedAtMs?: number
+  lastUsedAtMs?: number | undefined
 }
 
 /** What tokens a list shows. A token that expires soon may be live as well; the others exclude each other. */

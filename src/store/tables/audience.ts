@@ -13,7 +13,8 @@ import type { SlotLength } from '../../core/zonedSlots.ts'
 import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
 import { statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
-import { columnsOf, type DB, type RowOf } from '../schema.ts'
+import { fieldOf, fieldsOf, type FieldsOf } from '../records.ts'
+import { type DB, namesWithout } from '../schema.ts'
 import { keysetPage } from './keyset.ts'
 import { META } from './meta.ts'
 import { NO_ADDRESS } from './viewerTraces.ts'
@@ -23,18 +24,6 @@ const PAGE = 2_000
 
 /** The days of a month that are still kept are read as the month. */
 const MONTH_MAX_MS = 31 * DAY_MS
-
-const COLUMNS = [
-  'account_id',
-  'stream_name',
-  'span',
-  'at_ms',
-  'views',
-  'watch_ms',
-  'most',
-  'viewers',
-  'quality',
-] as const
 
 const nextHour = statement((db) => db.selectFrom('meta').select('value').where('key', '=', META.audienceFrom))
 
@@ -69,8 +58,14 @@ const forget = statement((db, p: { fromMs: number; span: SlotLength }) =>
   db.deleteFrom('audience').where('at_ms', '>=', p.fromMs).where('span', '=', p.span),
 )
 
+const slotRows = (db: Kysely<DB>) =>
+  db
+    .selectFrom('audience')
+    .select(fieldsOf('audience', namesWithout('audience', 'span', 'parts')))
+    .select('span as length')
+
 const at = statement((db, p: { atMs: number; span: SlotLength }) =>
-  db.selectFrom('audience').select(columnsOf('audience')).where('at_ms', '=', p.atMs).where('span', '=', p.span),
+  slotRows(db).select('parts').where('at_ms', '=', p.atMs).where('span', '=', p.span),
 )
 
 const WATCHED = [
@@ -88,13 +83,16 @@ const WATCHED = [
   'ended_at_ms',
   'quality',
 ] as const
-type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
+type Watched = FieldsOf<'sessions', (typeof WATCHED)[number]>
+
+const RECORDED = [...WATCHED, 'tracking_id', 'custom_viewer_data', 'end_reason', 'bytes_out'] as const
 
 /** The action as the index of viewers has it: with a parameter, SQLite does not use it. */
 const inRange = statement((db, p: ViewerSessionQuery) =>
   db
     .selectFrom('sessions')
-    .select([...WATCHED, 'tracking_id', 'custom_viewer_data', 'end_reason', 'bytes_out', 'cache_bytes'])
+    .select(fieldsOf('sessions', RECORDED))
+    .select('cache_bytes as bytesFromCaches')
     .where('account_id', '=', p.accountId)
     .where('action', '=', sql.lit('view'))
     .where('id', '>', p.after)
@@ -106,9 +104,7 @@ const inRange = statement((db, p: ViewerSessionQuery) =>
 type StreamsQuery = Omit<AudienceQuery, 'streamName'>
 
 const slotsIn = (db: Kysely<DB>, { accountId, length, fromMs, untilMs, withParts }: StreamsQuery) =>
-  db
-    .selectFrom('audience')
-    .select(COLUMNS)
+  slotRows(db)
     .select(withParts ? 'parts' : sql<string>`''`.as('parts'))
     .where('account_id', '=', accountId)
     .where('span', '=', length)
@@ -136,16 +132,12 @@ export class AudienceReadVerbs extends Verbs {
     return (await this.executor.all(inRange, query)).map(viewerOf)
   }
 
-  async slots({ streamName, ...query }: AudienceQuery): Promise<AudienceRow[]> {
-    const rows = await this.executor.ask((db) =>
-      slotsIn(db, query).where('stream_name', '=', streamName).orderBy('at_ms'),
-    )
-    return rows.map(fromRow)
+  slots({ streamName, ...query }: AudienceQuery): Promise<AudienceRow[]> {
+    return this.executor.ask((db) => slotsIn(db, query).where('stream_name', '=', streamName).orderBy('at_ms'))
   }
 
-  async streams({ limit, ...query }: StreamsQuery & { readonly limit: number }): Promise<AudienceRow[]> {
-    const rows = await this.executor.ask((db) => slotsIn(db, query).where('stream_name', '>', '').limit(limit))
-    return rows.map(fromRow)
+  streams({ limit, ...query }: StreamsQuery & { readonly limit: number }): Promise<AudienceRow[]> {
+    return this.executor.ask((db) => slotsIn(db, query).where('stream_name', '>', '').limit(limit))
   }
 
   /** Reads page after page: those that are open, or that have ended since the beginning of the span. */
@@ -157,7 +149,7 @@ export class AudienceReadVerbs extends Verbs {
       const rows = await this.executor.ask((db) => {
         const watched = db
           .selectFrom('sessions')
-          .select(WATCHED)
+          .select(fieldsOf('sessions', WATCHED))
           .where('action', '=', 'view')
           .where('started_at_ms', '<', span.untilMs)
           .where(hasMedia)
@@ -170,7 +162,7 @@ export class AudienceReadVerbs extends Verbs {
       for (const row of rows) see(row)
       const last = rows.at(-1)
       if (last === undefined || rows.length < PAGE) return
-      after = [last[key] ?? '', last.id]
+      after = [last[fieldOf(key)] ?? '', last.id]
       await setImmediate()
     }
   }
@@ -186,8 +178,8 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
     return (await this.executor.run(advance, { fromMs, toMs })) === 1
   }
 
-  async at(span: SlotLength, atMs: number): Promise<AudienceRow[]> {
-    return (await this.executor.all(at, { span, atMs })).map(fromRow)
+  at(span: SlotLength, atMs: number): Promise<AudienceRow[]> {
+    return this.executor.all(at, { span, atMs })
   }
 
   async forget(span: SlotLength, fromMs: number): Promise<void> {
@@ -206,32 +198,18 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
 /** Or its player reported why there is none. */
 const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0 or quality is not null)`
 
-type RecordedRow = Watched &
-  Pick<RowOf<'sessions'>, 'tracking_id' | 'custom_viewer_data' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
+type Recorded = FieldsOf<'sessions', (typeof RECORDED)[number]> & Pick<ViewerSession, 'bytesFromCaches'>
 
-const viewerOf = (row: RecordedRow): ViewerSession => ({
-  id: row.id,
-  streamName: row.stream_name,
-  protocol: row.protocol,
-  trackingId: row.tracking_id,
-  customViewerData: row.custom_viewer_data,
-  jti: row.jti,
+const viewerOf = (row: Recorded): ViewerSession => ({
+  ...row,
   address: row.address === NO_ADDRESS ? null : row.address,
-  origin: row.origin,
-  country: row.country,
-  device: row.device,
-  browser: row.browser,
-  startedAtMs: row.started_at_ms,
-  endedAtMs: row.ended_at_ms,
-  endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
-  bytesOut: row.bytes_out,
-  bytesFromCaches: row.cache_bytes,
+  endReason: row.endReason === null ? null : readEndReason(row.endReason),
   quality: viewerQualityOf(row.quality),
 })
 
 const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession => ({
-  accountId: row.account_id,
-  streamName: row.stream_name,
+  accountId: row.accountId,
+  streamName: row.streamName,
   of: {
     protocol: row.protocol,
     country: row.country ?? '',
@@ -240,23 +218,9 @@ const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession =>
     browser: row.browser ?? '',
   },
   viewer: hashOf(row.jti ?? row.address, seed),
-  fromMs: row.started_at_ms,
-  untilMs: row.ended_at_ms ?? nowMs,
+  fromMs: row.startedAtMs,
+  untilMs: row.endedAtMs ?? nowMs,
   quality: qualityByHour(row.quality),
 })
 
 const toRow = ({ length, ...row }: AudienceRow) => ({ ...row, span: length })
-
-/** Named one by one: a report may read ten thousand. */
-const fromRow = (row: RowOf<'audience'>): AudienceRow => ({
-  accountId: row.account_id,
-  streamName: row.stream_name,
-  length: row.span,
-  atMs: row.at_ms,
-  views: row.views,
-  watchMs: row.watch_ms,
-  most: row.most,
-  viewers: row.viewers,
-  quality: row.quality,
-  parts: row.parts,
-})

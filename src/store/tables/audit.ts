@@ -1,12 +1,12 @@
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
 import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
-import { namesWithoutId } from '../schema.ts'
+import { namesWithout } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
 import { newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
-const insert = insertion('audit', namesWithoutId('audit'))
+const insert = insertion('audit', namesWithout('audit', 'id'))
 
 const prune = pruning('audit', 'at_ms', ['id'])
 

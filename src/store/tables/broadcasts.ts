@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
 import type { Broadcast, BroadcastQuery, PublishedQuery } from '../store.ts'
 import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
@@ -21,14 +22,15 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
   const { accountId, streamName, isLast = false, search } = query
   const rows = await executor.ask((db) => {
     let page = feedsWithOrigin(db)
-      .select(['feeds.most_viewers', 'feeds.bytes_out'])
-      .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
+      .select(fieldsOf('feeds', ['most_viewers', 'bytes_out']))
+      .select('tokens.label as tokenLabel')
+      .select(fieldsOf('sessions', ['protocol', 'bytes_in', 'end_reason']))
       .select((eb) =>
         eb
           .selectFrom('feed_bytes')
           .select(sql<number>`cast(sum(feed_bytes.bytes_out) as bigint)`.as('sum'))
           .whereRef('feed_bytes.feed_id', '=', 'feeds.id')
-          .as('remote_bytes'),
+          .as('remoteBytes'),
       )
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is not', null)
@@ -37,35 +39,26 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     if (search !== undefined) page = page.where(containsText('feeds.stream_name', search))
     return newestFirst(page, ['feeds.ended_at_ms', 'feeds.id'], query)
   })
-  return rows.map((row) => ({
+  return rows.map(({ remoteBytes, ...row }) => ({
     ...feedFromRow(row),
-    endedAtMs: row.ended_at_ms ?? row.started_at_ms,
-    tokenLabel: row.label,
-    protocol: row.protocol,
-    bytesIn: row.bytes_in,
-    endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
-    mostViewers: row.most_viewers,
-    bytesOut: row.bytes_out + (row.remote_bytes ?? 0),
+    endedAtMs: row.endedAtMs ?? row.startedAtMs,
+    endReason: row.endReason === null ? null : readEndReason(row.endReason),
+    bytesOut: row.bytesOut + (remoteBytes ?? 0),
   }))
 }
 
-export async function publishedFeeds(executor: Executor, query: PublishedQuery): Promise<PublishedFeed[]> {
+export function publishedFeeds(executor: Executor, query: PublishedQuery): Promise<PublishedFeed[]> {
   const { accountId, fromMs, untilMs, streamNames, limit } = query
-  const rows = await executor.ask((db) => {
+  return executor.ask((db) => {
     const found = db
       .selectFrom('feeds')
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .select(['feeds.stream_name', 'feeds.started_at_ms', 'feeds.ended_at_ms', 'sessions.country'])
+      .select(fieldsOf('feeds', ['stream_name', 'started_at_ms', 'ended_at_ms']))
+      .select((eb) => eb.fn.coalesce('sessions.country', sql.lit('')).as('country'))
       .where('feeds.account_id', '=', accountId)
       .where('feeds.started_at_ms', '<', untilMs)
       .where((eb) => eb.or([eb('feeds.ended_at_ms', 'is', null), eb('feeds.ended_at_ms', '>=', fromMs)]))
       .limit(limit)
     return streamNames === undefined ? found : found.where('feeds.stream_name', 'in', streamNames)
   })
-  return rows.map(({ stream_name, started_at_ms, ended_at_ms, country }) => ({
-    streamName: stream_name,
-    country: country ?? '',
-    startedAtMs: started_at_ms,
-    endedAtMs: ended_at_ms,
-  }))
 }

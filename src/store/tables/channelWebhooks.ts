@@ -4,17 +4,18 @@ import { PROBE_EVERY_MS } from '../../core/channels/webhooks/health.ts'
 import { WAIT_MAX_MS } from '../../core/webhooks/types.ts'
 import { statement, Verbs } from '../executor.ts'
 import { dbFlag } from '../columns.ts'
-import { columnsOf, type DB, type RowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
+import type { DB } from '../schema.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { newestFirst } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
-import { disabledOf, healthColumns, probedOf } from './webhooks.ts'
+import { disabledOf, HEALTH, healthFields, probedOf } from './webhooks.ts'
 
 const named = (db: Kysely<DB>, p: { accountId: string; id: string }) =>
   db
     .selectFrom('webhooks')
-    .select(columnsOf('webhooks'))
+    .select(fieldsOf('webhooks'))
     .where('public_id', '=', p.id)
     .where('account_id', '=', p.accountId)
 
@@ -25,7 +26,7 @@ const lock = statement((db, p: { accountId: string; id: string }, dialect) => lo
 const allOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
   db
     .selectFrom('webhooks')
-    .select(columnsOf('webhooks'))
+    .select(fieldsOf('webhooks'))
     .where('account_id', '=', accountId)
     .where('public_id', 'is not', null)
 
@@ -113,35 +114,46 @@ const probesDue = statement((db, p: { nowMs: number; limit: number }) =>
   db.selectFrom('webhooks').select('id').where(isProbeDueAt(p)).orderBy('disabled_until_ms').limit(p.limit),
 )
 
-const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({
-  public_id: webhook.id,
-  account_id: webhook.accountId,
-  name: webhook.name,
-  description: webhook.description,
-  url: webhook.url,
-  events: JSON.stringify(webhook.events),
-  active: dbFlag(webhook.active),
-  secret_sealed: webhook.secretSealed,
-  ...healthColumns(webhook),
-  added_at_ms: webhook.createdAtMs,
-  updated_at_ms: webhook.updatedAtMs,
-})
+const SET = [
+  'public_id',
+  'account_id',
+  'name',
+  'description',
+  'url',
+  'events',
+  'active',
+  'secret_sealed',
+  'added_at_ms',
+  'updated_at_ms',
+  ...HEALTH,
+] as const
 
-function fromRow(row: RowOf<'webhooks'>): ChannelWebhook {
+const toRow = ({ id, createdAtMs, ...webhook }: Omit<ChannelWebhook, 'slot'>) =>
+  rowOf('webhooks', SET, {
+    ...webhook,
+    ...healthFields(webhook),
+    publicId: id,
+    events: JSON.stringify(webhook.events),
+    active: dbFlag(webhook.active),
+    addedAtMs: createdAtMs,
+  })
+
+function fromRow(row: FieldsOf<'webhooks'>): ChannelWebhook {
+  const { id, accountId, description, url, secretSealed, failuresInRow, addedAtMs } = row
   return {
-    id: row.public_id ?? '',
-    slot: row.id,
-    accountId: row.account_id,
+    id: row.publicId ?? '',
+    slot: id,
+    accountId,
     name: row.name ?? '',
-    description: row.description,
-    url: row.url,
+    description,
+    url,
     events: JSON.parse(row.events) as string[],
     active: row.active === 1,
-    secretSealed: row.secret_sealed,
-    failuresInRow: row.failures_in_row,
+    secretSealed,
+    failuresInRow,
     disabled: disabledOf(row),
     ...probedOf(row),
-    createdAtMs: row.added_at_ms,
-    updatedAtMs: row.updated_at_ms ?? row.added_at_ms,
+    createdAtMs: addedAtMs,
+    updatedAtMs: row.updatedAtMs ?? addedAtMs,
   }
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { FeedPoint } from '../../core/streams/history.ts'
 import { statement, Verbs } from '../executor.ts'
+import { fieldOf } from '../records.ts'
 import { RowTable } from '../rowTable.ts'
+import type { DB } from '../schema.ts'
 import type { FeedHealthQuery, StoredPoint } from '../store.ts'
 import { pruning } from './pruning.ts'
 
@@ -11,20 +13,11 @@ const SHARE = 1_000_000
 export class FeedHealthReadVerbs extends Verbs {
   async points(query: FeedHealthQuery): Promise<FeedPoint[]> {
     const rows = await this.executor.all(points, query)
-    return rows.toReversed().map((row) => ({
-      feedId: row.feed_id,
-      sourceId: row.source === '' ? null : row.source,
-      atMs: row.slot_ms,
-      bitrateIn: row.bitrate_in,
-      frameRate: row.frame_rate,
-      keyframeMs: row.keyframe_ms,
-      packetLoss: shareOf(row.packet_loss),
-      roundTripMs: row.round_trip_ms,
-      bFrames: shareOf(row.b_frames),
-      width: row.width,
-      height: row.height,
-      videoCodec: row.video_codec,
-      audioCodec: row.audio_codec,
+    return rows.toReversed().map(({ source, ...row }) => ({
+      ...row,
+      sourceId: source === '' ? null : source,
+      packetLoss: shareOf(row.packetLoss),
+      bFrames: shareOf(row.bFrames),
     }))
   }
 }
@@ -80,8 +73,8 @@ const toRow = (point: StoredPoint) => ({
   height: whole(point.height),
 })
 
-const mean = (column: 'bitrate_in' | 'frame_rate' | 'packet_loss' | 'round_trip_ms' | 'b_frames') =>
-  sql<number | null>`cast(round(avg(${sql.ref(column)})) as bigint)`.as(column)
+const mean = <C extends keyof DB['feed_health']>(column: C) =>
+  sql<number | null>`cast(round(avg(${sql.ref(column)})) as bigint)`.as(fieldOf(column))
 
 /** A slot of the query has several rows of a feed if it is longer than theirs. */
 const points = statement((db, p: FeedHealthQuery) =>
@@ -112,14 +105,14 @@ const points = statement((db, p: FeedHealthQuery) =>
         .where('at_ms', '<', p.untilMs)
         .as('own'),
     )
-    .select(['feed_id', 'source', 'slot_ms'])
+    .select(['feed_id as feedId', 'source', 'slot_ms as atMs'])
     .select([mean('bitrate_in'), mean('frame_rate'), mean('packet_loss'), mean('round_trip_ms'), mean('b_frames')])
     .select(({ fn }) => [
-      fn.max('keyframe_ms').as('keyframe_ms'),
+      fn.max('keyframe_ms').as('keyframeMs'),
       fn.max('width').as('width'),
       fn.max('height').as('height'),
-      fn.max('video_codec').as('video_codec'),
-      fn.max('audio_codec').as('audio_codec'),
+      fn.max('video_codec').as('videoCodec'),
+      fn.max('audio_codec').as('audioCodec'),
     ])
     .groupBy(['feed_id', 'source', 'slot_ms'])
     .orderBy('slot_ms', 'desc')

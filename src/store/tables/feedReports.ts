@@ -1,10 +1,11 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
+import { fieldsOf } from '../records.ts'
 import { RowTable } from '../rowTable.ts'
-import { columnsOf, type DB } from '../schema.ts'
+import type { DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
-import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
+import { FEED_COLUMNS, feedFromRow, feedsWithOrigin } from './feedRow.ts'
 
 const REPORTS = new RowTable('report', {
   report_id: 'text',
@@ -87,8 +88,9 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
         join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
       )
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .select(columnsOf('feeds'))
-      .select(['nodes.url', 'tokens.label', 'sessions.protocol'])
+      .select(FEED_COLUMNS)
+      .select(fieldsOf('feeds', ['reading', 'most_viewers']))
+      .select(['nodes.url', 'tokens.label as tokenLabel', 'sessions.protocol'])
       .select((eb) => [sparesOf(eb).as('spares'), recordingsOf(eb).as('recordings')])
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is', null)
@@ -97,16 +99,12 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
       .orderBy('feeds.started_at_ms')
       .orderBy('feeds.id')
   })
-  return rows.map((row) => ({
+  return rows.map(({ recordings, ...row }) => ({
     ...feedFromRow(row),
-    url: row.url,
-    tokenLabel: row.label,
     // A feed without its session is about to end.
     protocol: row.protocol ?? 'whip',
     spares: row.spares ?? 0,
-    isRecorded: (row.recordings ?? 0) > 0,
-    reading: row.reading,
-    mostViewers: row.most_viewers,
+    isRecorded: (recordings ?? 0) > 0,
   }))
 }
 
@@ -124,13 +122,9 @@ export async function recentFeeds(executor: Executor, query: RecentFeedQuery): P
   })
   return rows.toReversed().map((row) => ({
     ...feedFromRow(row),
-    endedAtMs: row.ended_at_ms,
     protocol: row.protocol as RecentFeed['protocol'],
-    address: row.address,
-    country: row.country,
     record: row.record === 1,
     multisource: row.multisource === 1,
     spares: row.spares ?? 0,
-    reading: row.reading,
   }))
 }

@@ -1,39 +1,33 @@
 import type { Kysely } from 'kysely'
+import { dbFlag } from '../columns.ts'
+import { fieldsOf, type FieldsOf } from '../records.ts'
+import { type DB, namesWithout } from '../schema.ts'
 import type { StoredFeed } from '../store.ts'
-import type { DB, RowOf } from '../schema.ts'
 
-/** The columns of a feed without what is measured of it, which is large. */
-export const FEED_COLUMNS = [
-  'feeds.id',
-  'feeds.session_id',
-  'feeds.account_id',
-  'feeds.stream_name',
-  'feeds.source',
-  'feeds.token_id',
-  'feeds.secured',
-  'feeds.priority',
-  'feeds.record_switch',
-  'feeds.regions',
-  'feeds.node',
-  'feeds.started_at_ms',
-  'feeds.ended_at_ms',
-] as const
+/** The columns of a feed without its end, and without what is measured of it, which is large. */
+export const FEED_NAMES = namesWithout('feeds', 'ended_at_ms', 'reading', 'most_viewers', 'bytes_out')
 
-export type FeedRow = Omit<RowOf<'feeds'>, 'reading' | 'most_viewers' | 'bytes_out'>
+export const FEED_COLUMNS = fieldsOf('feeds', FEED_NAMES)
 
-export const feedFromRow = (row: FeedRow): StoredFeed => ({
-  feedId: row.id,
-  sessionId: row.session_id,
-  accountId: row.account_id,
-  streamName: row.stream_name,
-  sourceId: row.source === '' ? null : row.source,
-  tokenId: row.token_id,
-  secured: row.secured === 1,
-  priority: row.priority,
-  recordSwitch: row.record_switch === null ? null : row.record_switch === 1,
-  regions: row.regions === null ? null : (JSON.parse(row.regions) as string[]),
-  node: row.node,
-  startedAtMs: row.started_at_ms,
+export type FeedRow = FieldsOf<'feeds', (typeof FEED_NAMES)[number]>
+
+/** A feed, and whatever else was read beside it. */
+export const feedFromRow = <R extends FeedRow>({ id, source, secured, recordSwitch, regions, ...row }: R) => ({
+  ...row,
+  feedId: id,
+  sourceId: source === '' ? null : source,
+  secured: secured === 1,
+  recordSwitch: recordSwitch === null ? null : recordSwitch === 1,
+  regions: regions === null ? null : (JSON.parse(regions) as string[]),
+})
+
+export const feedRow = ({ feedId, sourceId, secured, recordSwitch, regions, ...feed }: StoredFeed): FeedRow => ({
+  ...feed,
+  id: feedId,
+  source: sourceId ?? '',
+  secured: dbFlag(secured),
+  recordSwitch: recordSwitch === null ? null : dbFlag(recordSwitch),
+  regions: regions && JSON.stringify(regions),
 })
 
 /** Feeds, each with its token and the session of its publisher while they are on record. */
@@ -45,3 +39,4 @@ export const feedsWithOrigin = (db: Kysely<DB>) =>
     )
     .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
     .select(FEED_COLUMNS)
+    .select('feeds.ended_at_ms as endedAtMs')

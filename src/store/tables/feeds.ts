@@ -4,6 +4,7 @@ import type { PublishedFeed } from '../../core/audience/watched.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { type DbBoolean, dbFlag } from '../columns.ts'
+import { fieldOf, fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { RowTable } from '../rowTable.ts'
 import type { DB } from '../schema.ts'
 import type {
@@ -19,28 +20,13 @@ import type {
   RecentFeedQuery,
   StoredFeed,
 } from '../store.ts'
-import { FEED_COLUMNS, feedFromRow, type FeedRow } from './feedRow.ts'
+import { FEED_COLUMNS, FEED_NAMES, feedFromRow, feedRow, type FeedRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
 import { pastBroadcasts, publishedFeeds } from './broadcasts.ts'
 import { countFeedBytes, recentFeeds, reportFeeds, streamsOnAir } from './feedReports.ts'
 
 const insert = statement((db, p: FeedRow) =>
-  db.insertInto('feeds').values({
-    id: p.id,
-    session_id: p.session_id,
-    account_id: p.account_id,
-    stream_name: p.stream_name,
-    source: p.source,
-    token_id: p.token_id,
-    secured: p.secured,
-    priority: p.priority,
-    record_switch: p.record_switch,
-    regions: p.regions,
-    node: p.node,
-    started_at_ms: p.started_at_ms,
-    most_viewers: sql.lit(0),
-    bytes_out: sql.lit(0),
-  }),
+  db.insertInto('feeds').values({ ...rowOf('feeds', FEED_NAMES, p), most_viewers: sql.lit(0), bytes_out: sql.lit(0) }),
 )
 
 const openIds = statement((db, p: { node: string }) =>
@@ -148,6 +134,10 @@ const endOne = statement((db, p: { id: string; atMs: number }) =>
     .returning(FEED_COLUMNS),
 )
 
+const ENDED_NAMES = [...FEED_NAMES, 'ended_at_ms'] as const
+type EndedRow = FieldsOf<'feeds', (typeof ENDED_NAMES)[number]>
+const ENDED_COLUMNS = sql.join(ENDED_NAMES.map((name) => sql`${sql.ref(`feeds.${name}`)} as ${sql.ref(fieldOf(name))}`))
+
 /** Locks them in the order of every lock on several feeds, so that no two writers of the same ones deadlock. */
 const endOfNode = statement((db, p: { node: string; atMs: number }, dialect) => {
   const open = db.selectFrom('feeds').select('id').where('node', '=', p.node).where('ended_at_ms', 'is', null)
@@ -162,13 +152,13 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, dialect) => 
         .end(),
     }))
     .where('id', 'in', lockRows(dialect, open.orderBy('id'), 'no key update'))
-    .returning(FEED_COLUMNS)
+    .returning(fieldsOf('feeds', ENDED_NAMES))
 })
 
 const ENDINGS = new RowTable('ending', { ending_id: 'text', at_ms: 'bigint' })
 
 /** Locks them as `endOfNode` does. */
-const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db, p, dialect) => ({
+const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, EndedRow>((db, p, dialect) => ({
   compile: () => {
     const sessions = sql<string>`(select ending_id from ${ENDINGS.from(p, dialect)})`
     const open = db
@@ -176,9 +166,9 @@ const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, FeedRow>((db,
       .select('id')
       .where('session_id', 'in', sessions)
       .where('ended_at_ms', 'is', null)
-    return sql<FeedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
+    return sql<EndedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
       where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'no key update')}
-      returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(db)
+      returning ${ENDED_COLUMNS}`.compile(db)
   },
 }))
 
@@ -223,7 +213,7 @@ export class FeedReadVerbs extends Verbs {
   }
 
   async remote(node: string, limit: number): Promise<LocatedFeed[]> {
-    return (await this.executor.all(remote, { node, limit })).map(fromLocatedRow)
+    return (await this.executor.all(remote, { node, limit })).map(feedFromRow)
   }
 
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]> {
@@ -243,7 +233,7 @@ export class FeedReadVerbs extends Verbs {
   }
 
   async remoteOf(node: string, stream: StreamRef): Promise<LocatedFeed[]> {
-    return (await this.executor.all(remoteOf, { node, ...stream })).map(fromLocatedRow)
+    return (await this.executor.all(remoteOf, { node, ...stream })).map(feedFromRow)
   }
 
   /** Streams are named each by itself: joined to a list of values, PostgreSQL would read all feeds. */
@@ -257,28 +247,14 @@ export class FeedReadVerbs extends Verbs {
         ),
       ),
     )
-    return rows.map(fromLocatedRow)
+    return rows.map(feedFromRow)
   }
 }
 
 export class FeedTxVerbs extends FeedReadVerbs {
   /** @throws Conflict when the source is on the air */
   async insert(feed: StoredFeed): Promise<void> {
-    await this.executor.run(insert, {
-      id: feed.feedId,
-      session_id: feed.sessionId,
-      account_id: feed.accountId,
-      stream_name: feed.streamName,
-      source: feed.sourceId ?? '',
-      token_id: feed.tokenId,
-      secured: dbFlag(feed.secured),
-      priority: feed.priority,
-      record_switch: feed.recordSwitch === null ? null : dbFlag(feed.recordSwitch),
-      regions: feed.regions && JSON.stringify(feed.regions),
-      node: feed.node,
-      started_at_ms: feed.startedAtMs,
-      ended_at_ms: null,
-    })
+    await this.executor.run(insert, feedRow(feed))
   }
 
   /** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
@@ -317,7 +293,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 
   async endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]> {
-    const ended: FeedRow[] = []
+    const ended: EndedRow[] = []
     await inSlices(ends, async (slice) => {
       const rows = slice.map(({ id, atMs }) => ({ endingId: id, atMs }))
       ended.push(...(await this.executor.all(endOfSessions, ENDINGS.params(this.executor, rows))))
@@ -330,9 +306,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 }
 
-const fromLocatedRow = (row: FeedRow & Pick<LocatedFeed, 'url'>): LocatedFeed => ({ ...feedFromRow(row), url: row.url })
-
-const fromEndedRow = (row: FeedRow): EndedFeed => ({
+const fromEndedRow = (row: EndedRow): EndedFeed => ({
   ...feedFromRow(row),
-  endedAtMs: row.ended_at_ms ?? row.started_at_ms,
+  endedAtMs: row.endedAtMs ?? row.startedAtMs,
 })

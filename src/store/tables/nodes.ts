@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import { FULL_REASONS, type MediaProcessEnd } from '../../core/nodes/load.ts'
 import { parseNodeLinks } from '../../core/nodes/nodeLinks.ts'
-import { type DbBoolean, dbFlag } from '../columns.ts'
+import { dbFlag } from '../columns.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
-import { fieldsOf, type FieldsOf } from '../records.ts'
-import { columnsOf, type DB, type RowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
+import type { DB } from '../schema.ts'
 import type {
   ActivityQuery,
   NewNode,
@@ -77,62 +77,47 @@ const setKey = statement((db, p: { id: string; keyId: string }) =>
   db.updateTable('serving_nodes').set({ key_id: p.keyId }).where('id', '=', p.id),
 )
 
-/** What a node says of its load, as values of columns. */
-type LoadValues = Omit<NodeLoadFacts, 'full' | 'links' | 'mediaProcessEnd'> & {
-  readonly fullReasons: string
-  readonly linksText: string | null
-  readonly mediaEndedAtMs: number | null
-  readonly isMediaHung: DbBoolean | null
-  readonly mediaEndedSessions: number | null
-}
+/** What a node says of itself at its start, and of its load. */
+const FIXED = ['node_id', 'version', 'cores', 'region', 'rtmp_port', 'rtmps_port'] as const
+const LOAD = [
+  'cpu_percent',
+  'media_percent',
+  'egress_bitrate',
+  'full_reasons',
+  'links',
+  'media_ended_at_ms',
+  'media_ended_hung',
+  'media_ended_sessions',
+] as const
+type Load = FieldsOf<'node_facts', (typeof LOAD)[number]>
 
-const valuesOf = ({ full, links, mediaProcessEnd: end, ...load }: NodeLoadFacts): LoadValues => ({
+const loadOf = ({ full, links, mediaProcessEnd: end, ...load }: NodeLoadFacts): Load => ({
   ...load,
   fullReasons: full.join(','),
-  linksText: links && JSON.stringify(links),
+  links: links && JSON.stringify(links),
   mediaEndedAtMs: end && end.atMs,
-  isMediaHung: end && dbFlag(end.isHung),
+  mediaEndedHung: end && dbFlag(end.isHung),
   mediaEndedSessions: end && end.sessions,
 })
 
-const loadRow = (p: LoadValues) => ({
-  cpu_percent: p.cpuPercent,
-  media_percent: p.mediaPercent,
-  egress_bitrate: p.egressBitrate,
-  full_reasons: p.fullReasons,
-  links: p.linksText,
-  media_ended_at_ms: p.mediaEndedAtMs,
-  media_ended_hung: p.isMediaHung,
-  media_ended_sessions: p.mediaEndedSessions,
-})
-
-type FixedFacts = Omit<NodeFacts, keyof NodeLoadFacts>
-
-const insertFacts = statement((db, p: LoadValues & FixedFacts & { id: string }, dialect) =>
-  db.insertInto('node_facts').values({
-    node_id: p.id,
-    version: p.version,
-    cores: p.cores,
-    rtmp_port: p.rtmpPort,
-    rtmps_port: p.rtmpsPort,
-    region: p.region || null,
-    ...loadRow(p),
-    reported_at_ms: databaseTime(dialect),
-  }),
+const insertFacts = statement((db, p: Load & FieldsOf<'node_facts', (typeof FIXED)[number]>, dialect) =>
+  db
+    .insertInto('node_facts')
+    .values({ ...rowOf('node_facts', [...FIXED, ...LOAD], p), reported_at_ms: databaseTime(dialect) }),
 )
 
-const setLoad = statement((db, p: LoadValues & { id: string }, dialect) =>
+const setLoad = statement((db, p: Load & { id: string }, dialect) =>
   db
     .updateTable('node_facts')
-    .set({ ...loadRow(p), reported_at_ms: databaseTime(dialect) })
+    .set({ ...rowOf('node_facts', LOAD, p), reported_at_ms: databaseTime(dialect) })
     .where('node_id', '=', p.id),
 )
 
 const facts = statement((db, _none: object, dialect) =>
   db
     .selectFrom('node_facts')
-    .select(columnsOf('node_facts'))
-    .select(sql<number>`${databaseTime(dialect)} - coalesce(reported_at_ms, 0)`.as('age_ms')),
+    .select(fieldsOf('node_facts'))
+    .select(sql<number>`${databaseTime(dialect)} - coalesce(reported_at_ms, 0)`.as('ageMs')),
 )
 
 const NODE = ['id', 'host_key', 'pid', 'seen_at_ms', 'url', 'draining_since_ms', 'key_id'] as const
@@ -167,7 +152,7 @@ export class NodeReadVerbs extends Verbs {
 
   async facts(): Promise<ReadonlyMap<string, ReportedFacts>> {
     const rows = await this.executor.all(facts, {})
-    return new Map(rows.map((row) => [row.node_id, factsFrom(row)]))
+    return new Map(rows.map((row) => [row.nodeId, factsFrom(row)]))
   }
 
   activity(query: ActivityQuery): Promise<NodeActivity[]> {
@@ -193,12 +178,11 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 
   async insertFacts(id: string, about: NodeFacts): Promise<void> {
-    const { version, cores, region, rtmpPort, rtmpsPort, ...load } = about
-    await this.executor.run(insertFacts, { id, version, cores, region, rtmpPort, rtmpsPort, ...valuesOf(load) })
+    await this.executor.run(insertFacts, { ...about, ...loadOf(about), nodeId: id, region: about.region || null })
   }
 
   async setLoad(id: string, load: NodeLoadFacts): Promise<void> {
-    await this.executor.run(setLoad, { id, ...valuesOf(load) })
+    await this.executor.run(setLoad, { id, ...loadOf(load) })
   }
 
   async lockShared(id: string): Promise<boolean> {
@@ -221,25 +205,25 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 }
 
-const factsFrom = (row: RowOf<'node_facts'> & { age_ms: number }): ReportedFacts => ({
+const factsFrom = (row: FieldsOf<'node_facts'> & { readonly ageMs: number }): ReportedFacts => ({
   version: row.version,
   cores: row.cores,
   region: row.region ?? '',
-  ageMs: Math.max(0, row.age_ms),
-  cpuPercent: row.cpu_percent,
-  mediaPercent: row.media_percent,
-  egressBitrate: row.egress_bitrate,
+  ageMs: Math.max(0, row.ageMs),
+  cpuPercent: row.cpuPercent,
+  mediaPercent: row.mediaPercent,
+  egressBitrate: row.egressBitrate,
   // A later version may have more reasons.
-  full: FULL_REASONS.filter((reason) => row.full_reasons?.split(',').includes(reason)),
-  rtmpPort: row.rtmp_port,
-  rtmpsPort: row.rtmps_port,
+  full: FULL_REASONS.filter((reason) => row.fullReasons?.split(',').includes(reason)),
+  rtmpPort: row.rtmpPort,
+  rtmpsPort: row.rtmpsPort,
   links: row.links === null ? null : parseNodeLinks(row.links),
   mediaProcessEnd: mediaEndFrom(row),
 })
 
-function mediaEndFrom(row: RowOf<'node_facts'>): MediaProcessEnd | null {
-  const atMs = row.media_ended_at_ms
-  return atMs === null ? null : { atMs, isHung: row.media_ended_hung === 1, sessions: row.media_ended_sessions ?? 0 }
+function mediaEndFrom(row: FieldsOf<'node_facts'>): MediaProcessEnd | null {
+  const atMs = row.mediaEndedAtMs
+  return atMs === null ? null : { atMs, isHung: row.mediaEndedHung === 1, sessions: row.mediaEndedSessions ?? 0 }
 }
 
 const fromRow = ({ expired, keyId: _keyId, ...row }: Listed): Node => ({ ...row, isExpired: expired === 1 })

@@ -1,10 +1,10 @@
 import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, insertion } from '../records.ts'
-import { namesWithoutId } from '../schema.ts'
+import { namesWithout } from '../schema.ts'
 import type { OutboxEvent } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const insert = insertion('outbox', namesWithoutId('outbox'))
+const insert = insertion('outbox', namesWithout('outbox', 'id'))
 
 const pending = statement((db, p: { limit: number }) =>
   db.selectFrom('outbox').select(fieldsOf('outbox')).orderBy('id').limit(p.limit),

@@ -1,5 +1,5 @@
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { fieldsOf } from '../records.ts'
 import type { NodeRequest } from '../store.ts'
 
 const insert = statement(
@@ -17,7 +17,7 @@ const insert = statement(
 const waiting = statement((db, p: { nodeId: string; limit: number }) =>
   db
     .selectFrom('reload_requests')
-    .select(columnsOf('reload_requests'))
+    .select(fieldsOf('reload_requests', ['id', 'node_id', 'is_check']))
     .where('node_id', '=', p.nodeId)
     .where('answer', 'is', null)
     .where('report', 'is', null)
@@ -65,7 +65,7 @@ const prune = statement((db, p: { beforeMs: number }) =>
 export class ReloadReadVerbs extends Verbs {
   async waiting(nodeId: string, limit: number): Promise<NodeRequest[]> {
     const rows = await this.executor.all(waiting, { nodeId, limit })
-    return rows.map((row) => ({ id: row.id, nodeId: row.node_id, isCheck: row.is_check === 1, report: null }))
+    return rows.map((row) => ({ ...row, isCheck: row.isCheck === 1, report: null }))
   }
 
   async reports(nodeId: string): Promise<string[]> {

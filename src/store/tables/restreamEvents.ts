@@ -2,7 +2,7 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import { inserted, statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
-import { type DB, namesWithoutId } from '../schema.ts'
+import { type DB, namesWithout } from '../schema.ts'
 import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
 
 type EventBuilder = ExpressionBuilder<DB, 'restream_events'>
@@ -20,7 +20,7 @@ const isPast = (eb: EventBuilder) =>
 
 const isOff = (eb: EventBuilder) => eb('restream_events.status', '=', 'off')
 
-const WRITTEN = namesWithoutId('restream_events')
+const WRITTEN = namesWithout('restream_events', 'id')
 
 const insertAll = insertion('restream_events', WRITTEN)
 

@@ -1,6 +1,6 @@
 import { statement, Verbs } from '../executor.ts'
 import { insertion } from '../records.ts'
-import { namesWithoutId } from '../schema.ts'
+import { namesWithout } from '../schema.ts'
 
 const list = statement((db, p: { tokenId: number }) =>
   db.selectFrom('restream_keys').select('key_sealed').where('token_id', '=', p.tokenId).orderBy('ord'),
@@ -10,7 +10,7 @@ const clear = statement((db, p: { tokenId: number }) =>
   db.deleteFrom('restream_keys').where('token_id', '=', p.tokenId),
 )
 
-const insert = insertion('restream_keys', namesWithoutId('restream_keys'))
+const insert = insertion('restream_keys', namesWithout('restream_keys', 'id'))
 
 export class RestreamKeyReadVerbs extends Verbs {
   async list(tokenId: number): Promise<Uint8Array[]> {

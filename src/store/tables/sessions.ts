@@ -3,42 +3,30 @@ import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session, SessionScope } from '../../core/sessions/types.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
+import type { DbBoolean } from '../columns.ts'
 import { statement, Verbs } from '../executor.ts'
-import { fieldsOf, insertion } from '../records.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
+import { namesWithout } from '../schema.ts'
 import type { SessionAttempt, SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
 import { endSessions, type Total, writeQuality, writeTotals } from './sessionTotals.ts'
 
-const insert = insertion('sessions', [
-  'id',
-  'action',
-  'protocol',
-  'account_id',
-  'stream_name',
-  'source_id',
-  'token_id',
-  'jti',
-  'tracking_id',
-  'address',
-  'origin',
-  'country',
-  'priority',
-  'spare',
-  'device',
-  'browser',
-  'custom_viewer_data',
-  'node',
-  'started_at_ms',
-  'bytes_in',
-  'bytes_out',
-  'cache_bytes',
-])
-
-const byId = statement((db, p: { id: string }) =>
-  db.selectFrom('sessions').select(columnsOf('sessions')).where('id', '=', p.id),
+const insert = insertion(
+  'sessions',
+  namesWithout('sessions', 'feed_id', 'ended_at_ms', 'end_reason', 'kick', 'quality'),
 )
+
+/** Without what only reports of the audience say of viewers. */
+const READ = namesWithout('sessions', 'device', 'browser', 'custom_viewer_data', 'spare', 'cache_bytes')
+
+const COLUMNS = [
+  ...fieldsOf('sessions', READ),
+  'sessions.spare as isSpare',
+  'sessions.cache_bytes as bytesFromCaches',
+] as const
+
+const byId = statement((db, p: { id: string }) => db.selectFrom('sessions').select(COLUMNS).where('id', '=', p.id))
 
 const kicked = statement((db, p: { node: string; limit: number }) =>
   db
@@ -87,7 +75,7 @@ const attach = statement((db, p: { id: string; feedId: string }) =>
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null)
     .where('kick', 'is', null)
-    .returning(columnsOf('sessions')),
+    .returning(COLUMNS),
 )
 
 const makeSpare = statement((db, p: { id: string }) =>
@@ -135,7 +123,7 @@ const kick = statement((db, p: { accountId: string; id: string; reason: SessionE
     .where('account_id', '=', p.accountId)
     .where('ended_at_ms', 'is', null)
     .where('kick', 'is', null)
-    .returning(columnsOf('sessions')),
+    .returning(COLUMNS),
 )
 
 /** Spares of a source with one priority. */
@@ -183,7 +171,7 @@ export class SessionReadVerbs extends Verbs {
     const rows = await this.executor.ask((db) => {
       let page = db
         .selectFrom('sessions')
-        .select(columnsOf('sessions'))
+        .select(COLUMNS)
         .where('account_id', '=', query.accountId)
         .where('ended_at_ms', 'is', null)
       if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
@@ -297,29 +285,15 @@ export class SessionTxVerbs extends Verbs {
   }
 }
 
-const fromRow = (row: RowOf<'sessions'>): StoredSession => ({
-  id: row.id,
-  action: row.action,
-  protocol: row.protocol,
-  accountId: row.account_id,
-  streamName: row.stream_name,
-  sourceId: row.source_id,
-  tokenId: row.token_id,
-  jti: row.jti,
-  trackingId: row.tracking_id,
-  address: row.address,
-  origin: row.origin,
-  country: row.country,
-  startedAtMs: row.started_at_ms,
-  node: row.node,
-  feedId: row.feed_id,
-  priority: row.priority,
-  isSpare: row.spare === 1,
-  endedAtMs: row.ended_at_ms,
-  endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
+interface Row extends FieldsOf<'sessions', (typeof READ)[number]> {
+  readonly isSpare: DbBoolean
+  readonly bytesFromCaches: number
+}
+
+const fromRow = (row: Row): StoredSession => ({
+  ...row,
+  isSpare: row.isSpare === 1,
+  endReason: row.endReason === null ? null : readEndReason(row.endReason),
   kick: row.kick === null ? null : readEndReason(row.kick),
-  bytesIn: row.bytes_in,
-  bytesOut: row.bytes_out,
-  bytesFromCaches: row.cache_bytes,
   quality: viewerQualityOf(row.quality),
 })

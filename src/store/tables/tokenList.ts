@@ -7,12 +7,12 @@ import {
   type SqlBool,
 } from 'kysely'
 import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'
-import { columnsOf, type DB } from '../schema.ts'
+import type { DB } from '../schema.ts'
 import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
 import { containing } from './containsText.ts'
 import { countAll } from './tokenCounts.ts'
-import { fromTokenRow, type TokenRow } from './tokenRow.ts'
+import { fromTokenRow, TOKEN_COLUMNS, type TokenRow } from './tokenRow.ts'
 import { lastUse } from './tokenUses.ts'
 
 type Match = NonNullable<TokenListQuery['match']>
@@ -86,9 +86,9 @@ function page(db: Kysely<DB>, p: Page, scan: Scan, filter?: Filter) {
   const rows = db
     .selectFrom(idsOf(db, p, scan, filter))
     .innerJoin('tokens', 'tokens.id', 'page.id')
-    .select(columnsOf('tokens'))
+    .select(TOKEN_COLUMNS)
     .select(lastUse)
-  const sorted = key === 'last_used_at_ms' ? rows.orderBy(key, order) : rows.orderBy(`tokens.${key}`, order)
+  const sorted = key === 'last_used_at_ms' ? rows.orderBy('lastUsedAtMs', order) : rows.orderBy(`tokens.${key}`, order)
   return sorted.orderBy('tokens.id', order)
 }
 

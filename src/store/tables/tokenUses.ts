@@ -7,4 +7,4 @@ export const lastUse = (eb: ExpressionBuilder<DB, 'tokens'>) =>
     .selectFrom('token_uses')
     .select('token_uses.last_used_at_ms')
     .whereRef('token_uses.token_id', '=', 'tokens.id')
-    .as('last_used_at_ms')
+    .as('lastUsedAtMs')

@@ -2,23 +2,23 @@ import { type Kysely, sql } from 'kysely'
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, inserted, statement, Verbs } from '../executor.ts'
 import { dbFlag } from '../columns.ts'
-import { insertion } from '../records.ts'
-import { columnsOf, type DB, namesOf, namesWithoutId } from '../schema.ts'
+import { fieldsOf, insertion, rowOf } from '../records.ts'
+import { type DB, namesOf, namesWithout } from '../schema.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
 import { lastUse } from './tokenUses.ts'
-import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
+import { fromTokenRow, TOKEN_COLUMNS, type TokenValues, toTokenValues } from './tokenRow.ts'
 import { countTokens, listTokens } from './tokenList.ts'
 import { securedByName, securedByPattern, type Usable, usableTokens } from './tokenUsable.ts'
 
 const named = (db: Kysely<DB>, p: { id: number }) =>
-  db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).where('id', '=', p.id)
+  db.selectFrom('tokens').select(TOKEN_COLUMNS).select(lastUse).where('id', '=', p.id)
 
 const byId = statement(named)
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
-  db.selectFrom('tokens').select(columnsOf('tokens')).where('value_hash', '=', p.hash),
+  db.selectFrom('tokens').select(TOKEN_COLUMNS).where('value_hash', '=', p.hash),
 )
 
 const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, dialect) => {
@@ -27,14 +27,28 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
 })
 
 const lockShared = statement((db, p: { id: number }, dialect) => {
-  const row = db.selectFrom('tokens').select(['version', 'value_hash']).where('id', '=', p.id)
+  const row = db
+    .selectFrom('tokens')
+    .select(fieldsOf('tokens', ['version', 'value_hash']))
+    .where('id', '=', p.id)
   return lockRows(dialect, row, 'share')
 })
 
-const insert = statement((db, p: TokenValues) => db.insertInto('tokens').values(everyColumn(p)).returning('id'))
+const WRITTEN = namesWithout('tokens', 'id')
+
+const insert = statement((db, p: TokenValues) =>
+  db
+    .insertInto('tokens')
+    .values(rowOf('tokens', WRITTEN, p))
+    .returning('id'),
+)
 
 const replace = statement((db, p: TokenValues & { id: number; previousVersion: number }) =>
-  db.updateTable('tokens').set(everyColumn(p)).where('id', '=', p.id).where('version', '=', p.previousVersion),
+  db
+    .updateTable('tokens')
+    .set(rowOf('tokens', WRITTEN, p))
+    .where('id', '=', p.id)
+    .where('version', '=', p.previousVersion),
 )
 
 const remove = statement((db, p: Pick<Token, 'id' | 'accountId' | 'kind'>) =>
@@ -101,7 +115,7 @@ export class TokenTxVerbs extends TokenReadVerbs {
     return this.executor.ask((db) =>
       db
         .insertInto('tokens')
-        .values({ id, ...values })
+        .values({ id, ...rowOf('tokens', WRITTEN, values) })
         .returning('id'),
     )
   }
@@ -111,9 +125,8 @@ export class TokenTxVerbs extends TokenReadVerbs {
     return row && fromTokenRow(row)
   }
 
-  async lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
-    const row = await this.executor.first(lockShared, { id })
-    return row && { version: row.version, valueHash: row.value_hash }
+  lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
+    return this.executor.first(lockShared, { id })
   }
 
   /** @throws Error when the row has another version than the one that was read, because it was not locked */
@@ -164,9 +177,3 @@ function insertStreams(executor: Executor, { id, accountId, kind, streams }: Sto
   })
   return insertStreamRows(executor, rows)
 }
-
-/** Reads the columns by name, because `p` has every property while a statement is compiled. */
-const everyColumn = (p: TokenValues): TokenValues =>
-  Object.fromEntries(WRITTEN.map((column) => [column, p[column]])) as unknown as TokenValues
-
-const WRITTEN = namesWithoutId('tokens')

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { UserRole } from '../../core/users/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
 import { fieldsOf, rowOf } from '../records.ts'
-import { type DB, namesWithoutId } from '../schema.ts'
+import { type DB, namesWithout } from '../schema.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -30,7 +30,7 @@ const lockById = statement((db, p: { id: number }, dialect) =>
 const insert = statement((db, p: Omit<User, 'id'>) =>
   db
     .insertInto('users')
-    .values(rowOf('users', namesWithoutId('users'), p))
+    .values(rowOf('users', namesWithout('users', 'id'), p))
     .returning(fieldsOf('users')),
 )
 

@@ -3,7 +3,8 @@ import type { CodedSentence } from '../../core/notices.ts'
 import { NO_HOOKS } from '../../core/webhooks/kinds.ts'
 import type { Health, HookSwitches } from '../../core/webhooks/types.ts'
 import { inserted, statement, Verbs } from '../executor.ts'
-import { columnsOf, type DB, type RowOf, type NewRowOf } from '../schema.ts'
+import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
+import type { DB } from '../schema.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { deletePendingDeliveries } from './deliveries.ts'
@@ -12,7 +13,7 @@ import { deletePendingDeliveries } from './deliveries.ts'
 const allOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
   db
     .selectFrom('webhooks')
-    .select(columnsOf('webhooks'))
+    .select(fieldsOf('webhooks'))
     .where('account_id', '=', accountId)
     .where('public_id', 'is', null)
 
@@ -29,14 +30,13 @@ const lock = statement((db, p: NamedWebhook, dialect) =>
 
 const ofAccount = statement((db, p: { accountId: string }) => allOf(db, p).orderBy('id'))
 
-const setHealth = statement((db, p: { id: number } & HealthColumns) =>
+export const HEALTH = ['failures_in_row', 'disabled_until_ms', 'disabled_reason'] as const
+type HealthFields = FieldsOf<'webhooks', (typeof HEALTH)[number]>
+
+const setHealth = statement((db, p: { id: number } & HealthFields) =>
   db
     .updateTable('webhooks')
-    .set({
-      failures_in_row: p.failures_in_row,
-      disabled_until_ms: p.disabled_until_ms,
-      disabled_reason: p.disabled_reason,
-    })
+    .set(rowOf('webhooks', HEALTH, p))
     .where('id', '=', p.id),
 )
 
@@ -70,9 +70,7 @@ export class WebhookReadVerbs extends Verbs {
 export class WebhookTxVerbs extends WebhookReadVerbs {
   async insert(webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
     const row = inserted(
-      await this.executor.ask((db) =>
-        db.insertInto('webhooks').values(toRow(webhook)).returning(columnsOf('webhooks')),
-      ),
+      await this.executor.ask((db) => db.insertInto('webhooks').values(toRow(webhook)).returning(fieldsOf('webhooks'))),
     )
     return fromRow(row)
   }
@@ -85,7 +83,7 @@ export class WebhookTxVerbs extends WebhookReadVerbs {
   async lockAll(ids: readonly number[]): Promise<StoredWebhook[]> {
     if (ids.length === 0) return []
     const rows = await this.executor.ask((db, dialect) => {
-      const named = db.selectFrom('webhooks').select(columnsOf('webhooks')).where('id', 'in', ids).orderBy('id')
+      const named = db.selectFrom('webhooks').select(fieldsOf('webhooks')).where('id', 'in', ids).orderBy('id')
       return lockRows(dialect, named, 'update')
     })
     return rows.map(fromRow)
@@ -96,7 +94,7 @@ export class WebhookTxVerbs extends WebhookReadVerbs {
   }
 
   async setHealth(id: number, health: Health): Promise<void> {
-    await this.executor.run(setHealth, { id, ...healthColumns(health) })
+    await this.executor.run(setHealth, { id, ...healthFields(health) })
   }
 
   async setProbed(id: number, atMs: number): Promise<void> {
@@ -109,12 +107,10 @@ export class WebhookTxVerbs extends WebhookReadVerbs {
   }
 }
 
-type HealthColumns = Pick<RowOf<'webhooks'>, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>
-
-export const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
-  failures_in_row: failuresInRow,
-  disabled_until_ms: disabled?.untilMs ?? null,
-  disabled_reason: disabled && JSON.stringify(disabled.reason),
+export const healthFields = ({ failuresInRow, disabled }: Health): HealthFields => ({
+  failuresInRow,
+  disabledUntilMs: disabled?.untilMs ?? null,
+  disabledReason: disabled && JSON.stringify(disabled.reason),
 })
 
 /** Includes kinds that only a newer version knows: it may run beside this one. */
@@ -123,37 +119,34 @@ const switchesOf = (events: string): HookSwitches => ({
   ...Object.fromEntries((JSON.parse(events) as string[]).map((type) => [type, true])),
 })
 
-function toRow(webhook: Omit<StoredWebhook, 'id'>): NewRowOf<'webhooks'> {
-  const { hooks } = webhook
-  return {
-    account_id: webhook.accountId,
-    url: webhook.url,
-    secret_sealed: webhook.secretSealed,
-    events: JSON.stringify(Object.entries(hooks).flatMap(([type, isOn]) => (isOn ? [type] : []))),
-    filter: webhook.filter,
-    ...healthColumns(webhook),
-    added_at_ms: webhook.addedAtMs,
-  }
-}
+const SET = ['account_id', 'url', 'secret_sealed', 'events', 'filter', 'added_at_ms', ...HEALTH] as const
 
-function fromRow(row: RowOf<'webhooks'>): StoredWebhook {
+const toRow = (webhook: Omit<StoredWebhook, 'id'>) =>
+  rowOf('webhooks', SET, {
+    ...webhook,
+    ...healthFields(webhook),
+    events: JSON.stringify(Object.entries(webhook.hooks).flatMap(([type, isOn]) => (isOn ? [type] : []))),
+  })
+
+function fromRow(row: FieldsOf<'webhooks'>): StoredWebhook {
+  const { id, accountId, url, secretSealed, filter, failuresInRow, addedAtMs } = row
   return {
-    id: row.id,
-    accountId: row.account_id,
-    url: row.url,
-    secretSealed: row.secret_sealed,
+    id,
+    accountId,
+    url,
+    secretSealed,
     hooks: switchesOf(row.events),
-    filter: row.filter,
-    failuresInRow: row.failures_in_row,
+    filter,
+    failuresInRow,
     disabled: disabledOf(row),
-    addedAtMs: row.added_at_ms,
-    ...(row.public_id === null ? {} : { active: row.active === 1, ...probedOf(row) }),
+    addedAtMs,
+    ...(row.publicId === null ? {} : { active: row.active === 1, ...probedOf(row) }),
   }
 }
 
-export const disabledOf = ({ disabled_until_ms: untilMs, disabled_reason: json }: HealthColumns): Health['disabled'] =>
+export const disabledOf = ({ disabledUntilMs: untilMs, disabledReason: json }: HealthFields): Health['disabled'] =>
   untilMs === null ? null : { untilMs, reason: JSON.parse(json ?? '[]') as readonly CodedSentence[] }
 
 /** The last probe; absent before the first pause. */
-export const probedOf = ({ probed_at_ms: atMs }: Pick<RowOf<'webhooks'>, 'probed_at_ms'>) =>
-  atMs === null ? {} : { probedAtMs: atMs }
+export const probedOf = ({ probedAtMs }: FieldsOf<'webhooks', 'probed_at_ms'>) =>
+  probedAtMs === null ? {} : { probedAtMs }
