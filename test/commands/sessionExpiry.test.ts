@@ -125,6 +125,10 @@ describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (eng
     pass(30)
     await until(() => isOver(at, parent.id))
     expect([capped, unlimited, ignored].map(({ cuts }) => cuts)).toEqual([['token_expired'], [], []])
+    // Nor is it one whom an edit no longer admits.
+    await at.call('PUT', `/api/subscribe_token/${plain.id}`, { label: 'late' })
+    await until(() => ignored.cuts.length > 0 || at.ctx.sessions.ofToken(plain.id)[0]?.tokenVersion === 2)
+    expect(ignored.cuts).toEqual([])
   })
 
   it('are forgotten with their end, also when the token changes at that moment', async () => {
