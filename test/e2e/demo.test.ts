@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -38,6 +38,19 @@ test('the page broadcasts a test video, links to it, plays it, and explains refu
   expect(await figure(watching, 'watch', 'Codecs')).toBe('H.264 + Opus')
   expect(await figure(watching, 'watch', 'First frame')).toMatch(/ m?s$/)
   await expect.poll(() => figure(page, 'broadcast', 'Bitrate'), SOON).toMatch(/bit\/s$/)
+
+  // Who stops before the server has answered watches nothing: the session ends as soon as it has begun.
+  const isEnd = (request: Request): boolean => request.method() === 'DELETE'
+  await Promise.all([watching.waitForRequest(isEnd), watching.click('#watch .main')])
+  const stopped = Promise.withResolvers<void>()
+  await watching.route('**/api/whep/**', (route) => stopped.promise.then(() => route.continue()))
+  await watching.click('#watch .main')
+  await watching.click('#watch .main')
+  stopped.resolve()
+  await watching.waitForRequest(isEnd)
+  expect(await watching.getAttribute('#watch .badge', 'data-state')).toBe('idle')
+  await watching.click('#watch .main')
+  await watching.waitForSelector('#watch .badge[data-state=live]')
 
   // The page shows at once that a viewer's session was ended, and reconnects.
   const { data } = await stage.api('GET', '/api/sessions')

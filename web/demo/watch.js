@@ -59,7 +59,7 @@ async function stay(view, stopping) {
       view.state('waiting', 'Connection ended')
       await pause(stopping.signal, 1000)
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== NOT_LIVE) throw error
+      if (stopping.signal.aborted || !(error instanceof Refusal) || error.status !== NOT_LIVE) throw error
       view.refused(explain(error))
       view.state('waiting', 'Waiting for the broadcast')
       await pause(stopping.signal, 1000 * (error.retryAfterSeconds || 2))
@@ -73,6 +73,7 @@ async function playWhep(view, signal) {
   const [account, stream] = streamOf(view)
   const url = `./api/whep/${encodeURIComponent(account)}/${encodeURIComponent(stream)}`
   const session = await watch({ url, token: view.field('token'), sourceId: view.field('source') })
+  if (signal.aborted) return session.stop()
   const first = firstFrame(view, clicked)
   view.play(session.media)
   const read = reader(session.pc)
@@ -97,6 +98,7 @@ async function playHls(view, signal) {
   const url = `./hls/${encodeURIComponent(account)}/${encodeURIComponent(stream)}/index.m3u8`
   const first = firstFrame(view, clicked)
   const { default: Hls } = await import('./hls.js')
+  if (signal.aborted) return
   const token = view.field('token')
   const hls = new Hls({
     enableWorker: false,
