@@ -32,6 +32,19 @@ test('the search shows what answers a question, and Enter leads there', async ()
   expect(dashboard.complaints).toEqual([])
 })
 
+test('the search is loaded again at the next key after the network has failed', async () => {
+  const page = await open('')
+  let asked = 0
+  await page.route('**/search.json', (route) => (asked++ === 0 ? route.abort() : route.continue()))
+  const field = page.getByRole('searchbox', { name: 'Search' })
+  await field.fill('toke')
+  await page.getByRole('status').getByText('The search could not be loaded').waitFor()
+  await field.fill('token')
+  await page.getByRole('region', { name: 'Results of the search' }).getByRole('link').first().waitFor()
+  // The browser complains of the request.
+  dashboard.complaints.splice(0)
+})
+
 test.each([
   ['', 1280],
   ['guides/production.html', 390],

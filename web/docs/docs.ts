@@ -15,26 +15,33 @@ function the<E>(part: E | null): E {
   return part
 }
 
-let finder: Promise<Finder> | null = null
+let finder: Promise<Finder | null> | null = null
 
-async function load(): Promise<Finder> {
+/** Loads what the search knows, once. Null: it could not be loaded now; the next call tries again. */
+function load(): Promise<Finder | null> {
+  finder ??= fetchFinder().catch(() => (finder = null))
+  return finder
+}
+
+async function fetchFinder(): Promise<Finder> {
   const answer = await fetch(new URL('assets/search.json', root))
   return new Finder((await answer.json()) as readonly Known[])
 }
 
 async function search(): Promise<void> {
   const text = field.value.trim()
-  const found = text === '' ? [] : (await (finder ??= load())).find(text)
+  const found = text === '' ? [] : (await load())?.find(text)
   // Something else may have been typed meanwhile.
   if (field.value.trim() !== text) return
   list.hidden = text === ''
-  list.replaceChildren(counted(found.length), listOf(found))
+  if (found === undefined) list.replaceChildren(status('The search could not be loaded. Type on to try again.'))
+  else list.replaceChildren(status(found.length === 0 ? 'Nothing found' : `${found.length} found`), listOf(found))
 }
 
-function counted(count: number): HTMLElement {
+function status(text: string): HTMLElement {
   const line = document.createElement('p')
   line.setAttribute('role', 'status')
-  line.textContent = count === 0 ? 'Nothing found' : `${count} found`
+  line.textContent = text
   return line
 }
 
@@ -90,7 +97,7 @@ function languageButton(language: string, choose: (language: string) => void): H
 const samples = [...document.querySelectorAll<HTMLElement>('.samples')]
 if (samples.length > 0) offerLanguages(samples)
 
-field.addEventListener('focus', () => void (finder ??= load()))
+field.addEventListener('focus', () => void load())
 field.addEventListener('input', () => void search())
 form.addEventListener('submit', (event) => {
   event.preventDefault()
