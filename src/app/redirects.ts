@@ -42,11 +42,9 @@ export class Redirects {
 
   async #listen(host: string, port: number): Promise<Result<Server, string>> {
     const server = redirectServer(this.#options)
-    const { refusals } = this.#app.ctx.sampled
+    const { log } = this.#app.ctx
     try {
-      server.on('error', (error) =>
-        refusals.warn({ err: error }, 'a connection to be redirected could not be accepted'),
-      )
+      server.on('error', (error) => log.warn({ err: error }, 'a connection to be redirected could not be accepted'))
       server.listen(port, host)
       await once(server, 'listening')
       return ok(server)

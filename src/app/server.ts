@@ -320,10 +320,6 @@ async function startHttp(
   } catch (error) {
     throw new CannotStart(explainListening(error as Error, host, port))
   }
-  // Most likely out of file descriptors: one connection is lost, the others continue.
-  http.server.on('error', (error) =>
-    app.ctx.sampled.refusals.warn({ err: error }, 'an HTTP connection could not be accepted'),
-  )
   return (http.server.address() as AddressInfo).port
 }
 

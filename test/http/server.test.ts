@@ -1,5 +1,4 @@
-import { Server } from 'node:net'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { VERSION } from '../../src/base/version.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { runApp } from '../support/app.ts'
@@ -154,15 +153,4 @@ it('a person at a wrong address gets a page that leads to the start, and a progr
     (await fetch(`${sluice.base}/nothing`, { method: 'POST', headers: browser })).headers.get('content-type'),
   ).toMatch(/json/)
   expect((await fetch(`${sluice.base}/api/whip/show`, { headers: browser })).status).toBe(405)
-})
-
-it('a connection that could not be accepted, for lack of file descriptors, ended the server of HTTP or RTMP', async () => {
-  const listening = vi.spyOn(Server.prototype, 'listen')
-  const sluice = await runApp()
-  onTestFinished(() => sluice.close())
-  const servers = (listening.mock.contexts as Server[]).filter((server) => server.listening)
-  listening.mockRestore()
-  expect(servers).toHaveLength(2)
-  for (const server of servers) server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))
-  expect((await sluice.call('GET', '/api/server')).status).toBe(200)
 })

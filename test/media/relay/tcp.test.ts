@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect, createServer, Server, Socket } from 'node:net'
+import { connect, createServer, Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { ByAddress } from '../../../src/base/byAddress.ts'
@@ -260,15 +260,6 @@ test('a viewer held connections for as long as it liked, one for each check that
   expect(released).toEqual(Array.from({ length: 24 }, (_, at) => 1000 + at))
   net.relay.end('publisher')
   expect(released).toHaveLength(40)
-})
-
-test('a connection that could not be accepted ended the media process', async () => {
-  const listening = vi.spyOn(Server.prototype, 'listen')
-  const { join } = await portOf(3)
-  const server = listening.mock.contexts.at(-1) as Server
-  listening.mockRestore()
-  server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))
-  expect((await join()).isOpen()).toBe(true)
 })
 
 /** Another program has the first port that is wanted over TCP. */

@@ -151,8 +151,6 @@ async function listen(host: string, port: number, accept: (socket: Socket) => vo
   const listening = once(server, 'listening')
   server.listen({ host, port, backlog: BACKLOG, ipv6Only: true })
   await listening
-  // Most likely out of file descriptors: one connection is lost, and its peer may still use UDP.
-  server.on('error', () => undefined)
   return server
 }
 
