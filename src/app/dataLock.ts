@@ -14,7 +14,8 @@ export function lockDataDirectory(dir: string): (() => void) | null {
   let file: DatabaseSync | undefined
   try {
     file = new DatabaseSync(join(dir, 'lock'), { timeout: 0 })
-    file.exec('BEGIN EXCLUSIVE')
+    // Without a journal, which would be a file beside it.
+    file.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     if ((error as { errcode?: number }).errcode === BUSY) {
       file?.close()

@@ -80,8 +80,8 @@ const link = command({
   path: ['recording', 'link'],
   summary: 'Print a link that plays a completed recording, for anyone who has it, until it expires',
   detail:
-    'Run it where the file is: with the configuration of the node that recorded it. Add `&download` to save the file instead. Only ' +
-    'deleting the recording ends the link earlier.',
+    'Run it where the file is: with the configuration of the node that recorded it. If that is not at the printed address, ' +
+    'replace the part before /recordings. Add `&download` to save the file instead. Only deleting the recording ends the link earlier.',
   args: { id: ID },
   flags: {
     'expires-in': wholeOr(RECORDING_LINK_SECONDS.default, 'SECONDS', 'How many seconds the link is valid.', {

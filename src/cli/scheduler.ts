@@ -26,7 +26,6 @@ const COLUMNS: Columns<SchedulerRecord> = {
   status: ['text', ({ enabled, status }) => (enabled ? status : `${status}, disabled`)],
   name: ['text', ({ name }) => name],
   next: ['time', ({ nextStart }) => nextStart],
-  'begins in': ['until', ({ nextStart }) => nextStart],
   recurrence: ['text', ({ recurrence }) => recurrence],
   channels: ['text', ({ channels }) => channels.map(({ channelId }) => channelId).join(', ')],
 }

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -32,6 +32,8 @@ test('a country file that cannot be read keeps servers from starting', async () 
 test('of two servers on a data directory the second is refused, until the first has ended', async () => {
   const dataDir = join(dir, 'shared')
   const first = await runApp({ dataDir })
+  // The lock has no journal beside it, which a kill would leave.
+  expect(readdirSync(dataDir).filter((name) => name.startsWith('lock'))).toEqual(['lock'])
   await expect(runApp({ dataDir })).rejects.toThrow(`data.dir: ${dataDir} is in use by another server; stop it`)
   await first.close()
   await (await runApp({ dataDir })).close()
