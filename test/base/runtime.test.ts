@@ -85,3 +85,13 @@ test('a child stops gracefully when its parent is gone', async () => {
   child.stdio[3]?.destroy()
   expect(await once(child, 'exit')).toEqual([42, null])
 })
+
+test('a thread that ends leaves the child its pipe to the parent', async () => {
+  const guard = new URL('../../bin/follow-parent.js', import.meta.url).href
+  const script = `const { Worker } = require('node:worker_threads')
+    new Worker(new URL('data:text/javascript,')).on('exit', () => require('node:fs').fstatSync(3))`
+  const child = spawn(process.execPath, ['--import', guard, '--eval', script], { stdio: ['ignore', 1, 'pipe', 'pipe'] })
+  let said = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
+  expect([...(await once(child, 'close')), said]).toEqual([0, null, ''])
+})
