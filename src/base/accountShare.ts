@@ -8,14 +8,18 @@ const SHARE = 3 / 4
 export class AccountShare {
   readonly #accounts: Set<string>
 
-  /** @param accounts those that there are. One that is made later counts from when it first asks. */
+  /** @param accounts those that there are. One that is made later counts from when it is noted, or first asks. */
   constructor(accounts: readonly string[] = []) {
     this.#accounts = new Set(accounts)
   }
 
+  note(accountId: string): void {
+    this.#accounts.add(accountId)
+  }
+
   /** Whether an account that has `own` may have one more. @param most of all accounts together */
   allows(accountId: string, own: number, most: number): boolean {
-    this.#accounts.add(accountId)
+    this.note(accountId)
     return this.#accounts.size < 2 || own < Math.ceil(most * SHARE)
   }
 }

@@ -111,6 +111,7 @@ export class Hls {
    * feed is secured and the old one was not: its viewers have to ask for access.
    */
   follow(feed: ActiveFeed): void {
+    this.#share.note(feed.accountId)
     for (const packaged of this.#packaged) {
       const { stream, feed: before } = packaged
       if (stream.ended || !isSameSource(before, feed) || (feed.secured && !before.secured)) continue

@@ -105,6 +105,11 @@ test('an account had all streams packaged that may be, and others none', () => {
     error: 'Too many streams are watched over HLS: try again later',
   })
   shared.open('more of theirs', { accountId: 'other' })
+  // Of an account that was made later.
+  const later = packaging(8, ['a'])
+  later.hls.follow(feed('theirs', { accountId: 'other' }))
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) later.open(id)
+  expect(later.hls.open(feed('g'))).toMatchObject({ ok: false })
 })
 
 test('viewers of a feed continue with the one that replaces it, unless they would have to ask for access', () => {
