@@ -238,6 +238,8 @@ export interface FeedReads {
   recent(query: RecentFeedQuery): Promise<RecentFeed[]>
   /** Feeds that have ended, with what was counted of them. */
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
+  /** Why the last broadcast of a source has ended, or of the whole stream for a null id; null: there is none on record. */
+  endReason(source: StreamRef & { readonly sourceId: string | null }): Promise<SessionEndReason | null>
   /** Feeds that were on the air in a time, in no order. */
   published(query: PublishedQuery): Promise<PublishedFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */

@@ -66,6 +66,11 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['the feeds of streams', ({ reads }) => reads.feeds.openOf([{ accountId, streamName: 'show-100' }])],
   ['feeds whose recording users switched', ({ reads }) => reads.feeds.switched('n-1')],
   ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
+  [
+    'the last end of a stream',
+    ({ reads }) => reads.feeds.endReason({ accountId, streamName: 'show-100', sourceId: null }),
+    'feeds_stream',
+  ],
   ['streams off the air', ({ reads }) => reads.feeds.broadcasts({ ...page, isLast: true }), 'feeds_broadcasts'],
   [
     'the reports of feeds',

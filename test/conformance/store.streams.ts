@@ -254,6 +254,31 @@ export function streamsSuite(stores: Stores): void {
     ])
   })
 
+  test('why the last broadcast of a stream and of a source has ended is on record when its session has', async () => {
+    const accountId = newAccount()
+    const add = async (sourceId: string | null) => {
+      const one = feed({ accountId, streamName: 'a', sourceId, sessionId: await publisher(accountId) })
+      await write((tx) => tx.feeds.insert(one))
+      return one
+    }
+    const reasons = () =>
+      Promise.all(
+        [null, 'b', 'other'].map((sourceId) =>
+          stores.other.read.feeds.endReason({ accountId, streamName: 'a', sourceId }),
+        ),
+      )
+    const end = async ({ feedId, sessionId }: StoredFeed, atMs: number, reason: 'left' | 'lost') => {
+      await write((tx) => tx.feeds.end(feedId, atMs))
+      await write((tx) => tx.sessions.end([{ id: sessionId, atMs, reason, bytesIn: 0, bytesOut: 0 }]))
+    }
+    const [unnamed, named] = [await add(null), await add('b')]
+    expect(await reasons()).toEqual([null, null, null])
+    await end(named, 3000, 'left')
+    expect(await reasons()).toEqual(['left', 'left', null])
+    await end(unnamed, 4000, 'lost')
+    expect(await reasons()).toEqual(['lost', 'left', null])
+  })
+
   test('streams that are off the air are listed once, by the end of their last broadcast, and found by a part of their names', async () => {
     const accountId = newAccount()
     const add = async (streamName: string, endedAtMs: number | null, sourceId: string | null = null) => {

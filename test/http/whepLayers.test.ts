@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
 import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
@@ -23,8 +24,8 @@ afterEach(() => {
 })
 
 /** The address of the layers of a new viewer, as its answer names it, and the id of its session. */
-async function watching(): Promise<{ at: string; sessionId: string }> {
-  const answer = await fetch(`${sluice.base}/api/whep/${sluice.accountId}/show`, {
+async function watching(streamName = 'show'): Promise<{ at: string; sessionId: string }> {
+  const answer = await fetch(`${sluice.base}/api/whep/${sluice.accountId}/${streamName}`, {
     method: 'POST',
     headers: { 'content-type': 'application/sdp' },
     body: 'v=0\r\n',
@@ -102,6 +103,26 @@ test('only the client of a session, only while it lasts, and no publisher has la
   engine.emit({ kind: 'ended', sessionId, reason: 'lost' })
   expect((await send('POST', at, '{}')).status).toBe(404)
   expect(engine.choices).toEqual([])
+})
+
+test('a viewer that gets nothing more and asks learns that its publisher has left, until the next one comes, and not that one is lost', async () => {
+  const { ctx } = sluice.app
+  const { token } = await makeToken(sluice, 'publish')
+  const goOnAir = async () => (await publish({ ctx }, { presented: token, streamName: 'studio' })).session.id
+  const first = await goOnAir()
+  const { at } = await watching('studio')
+  const ask = (candidates = '') =>
+    send('PATCH', at.replace('/layer', ''), `a=ice-ufrag:EsAw\r\n${candidates}`, 'application/trickle-ice-sdpfrag')
+  expect((await ask()).status).toBe(204)
+  await closeSession(ctx, first, 'lost')
+  expect((await ask()).status).toBe(204)
+  const next = await goOnAir()
+  expect((await ask()).status).toBe(204)
+  await closeSession(ctx, next, 'left')
+  expect(await ask()).toMatchObject({ status: 409, text: 'Stream not being published' })
+  expect((await ask('a=end-of-candidates\r\n')).status).toBe(204)
+  await goOnAir()
+  expect((await ask()).status).toBe(204)
 })
 
 test('a viewer who lacks the codec is told so where it would get H.264, but the machine has no room to encode', async () => {

@@ -80,6 +80,28 @@ describe.each([{}, { publishes: true }])('a client that hears nothing more: %j',
   })
 })
 
+it('a viewer whose publisher has left waits in its session, and plays when media comes', async () => {
+  const { browser, states } = await live([CREATED, REFUSED(409, 'Stream not being published')])
+  await flow(browser, 3000)
+  await browser.pass(5000)
+  expect(states).toEqual(['connecting', 'live', 'waiting: stream_not_published'])
+  await flow(browser, 1000)
+  expect(states.at(-1)).toBe('live')
+  expect([browser.requests('PATCH'), browser.requests('POST')].map(({ length }) => length)).toEqual([1, 1])
+})
+
+it('a viewer whose publisher has left goes on waiting when the server ends its session, because none came', async () => {
+  const left = REFUSED(409, 'Stream not being published')
+  const { browser, states } = await live([CREATED, left, left, CREATED])
+  await flow(browser, 3000)
+  await browser.pass(5000)
+  browser.peer.closeTransport()
+  await browser.pass(5000)
+  browser.peer.become('connected')
+  await browser.pass(0)
+  expect(states).toEqual(['connecting', 'live', 'waiting: stream_not_published', 'live'])
+})
+
 it('asks later in each silence, up to eight seconds, and soon again after a minute of calm', async () => {
   const { browser } = await live([CREATED, THERE])
   browser.random = () => 0.999

@@ -7,8 +7,8 @@ import { Silence } from './silence.ts'
 import { bytesReceived, type MediaStats, StatsReader } from './stats.ts'
 
 /**
- * `waiting`: the stream has no publisher; the client asks again by itself. `reconnecting`: the network is interrupted, or
- * a new session is under way. `ended`: nothing happens until the next `start`.
+ * `waiting`: the stream has no publisher; the client asks again by itself, or keeps its session for the next one. `reconnecting`:
+ * the network is interrupted, or a new session is under way. `ended`: nothing happens until the next `start`.
  */
 export type ClientState = 'idle' | 'connecting' | 'waiting' | 'live' | 'reconnecting' | 'ended'
 
@@ -51,7 +51,7 @@ export abstract class Client {
   constructor(options: ClientOptions) {
     this.#options = options
     this.env = options.environment ?? browser
-    this.#silence = new Silence(this.env, () => void this.#session?.ask())
+    this.#silence = new Silence(this.env, () => void this.#ask())
   }
 
   get state(): ClientState {
@@ -148,7 +148,9 @@ export abstract class Client {
       this.closed(reason, isFinal)
       if (isFinal) return this.#finish(reason)
       if (lastedMs !== null && lastedMs >= STABLE_MS) failures = 0
-      this.#set(stateAfter(reason, lostAtMs), reason)
+      // A session that waits for the next publisher ends if none comes. The next offer is told the same as it was.
+      if (this.#state !== 'waiting' || reason.code !== 'ended_by_server')
+        this.#set(stateAfter(reason, lostAtMs), reason)
       await this.#pause(delayMs(failures++, reason, this.env.random()))
     }
   }
@@ -214,7 +216,15 @@ export abstract class Client {
     const all = await readReports(session.pc).catch(() => [])
     if (this.#session !== session) return
     this.#silence.look(bytesReceived(all, this.hears))
+    if (this.#state === 'waiting' && !this.#silence.isSilent) this.#set('live')
     this.env.later(() => void this.#look(session), this.looked(all))
+  }
+
+  /** A session whose publisher has left waits some seconds for the next one, whose media then comes without a new session. */
+  async #ask(): Promise<void> {
+    const session = this.#session
+    const reason = (await session?.ask()) ?? null
+    if (reason !== null && this.#session === session) this.#set('waiting', reason)
   }
 
   /** Restarts ICE, because media would else wait until the browser misses the old network; or tries again now. */

@@ -27,6 +27,7 @@ const REASON_MS = 2000
 const MOVED = (): SluiceError => new SluiceError('moved', 'Another server continues the session', 410)
 const AWAY = (): SluiceError => new SluiceError('connection_lost', 'The server went away')
 const ENDED = (): SluiceError => new SluiceError('connection_lost', 'The server has ended the session', 404)
+const NOT_PUBLISHED = (): SluiceError => new SluiceError('stream_not_published', 'The publisher has left', 409)
 const NOT_CONNECTED = (): SluiceError => new SluiceError('not_connected', 'No media connection came up')
 
 /** One WHIP or WHEP session: a peer connection with its resource at the server. */
@@ -109,10 +110,14 @@ export class Session {
 
   /**
    * Asks the server whether it still has the session; if not, it ends here too. A list of no candidates changes nothing at any
-   * server (RFC 9725 section 4.3.2). A restart of ICE that is under way says the same.
+   * server (RFC 9725 section 4.3.2). A restart of ICE that is under way says the same. Resolves with a reason if the session
+   * waits for another publisher.
    */
-  async ask(): Promise<void> {
-    if (this.pc.signalingState === 'stable') this.#heard(await this.#patch([]).catch(() => null))
+  async ask(): Promise<SluiceError | null> {
+    if (this.pc.signalingState !== 'stable') return null
+    const status = await this.#patch([]).catch(() => null)
+    this.#heard(status)
+    return status === 409 ? NOT_PUBLISHED() : null
   }
 
   /**

@@ -33,6 +33,10 @@ export class Silence {
     return this.#heardAtMs
   }
 
+  get isSilent(): boolean {
+    return this.#cancel !== null
+  }
+
   /** A connection begins. */
   begin(): void {
     this.#bytes = 0

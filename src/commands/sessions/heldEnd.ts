@@ -85,6 +85,15 @@ export function endHeld({ sessions }: Pick<SessionContext, 'sessions'>, sessionI
   for (const end of sessions.heldEnds.get(sessionId)) end()
 }
 
+/** Whether no source is on the air at any node, and the publisher of the last one is not expected back. */
+export async function hasLeft(ctx: Pick<SessionContext, 'sessions' | 'store'>, of: SourceName): Promise<boolean> {
+  const { feeds } = ctx.sessions
+  const { accountId, streamName, sourceId } = of
+  if (feeds.get(accountId, streamName, sourceId) || feeds.remote(accountId, streamName, sourceId)) return false
+  const reason = await ctx.store.read.feeds.endReason({ accountId, streamName, sourceId })
+  return reason !== null && RETURN_MS[reason] === undefined
+}
+
 /** Why the media of a publisher has ended. Over WebRTC one says goodbye with a DELETE, which is on record as the end of the session. */
 function reasonOf({ ending, standing }: ActiveSession): SessionEndReason {
   if (ending !== null) return ending.reason

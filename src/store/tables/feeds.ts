@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
+import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { type DbBoolean, dbFlag } from '../columns.ts'
@@ -113,6 +114,22 @@ const latest = statement((db, p: StreamRef & { source: string }) =>
     .limit(1),
 )
 
+const lastEnded = (db: Kysely<DB>, p: StreamRef) =>
+  db
+    .selectFrom('feeds')
+    .innerJoin('sessions', 'sessions.id', 'feeds.session_id')
+    .select('sessions.end_reason')
+    .where('feeds.account_id', '=', p.accountId)
+    .where('feeds.stream_name', '=', p.streamName)
+    .where('feeds.ended_at_ms', 'is not', null)
+    .orderBy('feeds.ended_at_ms', 'desc')
+    .limit(1)
+
+const lastOfStream = statement((db, p: StreamRef) => lastEnded(db, p))
+const lastOfSource = statement((db, p: StreamRef & { source: string }) =>
+  lastEnded(db, p).where('feeds.source', '=', p.source),
+)
+
 const settle = statement((db, p: StreamRef & { latestMs: number; atMs: number }) =>
   db
     .updateTable('feeds')
@@ -222,6 +239,14 @@ export class FeedReadVerbs extends Verbs {
 
   recent(query: RecentFeedQuery): Promise<RecentFeed[]> {
     return recentFeeds(this.executor, query)
+  }
+
+  async endReason({ sourceId, ...stream }: StreamRef & { sourceId: string | null }): Promise<SessionEndReason | null> {
+    const last =
+      sourceId === null
+        ? await this.executor.first(lastOfStream, stream)
+        : await this.executor.first(lastOfSource, { ...stream, source: sourceId })
+    return typeof last?.end_reason === 'string' ? readEndReason(last.end_reason) : null
   }
 
   published(query: PublishedQuery): Promise<PublishedFeed[]> {

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasLeft } from '../../../commands/sessions/heldEnd.ts'
+import { REFUSALS } from '../../../core/access/refusals.ts'
 import type { Patched } from '../../../media/engine.ts'
 import type { SignalingParts } from './parts.ts'
 import { hasType } from './offer.ts'
@@ -17,8 +19,20 @@ export function patchRoute(app: FastifyInstance, parts: SignalingParts): void {
     if (resource === undefined) return sendRefusal(reply, parts.resources.goneAs(request.params.id))
     const refused = precondition(request, resource)
     if (refused !== null) return sendRefusal(reply, refused)
-    return answer(reply, resource, await patched(parts, resource, request))
+    const answered = await patched(parts, resource, request)
+    if (answered.ok && isQuestion(request.body as Buffer) && (await isWithoutPublisher(parts, resource)))
+      return sendRefusal(reply, { status: 409, text: REFUSALS.stream_not_published.text })
+    return answer(reply, resource, answered)
   })
+}
+
+/** Without candidates it changes nothing: a client that gets no more media asks whether its session is there. */
+const isQuestion = (fragment: Buffer): boolean => !/^a=(candidate|end-of-candidates)/m.test(fragment.toString())
+
+/** A viewer's session, which goes on for some seconds and ends if no other publisher comes. */
+function isWithoutPublisher({ ctx }: SignalingParts, { sessionId }: SignalingResource): Promise<boolean> | false {
+  const session = ctx.sessions.get(sessionId)?.session
+  return session?.action === 'view' && hasLeft(ctx, session)
 }
 
 async function patched(
