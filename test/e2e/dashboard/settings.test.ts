@@ -239,6 +239,33 @@ test('the audit log names the user, and shows a change before and after', async 
   await page.getByText('No change matches.').waitFor()
 })
 
+test('of hundreds of secrets and webhooks a page is shown, and a search finds the others; what a row opens is in view', async () => {
+  const { request } = dashboard.context
+  const make = (operation: string, data: object) =>
+    request.post(`${dashboard.home}api/${operation}`, { headers: HEADERS, data })
+  const numbers = Array.from({ length: 120 }, (_, number) => number)
+  await Promise.all(numbers.map((number) => make('secrets', { name: `many-${number}.` })))
+  await Promise.all(numbers.map((number) => make('webhooks', { url: `https://hooks.example.com/many-${number}` })))
+  await open('/settings/security')
+  const secrets = card('API secrets')
+  await expect.poll(() => secrets.locator('tbody tr').count(), SOON).toBe(50)
+  await secrets.getByRole('button', { name: 'Next' }).click()
+  await expect.poll(() => secrets.locator('.card-foot').textContent(), SOON).toContain('51 to 100 of')
+  await secrets.getByRole('searchbox', { name: 'Search' }).fill('MANY-11')
+  await expect.poll(() => secrets.locator('tbody tr').count(), SOON).toBe(11)
+  const [last] = (await dashboard.api('GET', '/api/webhooks/list?itemCount=1&isDescending=true')).data as {
+    id: number
+  }[]
+  await page.goto(`${dashboard.home}#/webhooks/${last?.id}`)
+  await page.locator('.pick .now a', { hasText: 'hooks.example.com/many-' }).waitFor()
+  await page.goto(`${dashboard.home}#/settings/audit`)
+  await page.locator('tbody button').first().click()
+  await page.getByRole('region', { name: 'webhook.create' }).waitFor()
+  const top = () => page.evaluate<number>("document.querySelector('.opened').getBoundingClientRect().top")
+  await expect.poll(top, SOON).toBeLessThan(900)
+  expect(await axe(page)).toEqual([])
+})
+
 test('what was typed arrives after the session has ended and the user has signed in again', async () => {
   await open('/settings/security')
   await button('New secret').click()

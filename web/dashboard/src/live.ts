@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { type Answer, listStreamsOnAir } from '#api/tokens.ts'
 import { readSession } from '#api/dashboard.ts'
-import { ApiError, call, callPage } from './api/call.ts'
+import { ApiError, call, callPage, everyRow } from './api/call.ts'
 
 export type StreamOnAir = Answer<typeof listStreamsOnAir>[number]
 
@@ -133,7 +133,7 @@ function listen(signal: AbortSignal): Promise<void> {
 async function poll(signal: AbortSignal): Promise<void> {
   try {
     await call(readSession, {}, { signal })
-    const { rows } = await callPage(listStreamsOnAir, { query: { limit: 100 } }, { signal })
+    const rows = await everyRow((cursor) => callPage(listStreamsOnAir, { query: { limit: 100, cursor } }, { signal }))
     updates.value = 'polling'
     replace(rows)
   } catch (error) {

@@ -84,6 +84,24 @@ export async function callPage<A, D>(
   return { rows: body.data, cursor: hasMore ? (cursor ?? null) : null }
 }
 
+type LoadPage<R> = (cursor: string | undefined) => Promise<CursorPage<readonly R[]>>
+
+/** The first pages of a list, as one. */
+export async function firstPages<R>(load: LoadPage<R>, most: number): Promise<CursorPage<readonly R[]>> {
+  let whole = await load(undefined)
+  for (let pages = 1; pages < most && whole.cursor !== null; pages += 1) {
+    const { rows, cursor } = await load(whole.cursor)
+    whole = { rows: [...whole.rows, ...rows], cursor }
+  }
+  return whole
+}
+
+/** No list that is shown as a whole has more pages. */
+const PAGES_MOST = 20
+
+/** All rows of a list that is walked by cursor, for lists whose length the server bounds. */
+export const everyRow = async <R>(load: LoadPage<R>): Promise<readonly R[]> => (await firstPages(load, PAGES_MOST)).rows
+
 /** The address of an operation, for `<img>` and downloads. */
 export function addressOf<A, D>({ path }: Operation<A, D>, args: A): string {
   const { path: values = {}, query = {} } = args as AnyArgs

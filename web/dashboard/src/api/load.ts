@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { resets } from '../live.ts'
-import { type ApiError, asApiError, type CursorPage } from './call.ts'
+import { type ApiError, asApiError, type CursorPage, firstPages } from './call.ts'
 
 /** What a page knows of something that it loads. `data` stays while it is loaded again, so that nothing jumps. */
 export interface Loaded<T> {
@@ -72,7 +72,7 @@ export function useWalk<R>(
   const of = JSON.stringify(keys)
   const first = useLoad((signal) => {
     if (depth.current.of !== of) depth.current = { of, pages: 1 }
-    return loadPages(load, Math.min(depth.current.pages, RELOADED_MOST), signal)
+    return firstPages((cursor) => load(cursor, signal), Math.min(depth.current.pages, RELOADED_MOST))
   }, keys)
   const [rest, setRest] = useState<{ of: unknown; pages: readonly CursorPage<readonly R[]>[]; isLoading: boolean }>({
     of: undefined,
@@ -102,20 +102,6 @@ export function useWalk<R>(
 }
 
 const NO_PAGES: readonly never[] = []
-
-/** The first pages of a list, as one. */
-async function loadPages<R>(
-  load: (cursor: string | undefined, signal: AbortSignal) => Promise<CursorPage<readonly R[]>>,
-  most: number,
-  signal: AbortSignal,
-): Promise<CursorPage<readonly R[]>> {
-  let whole = await load(undefined, signal)
-  for (let pages = 1; pages < most && whole.cursor !== null; pages += 1) {
-    const { rows, cursor } = await load(whole.cursor, signal)
-    whole = { rows: [...whole.rows, ...rows], cursor }
-  }
-  return whole
-}
 
 /** One page of a list that is walked by cursor. */
 export interface Paged<R> extends Omit<Loaded<readonly R[]>, 'set'> {

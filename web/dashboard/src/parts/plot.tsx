@@ -74,16 +74,22 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
       </div>
       <details class="as-table">
         <summary>{words.parts.asTable}</summary>
-        <ValuesTable times={times} lines={lines} format={format} step={step} />
+        <ValuesTable sentence={sentence} times={times} lines={lines} format={format} step={step} />
       </details>
     </>
   )
 }
 
-type Shown = Omit<PlotProps, 'sentence'> & { readonly step: Step }
+type Shown = PlotProps & { readonly step: Step }
 
 /** The values at the pointer. The table has them for others. */
-function Pointed({ pointed, times, lines, format, step }: Shown & { readonly pointed: Signal<number | null> }) {
+function Pointed({
+  pointed,
+  times,
+  lines,
+  format,
+  step,
+}: Omit<Shown, 'sentence'> & { readonly pointed: Signal<number | null> }) {
   const at = pointed.value
   const time = at === null ? undefined : times[at]
   if (at === null || time === undefined) return null
@@ -98,11 +104,12 @@ function Pointed({ pointed, times, lines, format, step }: Shown & { readonly poi
 const textOf = (value: number | null | undefined, format: PlotProps['format']): string =>
   typeof value === 'number' ? format(value) : '–'
 
-function ValuesTable({ times, lines, format, step }: Shown) {
+function ValuesTable({ sentence, times, lines, format, step }: Shown) {
   if (times.length === 0) return <Bones rows={1} />
   return (
     <div class="table">
       <table>
+        <caption class="sr">{sentence}</caption>
         <thead>
           <tr>
             <th scope="col">{words.parts.time}</th>
@@ -148,7 +155,7 @@ const isWhole = ({ values }: Line): boolean => values.every((value) => value ===
 
 function optionsOf(
   root: HTMLElement,
-  { lines, format, step, pointed }: Omit<Shown, 'times'> & { readonly pointed: Signal<number | null> },
+  { lines, format, step, pointed }: Omit<Shown, 'times' | 'sentence'> & { readonly pointed: Signal<number | null> },
 ): uPlot.Options {
   const style = getComputedStyle(root)
   const colour = (name: string): string => style.getPropertyValue(name).trim()

@@ -177,6 +177,7 @@ export function Turner(props: {
 }) {
   const { page, perPage, count, hasMore, isBusy, onPage } = props
   const from = page * perPage + 1
+  if (page === 0 && count === 0) return null
   if (page === 0 && !hasMore) return <span class="num">{words.parts.rows(count)}</span>
   return (
     <>

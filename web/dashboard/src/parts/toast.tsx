@@ -84,7 +84,8 @@ function ToastLine(shown: Toast) {
 
 export function Toasts() {
   return (
-    <div class="toasts" role="status">
+    // Atomic, as a status is, it would be read as a whole: those before once more with each new one.
+    <div class="toasts" role="status" aria-atomic="false">
       {toasts.value.map((one) => (
         <ToastLine key={one.id} {...one} />
       ))}

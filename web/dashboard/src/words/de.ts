@@ -79,6 +79,9 @@ export const de: Sentences = {
     daysAndHours: (days, hours) => `${days} T ${hours} Std.`,
     never: 'nie',
     notYet: 'noch nicht',
+    search: 'Suchen',
+    searchHint: 'Teil eines Namens',
+    noneFound: 'Kein Name enthält das.',
   },
 
   // What is wrong with a field

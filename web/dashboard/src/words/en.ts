@@ -76,6 +76,9 @@ export const en = {
     daysAndHours: (days: number, hours: number) => `${days} d ${hours} h`,
     never: 'never',
     notYet: 'not yet',
+    search: 'Search',
+    searchHint: 'Part of a name',
+    noneFound: 'Nothing has this in its name.',
   },
 
   // What is wrong with a field

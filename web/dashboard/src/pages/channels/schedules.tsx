@@ -8,7 +8,7 @@ import {
   stopScheduler,
   updateScheduler,
 } from '#api/channels.ts'
-import { call, callPage } from '../../api/call.ts'
+import { call, callPage, everyRow } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
@@ -19,6 +19,7 @@ import { Card } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
+import { useWholeList } from '../../parts/wholeList.tsx'
 import { canChange } from '../../session.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
@@ -26,7 +27,7 @@ import { Calendar } from './calendar.tsx'
 import { NewScheduler } from './newScheduler.tsx'
 
 const text = channelWords.schedules
-const MOST = 100
+const PER_PAGE = 100
 
 interface SchedulesProps {
   readonly channel: Channel
@@ -38,15 +39,20 @@ interface SchedulesProps {
 export function Schedules({ channel, query }: SchedulesProps) {
   const list = useLoad(
     (signal) =>
-      callPage(listSchedulers, { query: { limit: MOST, channelId: channel.id } }, { signal }).then(({ rows }) => rows),
+      everyRow((cursor) => {
+        const query = { limit: PER_PAGE, channelId: channel.id, cursor }
+        return callPage(listSchedulers, { query }, { signal })
+      }),
     // A scheduler begins and ends with its channel.
     [channel.id, channel.status],
   )
+  const { shown, tools, foot } = useWholeList(list.data, ({ name }) => name)
   const [isMaking, setMaking] = useState(false)
   return (
     <Card
       title={text.title}
       isFlush
+      foot={foot}
       aside={
         canChange() && (
           <Button size="small" icon="plus" onClick={() => setMaking(true)}>
@@ -59,9 +65,10 @@ export function Schedules({ channel, query }: SchedulesProps) {
       {!list.data && !list.error && <Bones />}
       {list.data?.length === 0 && <p class="pad note">{text.none}</p>}
       {list.data && list.data.length > 0 && <Calendar schedulers={list.data} query={query} status={channel.status} />}
-      {list.data && list.data.length > 0 && (
+      {tools}
+      {shown.length > 0 && (
         <ul class="rows lined">
-          {list.data.map((one) => (
+          {shown.map((one) => (
             <Row key={one.id} scheduler={one} onChanged={list.reload} />
           ))}
         </ul>

@@ -1,5 +1,5 @@
 import { listChannels, listSchedulers, type Scheduler } from '#api/channels.ts'
-import { callPage } from '../../api/call.ts'
+import { callPage, everyRow } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { channelEdits } from '../../live.ts'
@@ -13,7 +13,7 @@ import { Calendar } from './calendar.tsx'
 import { ChannelsFrame } from './frame.tsx'
 
 const text = channelWords.calendar
-const MOST = 100
+const PER_PAGE = 100
 
 /** When the schedulers of all channels start them. */
 export function CalendarPage({ query }: PageArgs) {
@@ -39,11 +39,11 @@ export function CalendarPage({ query }: PageArgs) {
 /** Those that begin next come first: there may be more than a calendar shows. */
 async function loadAll(signal: AbortSignal): Promise<readonly Scheduler[]> {
   const [schedulers, channels] = await Promise.all([
-    callPage(listSchedulers, { query: { limit: MOST } }, { signal }),
-    callPage(listChannels, { query: { limit: MOST } }, { signal }),
+    everyRow((cursor) => callPage(listSchedulers, { query: { limit: PER_PAGE, cursor } }, { signal })),
+    everyRow((cursor) => callPage(listChannels, { query: { limit: PER_PAGE, cursor } }, { signal })),
   ])
-  const names = new Map(channels.rows.map(({ id, name }) => [id, name]))
-  return schedulers.rows.map((one) => ({ ...one, name: nameOf(one, names) })).toSorted(byNextStart)
+  const names = new Map(channels.map(({ id, name }) => [id, name]))
+  return schedulers.map((one) => ({ ...one, name: nameOf(one, names) })).toSorted(byNextStart)
 }
 
 /** A scheduler often has the name of its channel. */

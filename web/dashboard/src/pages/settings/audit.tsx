@@ -4,6 +4,7 @@ import { addressOf, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/form.tsx'
+import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
@@ -126,8 +127,9 @@ function Change({ entry }: { readonly entry: Entry }) {
     [text.before, entry.before],
     [text.after, entry.after],
   ] as const
+  const root = useInView(String(entry.id))
   return (
-    <div class="pad stack lined">
+    <div class="pad stack lined opened" role="region" aria-label={entry.action} ref={root}>
       <div class="cols half">
         {sides.map(([title, value]) => (
           <div key={title} class="section">

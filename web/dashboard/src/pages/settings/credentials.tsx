@@ -12,6 +12,7 @@ import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
+import { useWholeList } from '../../parts/wholeList.tsx'
 import { words } from '../../words/words.ts'
 import { type Fresh, FreshValue } from './fresh.tsx'
 import { NameDialog } from './nameDialog.tsx'
@@ -25,6 +26,7 @@ type Scope = Credential['scope']
 export function Credentials() {
   const list = useLoad((signal) => call(listCredentials, {}, { signal }), [])
   useFollow(secretEdits, list.reload)
+  const { shown, tools, foot } = useWholeList(list.data, ({ name, key }) => `${name} ${key}`)
   const [isMaking, setMaking] = useState(false)
   const [scope, setScope] = useState<Scope>('write')
   const [doomed, setDoomed] = useState<Credential | null>(null)
@@ -55,12 +57,14 @@ export function Credentials() {
           {text.newCredential}
         </Button>
       }
+      foot={foot}
     >
+      {tools}
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones />}
       {list.data?.length === 0 && <p class="pad note">{text.noCredential}</p>}
       <ul class="rows">
-        {list.data?.map((one) => (
+        {shown.map((one) => (
           <Row key={one.id} credential={one} onDelete={() => setDoomed(one)} />
         ))}
       </ul>

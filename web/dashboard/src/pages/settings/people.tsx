@@ -12,6 +12,7 @@ import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { useWholeList } from '../../parts/wholeList.tsx'
 import { Time } from '../../parts/values.tsx'
 import { canChange, openSession, session } from '../../session.ts'
 import { words } from '../../words/words.ts'
@@ -39,6 +40,7 @@ async function changeRole(user: User, role: Role): Promise<void> {
 export function PeoplePage() {
   const list = useLoad((signal) => call(listUsers, {}, { signal }), [])
   useFollow(userEdits, list.reload)
+  const { shown, tools, foot } = useWholeList(list.data, ({ email }) => email)
   const [isMaking, setMaking] = useState(false)
   const [doomed, setDoomed] = useState<User | null>(null)
   const [error, setError] = useState('')
@@ -70,12 +72,14 @@ export function PeoplePage() {
             </Button>
           )
         }
+        foot={foot}
       >
+        {tools}
         {error && <Notice kind="error">{error}</Notice>}
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones />}
-        {list.data && (
-          <Table caption={text.people} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(change, setDoomed)} />
+        {shown.length > 0 && (
+          <Table caption={text.people} rows={shown} keyOf={({ id }) => id} columns={columnsOf(change, setDoomed)} />
         )}
       </Card>
       {isMaking && <NewUser onMade={list.reload} onClose={() => setMaking(false)} />}

@@ -11,6 +11,7 @@ import { Card } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
+import { useWholeList } from '../../parts/wholeList.tsx'
 import { words } from '../../words/words.ts'
 import { type Fresh, FreshValue } from './fresh.tsx'
 import { NameDialog } from './nameDialog.tsx'
@@ -24,6 +25,7 @@ type Question = { readonly what: 'create' } | { readonly what: 'refresh' | 'dele
 export function Secrets() {
   const list = useLoad((signal) => call(listSecrets, {}, { signal }), [])
   useFollow(secretEdits, list.reload)
+  const { shown, tools, foot } = useWholeList(list.data, ({ name }) => name)
   const [asked, setAsked] = useState<Question | null>(null)
   const [fresh, setFresh] = useState<Fresh | null>(null)
   const show = ({ name, value }: { name: string; value: string }): void => {
@@ -49,7 +51,9 @@ export function Secrets() {
           {text.newSecret}
         </Button>
       }
+      foot={foot}
     >
+      {tools}
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones />}
       {list.data?.length === 0 && (
@@ -59,8 +63,8 @@ export function Secrets() {
           </Notice>
         </div>
       )}
-      {list.data && list.data.length > 0 && (
-        <Table caption={text.secrets} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(setAsked)} />
+      {shown.length > 0 && (
+        <Table caption={text.secrets} rows={shown} keyOf={({ id }) => id} columns={columnsOf(setAsked)} />
       )}
       {fresh && <FreshValue fresh={fresh} />}
       {asked?.what === 'create' && <NameDialog title={text.newSecret} onName={create} onClose={close} />}

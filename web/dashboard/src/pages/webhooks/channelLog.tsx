@@ -165,7 +165,7 @@ function Detail({ entry, all, onChoose }: DetailProps) {
       note: redeliveryOf ? common.sentOnceMore : text.attemptOf(attempt),
     }))
   return (
-    <div class="pad stack lined opened" ref={root}>
+    <div class="pad stack lined opened" role="region" aria-label={common.delivery} ref={root}>
       <Pairs
         rows={[
           [common.eventId, <code>{entry.eventId}</code>],

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
 import { type ChannelWebhook, listChannelWebhooks } from '#api/channels.ts'
-import { callPage } from '../../api/call.ts'
-import { useWalk } from '../../api/load.ts'
+import { callPage, everyRow } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
-import { More } from '../../parts/table.tsx'
 import { go, linkTo, type PageArgs } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
@@ -18,14 +17,11 @@ import { PickList, SideList } from './pickList.tsx'
 import { healthKindOf } from './states.ts'
 
 const text = channelWords.channelWebhooks
-const MOST = 100
+const PER_PAGE = 100
 
 /** Webhooks of channels: what each receives, and how its deliveries went. */
 export function ChannelWebhooksPage({ values }: PageArgs) {
-  const list = useWalk(
-    (cursor, signal) => callPage(listChannelWebhooks, { query: { limit: MOST, cursor } }, { signal }),
-    [],
-  )
+  const list = useLoad(loadAll, [])
   useFollow(webhookEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [awaitedId, setAwaitedId] = useState<string | null>(null)
@@ -48,16 +44,7 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
           path="/webhooks/channels"
           isChosen={values['id'] !== undefined}
           hasOthers={list.data.length > 1 || !chosen}
-          list={
-            <>
-              <PickList label={words.webhooks.title} rows={list.data.map(toRow)} chosenId={chosen?.id} />
-              {list.hasMore && (
-                <div class="actions">
-                  <More count={list.data.length} hasMore isBusy={list.isLoading} onMore={list.more} />
-                </div>
-              )}
-            </>
-          }
+          list={<PickList label={words.webhooks.title} rows={list.data.map(toRow)} chosenId={chosen?.id} />}
         >
           {chosen ? (
             <>
@@ -73,6 +60,9 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
     </WebhooksFrame>
   )
 }
+
+const loadAll = (signal: AbortSignal): Promise<readonly ChannelWebhook[]> =>
+  everyRow((cursor) => callPage(listChannelWebhooks, { query: { limit: PER_PAGE, cursor } }, { signal }))
 
 /** How many events a webhook receives, in words. */
 export const eventsOf = ({ events }: ChannelWebhook): string =>

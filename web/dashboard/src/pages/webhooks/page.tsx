@@ -16,12 +16,12 @@ import { kindsOf, titleOf, type Webhook } from './webhook.ts'
 import { WebhookCard } from './webhookCard.tsx'
 
 const text = words.webhooks
-/** The most webhooks of one page of the list; accounts have a few. */
-const MOST = 100
+/** Webhooks of one page of the list, which has 1,000 at most. */
+const PER_PAGE = 100
 
 /** Webhooks of the account: what each receives, and what was delivered. */
 export function WebhooksPage({ values, query }: PageArgs) {
-  const list = useLoad((signal) => call(listWebhooks, { query: { itemCount: MOST } }, { signal }), [])
+  const list = useLoad(loadAll, [])
   useFollow(webhookEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [tests, setTests] = useState(0)
@@ -67,6 +67,15 @@ export function WebhooksPage({ values, query }: PageArgs) {
       {isMaking && <NewWebhook onMade={made} onClose={() => setMaking(false)} />}
     </WebhooksFrame>
   )
+}
+
+async function loadAll(signal: AbortSignal): Promise<readonly Webhook[]> {
+  const all: Webhook[] = []
+  for (let startingId = 1; ; startingId = (all.at(-1)?.id ?? 0) + 1) {
+    const page = await call(listWebhooks, { query: { startingId, itemCount: PER_PAGE } }, { signal })
+    all.push(...page)
+    if (page.length < PER_PAGE) return all
+  }
 }
 
 function toRow(webhook: Webhook, all: readonly Webhook[]) {

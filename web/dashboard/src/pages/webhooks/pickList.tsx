@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Icon } from '../../parts/icon.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
+import { useWholeList } from '../../parts/wholeList.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import './webhooks.css'
@@ -50,10 +51,13 @@ export function PickList({
   readonly rows: readonly Picked[]
   readonly chosenId: string | number | undefined
 }) {
+  const chosen = rows.find(({ id }) => id === chosenId)
+  const { shown, tools, foot } = useWholeList(rows, ({ title }) => title, chosen)
   return (
     <section class="card" aria-label={label}>
+      {tools}
       <ul class="rows pick">
-        {rows.map(({ id, kind, href, title, note }) => (
+        {shown.map(({ id, kind, href, title, note }) => (
           <li key={id} class={id === chosenId ? 'now' : ''} aria-current={id === chosenId ? 'true' : undefined}>
             <Shape kind={kind} isSmall />
             <div class="grow">
@@ -65,6 +69,7 @@ export function PickList({
           </li>
         ))}
       </ul>
+      {foot && <div class="card-foot">{foot}</div>}
     </section>
   )
 }
