@@ -85,13 +85,24 @@ export function AskedSecret({ label, ask }: { readonly label: string; readonly a
   )
 }
 
+interface CodeProps {
+  readonly code: ComponentChildren
+  /** Its name, as plain text. */
+  readonly what: string
+}
+
+/** A block of code that keys can scroll. Only what has a role may have a name. */
+export const Code = ({ code, what }: CodeProps) => (
+  <pre tabIndex={0} role="group" aria-label={what}>
+    <code>{code}</code>
+  </pre>
+)
+
 /** A block of code or of commands with a copy button. */
-export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }) {
+export function CodeBlock({ code, what }: CodeProps & { readonly code: string }) {
   return (
     <div class="block">
-      <pre tabIndex={0} aria-label={what}>
-        <code>{code}</code>
-      </pre>
+      <Code code={code} what={what} />
       <CopyButton value={code} what={what} />
     </div>
   )

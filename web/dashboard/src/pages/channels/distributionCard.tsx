@@ -37,7 +37,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
           <State kind={enabled ? 'ok' : 'off'}>{enabled ? text.on : text.off}</State>
         </div>
         {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
-        <CopyField label="HLS" what="HLS" value={distributionAddress(ownAddresses(), id)} />
+        <CopyField label="HLS" what={`HLS ${name}`} value={distributionAddress(ownAddresses(), id)} />
         <Rules security={security} />
         {(canChange() || security.tokenRequired) && <ViewerKeys distribution={distribution} onChanged={onChanged} />}
         {canChange() && (

@@ -3,6 +3,7 @@ import { type Answer, listAudit } from '#api/dashboard.ts'
 import { addressOf, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
+import { Code } from '../../parts/copy.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
@@ -135,9 +136,7 @@ function Change({ entry }: { readonly entry: Entry }) {
           <div key={title} class="section">
             <h3>{title}</h3>
             <div class="block">
-              <pre tabIndex={0} aria-label={title}>
-                <code>{value === undefined ? '–' : JSON.stringify(value, null, 2)}</code>
-              </pre>
+              <Code code={value === undefined ? '–' : JSON.stringify(value, null, 2)} what={title} />
             </div>
           </div>
         ))}

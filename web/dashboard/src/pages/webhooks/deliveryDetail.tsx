@@ -1,6 +1,7 @@
 import { type Answer, type listWebhookDeliveries, readWebhookDelivery } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { Code } from '../../parts/copy.tsx'
 import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Pairs } from '../../parts/page.tsx'
@@ -69,9 +70,7 @@ export function DeliveryDetail({ webhookId, id, listed, onChoose }: DetailProps)
         <div class="section">
           <h3>{text.answered}</h3>
           <div class="block">
-            <pre tabIndex={0} aria-label={text.answered}>
-              <code>{[statusCode, answer].filter(Boolean).join('\n\n') || text.noAnswer}</code>
-            </pre>
+            <Code code={[statusCode, answer].filter(Boolean).join('\n\n') || text.noAnswer} what={text.answered} />
           </div>
         </div>
       </div>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { CopyButton } from '../../parts/copy.tsx'
+import { Code, CopyButton } from '../../parts/copy.tsx'
 import { words } from '../../words/words.ts'
 import { headerLines, imageOf, type SentRequest, shownBody } from './sentBody.ts'
 
@@ -13,17 +13,13 @@ export function Sent({ sent }: { readonly sent: SentRequest }) {
     <div class="section">
       <h3>{text.sent}</h3>
       <div class="block">
-        <pre tabIndex={0} aria-label={text.headers}>
-          <code>{headerLines(sent)}</code>
-        </pre>
+        <Code code={headerLines(sent)} what={text.headers} />
       </div>
       {image !== null ? (
         <img class="sent-image" src={image} alt={text.sentImage} />
       ) : (
         <div class="block">
-          <pre tabIndex={0} aria-label={text.sentBody}>
-            <code>{shown.text}</code>
-          </pre>
+          <Code code={shown.text} what={text.sentBody} />
           <CopyButton value={sent.body} what={text.sentBody} />
         </div>
       )}
