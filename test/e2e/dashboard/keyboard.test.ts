@@ -53,12 +53,19 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   await page.keyboard.press('Enter')
   await heading(page, 'Overview')
 
+  const listed = Promise.withResolvers<void>()
+  await page.route('**/api/publish_token/list*', (route) => listed.promise.then(() => route.continue()))
   await press(page, 'Tokens')
   await heading(page, 'Tokens')
   // Another page begins at its top, not where the link was.
   await expect.poll(() => page.evaluate('document.activeElement.id'), SOON).toBe('main')
-  await press(page, 'New publish token')
+  await tabTo(page, 'New publish token')
+  // The list is empty, and has the same link in its middle.
+  listed.resolve()
+  await page.getByRole('heading', { name: 'No client can broadcast yet' }).waitFor()
+  await page.keyboard.press('Enter')
   await heading(page, 'New publish token')
+  await page.unroute('**/api/publish_token/list*')
   await tabTo(page, 'Label')
   await page.keyboard.type('By keyboard')
   await tabTo(page, 'Streams')

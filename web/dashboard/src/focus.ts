@@ -26,7 +26,7 @@ export function keepFocus(): void {
       const gone = [...change.removedNodes].find((node) => node.contains(lost))
       if (!(gone instanceof HTMLElement)) continue
       hasMoved = true
-      return successorOf(lost, gone, change)?.focus()
+      return (movedTo(lost) ?? successorOf(lost, gone, change))?.focus()
     }
   }).observe(document.body, { childList: true, subtree: true })
   // A key that is held would press the same button in each row.
@@ -35,6 +35,12 @@ export function keepFocus(): void {
     else hasMoved = false
   })
 }
+
+/** The same link where it stands now: a list that turns out to be empty has it in its middle, and not in the head of the page. */
+const movedTo = (lost: HTMLElement): HTMLElement | undefined =>
+  lost instanceof HTMLAnchorElement
+    ? [...document.querySelectorAll<HTMLAnchorElement>('#main a')].find(({ href }) => href === lost.href)
+    : undefined
 
 /** @param gone what was removed, with `lost` in it */
 function successorOf(lost: HTMLElement, gone: HTMLElement, change: MutationRecord): HTMLElement | null {
