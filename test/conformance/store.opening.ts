@@ -42,7 +42,7 @@ export async function expectEarlierRefused(url: string, execute: (sql: string) =
   const opening = openStore({ url, log: quiet })
   await expect(opening).rejects.toBeInstanceOf(DatabaseTooOld)
   await expect(opening).rejects.toThrow('from before the first release of Sluice, 0.1.0')
-  await expect(opening).rejects.toThrow('`sluice provision export FILE`')
+  await expect(opening).rejects.toThrow('`provision export FILE`')
   await execute(`insert into tokens (id, label) values (1, 'as it was')`)
 
   // Later ones of these sources had their migrations folded once before the release.

@@ -331,7 +331,7 @@ describe('sluice restore refuses', () => {
     await at(dir, 'backup', earlier)
     execute(dir, `delete from kysely_migration where name = '0001_init'`)
     expect(await refusal(earlier, newTarget(dir))).toContain('from before the first release of Sluice')
-    expect((await at(dir, 'backup', 'verify', earlier)).stderr).toContain('`sluice provision export FILE`')
+    expect((await at(dir, 'backup', 'verify', earlier)).stderr).toContain('`provision export FILE`')
   })
 
   test('a place with a database, and names the server that runs on it', async () => {

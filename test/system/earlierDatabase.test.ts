@@ -28,7 +28,7 @@ test.each([['serve'], ['token', 'list'], ['account', 'list'], ['doctor']])(
     const { status, stdout, stderr } = await at(...argv)
     expect(status).not.toBe(0)
     expect(stdout + stderr).toContain('from before the first release of Sluice, 0.1.0')
-    expect(stdout + stderr).toContain('`sluice provision export FILE`')
+    expect(stdout + stderr).toContain('Run `provision export FILE` of the sources that made it')
     const db = new DatabaseSync(file)
     expect(db.prepare('select name from kysely_migration order by name').all()).toHaveLength(2)
     db.close()

@@ -17,7 +17,8 @@ export function problemBeforeRelease(schema: readonly string[]): string | null {
   if (first === undefined) return null
   return (
     `is from before the first release of Sluice, 0.1.0 (its first migration is ${first}). ` +
-    'With the sources that made it, run `sluice provision export FILE`, which writes its tokens, webhooks and channels. ' +
+    // Without the name of the program, which would be taken for the one of this version.
+    'Run `provision export FILE` of the sources that made it, which writes its tokens, webhooks and channels. ' +
     'Then start this version with an empty data directory or database, and run `sluice provision apply` with the file'
   )
 }
