@@ -144,14 +144,20 @@ function proxied(program: Program, command: (port: number, backs: readonly numbe
   test('a publisher comes to any node, and each node has a viewer of it: the other one by a link that it asked for through the proxy', async () => {
     const [first] = nodes
     if (first === undefined) throw new Error('no node')
-    const { token } = await makeToken(first, 'publish', { streams: [{ streamName: 'show' }] })
-    const publisher = new TestPublisher('vp8', LOOPBACK)
-    open.push(publisher)
-    const published = await send('stream.example.com', 'POST', '/api/whip/show', await publisher.offer(), token)
-    expect(published.status, published.text).toBe(201)
-    expect(NAMES.map((name) => `http://${name}:${port}`)).toContain(new URL(published.location).origin)
-    await publisher.accept(published.text)
-    publisher.play()
+    const { token } = await makeToken(first, 'publish', { streams: [{ streamName: '.*', isRegex: true }] })
+    const publish = async (host: string, streamName: string) => {
+      const publisher = new TestPublisher('vp8', LOOPBACK)
+      open.push(publisher)
+      const published = await send(host, 'POST', `/api/whip/${streamName}`, await publisher.offer(), token)
+      expect(published.status, published.text).toBe(201)
+      await publisher.accept(published.text)
+      publisher.play()
+      return new URL(published.location)
+    }
+    // A node's process for media starts with its first client, and a link waits for that no longer than a viewer does.
+    for (const [at, host] of NAMES.entries()) await publish(host, `own${at}`)
+    const { origin } = await publish('stream.example.com', 'show')
+    expect(NAMES.map((name) => `http://${name}:${port}`)).toContain(origin)
     await until(() => nodes.every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, 'show')))
 
     const path = `/api/whep/${first.accountId}/show`
