@@ -217,9 +217,11 @@ describe('over HLS any node serves', () => {
   test('twenty viewers with one request to the node of the feed', async () => {
     const { token } = await makeToken(owner, 'subscribe')
     const crowd = await Promise.all(Array.from({ length: 20 }, () => watch(other, `?auth=${token}`)))
+    // Those who came first may have waited for the others longer than a playlist keeps its pieces.
+    const { text } = await get(other, crowd[0]!.playlist)
+    const newest = text.match(/^s\d+\.m4s$/gm)?.at(-1) ?? ''
     const before = await answered(owner)
     expect(before).toBeGreaterThan(0)
-    const newest = crowd.at(-1)!.pieces.at(-1)!.split('/').at(-1)!
     const answers = await Promise.all(crowd.map(({ playlist }) => get(other, beside(playlist, newest))))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect((await answered(owner)) - before).toBeLessThanOrEqual(1)

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -14,6 +14,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { addWideMigration, removeLaterMigration } from '../conformance/store.later.ts'
@@ -123,8 +124,8 @@ test('a version goes on beside the next one on a database that the next one has 
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void receiver.close())
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
-  const uses = async ({ documents, calls }: Version, at: Served, name: string) => {
-    const { accountId, secret, credential } = await accountOf(name, cliOf(later, env))
+  const uses = async ({ documents, calls }: Version, at: Served, name: string, access: Access) => {
+    const { accountId, secret, credential } = access
     const store = await openStore({ url: place.url, log: quiet })
     const authorization = `Bearer ${secret}`
     const makeWebhook = async (to: string): Promise<number> => {
@@ -151,8 +152,9 @@ test('a version goes on beside the next one on a database that the next one has 
   const after = await node(env, later)
   await until(async () => (await shows.statusAt(after)) === 200)
   await shows.end()
-  await uses(earlier, before, 'earlier')
-  await uses(later, after, 'later')
+  const access = await accountOf('later', cliOf(later, env))
+  await uses(earlier, before, 'earlier', access)
+  await uses(later, after, 'later', access)
   shows.begin(after)
   await until(async () => (await shows.statusAt(before)) === 200)
   await shows.end()
@@ -181,18 +183,26 @@ type Cli = (...argv: string[]) => Promise<string>
 /** The command line of a version. */
 const cliOf =
   ({ main }: Version, env: Record<string, string>): Cli =>
-  async (...argv) =>
-    execFileSync(process.execPath, [main, '--data', newDirectory(), ...argv], {
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-    })
+  async (...argv) => {
+    const all = [main, '--data', newDirectory(), ...argv]
+    const { stdout } = await promisify(execFile)(process.execPath, all, { env: { ...process.env, ...env } })
+    return stdout.trim()
+  }
+
+interface Access {
+  readonly accountId: string
+  readonly secret: string
+  readonly credential: string
+}
 
 /** The account, which is the only one, with a new API secret and credential of the channels interface. */
-async function accountOf(name: string, cli: Cli) {
-  const made = async (...argv: string[]) => (await cli(...argv)).trim()
-  const [{ id: accountId }] = JSON.parse(await made('account', 'list', '--json')) as [{ id: string }]
-  const secret = await made('secret', 'create', '--name', name)
-  const credential = await made('credential', 'create', '--name', name)
+async function accountOf(name: string, cli: Cli): Promise<Access> {
+  const [accounts, secret, credential] = await Promise.all([
+    cli('account', 'list', '--json'),
+    cli('secret', 'create', '--name', name),
+    cli('credential', 'create', '--name', name),
+  ])
+  const [{ id: accountId }] = JSON.parse(accounts) as [{ id: string }]
   return { accountId, secret, credential: `Basic ${Buffer.from(credential).toString('base64')}` }
 }
 
