@@ -28,7 +28,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/nodes/servingNode.ts',
     find: 'this.#ctx.sessions.usage.restart()',
     put: '',
-    seed: 245,
+    seed: 20,
     says: /bytes are counted/,
     isSeldom: true,
   },
