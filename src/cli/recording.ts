@@ -78,9 +78,9 @@ const show = command({
 
 const link = command({
   path: ['recording', 'link'],
-  summary: 'Print a link that plays a completed recording, for anyone who has it, until it expires',
+  summary: 'Print a link with which anyone can play a completed recording until it expires',
   detail:
-    'Run it where the file is: with the configuration of the node that recorded it. If that is not at the printed address, ' +
+    'Run it with the configuration of the node that has the file. If that node is at another address than the printed one, ' +
     'replace the part before /recordings. Add `&download` to save the file instead. Only deleting the recording ends the link earlier.',
   args: { id: ID },
   flags: {
