@@ -1,32 +1,55 @@
+/**
+ * How far apart the turns of those are that came one after another. PostgreSQL keeps their rows in one page, which has room for a
+ * few new versions at a time: further ones go to other pages, and each of these costs an entry in every index.
+ */
+const QUEUES = 20
+
 /** Items that take turns: those that have waited longest come first, and then wait again. */
 export class Rotation<T> {
-  readonly #items = new Set<T>()
+  /** Which visit to the queue gave the item its last turn. Those that waited longest are the first of their queue. */
+  readonly #queues = Array.from({ length: QUEUES }, () => new Map<T, number>())
+  readonly #queueOf = new Map<T, Map<T, number>>()
+  #visit = 0
+  #added = 0
 
   get size(): number {
-    return this.#items.size
+    return this.#queueOf.size
   }
 
-  /** Adds it at the end. One that is in already keeps its turn. */
+  /** Its turn comes before each other item has had two. One that is in already keeps its turn. */
   add(item: T): void {
-    this.#items.add(item)
+    if (this.#queueOf.has(item)) return
+    const queue = this.#queue(this.#added++)
+    queue.set(item, -1)
+    this.#queueOf.set(item, queue)
   }
 
   delete(item: T): void {
-    this.#items.delete(item)
+    this.#queueOf.get(item)?.delete(item)
+    this.#queueOf.delete(item)
   }
 
   /** The next `count` items, or all if there are fewer. */
   next(count: number): T[] {
+    if (count >= this.size) return [...this.#queueOf.keys()]
     const items: T[] = []
-    for (const item of this.#items) {
-      if (items.length >= count) break
+    while (items.length < count) {
+      const queue = this.#queue(this.#visit)
+      const [longest] = queue
+      if (longest === undefined || longest[1] === this.#visit) {
+        this.#visit += 1
+        continue
+      }
+      const [item] = longest
+      queue.delete(item)
+      queue.set(item, this.#visit)
       items.push(item)
     }
-    for (const item of items) {
-      this.#items.delete(item)
-      this.#items.add(item)
-    }
     return items
+  }
+
+  #queue(visit: number): Map<T, number> {
+    return this.#queues[visit % QUEUES] as Map<T, number>
   }
 }
 

@@ -39,7 +39,8 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     address: `'192.0.2.1'`,
     node: `'n-' || (i % 4)`,
     started_at_ms: `${NOW} + i`,
-    ended_at_ms: ended,
+    // Half of them are open, as on a busy node.
+    ended_at_ms: `case when i % 8 < 4 then null else ${NOW} + i end`,
     ...columns('bytes_in bytes_out cache_bytes spare', '1'),
   },
   feeds: {

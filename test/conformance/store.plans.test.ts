@@ -19,8 +19,8 @@ import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 
 /** Rows of each large table. All are of one account, as with most users. */
 const ROWS = 20_000
-/** The most rows of a table that one statement may read; each asks for at most a hundred. */
-const READ_MAX = 1000
+/** The most rows of a table that one statement may read; each asks for no more. */
+const READ_MAX = 2000
 interface Subject {
   readonly reads: Reads
   readonly tx: Tx
@@ -50,8 +50,9 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['a session by its id', ({ reads }) => reads.sessions.get('s-7')],
   ['the sessions of a token', ({ reads }) => reads.sessions.page({ ...page, tokenId: 100 }), 'token_id=?'],
   ['a page of sessions', ({ reads }) => reads.sessions.page({ ...page, after: 's-5' })],
-  ['the sessions of a node that must end', ({ reads }) => reads.sessions.kicked('n-0', 100)],
-  ['the sessions of a dead node', ({ tx }) => tx.sessions.endOfNode('n-0', { atMs: NOW, reason: 'lost', limit: 100 })],
+  ['the sessions of a node that must end', ({ reads }) => reads.sessions.kicked('n-1', 100), 'sessions_kicked'],
+  ['streams without viewers', ({ reads }) => reads.viewing.idle(NOW, 100), 'sessions_stream'],
+  ['the sessions of a dead node', ({ tx }) => tx.sessions.endOfNode('n-1', { atMs: NOW, reason: 'lost', limit: 20 })],
   [
     'the seat of a viewer',
     ({ tx }) =>

@@ -24,7 +24,9 @@ async function sessions(make: Maker): Promise<void> {
   await make.index('sessions_open', 'sessions', ['account_id', 'id'], open)
   await make.index('sessions_viewers', 'sessions', ['account_id', 'id'], "action = 'view'")
   await make.index('sessions_token', 'sessions', ['token_id', 'id'], open)
-  await make.index('sessions_node', 'sessions', ['node'], open)
+  await make.index('sessions_node', 'sessions', ['node', 'action', 'id'], open)
+  // Each node asks for these every few seconds, and there are hardly any.
+  await make.index('sessions_kicked', 'sessions', ['node'], `kick is not null and ${open}`)
   // The viewers of a stream, and when the last one left.
   await make.index('sessions_stream', 'sessions', ['account_id', 'stream_name', 'action', 'ended_at_ms'])
   await make.index('sessions_ended', 'sessions', ['ended_at_ms'], 'ended_at_ms is not null')

@@ -57,13 +57,16 @@ const prune = statement((db, p: { beforeMs: number }) =>
 
 /** The stream has no viewers, and had none since `beforeMs`. */
 const isEmpty = (beforeMs: number) =>
-  sql<boolean>`(not exists (${views(sql`sessions.ended_at_ms is null`)})
-    and not exists (${views(sql`sessions.ended_at_ms > ${beforeMs}`)}))`
+  sql<boolean>`((${view(sql`sessions.ended_at_ms is null`)}) is null
+    and (${view(sql`sessions.ended_at_ms > ${beforeMs}`)}) is null)`
 
-/** Two queries, each one index look-up: joined by "or" they would scan all viewers that the stream ever had. */
-const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
+/**
+ * Two queries, each one index look-up. Joined by "or" they would scan all viewers that the stream ever had, and as "not exists"
+ * PostgreSQL may join them with the open sessions of all streams.
+ */
+const view = (when: RawBuilder<unknown>) => sql`select 1 from sessions
   where sessions.account_id = viewing.account_id and sessions.stream_name = viewing.stream_name
-    and sessions.action = 'view' and ${when}`
+    and sessions.action = 'view' and ${when} limit 1`
 
 export class ViewingReadVerbs extends Verbs {
   idle(beforeMs: number, limit: number): Promise<StreamRef[]> {
