@@ -1,4 +1,5 @@
 import MiniSearch from 'minisearch'
+import { englishOf, GERMAN_EMPTY } from './german.ts'
 
 /** A part of a page: title, heading, address below the documents, text. */
 export type Known = readonly [title: string, heading: string, address: string, text: string]
@@ -22,16 +23,18 @@ const EMPTY = new Set(
     .concat(
       'me my of on or our same see should someone the their there this to too up we what when where which who why ',
     )
-    .concat('will with without you your')
+    .concat('will with without you your ', GERMAN_EMPTY)
     .split(' '),
 )
 
-/** What people type, and what the pages say for it. */
+/** What people type, or what that is found by, and what the pages say for it. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
+  '2fa': ['factor'],
   ban: ['deny', 'disable'],
   black: ['connect', 'missing', 'keyframe'],
   block: ['deny', 'limit'],
   bandwidth: ['bytes'],
+  buffer: ['gaps', 'stalls'],
   blank: ['connect', 'missing'],
   billing: ['usage', 'tracking'],
   cdn: ['cache'],
@@ -39,9 +42,11 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   cluster: ['nodes'],
   colleague: ['role', 'user'],
   corporate: ['firewall', 'turn'],
+  dark: ['colours'],
   delay: ['latency'],
   docker: ['container'],
   export: ['csv'],
+  factor: ['passkey'],
   file: ['disk'],
   firewall: ['ports'],
   forgot: ['lost'],
@@ -53,27 +58,36 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   jwt: ['self-signed'],
   kick: ['end', 'session'],
   lag: ['latency', 'behind'],
-  login: ['sign'],
+  login: ['password', 'dashboard'],
   handle: ['performance'],
   log: ['logs'],
+  mac: ['macos'],
   max: ['limit', 'most'],
   mobile: ['iphones', 'safari'],
   multiple: ['several', 'nodes'],
+  no: ['missing', 'silent'],
   notified: ['webhook'],
   people: ['viewers'],
   phone: ['iphones', 'safari'],
+  playback: ['watch', 'play'],
   private: ['only', 'secured'],
+  requirements: ['size'],
   reset: ['lost'],
   revoke: ['disable', 'delete'],
+  schedul: ['scheduler'],
   screen: ['picture', 'video'],
   self: ['yourself'],
   sharing: ['bind', 'address'],
   silence: ['silent'],
   sound: ['audio'],
   ssl: ['certificate', 'https', 'tls'],
+  statistics: ['analytics'],
   stutter: ['gaps', 'stalls'],
+  subtitl: ['captions'],
   supported: ['tried'],
   traffic: ['bytes'],
+  transcod: ['engine', 'encode'],
+  uninstall: ['remove', 'purge'],
   update: ['upgrade'],
   url: ['link', 'address'],
   site: ['page', 'embed'],
@@ -88,21 +102,27 @@ const OPTIONS = {
   idField: 'address',
   fields: ['title', 'heading', 'text'],
   storeFields: ['title', 'heading', 'text'],
-  processTerm: (term: string): string | null => {
-    const word = term.toLowerCase()
-    return EMPTY.has(word) ? null : stemOf(word)
-  },
+  processTerm: termOf,
   searchOptions: {
     boost: { title: 3, heading: 2 },
     boostDocument: (address: unknown): number => weightOf(String(address)),
     prefix: (term: string): boolean => term.length > 2,
-    fuzzy: (term: string): number | boolean => (term.length > 4 ? 0.2 : false),
     weights: { prefix: 0.4, fuzzy: 0.2 },
   },
 }
 
-/** Without the endings that tell "refused" from "refuse" and "countries" from "country". */
-const stemOf = (word: string): string => (word.length > 4 ? word.replace(/(?:ing|ied|ies|ed|es|e|s|y)$/, '') : word)
+/** What a word is found by; null: by nothing. */
+function termOf(word: string): string | null {
+  const lower = word.toLowerCase()
+  return EMPTY.has(lower) ? null : stemOf(lower)
+}
+
+/** Without the endings that tell "refused" from "refuse", "recordings" from "record", and "countries" from "country". */
+const stemOf = (word: string): string =>
+  word.length > 4 ? word.replace(/(?:(?<=.{5})ations?|ings?|ied|ies|ed|es|e|s|y)$/, '') : word
+
+/** How many letters of a word may be wrong that no page has. Two that are in each other's place count as two. */
+const typosOf = (term: string): number => (term.length > 5 ? 2 : term.length > 3 ? 1 : 0)
 
 /** Tasks come before facts, and both before what only proves or records something. */
 function weightOf(address: string): number {
@@ -112,18 +132,30 @@ function weightOf(address: string): number {
 
 /** Finds parts of pages by what people type. */
 export class Finder {
-  readonly #index = new MiniSearch<Omit<Found, 'excerpt'> & { readonly text: string }>(OPTIONS)
+  /** What the words of all pages are found by. */
+  readonly #terms = new Set<string>()
+  readonly #index: MiniSearch<Omit<Found, 'excerpt'> & { readonly text: string }>
 
   constructor(known: readonly Known[]) {
+    const processTerm = (word: string): string | null => {
+      const term = termOf(word)
+      if (term !== null) this.#terms.add(term)
+      return term
+    }
+    this.#index = new MiniSearch({ ...OPTIONS, processTerm })
     this.#index.addAll(known.map(([title, heading, address, text]) => ({ title, heading, address, text })))
   }
 
   /** Parts that have the text as it was typed come first: messages of errors are. The others come by how much of the question they answer. */
   find(typed: string): readonly Found[] {
     const text = typed.toLowerCase()
-    const asked = askedWords(text)
+    const asked = this.#asked(text)
+    const queries = asked.map((words) => ({ combineWith: 'OR' as const, queries: [...words] }))
     const parts = this.#index
-      .search({ combineWith: 'OR', queries: asked.map((queries) => ({ combineWith: 'OR', queries: [...queries] })) })
+      .search(
+        { combineWith: 'OR', queries },
+        { processTerm: termOf, fuzzy: (term) => !this.#terms.has(term) && typosOf(term) },
+      )
       .map((part) => Object.assign(part, { score: part.score * shareOf(asked, part.queryTerms) ** 2 }))
       .toSorted((a, b) => b.score - a.score)
     const literal = text.includes(' ') ? literally(parts, text) : []
@@ -137,6 +169,16 @@ export class Finder {
     }
     return found
   }
+
+  /** The words of a question, each with what else may be meant. A word that no page has may be German. */
+  #asked(text: string): readonly (readonly string[])[] {
+    return (MiniSearch.getDefault('tokenize') as (text: string) => string[])(text).flatMap((word) => {
+      const term = word === '' ? null : termOf(word)
+      if (term === null) return []
+      const words = this.#terms.has(term) ? [word] : [word, ...englishOf(word)]
+      return [words.flatMap((one) => [one, ...(ALSO[one] ?? ALSO[termOf(one) ?? ''] ?? [])])]
+    })
+  }
 }
 
 /** The parts of pages for users that have this text, those that repeat it first. */
@@ -147,15 +189,9 @@ function literally<P extends Readonly<Record<string, unknown>>>(parts: readonly 
     .toSorted((a, b) => times(b) - times(a))
 }
 
-/** The words of a question, each with what else may be meant. */
-const askedWords = (text: string): readonly (readonly string[])[] =>
-  (MiniSearch.getDefault('tokenize') as (text: string) => string[])(text)
-    .filter((word) => word !== '' && OPTIONS.processTerm(word) !== null)
-    .map((word) => [word, ...(ALSO[word] ?? [])])
-
 /** The part of the words that was found. */
 function shareOf(asked: readonly (readonly string[])[], found: readonly string[]): number {
-  const answered = asked.filter((words) => words.some((word) => found.includes(OPTIONS.processTerm(word) ?? '')))
+  const answered = asked.filter((words) => words.some((word) => found.includes(termOf(word) ?? '')))
   return answered.length / asked.length
 }
 
