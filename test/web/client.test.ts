@@ -6,7 +6,7 @@ import { delayMs } from '../../web/client/backoff.ts'
 import { SluiceError, WhepViewer } from '../../web/client/index.ts'
 import { withCredentials } from '../../web/client/sdp.ts'
 import { iceServersOf } from '../../web/client/signaling.ts'
-import { CREATED, FakeBrowser, FakeMedia, REFUSED } from './fakes.ts'
+import { type Answers, CREATED, FakeBrowser, FakeMedia, REFUSED } from './fakes.ts'
 import { camera, live, viewing } from './liveClient.ts'
 
 beforeEach(() => void vi.stubGlobal('MediaStream', FakeMedia))
@@ -176,6 +176,22 @@ describe('after a change of the network', () => {
     expect(bodies).toEqual(Array(3).fill('a=ice-ufrag:our1\r\na=ice-pwd:secret1\r\n'))
     await browser.pass(60_000)
     expect(browser.requests('PATCH')).toHaveLength(3)
+  })
+
+  it.each([
+    ['answered', RESTARTED],
+    ['lost', () => null],
+  ])('a network that changes again during a restart that is then %s gets an offer of its own', async (_, answer) => {
+    const answers: Answers = [CREATED, RESTARTED]
+    const { browser } = await live(answers)
+    answers.unshift(() => {
+      browser.changeNetwork()
+      return answer()
+    })
+    browser.changeNetwork()
+    await browser.pass(60_000)
+    const bodies = browser.requests('PATCH').map(({ body }) => body)
+    expect(bodies).toEqual(['a=ice-ufrag:our1\r\na=ice-pwd:secret1\r\n', 'a=ice-ufrag:our2\r\na=ice-pwd:secret2\r\n'])
   })
 
   it('a session that is over at the server is replaced', async () => {

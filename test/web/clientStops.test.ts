@@ -8,6 +8,11 @@ beforeEach(() => void vi.stubGlobal('MediaStream', FakeMedia))
 afterEach(() => void vi.unstubAllGlobals())
 
 const NOT_LIVE = REFUSED(409, 'Stream not being published', '2')
+const answering = (headers: Record<string, string>) => () => {
+  const answer = CREATED()
+  for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
+  return answer
+}
 
 it('a viewer that stops deletes the session, closes the connection, and leaves no timer or listener', async () => {
   const { browser, viewer, states } = await live()
@@ -73,4 +78,34 @@ it('a viewer keeps nothing of attempts and sessions that are over, however many'
   }
   expect(new Set(signals).size).toBe(1)
   expect(kept).toEqual([kept[0], kept[0], kept[0]])
+})
+
+it('a viewer plays although the name of the stream in the answer is not encoded as it should be', async () => {
+  const { viewer } = await live([answering({ 'X-Stream-Id': 'acc/100%' })])
+  expect([viewer.state, viewer.streamId]).toEqual(['live', 'acc/100%'])
+})
+
+it.each(['', 'http://[live', 'https://:0/x'])(
+  'ends when the answer names no address of the session: %j',
+  async (location) => {
+    const { browser, viewer, states } = viewing([answering({ Location: location })])
+    await expect(viewer.start()).rejects.toMatchObject({
+      code: 'unexpected_answer',
+      message: 'The answer has no Location',
+      status: 201,
+    })
+    expect(states.at(-1)).toBe('ended: unexpected_answer')
+    expect(browser.peer.connectionState).toBe('closed')
+  },
+)
+
+it('a viewer deletes the session whose answer was lost on its way', async () => {
+  const lost = () => {
+    const answer = CREATED()
+    answer.text = () => Promise.reject(new TypeError('network error'))
+    return answer
+  }
+  const { browser, viewer } = viewing([lost], { reconnect: false })
+  await expect(viewer.start()).rejects.toMatchObject({ code: 'no_answer' })
+  expect(browser.requests('DELETE').map(({ url }) => url)).toEqual(['https://live.test/api/whep/resource/abc'])
 })

@@ -127,7 +127,7 @@ describe('a player', () => {
     browser.peer.become('connected')
     await browser.pass(0)
     browser.peer.closeTransport()
-    await browser.pass(1000)
+    await browser.pass(2000)
     expect(states).toEqual([
       'connecting',
       'waiting: stream_not_published',
@@ -135,6 +135,25 @@ describe('a player', () => {
       'interrupted: ended_by_server',
       'ended: stream_not_published',
     ])
+  })
+
+  it('does not call a broadcast ended whose publisher is back a second after the player learns that it has left', async () => {
+    for (const [awayMs, last] of [
+      [1000, 'playing'],
+      [2000, 'ended: stream_not_published'],
+    ] as const) {
+      const { browser, states } = playing([CREATED, NOT_LIVE])
+      await browser.pass(0)
+      browser.peer.become('connected')
+      const send = (bytesReceived: number) => (browser.peer.report = [{ type: 'inbound-rtp', bytesReceived }])
+      send(1000)
+      await browser.pass(0)
+      while (states.at(-1) === 'playing') await browser.pass(100)
+      await browser.pass(awayMs)
+      if (last === 'playing') send(2000)
+      await browser.pass(500)
+      expect(states).toEqual(['connecting', 'playing', 'interrupted: stream_not_published', last])
+    }
   })
 })
 
@@ -153,6 +172,7 @@ describe('over HLS a player', () => {
       'connecting',
       'waiting: stream_not_published',
       'playing',
+      'interrupted: stream_not_published',
       'ended: stream_not_published',
       'playing',
     ])

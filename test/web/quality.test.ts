@@ -141,6 +141,18 @@ it('stops when the server wants no reports, and sends none when they are off', a
   expect(off.browser.reports).toEqual([])
 })
 
+it('counts the picture of a viewer who leaves before the browser has counted any', async () => {
+  const browser = new FakeBrowser()
+  const viewer = new WhepViewer({ url: 'https://live.test/api/whep/acc/show', environment: browser })
+  void viewer.start()
+  await browser.pass(400)
+  browser.peer.become('connected')
+  await browser.pass(0)
+  viewer.frameIsShown(720)
+  browser.leave()
+  expect(browser.reports).toEqual([expect.objectContaining({ n: 1, start: 400, frames: 1, height: 720 })])
+})
+
 it('of a viewer over WHEP goes below the resource of its session, before that is deleted', async () => {
   const browser = new FakeBrowser([REFUSED(409, 'Stream not being published', '2'), CREATED])
   const viewer = new WhepViewer({ url: 'https://live.test/api/whep/acc/show', environment: browser })

@@ -229,7 +229,7 @@ export abstract class Client {
 
   /** Restarts ICE, because media would else wait until the browser misses the old network; or tries again now. */
   #networkChanged(): void {
-    void this.#session?.recover()
+    void this.#session?.networkChanged()
     this.#wake()
   }
 

@@ -42,6 +42,8 @@ export class Session {
   #end: (reason: SluiceError) => void = () => undefined
   #isClosed = false
   #isRecovering = false
+  /** The machine has another network since the last offer. */
+  #hasNewNetwork = false
   /** Media could flow once. */
   #isUp = false
 
@@ -120,16 +122,20 @@ export class Session {
     return status === 409 ? NOT_PUBLISHED() : null
   }
 
-  /**
-   * Restarts ICE until the server has answered, for a machine whose network has changed. If the session is over at the
-   * server, it ends here too.
-   */
+  /** The machine has another network: an offer that is under way has the addresses of the one before. */
+  networkChanged(): Promise<void> {
+    this.#hasNewNetwork = true
+    return this.recover()
+  }
+
+  /** Restarts ICE until the server has answered. If the session is over at the server, it ends here too. */
   async recover(): Promise<void> {
     if (this.#isRecovering) return
     this.#isRecovering = true
     for (let tries = 0; tries < RESTARTS_MAX && !this.#isClosed; tries++) {
       const status = await this.#restartIce().catch(() => null)
       this.#heard(status)
+      if (status === 200 && this.#hasNewNetwork) continue
       if (status !== null && status !== 503) break
       await new Promise<void>((resolve) => this.#env.later(resolve, RESTART_AGAIN_MS))
     }
@@ -148,12 +154,13 @@ export class Session {
     return (await patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: this.#etag })).status
   }
 
-  /** The status of the answer. An offer without an answer is sent again. */
+  /** The status of the answer. An offer without an answer is sent again, unless it is of another network. */
   async #restartIce(): Promise<number> {
     const { pc } = this
-    if (pc.signalingState === 'stable') {
+    if (pc.signalingState === 'stable' || this.#hasNewNetwork) {
       pc.restartIce()
       await pc.setLocalDescription()
+      this.#hasNewNetwork = false
     }
     const fragment = fragmentOf(pc.localDescription?.sdp ?? '')
     const response = await patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: '*' })

@@ -21,22 +21,40 @@ const FRAGMENT = 'application/trickle-ice-sdpfrag'
  * @throws SluiceError when the server refuses
  */
 export async function postOffer(
-  { fetch }: Environment,
+  env: Environment,
   { url, token, sdp, signal }: { url: string; token: string; sdp: string; signal: AbortSignal },
 ): Promise<Answer> {
   const headers = { 'Content-Type': 'application/sdp', ...(token === '' ? {} : { Authorization: `Bearer ${token}` }) }
-  const response = await fetch(url, { method: 'POST', headers, body: sdp, signal }).catch(() => failed(signal))
-  const text = await response.text().catch(() => failed(signal))
+  const response = await env.fetch(url, { method: 'POST', headers, body: sdp, signal }).catch(() => failed(signal))
+  const { ok, status } = response
   const header = (name: string): string => response.headers.get(name) ?? ''
-  if (!response.ok) throw refusalOf(response.status, text, response.headers.get('Retry-After'))
-  const location = header('Location')
-  if (location === '') throw new SluiceError('unexpected_answer', 'The answer has no Location', response.status)
+  const resource = resourceOf(header('Location'), response.url || url)
+  const text = await response.text().catch(() => {
+    // The server has a session, whose answer did not arrive.
+    if (ok && resource !== null) void deleteSession(env, resource)
+    return failed(signal)
+  })
+  if (!ok) throw refusalOf(status, text, response.headers.get('Retry-After'))
+  if (resource === null) throw new SluiceError('unexpected_answer', 'The answer has no Location', status)
   return {
     sdp: text,
-    resource: new URL(location, response.url || url).href,
+    resource,
     etag: header('ETag'),
     iceServers: iceServersOf(header('Link')),
-    streamId: decodeURI(header('X-Stream-Id')),
+    streamId: decoded(header('X-Stream-Id')),
+  }
+}
+
+/** The address of a session; null: the server names none. */
+const resourceOf = (location: string, base: string): string | null =>
+  location !== '' && URL.canParse(location, base) ? new URL(location, base).href : null
+
+/** A name that is not encoded as it should be stays as it is: no session ends because of it. */
+function decoded(name: string): string {
+  try {
+    return decodeURI(name)
+  } catch {
+    return name
   }
 }
 

@@ -76,8 +76,9 @@ export class WhepViewer extends Client {
     return this.#quality.wantedAtMs
   }
 
-  /** Says that a picture is shown, a little earlier than the statistics of the browser do. */
-  frameIsShown(): void {
+  /** Says that a picture of this height is shown, a little earlier than the statistics of the browser do. */
+  frameIsShown(height: number): void {
+    if (this.#counted.frames === 0) this.#counted = { ...this.#counted, frames: 1, height }
     this.#quality.frame()
   }
 

@@ -25,7 +25,7 @@ export class WhepPlayback implements Playback {
   #figures: Figures | null = null
   #looksWithoutMedia = 0
   #stopLooking: () => void = () => undefined
-  readonly #shown = (): void => this.#viewer.frameIsShown()
+  readonly #shown = (): void => this.#viewer.frameIsShown(this.#target.video.videoHeight)
 
   constructor(target: PlaybackTarget) {
     const { url, token, sourceId, environment, video, reports, startedAs } = target

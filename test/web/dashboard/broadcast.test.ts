@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { choose, preview, release } from '../../../web/dashboard/src/broadcast/broadcast.ts'
+import { air, choose, goLive, preview, showSource } from '../../../web/dashboard/src/broadcast/broadcast.ts'
 import { FIRST_QUALITY } from '../../../web/dashboard/src/broadcast/quality.ts'
-import { settled } from '../fakes.ts'
+import { CREATED, FakePeer, settled } from '../fakes.ts'
 
 class FakeTrack extends EventTarget {
   readonly kind = 'video'
@@ -22,7 +22,9 @@ class FakeCamera {
 /** Cameras that are being opened, by their ids. */
 const opening = new Map<string, (camera: FakeCamera) => void>()
 
+let leavePage: () => void
 beforeEach(() => {
+  leavePage = showSource()
   vi.stubGlobal('navigator', {
     mediaDevices: {
       enumerateDevices: async () => [],
@@ -32,7 +34,7 @@ beforeEach(() => {
   })
 })
 afterEach(() => {
-  release()
+  leavePage()
   vi.unstubAllGlobals()
 })
 
@@ -72,7 +74,42 @@ test.each([
 
 test('a camera that opens after the user has left the page, and come back, is let go', async () => {
   chooseCamera('before')
-  release()
+  leavePage()
+  leavePage = showSource()
   chooseCamera('after')
   expect(await open('before', 'after')).toEqual([false, true])
 })
+
+test.each(['shows the camera', 'is another one'])(
+  'a broadcast that the server ends while the page %s',
+  async (page) => {
+    const peers: FakePeer[] = []
+    vi.stubGlobal('RTCPeerConnection', function connect(configuration: RTCConfiguration) {
+      const peer = new FakePeer(configuration)
+      peers.push(peer)
+      return peer
+    })
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { baseURI: 'https://live.test/dashboard/' }))
+    vi.stubGlobal('addEventListener', () => undefined)
+    vi.stubGlobal('removeEventListener', () => undefined)
+    vi.stubGlobal('fetch', async (_url: string, { method }: RequestInit) =>
+      method === 'POST' ? CREATED() : new Response(null, { status: 200 }),
+    )
+    chooseCamera('first')
+    await settled()
+    const camera = new FakeCamera()
+    opening.get('first')?.(camera)
+    await settled()
+    const started = goLive({ streamName: 'show', token: 'abc', quality: FIRST_QUALITY })
+    await settled()
+    peers[0]?.become('connected')
+    await started
+    expect(air.value.state).toBe('live')
+    if (page === 'is another one') leavePage()
+    expect(camera.track.isStopped).toBe(false)
+    peers[0]?.closeTransport()
+    await settled()
+    expect(air.value).toMatchObject({ state: 'off', problem: { code: 'ended_by_server' } })
+    expect(camera.track.isStopped).toBe(page === 'is another one')
+  },
+)

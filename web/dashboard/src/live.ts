@@ -110,10 +110,11 @@ function listen(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const source = new EventSource(new URL('api/events', document.baseURI))
     const close = (): void => {
+      signal.removeEventListener('abort', close)
       source.close()
       resolve()
     }
-    signal.addEventListener('abort', close, { once: true })
+    signal.addEventListener('abort', close)
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) close()
       else updates.value = 'off'

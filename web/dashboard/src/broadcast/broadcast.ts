@@ -101,8 +101,22 @@ function problemOf(error: unknown, kind: SourceKind): SourceProblem {
   return kind === 'screen' && problem === 'denied' ? 'notShared' : problem
 }
 
-/** Lets go of camera, microphone and screen, unless they are on the air. */
-export function release(): void {
+/** A page shows the source. */
+let isShown = false
+
+/**
+ * Keeps the source for a page until the returned function is called. Then camera, microphone and screen are let go, once they are
+ * not on the air.
+ */
+export function showSource(): () => void {
+  isShown = true
+  return () => {
+    isShown = false
+    release()
+  }
+}
+
+function release(): void {
   if (air.value.state !== 'off') return
   preview.value.source?.stop()
   preview.value = NO_PREVIEW
@@ -159,6 +173,7 @@ function finish(problem: SluiceError | null): void {
   onAir.value = null
   removeEventListener('beforeunload', warn)
   air.value = { ...OFF, streamName: air.value.streamName, problem }
+  if (!isShown) release()
 }
 
 /** The browser asks before it leaves: that would end the broadcast. */

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { readPublishToken } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { air, goLive, preview, release } from '../../broadcast/broadcast.ts'
+import { air, goLive, preview, showSource } from '../../broadcast/broadcast.ts'
 import { ProgramAddresses } from '../../broadcast/programAddresses.tsx'
 import { Refusal, SourceNotice } from '../../broadcast/problems.tsx'
 import { FIRST_QUALITY } from '../../broadcast/quality.ts'
@@ -65,7 +65,7 @@ function FromBrowser({ streamName, token }: { readonly streamName: string; reado
   // It asks for no permission, so the page shows at once what "Go live" would send.
   useEffect(() => {
     if (!preview.value.source) void source.choose('test')
-    return release
+    return showSource()
   }, [])
   const start = async (): Promise<void> => {
     setBusy(true)

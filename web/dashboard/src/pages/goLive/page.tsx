@@ -11,9 +11,9 @@ import {
   isMuted,
   isVideoOff,
   preview,
-  release,
   setMuted,
   setVideoOff,
+  showSource,
 } from '../../broadcast/broadcast.ts'
 import { ProgramAddresses } from '../../broadcast/programAddresses.tsx'
 import { LastMinute, SendingFigures } from '../../broadcast/figures.tsx'
@@ -165,7 +165,7 @@ function FromBrowser(fields: Fields) {
   // The test pattern asks nothing of the user, so it is there at once.
   useEffect(() => {
     if (preview.value.kind === null) open('test', choices)
-    return release
+    return showSource()
   }, [])
   return (
     <div class="cols main-form">

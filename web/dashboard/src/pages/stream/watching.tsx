@@ -69,7 +69,7 @@ function stalledOf(quality: Session['quality']): string {
     : played.stallsFor(count(stalls), seconds(stalledSeconds))
 }
 
-const hostOf = (origin: string): string => URL.parse(origin)?.host ?? origin
+const hostOf = (origin: string): string => (URL.canParse(origin) ? new URL(origin).host : origin)
 
 function columnsOf(end: (one: Session) => Promise<void>): Column<Session>[] {
   return [
