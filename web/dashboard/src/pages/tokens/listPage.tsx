@@ -16,7 +16,14 @@ import { words } from '../../words/words.ts'
 import { DeleteTokens } from './deleteTokens.tsx'
 import { columnsOf } from './listColumns.tsx'
 import { NoTokens } from './noTokens.tsx'
-import { listTokens, type SortBy, type TokenQuery, type TokenRecord, type TokenState } from './operations.ts'
+import {
+  listTokens,
+  liveTokens,
+  type SortBy,
+  type TokenQuery,
+  type TokenRecord,
+  type TokenState,
+} from './operations.ts'
 import { switchTokens } from './switching.ts'
 import type { TokenKind } from './tokenForm.ts'
 import './tokens.css'
@@ -25,8 +32,6 @@ const text = words.tokens
 const PER_PAGE = 50
 const STATES: readonly (TokenState | '')[] = ['', 'live', 'expiring', 'off', 'expired']
 const SORTS: readonly SortBy[] = ['Name', 'AddedOn', 'LastUsedOn']
-/** One page of live tokens tells which rows are live. */
-const LIVE_MOST = 100
 
 export const PublishTokensPage = ({ query }: PageArgs) => <TokensPage kind="publish" query={query} />
 export const SubscribeTokensPage = ({ query }: PageArgs) => <TokensPage kind="subscribe" query={query} />
@@ -47,15 +52,8 @@ function queryOf(
 }
 
 async function load(kind: TokenKind, query: TokenQuery, signal: AbortSignal) {
-  const [list, live] = await Promise.all([
-    listTokens(kind, query, signal),
-    listTokens(
-      kind,
-      { search: '', state: 'live', itemsOnPage: LIVE_MOST, sortBy: 'AddedOn', isDescending: true },
-      signal,
-    ),
-  ])
-  return { ...list, live: new Set(live.rows.map(({ id }) => id)) }
+  const [list, live] = await Promise.all([listTokens(kind, query, signal), liveTokens(kind, signal)])
+  return { ...list, live }
 }
 
 const countAll = (kind: TokenKind, signal: AbortSignal): Promise<number> =>
@@ -117,6 +115,8 @@ function TokensPage({ kind, query }: { readonly kind: TokenKind; readonly query:
 
 type Data = Awaited<ReturnType<typeof load>>
 
+const NONE: ReadonlySet<number> = new Set()
+
 interface ListProps {
   readonly kind: TokenKind
   readonly wanted: ReturnType<typeof queryOf>
@@ -128,7 +128,7 @@ interface ListProps {
 function TokenList({ kind, wanted, data, reload, hasFailed }: ListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
   const [deleting, setDeleting] = useState<readonly TokenRecord[] | null>(null)
-  const { rows = [], total = 0, live = new Set<number>() } = data ?? {}
+  const { rows = [], total = 0, live = NONE } = data ?? {}
   const selected = rows.filter(({ id }) => chosen.has(id))
   const done = (): void => {
     setChosen(new Set())

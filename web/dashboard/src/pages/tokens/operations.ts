@@ -116,6 +116,20 @@ export function listTokens(
     : callRows(listByName, { query: { ...all, name: search } }, options)
 }
 
+const LIVE_PER_PAGE = 100
+const LIVE_PAGES_MOST = 20
+
+/** The ids of the tokens of a kind that are live: that someone uses now. */
+export async function liveTokens(kind: TokenKind, signal: AbortSignal): Promise<ReadonlySet<number>> {
+  const query = { search: '', state: 'live', itemsOnPage: LIVE_PER_PAGE, sortBy: 'AddedOn' } as const
+  const { rows, total } = await listTokens(kind, query, signal)
+  const pages = Math.min(Math.ceil(total / LIVE_PER_PAGE), LIVE_PAGES_MOST)
+  const further = Array.from({ length: Math.max(0, pages - 1) }, (_, at) =>
+    listTokens(kind, { ...query, page: at + 2 }, signal),
+  )
+  return new Set([...rows, ...(await Promise.all(further)).flatMap((page) => page.rows)].map(({ id }) => id))
+}
+
 const byId = (id: number): ById => ({ path: { tokenId: String(id) } })
 
 export const createToken = (kind: TokenKind, body: Readonly<Record<string, unknown>>): Promise<TokenRecord> =>
