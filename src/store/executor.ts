@@ -1,4 +1,4 @@
-import type { Compilable, Kysely } from 'kysely'
+import type { Compilable, CompiledQuery, Kysely, RawBuilder } from 'kysely'
 import type { DB } from './schema.ts'
 
 export type DialectName = 'sqlite' | 'postgres'
@@ -25,7 +25,13 @@ export interface QueryAnswer {
 /** A query with named parameters, compiled once per SQL dialect. */
 export type Statement<P, R> = (dialect: SqlDialect, params: P) => Query & { readonly row?: R }
 
-type Build<R> = (db: Kysely<DB>, dialect: DialectName) => Compilable<R>
+/** A query of the builder, or one of SQL. */
+type Written<R> = Compilable<R> | RawBuilder<R>
+
+type Build<R> = (db: Kysely<DB>, dialect: DialectName) => Written<R>
+
+/** A query of the builder ignores `db`, which has made it. */
+const compile = <R>(query: Written<R>, db: Kysely<DB>): CompiledQuery<R> => (query as RawBuilder<R>).compile(db)
 
 /** Runs queries on a connection, a pool or a transaction. The tables depend on nothing else. */
 export abstract class Executor {
@@ -54,13 +60,13 @@ export abstract class Executor {
 
   /** The rows of a query whose shape depends on its input. */
   ask<R>(build: Build<R>): Promise<R[]> {
-    return this.execute(build(this.dialect.db, this.dialect.name).compile()).then((answer) => answer.rows as R[])
+    return this.#write(build).then((answer) => answer.rows as R[])
   }
 
   /** The same for many values, with a query for each slice of them. */
   async askInSlices<T, R>(
     values: readonly T[],
-    build: (db: Kysely<DB>, slice: T[], dialect: DialectName) => Compilable<R>,
+    build: (db: Kysely<DB>, slice: T[], dialect: DialectName) => Written<R>,
   ): Promise<R[]> {
     const rows: R[] = []
     await inSlices(values, async (slice) => {
@@ -71,7 +77,12 @@ export abstract class Executor {
 
   /** Runs a query whose shape depends on its input; returns how many rows it wrote. */
   change(build: Build<unknown>): Promise<number> {
-    return this.execute(build(this.dialect.db, this.dialect.name).compile()).then((answer) => answer.changed)
+    return this.#write(build).then((answer) => answer.changed)
+  }
+
+  #write(build: Build<unknown>): Promise<QueryAnswer> {
+    const { db, name } = this.dialect
+    return this.execute(compile(build(db, name), db))
   }
 }
 
@@ -95,21 +106,21 @@ export const everyStatement = (dialect: SqlDialect): Query[] => statements.map((
  * query itself). `build` uses the properties of `params` as values; each run supplies their contents.
  */
 export function statement<P extends object, R>(
-  build: (db: Kysely<DB>, params: P, dialect: DialectName) => Compilable<R>,
+  build: (db: Kysely<DB>, params: P, dialect: DialectName) => Written<R>,
 ): Statement<P, R> {
   const name = `sluice_${statements.length + 1}`
   const compiled = new Map<DialectName, Query>()
-  const compile = (dialect: SqlDialect): Query => {
+  const queryOf = (dialect: SqlDialect): Query => {
     let query = compiled.get(dialect.name)
     if (!query) {
-      query = { ...build(dialect.db, placeholders as P, dialect.name).compile(), name }
+      query = { ...compile(build(dialect.db, placeholders as P, dialect.name), dialect.db), name }
       compiled.set(dialect.name, query)
     }
     return query
   }
-  statements.push(compile)
+  statements.push(queryOf)
   return (dialect, params) => {
-    const { sql, parameters } = compile(dialect)
+    const { sql, parameters } = queryOf(dialect)
     return { sql, parameters: fill(parameters, params), name }
   }
 }

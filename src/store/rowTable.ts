@@ -84,12 +84,12 @@ export function upsertion<N extends keyof DB>({
     const value = merged(sql.ref(`${table}.${column}`), sql.ref(`excluded.${column}`))
     return sql`${sql.ref(column)} = ${value}`
   })
-  const put = statement((db, p: RowParams<keyof DB[N] & string>, dialect) => ({
-    // Without its condition, SQLite would take `on conflict` for that of a join.
-    compile: () =>
+  const put = statement(
+    (_, p: RowParams<keyof DB[N] & string>, dialect) =>
+      // Without its condition, SQLite would take `on conflict` for that of a join.
       sql`insert into ${sql.table(table)} (${fresh.names}) select ${fresh.names} from ${fresh.from(p, dialect)} where true
-        on conflict (${sql.join(key.map((column) => sql.ref(column)))}) do update set ${sql.join(sets)}`.compile(db),
-  }))
+        on conflict (${sql.join(key.map((column) => sql.ref(column)))}) do update set ${sql.join(sets)}`,
+  )
   return (executor, rows) =>
     inSlices(rows, (slice) =>
       executor.run(put, fresh.params(executor, slice as unknown as Row<keyof DB[N] & string>[])),

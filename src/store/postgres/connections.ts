@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { postgresDialect } from '../dialects.ts'
 import type { Executor } from '../executor.ts'
 import type { PoolConnections } from '../store.ts'
 
@@ -26,8 +25,7 @@ const question = sql<{ most: number; open: number; isDurable: boolean }>`
   order by most - open limit 1`
 
 export async function readConnections(executor: Executor, poolSize: number): Promise<PoolConnections> {
-  const { rows } = await executor.execute(question.compile(postgresDialect.db))
-  const [row] = rows as { most: number; open: number; isDurable: boolean }[]
+  const [row] = await executor.ask(() => question)
   if (!row) throw new Error('a select without a table returned no row')
   return { ours: poolSize + BESIDE_THE_POOL, ...row }
 }

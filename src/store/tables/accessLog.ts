@@ -4,7 +4,7 @@ import { inSlices, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
-import { newestFirst } from './keyset.ts'
+import { matching, newestFirst, within } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const prune = pruning('access_log', 'at_ms', ['account_id', 'at_ms', 'id'])
@@ -12,16 +12,17 @@ const prune = pruning('access_log', 'at_ms', ['account_id', 'at_ms', 'id'])
 export class AccessLogReadVerbs extends Verbs {
   async page(query: AccessLogQuery): Promise<AccessLogRow[]> {
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('access_log').select(fieldsOf('access_log')).where('account_id', '=', query.accountId)
-      if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
-      if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-      if (query.address !== undefined) page = page.where('address', '=', query.address)
-      if (query.code !== undefined) page = page.where('code', '=', query.code as AccessLogRow['code'])
+      const { accountId, tokenId, streamName, address, code, allowed } = query
+      const found = matching(db.selectFrom('access_log').select(fieldsOf('access_log')), {
+        account_id: accountId,
+        token_id: tokenId,
+        stream_name: streamName,
+        address,
+        code,
+      })
       // A literal, because the planner cannot match a partial index with a parameter.
-      if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
-      if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
-      if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
-      return newestFirst(page, ['at_ms', 'id'], query)
+      const judged = allowed === undefined ? found : found.where('allowed', '=', sql.lit(allowed ? 1 : 0))
+      return newestFirst(within(judged, 'at_ms', query), ['at_ms', 'id'], query)
     })
     return rows.map(fromRow)
   }
@@ -39,14 +40,9 @@ export class AccessLogReadVerbs extends Verbs {
 
   async countCodes({ accountId, fromMs, untilMs, source }: CodeCountQuery): Promise<CodeCount[]> {
     return this.executor.ask((db) => {
-      const within = db
-        .selectFrom('access_log')
-        .select(['code', sql<number>`cast(sum(count) as bigint)`.as('count')])
-        .where('account_id', '=', accountId)
-        .where('at_ms', '>=', fromMs)
-        .where('at_ms', '<', untilMs)
-      const chosen = source === undefined ? within : within.where('source', '=', source)
-      return chosen.groupBy('code').orderBy('code')
+      const all = db.selectFrom('access_log').select(['code', sql<number>`cast(sum(count) as bigint)`.as('count')])
+      const found = within(matching(all, { account_id: accountId, source }), 'at_ms', { fromMs, untilMs })
+      return found.groupBy('code').orderBy('code')
     })
   }
 }

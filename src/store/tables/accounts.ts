@@ -62,10 +62,8 @@ export class AccountReadVerbs extends Verbs {
 
 export class AccountTxVerbs extends AccountReadVerbs {
   async lockAll(): Promise<void> {
-    const { name, db } = this.executor.dialect
-    if (name === 'postgres') {
-      await this.executor.execute(sql`lock table accounts in share row exclusive mode`.compile(db))
-    }
+    if (this.executor.dialect.name === 'postgres')
+      await this.executor.change(() => sql`lock table accounts in share row exclusive mode`)
   }
 
   async lock(id: string): Promise<void> {

@@ -19,23 +19,18 @@ const expiring = statement((db, p: ExpiringQuery) =>
 )
 
 export class AttentionReadVerbs extends Verbs {
-  /** Active tokens that expire in a time range, the next first. */
   async expiringTokens(query: ExpiringQuery): Promise<ExpiringToken[]> {
     const rows = await this.executor.all(expiring, query)
     return rows.map((row) => ({ ...row, kind: row.kind as TokenKind, expiresAtMs: row.expiresAtMs ?? 0 }))
   }
 
-  /** The number of tokens that name countries, counted up to `limit`. */
   async tokensNamingCountries(accountId: string, limit: number): Promise<number> {
     return (await this.executor.all(countries, { accountId, limit })).length
   }
 
-  /** Migrations that a newer version has applied while this process runs. */
   async unknownMigrations(): Promise<string[]> {
-    const { rows } = await this.executor.execute(
-      sql`select name from kysely_migration order by name`.compile(this.executor.dialect.db),
-    )
-    return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !MIGRATIONS.has(name))
+    const rows = await this.executor.ask(() => sql<{ name: string }>`select name from kysely_migration order by name`)
+    return rows.map(({ name }) => name).filter((name) => !MIGRATIONS.has(name))
   }
 }
 

@@ -3,7 +3,7 @@ import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
 import { namesWithout } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
-import { newestFirst } from './keyset.ts'
+import { matching, newestFirst, within } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const insert = insertion('audit', namesWithout('audit', 'id'))
@@ -38,13 +38,11 @@ export class AuditReadVerbs extends Verbs {
   }
 
   async page(query: AuditQuery): Promise<StoredAuditRow[]> {
+    const { accountId, actor, action } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('audit').select(fieldsOf('audit')).where('account_id', '=', query.accountId)
-      if (query.actor !== undefined) page = page.where('actor', '=', query.actor)
-      if (query.action !== undefined) page = page.where('action', '=', query.action)
-      if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
-      if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
-      return newestFirst(page, ['at_ms', 'id'], query)
+      const all = db.selectFrom('audit').select(fieldsOf('audit'))
+      const found = within(matching(all, { account_id: accountId, actor, action }), 'at_ms', query)
+      return newestFirst(found, ['at_ms', 'id'], query)
     })
     return rows.map(fromRow)
   }

@@ -54,14 +54,17 @@ const USES = new RowTable('used', { used_token: 'bigint', used_address: 'text', 
  * Leaves out what another transaction has locked, which binds the address, forgets it, or deletes its token: to wait for it, with
  * others locked already, might be a deadlock.
  */
-const touch = statement((db, p: ReturnType<typeof USES.params>, dialect) => ({
-  compile: () =>
-    sql`with stamped as (select token_id, address, at_ms from ${USES.from(p, dialect)}
+const touch = statement(
+  (
+    _,
+    p: ReturnType<typeof USES.params>,
+    dialect,
+  ) => sql`with stamped as (select token_id, address, at_ms from ${USES.from(p, dialect)}
         join bindings on token_id = used_token and address = used_address where last_used_at_ms < at_ms
         ${sql.raw(dialect === 'postgres' ? 'for update of bindings skip locked' : '')})
       update bindings set last_used_at_ms = at_ms from stamped
-      where bindings.token_id = stamped.token_id and bindings.address = stamped.address`.compile(db),
-}))
+      where bindings.token_id = stamped.token_id and bindings.address = stamped.address`,
+)
 
 const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
   db.deleteFrom('bindings').where('token_id', '=', p.tokenId).where('ord', '>', p.count),

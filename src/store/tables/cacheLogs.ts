@@ -28,12 +28,10 @@ const prune = pruning('cache_logs', 'counted_at_ms', ['id'])
 
 const SENT = new RowTable('sent', { sent_id: 'text', sent_bytes: 'bigint' })
 
-const addToSessions = statement((db, p: ReturnType<typeof SENT.params>, dialect) => ({
-  compile: () =>
-    sql`update sessions set cache_bytes = cache_bytes + sent_bytes from ${SENT.from(p, dialect)} where id = sent_id`.compile(
-      db,
-    ),
-}))
+const addToSessions = statement(
+  (_, p: ReturnType<typeof SENT.params>, dialect) =>
+    sql`update sessions set cache_bytes = cache_bytes + sent_bytes from ${SENT.from(p, dialect)} where id = sent_id`,
+)
 
 export class CacheLogTxVerbs extends Verbs {
   /** One statement decides, so that of two writers of the same lines only one counts them. */

@@ -2,7 +2,7 @@ import { Verbs } from '../executor.ts'
 import { fieldsOf, insertion } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
-import { keysetPage } from './keyset.ts'
+import { keysetPage, within } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const insert = insertion('channel_events', namesOf('channel_events'))
@@ -11,14 +11,17 @@ const prune = pruning('channel_events', 'at_ms', ['id'])
 
 export class ChannelEventReadVerbs extends Verbs {
   page(query: ChannelEventQuery): Promise<ChannelEvent[]> {
-    const { accountId, types, fromMs, untilMs, descending, after, limit } = query
+    const { accountId, types, descending, after, limit } = query
     const order = descending ? 'desc' : 'asc'
     return this.executor.ask((db) => {
-      let page = db.selectFrom('channel_events').select(fieldsOf('channel_events')).where('account_id', '=', accountId)
-      if (types) page = page.where('type', 'in', types)
-      if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
-      if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)
-      return keysetPage(page, { by: ['at_ms', 'id'], order, after: after && [after.atMs, after.id], limit })
+      const all = db.selectFrom('channel_events').select(fieldsOf('channel_events')).where('account_id', '=', accountId)
+      const found = types ? all.where('type', 'in', types) : all
+      return keysetPage(within(found, 'at_ms', query), {
+        by: ['at_ms', 'id'],
+        order,
+        after: after && [after.atMs, after.id],
+        limit,
+      })
     })
   }
 }

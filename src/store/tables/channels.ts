@@ -4,10 +4,10 @@ import { type Executor, inSlices, statement } from '../executor.ts'
 import { fieldsOf } from '../records.ts'
 import type { ChannelPageQuery, NewSlate } from '../store.ts'
 import { containsText } from './containsText.ts'
-import { newestFirst } from './keyset.ts'
+import { matching, newestFirst } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceTable, ResourceVerbs } from './resource.ts'
-import { deleteSlateMedia, insertSlateMedia } from './slates.ts'
+import { deleteSlate, insertSlate } from './slates.ts'
 
 const channels = new ResourceTable<'channels', Channel>('channels', {
   toRow: (channel) => ({
@@ -41,8 +41,8 @@ export class ChannelReadVerbs extends ResourceVerbs<'channels', Channel> {
   async page(query: ChannelPageQuery): Promise<Channel[]> {
     const { accountId, externalId, search } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('channels').select(fieldsOf('channels')).where('account_id', '=', accountId)
-      if (query.name !== undefined) page = page.where('name', '=', query.name)
+      const all = db.selectFrom('channels').select(fieldsOf('channels'))
+      let page = matching(all, { account_id: accountId, name: query.name })
       if (query.statuses) page = page.where('status', 'in', query.statuses)
       if (query.ids) page = page.where('id', 'in', query.ids)
       if (search !== undefined) page = page.where((eb) => eb.or([eb('id', '=', search), containsText('name', search)]))
@@ -84,10 +84,9 @@ export class ChannelTxVerbs extends ChannelReadVerbs {
     await this.executor.run(setStatus, { id, status })
   }
 
-  /** Replaces the slate of a channel; null: it has none any more. */
   async setSlate(channelId: string, slate: NewSlate | null): Promise<void> {
-    await deleteSlateMedia(this.executor, channelId)
-    if (slate) await insertSlateMedia(this.executor, channelId, slate.facts.id, slate.media)
+    await this.executor.run(deleteSlate, { channelId })
+    if (slate) await this.executor.run(insertSlate, { id: slate.facts.id, channelId, media: slate.media })
     await this.executor.run(setSlate, { id: channelId, slate: slate && JSON.stringify(slate.facts) })
   }
 

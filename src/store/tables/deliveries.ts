@@ -56,13 +56,16 @@ const ENDS = new RowTable('ended', {
   problem: 'text',
 })
 
-const end = statement((db, p: { node: string } & ReturnType<typeof ENDS.params>, dialect) => ({
-  compile: () =>
-    sql`update deliveries set state = end_state, ended_at_ms = at_ms, status_code = status, duration_ms = took_ms,
+const end = statement(
+  (
+    _,
+    p: { node: string } & ReturnType<typeof ENDS.params>,
+    dialect,
+  ) => sql`update deliveries set state = end_state, ended_at_ms = at_ms, status_code = status, duration_ms = took_ms,
       answer = said, error = problem
       from ${ENDS.from(p, dialect)}
-      where id = end_id and node = ${p.node} and state in (${STARTED}, ${sql.lit('unknown')})`.compile(db),
-}))
+      where id = end_id and node = ${p.node} and state in (${STARTED}, ${sql.lit('unknown')})`,
+)
 
 const toEndRow = (ended: DeliveryEnd) => ({
   endId: ended.id,

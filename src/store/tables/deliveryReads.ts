@@ -117,10 +117,10 @@ export class DeliveryReadVerbs extends Verbs {
    * A loose index scan: jumps from one webhook to the next in the index of pending rows instead of reading all of them, so
    * that a webhook with a hundred thousand rows costs as much as one with a few.
    */
-  async due({ after, without, upTo, limit }: Parameters<Reads['deliveries']['due']>[0]): Promise<DueWebhook[]> {
+  due({ after, without, upTo, limit }: Parameters<Reads['deliveries']['due']>[0]): Promise<DueWebhook[]> {
     const { accountIds, webhookIds } = without
-    const found = await this.executor.execute(
-      sql`with recursive due(id) as (
+    return this.executor.ask(
+      () => sql<DueWebhook>`with recursive due(id) as (
           select min(webhook_id) from deliveries where state = 'pending' and webhook_id > ${after}
           union all
           select (select min(webhook_id) from deliveries where state = 'pending' and webhook_id > due.id)
@@ -140,9 +140,8 @@ export class DeliveryReadVerbs extends Verbs {
           ) as counted
         ) as rows
         from owned ${accountIds.length === 0 ? sql`` : sql`where account_id not in (${sql.join(accountIds)})`}
-        limit ${limit}`.compile(this.executor.dialect.db),
+        limit ${limit}`,
     )
-    return found.rows as DueWebhook[]
   }
 
   async queue(upTo: number): Promise<DeliveryQueue> {

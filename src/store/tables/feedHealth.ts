@@ -3,7 +3,7 @@ import type { FeedPoint } from '../../core/streams/history.ts'
 import { statement, Verbs } from '../executor.ts'
 import { fieldOf } from '../records.ts'
 import { RowTable } from '../rowTable.ts'
-import type { DB } from '../schema.ts'
+import { type DB, namesWithout } from '../schema.ts'
 import type { FeedHealthQuery, StoredPoint } from '../store.ts'
 import { pruning } from './pruning.ts'
 
@@ -49,12 +49,15 @@ const POINTS = new RowTable('point', {
 })
 
 /** The feed of a point may have been deleted meanwhile. */
-const put = statement((db, p: ReturnType<typeof POINTS.params>, dialect) => ({
-  compile: () =>
-    sql`insert into feed_health (${POINTS.names}) select ${POINTS.names} from ${POINTS.from(p, dialect)}
+const put = statement(
+  (
+    _,
+    p: ReturnType<typeof POINTS.params>,
+    dialect,
+  ) => sql`insert into feed_health (${POINTS.names}) select ${POINTS.names} from ${POINTS.from(p, dialect)}
       where exists (select 1 from feeds where feeds.id = point.feed_id)
-      on conflict (feed_id, at_ms) do nothing`.compile(db),
-}))
+      on conflict (feed_id, at_ms) do nothing`,
+)
 
 const whole = (value: number | null) => (value === null ? null : Math.round(value))
 const share = (value: number | null) => (value === null ? null : Math.round(value * SHARE))
@@ -83,20 +86,7 @@ const points = statement((db, p: FeedHealthQuery) =>
       eb
         .selectFrom('feeds')
         .innerJoin('feed_health', 'feed_health.feed_id', 'feeds.id')
-        .select([
-          'feed_id',
-          'source',
-          'bitrate_in',
-          'frame_rate',
-          'keyframe_ms',
-          'packet_loss',
-          'round_trip_ms',
-          'b_frames',
-          'width',
-          'height',
-          'video_codec',
-          'audio_codec',
-        ])
+        .select([...namesWithout('feed_health', 'at_ms'), 'source'])
         .select(sql<number>`at_ms - at_ms % cast(${p.slotMs} as bigint)`.as('slot_ms'))
         .where('account_id', '=', p.accountId)
         .where('stream_name', '=', p.streamName)

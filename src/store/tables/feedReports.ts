@@ -6,6 +6,7 @@ import { RowTable } from '../rowTable.ts'
 import type { DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
 import { FEED_COLUMNS, feedFromRow, feedsWithOrigin } from './feedRow.ts'
+import { matching } from './keyset.ts'
 
 const REPORTS = new RowTable('report', {
   report_id: 'text',
@@ -14,11 +15,14 @@ const REPORTS = new RowTable('report', {
   bytes: 'bigint',
 })
 
-const report = statement((db, p: ReturnType<typeof REPORTS.params>, dialect) => ({
-  compile: () =>
-    sql`update feeds set reading = new_reading, most_viewers = viewers, bytes_out = bytes
-      from ${REPORTS.locking(p, dialect, 'feeds', 'report_id')} where feeds.id = report_id`.compile(db),
-}))
+const report = statement(
+  (
+    _,
+    p: ReturnType<typeof REPORTS.params>,
+    dialect,
+  ) => sql`update feeds set reading = new_reading, most_viewers = viewers, bytes_out = bytes
+      from ${REPORTS.locking(p, dialect, 'feeds', 'report_id')} where feeds.id = report_id`,
+)
 
 /** Reports of deleted feeds are left out. */
 export async function reportFeeds(executor: Executor, reports: readonly FeedReport[]): Promise<void> {
@@ -36,12 +40,15 @@ export async function reportFeeds(executor: Executor, reports: readonly FeedRepo
 
 const TOTALS = new RowTable('total', { feed_id: 'text', node_id: 'text', bytes_out: 'bigint' })
 
-const count = statement((db, p: ReturnType<typeof TOTALS.params>, dialect) => ({
-  compile: () =>
-    sql`insert into feed_bytes (${TOTALS.names}) select ${TOTALS.names} from ${TOTALS.from(p, dialect)}
+const count = statement(
+  (
+    _,
+    p: ReturnType<typeof TOTALS.params>,
+    dialect,
+  ) => sql`insert into feed_bytes (${TOTALS.names}) select ${TOTALS.names} from ${TOTALS.from(p, dialect)}
       where exists (select 1 from feeds where feeds.id = total.feed_id)
-      on conflict (feed_id, node_id) do update set bytes_out = excluded.bytes_out`.compile(db),
-}))
+      on conflict (feed_id, node_id) do update set bytes_out = excluded.bytes_out`,
+)
 
 /** Each node writes rows of its own, so no order is needed against deadlocks. Those of deleted feeds are left out. */
 export async function countFeedBytes(executor: Executor, totals: readonly FeedBytes[]): Promise<void> {
@@ -73,14 +80,13 @@ const recordingsOf = (eb: ExpressionBuilder<DB, 'feeds'>) =>
 export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promise<OnAirFeed[]> {
   const { accountId, streamName, after, limit } = query
   const rows = await executor.ask((db) => {
-    let names = db
+    const open = db
       .selectFrom('feeds as named')
       .select('named.stream_name')
       .distinct()
-      .where('named.account_id', '=', accountId)
       .where('named.ended_at_ms', 'is', null)
-    if (streamName !== undefined) names = names.where('named.stream_name', '=', streamName)
-    if (after !== undefined) names = names.where('named.stream_name', '>', after)
+    const found = matching(open, { 'named.account_id': accountId, 'named.stream_name': streamName })
+    const names = after === undefined ? found : found.where('named.stream_name', '>', after)
     return db
       .selectFrom('feeds')
       .leftJoin('serving_nodes as nodes', 'nodes.id', 'feeds.node')
@@ -111,14 +117,13 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
 export async function recentFeeds(executor: Executor, query: RecentFeedQuery): Promise<RecentFeed[]> {
   const { accountId, streamName, sinceMs, limit } = query
   const rows = await executor.ask((db) => {
-    let recent = feedsWithOrigin(db)
+    const recent = feedsWithOrigin(db)
       .select(['feeds.reading', 'tokens.record', 'tokens.multisource'])
       .select(['sessions.protocol', 'sessions.address', 'sessions.country'])
       .select((eb) => sparesOf(eb).as('spares'))
-      .where('feeds.account_id', '=', accountId)
       .where((eb) => eb.or([eb('feeds.ended_at_ms', 'is', null), eb('feeds.ended_at_ms', '>=', sinceMs)]))
-    if (streamName !== undefined) recent = recent.where('feeds.stream_name', '=', streamName)
-    return recent.orderBy('feeds.started_at_ms', 'desc').orderBy('feeds.id', 'desc').limit(limit)
+    const found = matching(recent, { 'feeds.account_id': accountId, 'feeds.stream_name': streamName })
+    return found.orderBy('feeds.started_at_ms', 'desc').orderBy('feeds.id', 'desc').limit(limit)
   })
   return rows.toReversed().map((row) => ({
     ...feedFromRow(row),

@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql, type SqlBool } from 'kysely'
+import { type AnyColumn, type AnyColumnWithTable, type SelectQueryBuilder, sql, type SqlBool } from 'kysely'
 
 interface KeysetPage {
   /** The columns by which the list is sorted, as an index has them. The last one tells equal rows apart. */
@@ -35,3 +35,26 @@ export const newestFirst = <D, T extends keyof D, O>(
   { after, limit }: TimePage,
 ): SelectQueryBuilder<D, T, O> =>
   keysetPage(rows, { by: [time, id], order: 'desc', after: after && [after.atMs, after.id], limit })
+
+type ColumnOf<D, T extends keyof D> = AnyColumn<D, T> | AnyColumnWithTable<D, T>
+
+/** Only rows with these values. One that is undefined lets all through. */
+export const matching = <D, T extends keyof D, O>(
+  rows: SelectQueryBuilder<D, T, O>,
+  values: Readonly<Partial<Record<ColumnOf<D, T>, string | number | undefined>>>,
+): SelectQueryBuilder<D, T, O> =>
+  Object.entries<string | number | undefined>(values).reduce(
+    (chosen, [column, value]) =>
+      value === undefined ? chosen : chosen.where(sql<SqlBool>`${sql.ref(column)} = ${value}`),
+    rows,
+  )
+
+/** Only rows of a time, which is half open, and may have no beginning or no end. */
+export function within<D, T extends keyof D, O>(
+  rows: SelectQueryBuilder<D, T, O>,
+  column: ColumnOf<D, T>,
+  { fromMs, untilMs }: { readonly fromMs?: number; readonly untilMs?: number },
+): SelectQueryBuilder<D, T, O> {
+  const later = fromMs === undefined ? rows : rows.where(sql<SqlBool>`${sql.ref(column)} >= ${fromMs}`)
+  return untilMs === undefined ? later : later.where(sql<SqlBool>`${sql.ref(column)} < ${untilMs}`)
+}

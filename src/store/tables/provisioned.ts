@@ -1,6 +1,6 @@
 import { statement, Verbs } from '../executor.ts'
-import { fieldsOf, rowOf } from '../records.ts'
-import { namesOf } from '../schema.ts'
+import { fieldsOf } from '../records.ts'
+import { upsertion } from '../rowTable.ts'
 import type { Provisioned } from '../store.ts'
 
 interface Name {
@@ -18,14 +18,7 @@ const list = statement((db, p: { accountId: string }) =>
     .orderBy('name'),
 )
 
-const put = statement((db, p: Provisioned & { accountId: string }) =>
-  db
-    .insertInto('provisioned')
-    .values(rowOf('provisioned', namesOf('provisioned'), p))
-    .onConflict((conflict) =>
-      conflict.columns(['account_id', 'kind', 'name']).doUpdateSet({ resource_id: p.resourceId }),
-    ),
-)
+const put = upsertion({ table: 'provisioned', key: ['account_id', 'kind', 'name'] })
 
 const remove = statement((db, p: Name) =>
   db
@@ -41,7 +34,7 @@ export class ProvisionedTxVerbs extends Verbs {
   }
 
   async put(accountId: string, row: Provisioned): Promise<void> {
-    await this.executor.run(put, { ...row, accountId })
+    await put(this.executor, [{ ...row, accountId }])
   }
 
   async delete(accountId: string, { kind, name }: Pick<Provisioned, 'kind' | 'name'>): Promise<void> {

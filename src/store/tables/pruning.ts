@@ -14,10 +14,13 @@ export function pruning<N extends keyof DB>(
 ): Statement<{ beforeMs: number; limit: number }, unknown> {
   const columns = (prefix: string) => sql.join(key.map((column) => sql.ref(`${prefix}.${column}`)))
   const at = sql.ref(`old.${time}`)
-  return statement((db, p: { beforeMs: number; limit: number }, dialect) => ({
-    compile: () =>
-      sql`delete from ${sql.table(table)} where (${columns(table)}) in (select ${columns('old')}
+  return statement(
+    (
+      _,
+      p: { beforeMs: number; limit: number },
+      dialect,
+    ) => sql`delete from ${sql.table(table)} where (${columns(table)}) in (select ${columns('old')}
         from ${sql.table(table)} as old where ${at} < ${p.beforeMs} order by ${at} limit ${p.limit}
-        ${sql.raw(dialect === 'postgres' ? 'for update skip locked' : '')})`.compile(db),
-  }))
+        ${sql.raw(dialect === 'postgres' ? 'for update skip locked' : '')})`,
+  )
 }

@@ -1,13 +1,11 @@
-import type { Kysely } from 'kysely'
 import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { dbFlag } from '../columns.ts'
-import { inserted, statement, Verbs } from '../executor.ts'
+import { inserted, statement } from '../executor.ts'
 import type { EnabledPull, NewPull, StoredPull } from '../pulls.ts'
 import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
-import type { DB } from '../schema.ts'
-import { lockRows } from './lockRows.ts'
+import { NumberedTable, NumberedVerbs } from './resource.ts'
 
 /** What users set of a pull. */
 const SETTINGS = [
@@ -21,16 +19,7 @@ const SETTINGS = [
   'version',
 ] as const
 
-const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
-  db.selectFrom('pulls').select(fieldsOf('pulls')).where('id', '=', p.id).where('account_id', '=', p.accountId)
-
-const byId = statement(named)
-
-const lock = statement((db, p: { accountId: string; id: number }, dialect) => lockRows(dialect, named(db, p), 'update'))
-
-const ofAccount = statement((db, p: { accountId: string }) =>
-  db.selectFrom('pulls').select(fieldsOf('pulls')).where('account_id', '=', p.accountId).orderBy('id'),
-)
+const pulls = new NumberedTable('pulls', fieldsOf('pulls'), fromRow)
 
 const enabled = statement((db, _none: object) =>
   db
@@ -87,17 +76,8 @@ const release = statement((db, p: { id: number; node: string }) =>
   db.updateTable('pulls').set({ node: null }).where('id', '=', p.id).where('node', '=', p.node),
 )
 
-const remove = statement((db, p: { id: number }) => db.deleteFrom('pulls').where('id', '=', p.id))
-
-export class PullReadVerbs extends Verbs {
-  async get(accountId: string, id: number): Promise<StoredPull | undefined> {
-    const row = await this.executor.first(byId, { accountId, id })
-    return row && fromRow(row)
-  }
-
-  async list(accountId: string): Promise<StoredPull[]> {
-    return (await this.executor.all(ofAccount, { accountId })).map(fromRow)
-  }
+export class PullReadVerbs extends NumberedVerbs<StoredPull> {
+  protected override readonly table = pulls
 
   async enabled(): Promise<EnabledPull[]> {
     const rows = await this.executor.all(enabled, {})
@@ -117,18 +97,9 @@ export class PullTxVerbs extends PullReadVerbs {
     return fromRow(inserted(rows))
   }
 
-  async lock(accountId: string, id: number): Promise<StoredPull | undefined> {
-    const row = await this.executor.first(lock, { accountId, id })
-    return row && fromRow(row)
-  }
-
   async replace(pull: StoredPull): Promise<void> {
     const row = rowOf('pulls', SETTINGS, toRow(pull))
     await this.executor.change((db) => db.updateTable('pulls').set(row).where('id', '=', pull.id))
-  }
-
-  async delete(id: number): Promise<void> {
-    await this.executor.run(remove, { id })
   }
 
   async claim(id: number, node: string): Promise<void> {

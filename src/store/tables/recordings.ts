@@ -6,6 +6,7 @@ import { saidColumn, saidFrom } from '../said.ts'
 import { namesOf } from '../schema.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
 import { containsText } from './containsText.ts'
+import { keysetPage, matching } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 
 type Row = FieldsOf<'recordings'>
@@ -66,17 +67,12 @@ export class RecordingReadVerbs extends Verbs {
   }
 
   async page(query: RecordingQuery): Promise<StoredRecording[]> {
+    const { accountId, streamName, tokenId, search, after, limit } = query
     const rows = await this.executor.ask((db) => {
-      let page = db
-        .selectFrom('recordings')
-        .select(fieldsOf('recordings'))
-        .where('account_id', '=', query.accountId)
-        .where('state', '!=', 'deleting')
-      if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-      if (query.search !== undefined) page = page.where(containsText('stream_name', query.search))
-      if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
-      if (query.after !== undefined) page = page.where('id', '<', query.after)
-      return page.orderBy('id', 'desc').limit(query.limit)
+      const all = db.selectFrom('recordings').select(fieldsOf('recordings')).where('state', '!=', 'deleting')
+      const named = matching(all, { account_id: accountId, stream_name: streamName, token_id: tokenId })
+      const found = search === undefined ? named : named.where(containsText('stream_name', search))
+      return keysetPage(found, { by: ['id'], order: 'desc', after: after === undefined ? after : [after], limit })
     })
     return rows.map(fromRow)
   }

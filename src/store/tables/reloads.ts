@@ -1,18 +1,10 @@
+import { dbFlag } from '../columns.ts'
 import { statement, Verbs } from '../executor.ts'
-import { fieldsOf } from '../records.ts'
+import { fieldsOf, insertion } from '../records.ts'
+import { namesOf } from '../schema.ts'
 import type { NodeRequest } from '../store.ts'
 
-const insert = statement(
-  (db, p: { id: string; nodeId: string; isCheck: 0 | 1; askedAtMs: number; report: string | null }) =>
-    db.insertInto('reload_requests').values({
-      id: p.id,
-      node_id: p.nodeId,
-      is_check: p.isCheck,
-      asked_at_ms: p.askedAtMs,
-      answer: null,
-      report: p.report,
-    }),
-)
+const insert = insertion('reload_requests', namesOf('reload_requests'))
 
 const waiting = statement((db, p: { nodeId: string; limit: number }) =>
   db
@@ -80,7 +72,7 @@ export class ReloadReadVerbs extends Verbs {
 
 export class ReloadTxVerbs extends Verbs {
   async insert(request: NodeRequest, askedAtMs: number): Promise<void> {
-    await this.executor.run(insert, { ...request, isCheck: request.isCheck ? 1 : 0, askedAtMs })
+    await insert(this.executor, [{ ...request, isCheck: dbFlag(request.isCheck), askedAtMs, answer: null }])
   }
 
   async answer(id: string, answer: string): Promise<void> {

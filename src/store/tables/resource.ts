@@ -4,22 +4,100 @@ import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { type DB, namesOf } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
-/** Tables whose rows have an id of their own and belong to an account. */
-type ResourceName = {
-  [T in keyof DB]: DB[T] extends Common ? T : never
-}[keyof DB]
-
 interface Common {
-  id: string
+  id: string | number
   account_id: string
 }
+
+/** Tables whose rows have an id of their own and belong to an account. */
+type OwnedName = {
+  [T in keyof DB]: DB[T] extends { id: unknown; account_id: string } ? T : never
+}[keyof DB]
+
+/** Those whose ids are made here, and not by the database. */
+type ResourceName = {
+  [T in OwnedName]: DB[T] extends { id: string } ? T : never
+}[OwnedName]
 
 /** Stands for any of them where only the id and the account matter. */
 type AnyTable = Kysely<{ resources: Common }>
 
 interface Owned {
   accountId: string
-  id: string
+  id: string | number
+}
+
+/** The statements that all tables share whose rows belong to an account. */
+class OwnedTable<T> {
+  readonly name: 'resources'
+  readonly byId: Statement<Owned, unknown>
+  readonly lock: Statement<Owned, unknown>
+  readonly remove: Statement<Pick<Owned, 'id'>, unknown>
+  readonly #fromRow: (row: never) => T
+
+  /** @param fields what is selected of a row */
+  constructor(table: OwnedName, fields: readonly string[], fromRow: (row: never) => T) {
+    this.name = table as unknown as 'resources'
+    this.#fromRow = fromRow
+    const owned = (db: unknown, p: Owned) =>
+      (db as AnyTable)
+        .selectFrom(this.name)
+        .select(fields as 'resources.id'[])
+        .where('id', '=', p.id)
+        .where('account_id', '=', p.accountId)
+    this.byId = statement(owned)
+    this.lock = statement((db, p: Owned, dialect) => lockRows(dialect, owned(db, p), 'update'))
+    this.remove = statement((db, p: Pick<Owned, 'id'>) =>
+      (db as unknown as AnyTable).deleteFrom(this.name).where('id', '=', p.id),
+    )
+  }
+
+  /** Converts rows of any query on this table. */
+  read(rows: readonly unknown[]): T[] {
+    return rows.map((row) => this.#fromRow(row as never))
+  }
+}
+
+/** The verbs that all of them share. `Reads` and `Tx` say which of them callers have. */
+abstract class OwnedVerbs<T, Id extends string | number> extends Verbs {
+  protected abstract readonly table: OwnedTable<T>
+
+  async get(accountId: string, id: Id): Promise<T | undefined> {
+    return this.table.read(await this.executor.all(this.table.byId, { accountId, id }))[0]
+  }
+
+  async lock(accountId: string, id: Id): Promise<T | undefined> {
+    return this.table.read(await this.executor.all(this.table.lock, { accountId, id }))[0]
+  }
+
+  async delete(id: Id): Promise<void> {
+    await this.executor.run(this.table.remove, { id })
+  }
+}
+
+/** The statements of a table whose rows the database numbers. */
+export class NumberedTable<T> extends OwnedTable<T> {
+  readonly ofAccount: Statement<{ accountId: string }, unknown>
+
+  constructor(table: OwnedName, fields: readonly string[], fromRow: (row: never) => T) {
+    super(table, fields, fromRow)
+    this.ofAccount = statement((db, p: { accountId: string }) =>
+      (db as unknown as AnyTable)
+        .selectFrom(this.name)
+        .select(fields as 'resources.id'[])
+        .where('account_id', '=', p.accountId)
+        .orderBy('id'),
+    )
+  }
+}
+
+/** Its verbs. */
+export abstract class NumberedVerbs<T> extends OwnedVerbs<T, number> {
+  protected abstract override readonly table: NumberedTable<T>
+
+  async list(accountId: string): Promise<T[]> {
+    return this.table.read(await this.executor.all(this.table.ofAccount, { accountId }))
+  }
 }
 
 /** Converts between a resource and its row. */
@@ -30,37 +108,15 @@ interface Shape<N extends ResourceName, T> {
   unchanged?: readonly (keyof DB[N])[]
 }
 
-/** The statements that all tables of resources share. */
-export class ResourceTable<N extends ResourceName, T> {
-  readonly byId: Statement<Owned, unknown>
-  readonly lock: Statement<Owned, unknown>
-  readonly remove: Statement<{ id: string }, unknown>
+/** The statements of a table whose rows are written as they are, with their ids. */
+export class ResourceTable<N extends ResourceName, T> extends OwnedTable<T> {
   readonly #table: N
   readonly #shape: Shape<N, T>
 
   constructor(table: N, shape: Shape<N, T>) {
+    super(table, fieldsOf(table), shape.fromRow)
     this.#table = table
     this.#shape = shape
-    const owned = (db: unknown, p: Owned) =>
-      (db as AnyTable)
-        .selectFrom(this.name)
-        .select(fieldsOf(table) as unknown as 'resources.id'[])
-        .where('id', '=', p.id)
-        .where('account_id', '=', p.accountId)
-    this.byId = statement(owned)
-    this.lock = statement((db, p: Owned, dialect) => lockRows(dialect, owned(db, p), 'update'))
-    this.remove = statement((db, p: { id: string }) =>
-      (db as unknown as AnyTable).deleteFrom(this.name).where('id', '=', p.id),
-    )
-  }
-
-  get name(): 'resources' {
-    return this.#table as unknown as 'resources'
-  }
-
-  /** Converts rows of any query on this table into resources. */
-  read(rows: readonly unknown[]): T[] {
-    return rows.map((row) => this.#shape.fromRow(row as FieldsOf<N>))
   }
 
   /** The row of a new resource. */
@@ -76,17 +132,9 @@ export class ResourceTable<N extends ResourceName, T> {
   }
 }
 
-/** The verbs that all resources share. `Reads` and `Tx` say which of them callers have. */
-export abstract class ResourceVerbs<N extends ResourceName, T extends { id: string }> extends Verbs {
-  protected abstract readonly table: ResourceTable<N, T>
-
-  async get(accountId: string, id: string): Promise<T | undefined> {
-    return this.table.read(await this.executor.all(this.table.byId, { accountId, id }))[0]
-  }
-
-  async lock(accountId: string, id: string): Promise<T | undefined> {
-    return this.table.read(await this.executor.all(this.table.lock, { accountId, id }))[0]
-  }
+/** Its verbs. */
+export abstract class ResourceVerbs<N extends ResourceName, T extends { id: string }> extends OwnedVerbs<T, string> {
+  protected abstract override readonly table: ResourceTable<N, T>
 
   insert(...values: T[]): Promise<void> {
     const rows = values.map((value) => this.table.newRow(value))
@@ -100,10 +148,6 @@ export abstract class ResourceVerbs<N extends ResourceName, T extends { id: stri
     await this.executor.change((db) =>
       (db as unknown as AnyTable).updateTable(this.table.name).set(row).where('id', '=', value.id),
     )
-  }
-
-  async delete(id: string): Promise<void> {
-    await this.executor.run(this.table.remove, { id })
   }
 }
 

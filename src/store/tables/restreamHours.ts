@@ -16,8 +16,8 @@ export class RestreamHourReadVerbs extends Verbs {
     const { accountId, fromMs, untilMs, groupBy, streamNames, limit } = query
     const fields = groupBy.map((name) => ({ name, value: FIELDS[name](query) }))
     const grouped = sql.join(fields.map((_, at) => sql.lit(at + 1)))
-    const answer = await this.executor.execute(
-      sql`select ${sql.join([
+    const rows = await this.executor.ask(
+      () => sql<Partial<RestreamSum>>`select ${sql.join([
         ...fields.map(({ name, value }) => sql`${value} as ${sql.ref(name)}`),
         sql`${longSum(sql.ref('live_ms'))} as "liveMs"`,
         sql`${longSum(sql.ref('bytes_in'))} as "bytesIn"`,
@@ -27,11 +27,11 @@ export class RestreamHourReadVerbs extends Verbs {
       where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
       ${streamNames ? sql`and stream_name in (${sql.join(streamNames)})` : sql``}
       ${fields.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
-      limit ${limit}`.compile(this.executor.dialect.db),
+      limit ${limit}`,
     )
     const blank = { slotMs: 0, streamName: '' }
     const sums = { liveMs: 0, bytesIn: 0, bytesOut: 0 }
-    return (answer.rows as Partial<RestreamSum>[]).map((row) => ({ ...blank, ...sums, ...row }))
+    return rows.map((row) => ({ ...blank, ...sums, ...row }))
   }
 }
 

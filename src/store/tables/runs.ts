@@ -4,7 +4,7 @@ import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
-import { newestFirst } from './keyset.ts'
+import { matching, newestFirst } from './keyset.ts'
 import { pruning } from './pruning.ts'
 
 const insert = insertion('runs', namesOf('runs'))
@@ -31,19 +31,6 @@ const keep = statement((db, p: { id: string; by: string }) =>
 
 const prune = pruning('runs', 'ended_at_ms', ['id'])
 
-const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
-  db
-    .selectFrom('runs')
-    .select('id')
-    .where('channel_id', '=', p.channelId)
-    .where('account_id', '=', p.accountId)
-    .limit(1),
-)
-
-const ofEngine = statement((db, p: { accountId: string; engineId: string }) =>
-  db.selectFrom('runs').select('id').where('engine_id', '=', p.engineId).where('account_id', '=', p.accountId).limit(1),
-)
-
 /** The runs of a channel that overlap a time range, oldest first. */
 const within = statement((db, p: { channelId: string; fromMs: number; untilMs: number; limit: number }) =>
   db
@@ -61,9 +48,8 @@ export class RunReadVerbs extends Verbs {
   async page(query: RunQuery): Promise<Run[]> {
     const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('runs').select(fieldsOf('runs'))
-      if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
-      if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
+      const all = db.selectFrom('runs').select(fieldsOf('runs'))
+      let page = matching(all, { channel_id: channelId, engine_id: engineId })
       if (engineIds) page = page.where('engine_id', 'in', engineIds)
       if (startedAfterMs !== undefined) page = page.where('started_at_ms', '>', startedAfterMs)
       if (endedBeforeMs !== undefined) page = page.where('ended_at_ms', '<', endedBeforeMs)
@@ -77,11 +63,11 @@ export class RunReadVerbs extends Verbs {
   }
 
   async exist(accountId: string, of: { channelId: string } | { engineId: string }): Promise<boolean> {
-    const found =
-      'channelId' in of
-        ? this.executor.first(ofChannel, { accountId, ...of })
-        : this.executor.first(ofEngine, { accountId, ...of })
-    return (await found) !== undefined
+    const which = 'channelId' in of ? { channel_id: of.channelId } : { engine_id: of.engineId }
+    const found = await this.executor.ask((db) =>
+      matching(db.selectFrom('runs').select('id').limit(1), { account_id: accountId, ...which }),
+    )
+    return found.length > 0
   }
 }
 

@@ -1,9 +1,9 @@
-import { sql, type SqlBool } from 'kysely'
+import { type Kysely, sql, type SqlBool } from 'kysely'
 import type { ScheduleTarget } from '../../core/channels/schedules/requests.ts'
 import { dbFlag } from '../columns.ts'
 import { statement } from '../executor.ts'
 import { fieldsOf, rowOf } from '../records.ts'
-import { namesOf } from '../schema.ts'
+import { type DB, namesOf } from '../schema.ts'
 import type { Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { keysetPage } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
@@ -57,13 +57,11 @@ const seenBeyond = statement((db, p: { atMs: number; limit: number }) =>
     .limit(p.limit),
 )
 
+const ofAccount = (db: Kysely<DB>, p: { accountId: string }) =>
+  db.selectFrom('schedulers').select(fieldsOf('schedulers')).where('account_id', '=', p.accountId)
+
 const others = statement((db, p: { accountId: string; id: string }) =>
-  db
-    .selectFrom('schedulers')
-    .select(fieldsOf('schedulers'))
-    .where('account_id', '=', p.accountId)
-    .where('status', '=', 'active')
-    .where('id', '<>', p.id),
+  ofAccount(db, p).where('status', '=', 'active').where('id', '<>', p.id),
 )
 
 /** The targets are JSON, in which the id stands as a whole text. */
@@ -73,24 +71,13 @@ const targetOf = (channelId: string): string => JSON.stringify({ channelId }).sl
 const names = (target: string) => sql<SqlBool>`replace(channels, ${target}, '') <> channels`
 
 const naming = statement((db, p: { accountId: string; target: string }, dialect) => {
-  const rows = db
-    .selectFrom('schedulers')
-    .select(fieldsOf('schedulers'))
-    .where('account_id', '=', p.accountId)
-    .where('status', '<>', 'terminated')
-    .where(names(p.target))
-    .orderBy('id')
-  return lockRows(dialect, rows, 'update')
+  const rows = ofAccount(db, p).where('status', '<>', 'terminated').where(names(p.target))
+  return lockRows(dialect, rows.orderBy('id'), 'update')
 })
 
-const lockAll = statement((db, p: { accountId: string }, dialect) => {
-  const rows = db
-    .selectFrom('schedulers')
-    .select(fieldsOf('schedulers'))
-    .where('account_id', '=', p.accountId)
-    .orderBy('id')
-  return lockRows(dialect, rows, 'update')
-})
+const lockAll = statement((db, p: { accountId: string }, dialect) =>
+  lockRows(dialect, ofAccount(db, p).orderBy('id'), 'update'),
+)
 
 const count = statement((db, p: { accountId: string }) =>
   db
@@ -121,7 +108,7 @@ export class SchedulerReadVerbs extends ResourceVerbs<'schedulers', Scheduler> {
     const order = query.descending ? 'desc' : 'asc'
     const { after, statuses, channelId, limit } = query
     const rows = await this.executor.ask((db) => {
-      let page = db.selectFrom('schedulers').select(fieldsOf('schedulers')).where('account_id', '=', query.accountId)
+      let page = ofAccount(db, query)
       if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
       if (channelId !== undefined) page = page.where(names(targetOf(channelId)))
       return keysetPage(page, {

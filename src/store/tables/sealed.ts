@@ -6,7 +6,7 @@ import type { SealedValue, Tx } from '../store.ts'
 
 export class SealedTxVerbs extends Verbs {
   /** Each kind is in a table of its own, so the queries are written with the names of `SEALED_COLUMNS`. */
-  async lockOthers(
+  lockOthers(
     kind: SealedKind,
     { keyId, after, limit }: Parameters<Tx['sealed']['lockOthers']>[1],
   ): Promise<SealedValue[]> {
@@ -16,15 +16,16 @@ export class SealedTxVerbs extends Verbs {
     const beyond = after === null ? sql`` : sql`and id > ${after}`
     // SQLite has no row locks and needs none.
     const lock = this.executor.dialect.name === 'postgres' ? sql`for update` : sql``
-    const query = sql<SealedValue>`select id, ${value} as sealed from ${sql.table(table)}
-    where ${keyOf} <> ${Buffer.from(keyId, 'hex')} ${beyond} order by id limit ${limit} ${lock}`
-    const { rows } = await this.executor.execute(query.compile(this.executor.dialect.db))
-    return rows as SealedValue[]
+    return this.executor.ask(
+      () => sql<SealedValue>`select id, ${value} as sealed from ${sql.table(table)}
+        where ${keyOf} <> ${Buffer.from(keyId, 'hex')} ${beyond} order by id limit ${limit} ${lock}`,
+    )
   }
 
   async replace(kind: SealedKind, { id, sealed }: SealedValue): Promise<void> {
     const { table, column } = SEALED_COLUMNS[kind]
-    const query = sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sealed} where id = ${id}`
-    await this.executor.execute(query.compile(this.executor.dialect.db))
+    await this.executor.change(
+      () => sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sealed} where id = ${id}`,
+    )
   }
 }

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import { inSlices, statement, Verbs } from '../executor.ts'
+import { inSlices, Verbs } from '../executor.ts'
 import { rowOf } from '../records.ts'
 import { namesOf } from '../schema.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
+import { matching } from './keyset.ts'
 import { pruning } from './pruning.ts'
 import { longSum } from './usage.ts'
 
@@ -14,8 +15,8 @@ export class ServedReadVerbs extends Verbs {
       query
     const selected = groupBy.map((name) => sql`${FIELDS[name](query)} as ${sql.ref(name)}`)
     const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
-    const answer = await this.executor.execute(
-      sql`select ${sql.join([...selected, ...SUMS])}
+    const rows = await this.executor.ask(
+      () => sql<Partial<ServedSum>>`select ${sql.join([...selected, ...SUMS])}
       from distribution_bytes
       where slot_ms >= ${fromMs} and slot_ms < ${untilMs}
       ${channelId === undefined ? sql`` : sql`and channel_id = ${channelId}`}
@@ -23,19 +24,19 @@ export class ServedReadVerbs extends Verbs {
       ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
       ${viewed ? sql`and viewed_ms > 0` : sql``}
       ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
-      group by ${grouped} order by ${grouped} limit ${limit}`.compile(this.executor.dialect.db),
+      group by ${grouped} order by ${grouped} limit ${limit}`,
     )
     const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
     const sums = { bytesOut: 0, bytesFromCaches: 0, viewedMs: 0 }
-    return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...sums, ...row }))
+    return rows.map((row) => ({ ...blank, ...sums, ...row }))
   }
 
   async exists(accountId: string, of: { channelId: string } | { distributionId: string }): Promise<boolean> {
-    const found =
-      'channelId' in of
-        ? this.executor.first(ofChannel, { accountId, ...of })
-        : this.executor.first(ofDistribution, { accountId, ...of })
-    return (await found) !== undefined
+    const which = 'channelId' in of ? { channel_id: of.channelId } : { distribution_id: of.distributionId }
+    const found = await this.executor.ask((db) =>
+      matching(db.selectFrom('distribution_bytes').select('slot_ms').limit(1), { account_id: accountId, ...which }),
+    )
+    return found.length > 0
   }
 }
 
@@ -87,23 +88,5 @@ const SUMS = [
   sql`${longSum(sql.ref('cache_bytes'))} as "bytesFromCaches"`,
   sql`${longSum(sql.ref('viewed_ms'))} as "viewedMs"`,
 ]
-
-const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
-  db
-    .selectFrom('distribution_bytes')
-    .select('slot_ms')
-    .where('channel_id', '=', p.channelId)
-    .where('account_id', '=', p.accountId)
-    .limit(1),
-)
-
-const ofDistribution = statement((db, p: { accountId: string; distributionId: string }) =>
-  db
-    .selectFrom('distribution_bytes')
-    .select('slot_ms')
-    .where('distribution_id', '=', p.distributionId)
-    .where('account_id', '=', p.accountId)
-    .limit(1),
-)
 
 const prune = pruning('distribution_bytes', 'slot_ms', ['distribution_id', 'slot_ms', 'country', 'tracking_id'])

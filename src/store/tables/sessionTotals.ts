@@ -54,24 +54,27 @@ const RISEN = sql`bytes_in = ${risen(sql.ref('bytes_in'), sql.ref('total_in'))},
 
 type Totals = ReturnType<typeof TOTALS.params>
 
-const rise = statement<Totals, { id: string }>((db, p, dialect) => ({
-  compile: () =>
-    sql<{ id: string }>`update sessions set ${RISEN} from ${TOTALS.locking(p, dialect, 'sessions', 'total_id')}
-      where id = total_id and ended_at_ms is null returning id`.compile(db),
-}))
+const rise = statement(
+  (_, p: Totals, dialect) => sql<{
+    id: string
+  }>`update sessions set ${RISEN} from ${TOTALS.locking(p, dialect, 'sessions', 'total_id')}
+      where id = total_id and ended_at_ms is null returning id`,
+)
 
-const end = statement((db, p: Totals, dialect) => ({
-  compile: () =>
-    sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason
+const end = statement(
+  (_, p: Totals, dialect) => sql`update sessions set ${RISEN}, ended_at_ms = at_ms, end_reason = reason
       from ${TOTALS.locking(p, dialect, 'sessions', 'total_id')}
-      where id = total_id and ended_at_ms is null`.compile(db),
-}))
+      where id = total_id and ended_at_ms is null`,
+)
 
-const report = statement((db, p: ReturnType<typeof REPORTS.params>, dialect) => ({
-  compile: () =>
-    sql`update sessions set quality = reported from ${REPORTS.locking(p, dialect, 'sessions', 'report_id')}
-      where id = report_id and address <> ${NO_ADDRESS}`.compile(db),
-}))
+const report = statement(
+  (
+    _,
+    p: ReturnType<typeof REPORTS.params>,
+    dialect,
+  ) => sql`update sessions set quality = reported from ${REPORTS.locking(p, dialect, 'sessions', 'report_id')}
+      where id = report_id and address <> ${NO_ADDRESS}`,
+)
 
 /** Works in slices, so that no statement takes long on a slow server, in the order of the ids, as each of them locks its rows. */
 function inOrder<T extends { readonly id: string }>(

@@ -8,6 +8,7 @@ import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
 import { namesWithout } from '../schema.ts'
 import type { SessionAttempt, SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
+import { keysetPage, matching } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { pruning } from './pruning.ts'
 import { endSessions, type Total, writeQuality, writeTotals } from './sessionTotals.ts'
@@ -168,32 +169,26 @@ export class SessionReadVerbs extends Verbs {
   }
 
   async page(query: SessionQuery): Promise<StoredSession[]> {
+    const { accountId, tokenId, streamName, protocol, action, address, after, limit } = query
     const rows = await this.executor.ask((db) => {
-      let page = db
-        .selectFrom('sessions')
-        .select(COLUMNS)
-        .where('account_id', '=', query.accountId)
-        .where('ended_at_ms', 'is', null)
-      if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
-      if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-      if (query.protocol !== undefined) page = page.where('protocol', '=', query.protocol as Session['protocol'])
-      if (query.action !== undefined) page = page.where('action', '=', query.action as Session['action'])
-      if (query.address !== undefined) page = page.where('address', '=', query.address)
-      if (query.after !== undefined) page = page.where('id', '<', query.after)
-      return page.orderBy('id', 'desc').limit(query.limit)
+      const open = matching(db.selectFrom('sessions').select(COLUMNS).where('ended_at_ms', 'is', null), {
+        account_id: accountId,
+        token_id: tokenId,
+        stream_name: streamName,
+        protocol,
+        action,
+        address,
+      })
+      return keysetPage(open, { by: ['id'], order: 'desc', after: after === undefined ? after : [after], limit })
     })
     return rows.map(fromRow)
   }
 
   async count({ accountId, streamName, tokenId }: SessionScope): Promise<number> {
     const [row] = await this.executor.ask((db) => {
-      const open = db
-        .selectFrom('sessions')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('account_id', '=', accountId)
-        .where('ended_at_ms', 'is', null)
-      const named = streamName === undefined ? open : open.where('stream_name', '=', streamName)
-      return tokenId === undefined ? named : named.where('token_id', '=', tokenId)
+      const open = db.selectFrom('sessions').where('ended_at_ms', 'is', null)
+      const found = matching(open, { account_id: accountId, stream_name: streamName, token_id: tokenId })
+      return found.select((eb) => eb.fn.countAll<number>().as('n'))
     })
     return row?.n ?? 0
   }
@@ -256,14 +251,16 @@ export class SessionTxVerbs extends Verbs {
       const open = db
         .selectFrom('sessions as open')
         .select('open.id')
-        .where('open.account_id', '=', accountId)
         .where('open.ended_at_ms', 'is', null)
         .where('open.kick', 'is', null)
         // The order of every lock on several sessions.
         .orderBy('open.id')
         .limit(limit)
-      const named = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
-      const some = tokenId === undefined ? named : named.where('open.token_id', '=', tokenId)
+      const some = matching(open, {
+        'open.account_id': accountId,
+        'open.stream_name': streamName,
+        'open.token_id': tokenId,
+      })
       return db
         .updateTable('sessions')
         .set({ kick: reason })

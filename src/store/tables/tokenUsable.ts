@@ -9,25 +9,30 @@ export interface Usable {
   patterns: string[]
 }
 
-/** Publish tokens that are active and not expired, for further joins. */
-function usable(db: Kysely<DB>, p: { accountId: string; nowMs: number }) {
-  return db
+/**
+ * The names, or the patterns, of publish tokens that are active and not expired. With literals, because the planner cannot match the
+ * partial index of `token_streams` with parameters.
+ */
+const usable = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
+  db
     .selectFrom('tokens')
+    .innerJoin('token_streams', 'token_streams.token_id', 'tokens.id')
+    .select('token_streams.stream_name')
     .where('tokens.account_id', '=', p.accountId)
     .where('tokens.kind', '=', sql.lit('publish'))
     .where('tokens.is_active', '=', sql.lit(1 as const))
     .where((eb) => eb.or([eb('tokens.expires_at_ms', 'is', null), eb('tokens.expires_at_ms', '>', p.nowMs)]))
-}
-
-// Literals, because the planner cannot match the partial index of `token_streams` with parameters.
-const named = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
-  usable(db, p)
-    .innerJoin('token_streams', 'token_streams.token_id', 'tokens.id')
-    .select(['tokens.id', 'tokens.subscribe_requires_auth as secured', 'token_streams.is_regex', 'token_streams.ord'])
-    .select('token_streams.stream_name')
     .where('token_streams.account_id', '=', p.accountId)
     .where('token_streams.kind', '=', sql.lit('publish'))
     .where('token_streams.is_regex', '=', sql.lit(isRegex))
+
+const named = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
+  usable(db, p, isRegex).select([
+    'tokens.id',
+    'tokens.subscribe_requires_auth as secured',
+    'token_streams.is_regex',
+    'token_streams.ord',
+  ])
 
 const forStream = statement((db, p: { accountId: string; nowMs: number; streamName: string }) =>
   named(db, p, 0)
@@ -38,13 +43,7 @@ const forStream = statement((db, p: { accountId: string; nowMs: number; streamNa
 )
 
 const secured = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
-  usable(db, p)
-    .innerJoin('token_streams', 'token_streams.token_id', 'tokens.id')
-    .select('token_streams.stream_name')
-    .where('token_streams.account_id', '=', p.accountId)
-    .where('token_streams.kind', '=', sql.lit('publish'))
-    .where('token_streams.is_regex', '=', sql.lit(isRegex))
-    .where('tokens.subscribe_requires_auth', '=', sql.lit(1 as const))
+  usable(db, p, isRegex).where('tokens.subscribe_requires_auth', '=', sql.lit(1 as const))
 
 /** See `Reads.tokens.isNameSecured`. */
 export const securedByName = statement((db, p: { accountId: string; nowMs: number; streamName: string }) =>

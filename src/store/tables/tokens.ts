@@ -162,12 +162,11 @@ export class TokenTxVerbs extends TokenReadVerbs {
  * a gap.
  */
 async function passId(executor: Executor, id: number): Promise<void> {
-  const { name, db } = executor.dialect
-  if (name === 'sqlite') return
-  await executor.execute(sql`lock table tokens in share row exclusive mode`.compile(db))
-  await executor.execute(
-    sql`select setval(ids, greatest(cast(${id} as bigint), pg_sequence_last_value(ids)))
-      from (select cast(pg_get_serial_sequence('tokens', 'id') as regclass) as ids) as sequence`.compile(db),
+  if (executor.dialect.name === 'sqlite') return
+  await executor.change(() => sql`lock table tokens in share row exclusive mode`)
+  await executor.ask(
+    () => sql`select setval(ids, greatest(cast(${id} as bigint), pg_sequence_last_value(ids)))
+      from (select cast(pg_get_serial_sequence('tokens', 'id') as regclass) as ids) as sequence`,
   )
 }
 

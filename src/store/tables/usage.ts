@@ -97,12 +97,12 @@ export async function takeHours(
   const columns = namesOf('usage').filter((column) => column !== 'span')
   await lock(executor, lockTaking)
   const fields = columns.map((column) => sql`${sql.ref(column)} as ${sql.ref(fieldOf(column))}`)
-  const deleted = await executor.execute(
-    sql`delete from usage where (${key('usage')}) in (select ${key('old')} from usage as old
+  const deleted = await executor.ask(
+    () => sql<Omit<Row, 'span'>>`delete from usage where (${key('usage')}) in (select ${key('old')} from usage as old
       where old.span = 'hour' and old.stream_name <> '' and ${chosen} order by old.at_ms limit ${limit})
-      returning ${sql.join(fields)}`.compile(executor.dialect.db),
+      returning ${sql.join(fields)}`,
   )
-  const hours = (deleted.rows as Omit<Row, 'span'>[]).map(({ atMs, ...row }) => ({ ...row, hourMs: atMs }))
+  const hours = deleted.map(({ atMs, ...row }) => ({ ...row, hourMs: atMs }))
   const others = merged(hours.flatMap((hour) => rowsOf(hour).slice(1)).map(negative))
   await add(executor, others)
   await inSlices(others, (slice) => executor.run(deleteEmpty, NAMED.params(executor, slice)))
@@ -152,8 +152,11 @@ const TYPES = sqlTypesOf('usage')
 const NAMED = new RowTable('named', Object.fromEntries(KEY.map((column) => [column, TYPES[column]])))
 
 /** Of these rows those without bytes. */
-const deleteEmpty = statement((db, p: ReturnType<typeof NAMED.params>, dialect) => ({
-  compile: () =>
-    sql`delete from usage where (${sql.join(KEY.map((column) => sql.ref(column)))}) in (select ${NAMED.names}
-      from ${NAMED.from(p, dialect)}) and bytes_in = 0 and bytes_out = 0 and cache_bytes = 0`.compile(db),
-}))
+const deleteEmpty = statement(
+  (
+    _,
+    p: ReturnType<typeof NAMED.params>,
+    dialect,
+  ) => sql`delete from usage where (${sql.join(KEY.map((column) => sql.ref(column)))}) in (select ${NAMED.names}
+      from ${NAMED.from(p, dialect)}) and bytes_in = 0 and bytes_out = 0 and cache_bytes = 0`,
+)

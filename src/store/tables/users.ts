@@ -1,30 +1,22 @@
 import type { Kysely } from 'kysely'
 import type { UserRole } from '../../core/users/types.ts'
-import { inserted, statement, Verbs } from '../executor.ts'
+import { inserted, statement } from '../executor.ts'
 import { fieldsOf, rowOf } from '../records.ts'
 import { type DB, namesWithout } from '../schema.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
+import { NumberedTable, NumberedVerbs } from './resource.ts'
 
-const users = (db: Kysely<DB>) => db.selectFrom('users').select(fieldsOf('users'))
+const users = new NumberedTable('users', fieldsOf('users'), (row: User) => row)
 
-const named = (db: Kysely<DB>, p: { accountId: string; id: number }) =>
-  users(db).where('id', '=', p.id).where('account_id', '=', p.accountId)
+const all = (db: Kysely<DB>) => db.selectFrom('users').select(fieldsOf('users'))
 
-const byId = statement(named)
-
-const byEmail = statement((db, p: { email: string }) => users(db).where('email', '=', p.email))
-
-const ofAccount = statement((db, p: { accountId: string }) =>
-  users(db).where('account_id', '=', p.accountId).orderBy('id'),
-)
+const byEmail = statement((db, p: { email: string }) => all(db).where('email', '=', p.email))
 
 const any = statement((db) => db.selectFrom('users').select('id').limit(1))
 
-const lock = statement((db, p: { accountId: string; id: number }, dialect) => lockRows(dialect, named(db, p), 'update'))
-
 const lockById = statement((db, p: { id: number }, dialect) =>
-  lockRows(dialect, users(db).where('id', '=', p.id), 'update'),
+  lockRows(dialect, all(db).where('id', '=', p.id), 'update'),
 )
 
 const insert = statement((db, p: Omit<User, 'id'>) =>
@@ -42,19 +34,11 @@ const setPassword = statement((db, p: { id: number; passwordHash: string }) =>
   db.updateTable('users').set({ password_hash: p.passwordHash }).where('id', '=', p.id),
 )
 
-const remove = statement((db, p: { id: number }) => db.deleteFrom('users').where('id', '=', p.id))
-
-export class UserReadVerbs extends Verbs {
-  get(accountId: string, id: number): Promise<User | undefined> {
-    return this.executor.first(byId, { accountId, id })
-  }
+export class UserReadVerbs extends NumberedVerbs<User> {
+  protected override readonly table = users
 
   findByEmail(email: string): Promise<User | undefined> {
     return this.executor.first(byEmail, { email })
-  }
-
-  list(accountId: string): Promise<User[]> {
-    return this.executor.all(ofAccount, { accountId })
   }
 
   async exist(): Promise<boolean> {
@@ -67,10 +51,6 @@ export class UserTxVerbs extends UserReadVerbs {
     return inserted(await this.executor.all(insert, user))
   }
 
-  lock(accountId: string, id: number): Promise<User | undefined> {
-    return this.executor.first(lock, { accountId, id })
-  }
-
   lockById(id: number): Promise<User | undefined> {
     return this.executor.first(lockById, { id })
   }
@@ -81,10 +61,5 @@ export class UserTxVerbs extends UserReadVerbs {
 
   async setPassword(id: number, passwordHash: string): Promise<void> {
     await this.executor.run(setPassword, { id, passwordHash })
-  }
-
-  /** Also deletes passkeys and sessions of the dashboard (`on delete cascade`). */
-  async delete(id: number): Promise<void> {
-    await this.executor.run(remove, { id })
   }
 }

@@ -175,19 +175,15 @@ async function mergeSlot(executor: Executor, { accountId, value, atMs }: At): Pr
   const of = sql`account_id = ${accountId} and tracking_id = ${value} and slot_ms = ${atMs}`
   const key = ['distribution_id', 'slot_ms', 'country']
   const rest = ['account_id', 'channel_id', 'bytes_out', 'viewed_ms', 'cache_bytes']
-  await run(
-    executor,
-    sql`insert into distribution_bytes (${refs(key)}, tracking_id, ${refs(rest)})
+  await executor.change(
+    () => sql`insert into distribution_bytes (${refs(key)}, tracking_id, ${refs(rest)})
       select ${refs(key)}, '', ${refs(rest)} from distribution_bytes where ${of} order by ${refs(key)}
       on conflict (${refs(key)}, tracking_id) do update set
         bytes_out = distribution_bytes.bytes_out + excluded.bytes_out,
         viewed_ms = distribution_bytes.viewed_ms + excluded.viewed_ms,
         cache_bytes = distribution_bytes.cache_bytes + excluded.cache_bytes`,
   )
-  return run(executor, sql`delete from distribution_bytes where ${of}`)
+  return executor.change(() => sql`delete from distribution_bytes where ${of}`)
 }
 
 const refs = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)))
-
-const run = async (executor: Executor, query: ReturnType<typeof sql>): Promise<number> =>
-  (await executor.execute(query.compile(executor.dialect.db))).changed
