@@ -15,6 +15,7 @@ const PROGRAMS = [
   'store/leases/thread',
   'store/backup/thread',
   'store/sqlite/inspection/thread',
+  'store/sqlite/reports/thread',
 ]
 
 const BUNDLE = 'program'

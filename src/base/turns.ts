@@ -85,6 +85,24 @@ class Waiting {
   }
 }
 
+/** How long others wait for one turn of long work. */
+const TURN_MS = 10
+
+/** Waits for a turn of the event loop in which no other long work is done. */
+export const longTurn = (): Promise<void> => new Promise((resolve) => longWork.take(resolve))
+
+/** Does long work that may pause wherever it yields, a turn at a time: others have the event loop in between. */
+export async function inTurns<T>(work: Iterator<unknown, T, undefined>): Promise<T> {
+  for (;;) {
+    await longTurn()
+    const untilMs = performance.now() + TURN_MS
+    do {
+      const step = work.next()
+      if (step.done) return step.value
+    } while (performance.now() < untilMs)
+  }
+}
+
 /** Spreads work over the turns of the event loop, so that what others wait for comes between. */
 export class OwnTurns {
   readonly #waiting: (() => void)[] = []
@@ -104,3 +122,6 @@ export class OwnTurns {
     work()
   }
 }
+
+/** Of the whole process: turns of several works do not add up. */
+const longWork = new OwnTurns()

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { HOUR_MS } from '../base/time.ts'
+import { inTurns } from '../base/turns.ts'
 import { measureHour } from '../core/audience/measure.ts'
 import { type AudienceSlot } from '../core/audience/slots.ts'
 import type { Store } from '../store/store.ts'
@@ -55,6 +56,8 @@ export class AudienceNow {
     const fromMs = Math.max(await store.read.audience.nextHour(), current - (HOURS_MAX - 1) * HOUR_MS)
     const sessions = await store.read.audience.sessions({ fromMs, untilMs: nowMs }, this.seed)
     const hours = Array.from({ length: (current - fromMs) / HOUR_MS + 1 }, (_, at) => fromMs + at * HOUR_MS)
-    return { fromMs, slots: hours.flatMap((hourMs) => measureHour(sessions, hourMs)) }
+    const slots: AudienceSlot[] = []
+    for (const hourMs of hours) slots.push(...(await inTurns(measureHour(sessions, hourMs))))
+    return { fromMs, slots }
   }
 }

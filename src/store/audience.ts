@@ -2,6 +2,7 @@ import type { TimeSpan } from '../base/time.ts'
 import type { WatchedSession } from '../core/audience/measure.ts'
 import type { ViewerSession } from '../core/audience/records.ts'
 import type { AudienceRow } from '../core/audience/slots.ts'
+import type { CountryViews, PublishedFeed } from '../core/audience/watched.ts'
 
 /** Rows of one stream, or of all streams of an account as one. */
 export interface AudienceQuery extends Pick<AudienceRow, 'accountId' | 'streamName' | 'length'> {
@@ -10,6 +11,21 @@ export interface AudienceQuery extends Pick<AudienceRow, 'accountId' | 'streamNa
   readonly untilMs: number
   /** Without them, `parts` is empty. */
   readonly withParts: boolean
+}
+
+/** Half open. */
+export interface PublishedQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Absent: all. */
+  readonly streamNames?: readonly string[]
+  readonly limit: number
+}
+
+/** Rows of these streams; an empty name: of all streams of the account as one. */
+export interface CountriesQuery extends PublishedQuery, Pick<AudienceRow, 'length'> {
+  readonly streamNames: readonly string[]
 }
 
 export interface ViewerSessionQuery {
@@ -32,6 +48,10 @@ export interface AudienceReads {
   sessions(span: TimeSpan, seed: number): Promise<WatchedSession[]>
   /** The sessions of an account's viewers between two ids, oldest first. An id begins with the time of admission. */
   range(query: ViewerSessionQuery): Promise<ViewerSession[]>
+  /** Feeds that were on the air in a time, in no order. */
+  published(query: PublishedQuery): Promise<PublishedFeed[]>
+  /** The countries of rows, without their viewers, in no order. */
+  countries(query: CountriesQuery): Promise<CountryViews[]>
   /** In the order of time. */
   slots(query: AudienceQuery): Promise<AudienceRow[]>
   /** Those of each stream of the account, at most `limit`. */

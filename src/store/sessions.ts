@@ -7,7 +7,6 @@ import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { RecentFeed } from '../core/streams/monitoring.ts'
 import type { StreamViewing } from '../core/streams/reading.ts'
-import type { PublishedFeed } from '../core/audience/watched.ts'
 
 // The store's interface for sessions. Import it from `store.ts`.
 
@@ -211,16 +210,6 @@ export interface SessionReads {
 /** A feed with the address of its node for clients. */
 export type LocatedFeed = StoredFeed & Pick<Node, 'url'>
 
-/** Half open. */
-export interface PublishedQuery {
-  readonly accountId: string
-  readonly fromMs: number
-  readonly untilMs: number
-  /** Absent: all. */
-  readonly streamNames?: readonly string[]
-  readonly limit: number
-}
-
 export interface FeedReads {
   /** The tokens of feeds on the air at all nodes, of one stream or of the whole account. Ascending. */
   tokenIds(accountId: string, streamName?: string): Promise<number[]>
@@ -240,8 +229,6 @@ export interface FeedReads {
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
   /** Why the last broadcast of a source has ended, or of the whole stream for a null id; null: there is none on record. */
   endReason(source: StreamRef & { readonly sourceId: string | null }): Promise<SessionEndReason | null>
-  /** Feeds that were on the air in a time, in no order. */
-  published(query: PublishedQuery): Promise<PublishedFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: StreamRef): Promise<LocatedFeed[]>
   /** Feeds of several streams at all nodes, oldest first. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type WorkOrigin, Turns } from '../../src/base/turns.ts'
+import { inTurns, type WorkOrigin, Turns } from '../../src/base/turns.ts'
 
 interface Work {
   readonly done: Promise<string | null>
@@ -83,4 +83,38 @@ test('full queues refuse the origins that filled them: others and what is first 
   expect(await orderOf(limits, many)).toEqual({ order: ['k', 'a', 'b', 'c', 'a'], refused: [2, 3] })
   const each = ['a', 'b', 'c', 'd', 'e'].map((key) => origin(key))
   expect((await orderOf(limits, each)).refused).toEqual([4])
+})
+
+test('long work lets others in between', async () => {
+  let isOthersTurn = false
+  setTimeout(() => (isOthersTurn = true))
+  function* work(): Generator<void, boolean> {
+    for (let step = 0; step < 10_000_000; step++) {
+      if (isOthersTurn) return true
+      yield
+    }
+    return false
+  }
+  expect(await inTurns(work())).toBe(true)
+})
+
+test('long works that run at the same time have turns of their own', async () => {
+  let [round, isOver] = [0, false]
+  const nextRound = (): void => {
+    round += 1
+    if (!isOver) setImmediate(nextRound)
+  }
+  setImmediate(nextRound)
+  const works = new Map<number, Set<string>>()
+  function* work(name: string): Generator<void, void> {
+    const last = round + 4
+    for (let step = 0; step < 5_000_000; step++) {
+      if (round >= last) return
+      works.set(round, (works.get(round) ?? new Set<string>()).add(name))
+      yield
+    }
+  }
+  await Promise.all(['a', 'b', 'c'].map((name) => inTurns(work(name))))
+  isOver = true
+  expect([...works.values()].filter(({ size }) => size > 1)).toEqual([])
 })

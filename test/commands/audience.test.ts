@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { jsonOf } from '../../src/base/objects.ts'
 import { readAudience } from '../../src/commands/audience/readAudience.ts'
 import { writeAudience } from '../../src/commands/audience/writeHours.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
@@ -231,7 +232,7 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
     const get = async (name: ReportName, query: object = {}) => {
       const found = await analyse(at().ctx, at().accountId, name, { ...DAYS, ...query })
       if (!found.ok) throw new Error(JSON.stringify(found.error))
-      return (found.value as { geo: Record<string, never> }).geo as ReturnType<typeof JSON.parse>
+      return JSON.parse([...jsonOf(found.value)].join('')).geo
     }
     const fieldsOf = (some: readonly Scripted[], [fromMs, untilMs]: readonly [number, number]) => {
       const { views, watchSeconds: viewDuration } = expectedOf(some, fromMs, untilMs)

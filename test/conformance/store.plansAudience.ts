@@ -13,7 +13,7 @@ export const audienceRows = (of: Readonly<Record<string, string>>, nowMs: number
   viewers: `''`,
   quality: `''`,
   // About the size of a row: in a table of few pages a scan would be the right choice.
-  parts: `'${'x'.repeat(400)}'`,
+  parts: `'[[],[["NZ",1,1,1,"${'x'.repeat(380)}"]]]'`,
 })
 
 type Case = readonly [string, (on: { reads: Reads; tx: Tx }) => Promise<unknown>, search?: string]
@@ -29,6 +29,11 @@ export function audienceCases({ accountId, nowMs }: { accountId: string; nowMs: 
       // Not in a table that is sorted by it: its rows are wide, and every search would read many.
       'audience_key',
     ],
+    [
+      'views by country of streams',
+      ({ reads }) => reads.audience.countries({ ...query, streamNames: ['show-7', 'show-8'], limit: 100 }),
+      'audience_key',
+    ],
     ['the audience of each stream', ({ reads }) => reads.audience.streams({ ...query, limit: 100 }), 'audience_time'],
     ['the audience of a day', ({ tx }) => tx.audience.at('day', nowMs - (nowMs % HOUR_MS)), 'at_ms=?'],
     [
@@ -38,13 +43,13 @@ export function audienceCases({ accountId, nowMs }: { accountId: string; nowMs: 
     ],
     [
       'broadcasts in a time',
-      ({ reads }) => reads.feeds.published({ accountId, fromMs: nowMs + 19_900, untilMs: 2 * nowMs, limit: 100 }),
+      ({ reads }) => reads.audience.published({ accountId, fromMs: nowMs + 19_900, untilMs: 2 * nowMs, limit: 100 }),
       'account_id=?',
     ],
     [
       'broadcasts of streams in a time',
       ({ reads }) =>
-        reads.feeds.published({ accountId, streamNames: ['show-7'], fromMs: 0, untilMs: 2 * nowMs, limit: 100 }),
+        reads.audience.published({ accountId, streamNames: ['show-7'], fromMs: 0, untilMs: 2 * nowMs, limit: 100 }),
       'stream_name=?',
     ],
     [

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Report, type ReportName, REPORTS } from '../../src/commands/usage/reports.ts'
 import type { UsageKey } from '../../src/core/sessions/types.ts'
 import { addUsage } from '../conformance/store.samples.ts'
@@ -89,6 +89,33 @@ describe('reports', () => {
     expect((await read('tracking/ids?startDate=2025-01-01&stopDate=2025-02-01')).data).toEqual([])
     const { status, json } = await at.call('GET', `/api/analytics/tracking/ids?limit=0&prefix=${'x'.repeat(129)}`)
     expect([status, Object.keys(json.data.errors).sort()]).toEqual([400, ['limit', 'prefix', 'startDate', 'stopDate']])
+  })
+})
+
+describe('many reports at once', () => {
+  it('are made a few at a time, so that their rows fit into memory, and too many of one account are refused', async () => {
+    const sluice = await runApp()
+    const { usage } = sluice.app.ctx.store.read
+    const held: (() => void)[] = []
+    const spy = vi.spyOn(usage, 'sum').mockImplementation(async () => {
+      await new Promise<void>((resolve) => held.push(resolve))
+      return []
+    })
+    const ask = () => sluice.call('GET', `/api/analytics/account/token_total?${DATES}`)
+    try {
+      const answers = Array.from({ length: 105 }, ask)
+      const refused = await Promise.race(answers)
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10'])
+      expect(held).toHaveLength(4)
+      spy.mockRestore()
+      for (const release of held) release()
+      const statuses = (await Promise.all(answers)).map(({ status }) => status)
+      expect(statuses.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 104 }, () => 200), 429])
+    } finally {
+      spy.mockRestore()
+      for (const release of held) release()
+      await sluice.close()
+    }
   })
 })
 

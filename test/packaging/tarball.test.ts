@@ -54,6 +54,7 @@ describe('the tarball', () => {
       'dist/main.js',
       'dist/store/backup/thread.js',
       'dist/store/sqlite/inspection/thread.js',
+      'dist/store/sqlite/reports/thread.js',
       'dist/store/leases/thread.js',
       'dist/program/main.js',
       'dist/media/relay/processes/process.js',

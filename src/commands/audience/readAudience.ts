@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { inTurns } from '../../base/turns.ts'
 import { type AudienceQuestion, HOURS_DAYS_MAX, readAudienceQuery, seriesSlotsOf } from '../../core/audience/query.ts'
 import { audienceReport, type AudienceReport } from '../../core/audience/report.ts'
 import {
@@ -8,9 +9,11 @@ import {
   type AudienceSlot,
   fromRow,
 } from '../../core/audience/slots.ts'
+import { countriesOf, type CountryViews } from '../../core/audience/watched.ts'
 import { type Failure, failure, invalid } from '../../core/errors.ts'
 import { type HourSpan, lengthInDays, longestIn, type SlotLength, spansOf } from '../../core/zonedSlots.ts'
 import type { UnwrittenSlots } from '../../services/audienceNow.ts'
+import type { CountriesQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
 /** Rows of streams that one report reads: 2,000 streams on 30 days, or 150 on 400. */
@@ -48,19 +51,23 @@ export async function readAudience(
     by.includes('streamName') ? slotsIn(question, ofEach(ctx, { accountId, parts: filtered }, unwritten)) : [],
   ])
   if (streams.length > ROWS_MAX) return err(failure('bad_request', 'Too many streams: ask for less time'))
-  return ok(audienceReport(question, { slots, before, series, streams }))
+  return ok(await inTurns(audienceReport(question, { slots, before, series, streams })))
 }
 
-/** The countries of named streams, or of the whole account as one, up to now. */
+/** Views by country of named streams, or of the whole account as one, up to now; of each kind of slot at most `limit`. */
 export async function readCountries(
-  ctx: Pick<SessionContext, 'store' | 'audience'>,
-  { accountId, streamNames = [''] }: { readonly accountId: string; readonly streamNames?: readonly string[] },
-  span: HourSpan,
+  { store, audience }: Pick<SessionContext, 'store' | 'audience'>,
+  of: Omit<CountriesQuery, 'length'>,
   longest: SlotLength,
-): Promise<AudienceSlot[]> {
-  const unwritten = await ctx.audience.read(ctx.store)
-  const sources = streamNames.map((streamName) => ofOne(ctx, { accountId, streamName, parts: ['country'] }, unwritten))
-  return (await Promise.all(sources.map((source) => slotsIn(span, source, longest)))).flat()
+): Promise<CountryViews[]> {
+  const unwritten = await audience.read(store)
+  const spans = spansOf(writtenPart(of, unwritten), longest)
+  const written = await Promise.all(spans.map((span) => store.read.audience.countries({ ...of, ...span })))
+  const { accountId, streamNames } = of
+  const now = unwrittenPart(of, unwritten).filter(
+    (slot) => slot.accountId === accountId && streamNames.includes(slot.streamName),
+  )
+  return [...written.flat(), ...now.flatMap(countriesOf)]
 }
 
 interface Of {
@@ -99,7 +106,19 @@ async function slotsIn(
 ): Promise<AudienceSlot[]> {
   if (longest === null) return []
   const rows = await Promise.all(spansOf(writtenPart(span, unwritten), longest).map(read))
-  return [...rows.flat().map((row) => fromRow(row, parts)), ...unwrittenPart(span, unwritten)]
+  return [...(await inTurns(written(rows.flat(), parts))), ...unwrittenPart(span, unwritten)]
+}
+
+function* written(
+  rows: readonly AudienceRow[],
+  parts: readonly AudienceDimension[],
+): Generator<void, readonly AudienceSlot[]> {
+  const slots: AudienceSlot[] = []
+  for (const row of rows) {
+    slots.push(fromRow(row, parts))
+    yield
+  }
+  return slots
 }
 
 /** The longest slots that are in one slot of the series each. Filtered hours of a year would be too much, so days have to do. */

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../../base/time.ts'
+import { inTurns } from '../../base/turns.ts'
 import { measureHour } from '../../core/audience/measure.ts'
 import { type AudienceSlot, fromRow, toLonger, toRow } from '../../core/audience/slots.ts'
 import { beginOf } from '../../core/zonedSlots.ts'
@@ -29,7 +30,7 @@ async function writeHour(ctx: AudienceContext): Promise<boolean> {
   const untilMs = hourMs + HOUR_MS
   if (untilMs + SETTLED_MS > clock.now()) return false
   const sessions = await store.read.audience.sessions({ fromMs: hourMs, untilMs }, audience.seed)
-  const hours = measureHour(sessions, hourMs)
+  const hours = await inTurns(measureHour(sessions, hourMs))
   return store.transaction(async (tx) => {
     if (!(await tx.audience.advance(written, untilMs))) return false
     await tx.audience.put(hours.map(toRow))

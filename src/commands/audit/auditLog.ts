@@ -1,5 +1,6 @@
 import { isoTime } from '../../base/time.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { longTurn } from '../../base/turns.ts'
 import { type ActorIdentity, formatActor } from '../../core/actor.ts'
 import { csvRow } from '../../core/audit/csv.ts'
 import { type AuditFilter, readAuditQuery } from '../../core/audit/query.ts'
@@ -113,6 +114,7 @@ async function* auditRows(
 ): AsyncGenerator<StoredAuditRow> {
   let after: AuditQuery['after']
   do {
+    await longTurn()
     const rows: StoredAuditRow[] = await store.read.audit.page({
       accountId,
       ...filter,

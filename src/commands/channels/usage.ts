@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { inTurns } from '../../base/turns.ts'
 import {
   RECORDS_MAX,
   readSeriesQuery,
@@ -49,7 +50,7 @@ export async function servedSeries(
   if (!of.ok) return of
   const question = read.value
   // Everything that Sluice serves here is HLS.
-  if (question.formats && !question.formats.includes('hls')) return ok(toSeries(question, []))
+  if (question.formats && !question.formats.includes('hls')) return ok(await inTurns(toSeries(question, [])))
   const sums = await ctx.store.read.served.sum({
     ...of.value,
     ...question,
@@ -67,7 +68,7 @@ export async function servedSeries(
     id: idOf(sum),
     ...(isBytes ? { amount: sum.bytesOut, bytesFromCaches: sum.bytesFromCaches } : { amount: sum.viewedMs }),
   }))
-  const series = toSeries(question, amounts)
+  const series = await inTurns(toSeries(question, amounts))
   return ok(isBytes ? series : series.map(inMinutes))
 }
 
@@ -169,7 +170,7 @@ export async function transcodingMinutes(
     }))
   const amounts = runTimes(read.value, times)
   if (!amounts.ok) return amounts
-  return ok(toSeries(read.value, amounts.value).map(inMinutes))
+  return ok((await inTurns(toSeries(read.value, amounts.value))).map(inMinutes))
 }
 
 /** To a hundredth. */

@@ -1,4 +1,6 @@
+import { joined, lazyObject } from '../../base/objects.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { inTurns } from '../../base/turns.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { usageCsv } from '../../core/usage/csv.ts'
 import { readUsageQuery, type UsageParameters, type UsageQuestion } from '../../core/usage/query.ts'
@@ -28,6 +30,8 @@ const streamNameOf = (row: report.UsageRow): string => row.streamName
 
 const countriesIn = (question: UsageQuestion) => (isWatchable(question) ? report.byCountry : report.bytesByCountry)
 
+const geo = (value: unknown) => lazyObject([value], (one) => ['geo', one])
+
 /** Every report under `/api/analytics`, by its path. */
 export const REPORTS = {
   'account/total': { groupBy: [], restreamsBy: [], show: (rows: Rows) => report.total(rows) },
@@ -40,18 +44,18 @@ export const REPORTS = {
   'account/geo': {
     groupBy: ['country'],
     isWatched: true,
-    show: (rows: Rows) => ({ geo: report.viewsByCountry(rows) }),
+    show: (rows: Rows) => geo(report.viewsByCountry(rows)),
   },
   'account/geo_total': {
     groupBy: ['country'],
     isWatched: true,
-    show: (rows: Rows) => ({ geo: report.byCountry(rows) }),
+    show: (rows: Rows) => geo(report.byCountry(rows)),
   },
   'account/geo_series': {
     resolutions: ['Hour', 'Day'],
     groupBy: ['slot', 'country'],
     isWatched: true,
-    show: (rows: Rows, question) => ({ geo: report.bySlot(rows, question, countriesIn(question)) }),
+    show: (rows: Rows, question) => geo(report.bySlot(rows, question, countriesIn(question))),
   },
   'account/protocol_total': { groupBy: ['protocol'], show: (rows: Rows) => report.byProtocol(rows) },
   'account/token_total': { groupBy: ['tokenId'], show: (rows: Rows) => report.perToken(rows) },
@@ -73,25 +77,23 @@ export const REPORTS = {
     names: 'streamNames',
     groupBy: ['streamName', 'country'],
     isWatched: true,
-    show: (rows: Rows, { names }) =>
-      report.byName(rows, names, streamNameOf, (of) => ({ geo: report.viewsByCountry(of) })),
+    show: (rows: Rows, { names }) => report.byName(rows, names, streamNameOf, (of) => geo(report.viewsByCountry(of))),
   },
   'streams/geo_total': {
     names: 'streamNames',
     groupBy: ['streamName', 'country'],
     isWatched: true,
-    show: (rows: Rows, { names }) => ({ geo: report.byName(rows, names, streamNameOf, report.byCountry) }),
+    show: (rows: Rows, { names }) => geo(report.byName(rows, names, streamNameOf, report.byCountry)),
   },
   'streams/geo_series': {
     names: 'streamNames',
     resolutions: ['Hour', 'Day'],
     groupBy: ['streamName', 'slot', 'country'],
     isWatched: true,
-    show: (rows: Rows, question) => ({
-      geo: report.byName(rows, question.names, streamNameOf, (of) =>
-        report.bySlot(of, question, countriesIn(question)),
+    show: (rows: Rows, question) =>
+      geo(
+        report.byName(rows, question.names, streamNameOf, (of) => report.bySlot(of, question, countriesIn(question))),
       ),
-    }),
   },
   'tracking/total': {
     names: 'trackingIds',
@@ -121,7 +123,7 @@ export const REPORTS = {
 
 export type ReportName = keyof typeof REPORTS
 
-/** Transferred bytes as one of the reports; up to now for the sessions of this node. */
+/** Transferred bytes as one of the reports, for `jsonOf`; up to now for the sessions of this node. */
 export async function analyse(
   ctx: SessionContext,
   accountId: string,
@@ -147,7 +149,8 @@ export async function analyseAsCsv(
   const { rows, question } = found.value
   const { groupBy, restreamsBy, isWatched, resolutions }: Report = REPORTS[name]
   const hasViews = isWatched === true && (resolutions === undefined || isWatchable(question))
-  return ok(usageCsv(rows, { dimensions: groupBy, hasRestreams: restreamsBy !== undefined, hasViews }, question))
+  const csv = usageCsv(rows, { dimensions: groupBy, hasRestreams: restreamsBy !== undefined, hasViews }, question)
+  return ok(await inTurns(joined(csv)))
 }
 
 /** What the report shows, up to now. */

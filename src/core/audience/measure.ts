@@ -45,18 +45,28 @@ interface Gauge {
   now: number
 }
 
-/** The audience of an hour, by account and stream, from all sessions that were open in it. */
-export function measureHour(sessions: readonly WatchedSession[], hourMs: number): AudienceSlot[] {
+/** The audience of an hour, by account and stream, from all sessions that were open in it. May pause after each of them. */
+export function* measureHour(sessions: readonly WatchedSession[], hourMs: number): Generator<void, AudienceSlot[]> {
   const views = sessions.filter(
     ({ fromMs, untilMs }) => untilMs - fromMs >= VIEW_MS && fromMs < hourMs + HOUR_MS && untilMs > hourMs,
   )
   const reported = sessions.filter(({ quality }) => quality.has(hourMs))
   const hour = new Hour(hourMs, largestSites([...new Set([...views, ...reported])]))
-  const moments = views.flatMap((view) => hour.add(view))
-  for (const session of reported) hour.addQuality(session)
+  const moments: Moment[] = []
+  for (const view of views) {
+    moments.push(...hour.add(view))
+    yield
+  }
+  for (const session of reported) {
+    hour.addQuality(session)
+    yield
+  }
   // At the same moment ends come first.
   moments.sort((a, b) => a.atMs - b.atMs || a.step - b.step)
-  for (const { step, gauges } of moments) for (const gauge of gauges) move(gauge, step)
+  for (const { step, gauges } of moments) {
+    for (const gauge of gauges) move(gauge, step)
+    yield
+  }
   return hour.slots()
 }
 

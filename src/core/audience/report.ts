@@ -38,15 +38,20 @@ export interface AudienceMaterial {
   readonly streams: readonly AudienceSlot[]
 }
 
-export function audienceReport(question: AudienceQuestion, material: AudienceMaterial): AudienceReport {
+/** A report. May pause after each of the slots, whose sketches take time to merge. */
+export function* audienceReport(
+  question: AudienceQuestion,
+  material: AudienceMaterial,
+): Generator<void, AudienceReport> {
   const of = figuresOf(question.filter)
-  const sum = (slots: readonly AudienceSlot[]) => shown(sumOf(slots.flatMap(of)))
+  const by: AudienceReport['by'] = {}
+  for (const one of question.by) by[one] = yield* dividedBy(one, question, material)
   return {
     ...spanOf(question),
-    total: sum(material.slots),
-    before: { ...spanOf(question.before), ...sum(material.before) },
-    ...(question.resolution === null ? {} : { series: seriesOf(question, material.series) }),
-    by: Object.fromEntries(question.by.map((by) => [by, dividedBy(by, question, material)])),
+    total: shown(yield* sumOf(material.slots.flatMap(of))),
+    before: { ...spanOf(question.before), ...shown(yield* sumOf(material.before.flatMap(of))) },
+    ...(question.resolution === null ? {} : { series: yield* seriesOf(question, material.series) }),
+    by,
   }
 }
 
@@ -63,9 +68,12 @@ const figuresOf =
     return found === undefined ? [] : [found]
   }
 
-function sumOf(all: readonly Figures[]): Figures {
+function* sumOf(all: readonly Figures[]): Generator<void, Figures> {
   const sum = noFigures()
-  for (const figures of all) addFigures(sum, figures)
+  for (const figures of all) {
+    addFigures(sum, figures)
+    yield
+  }
   return sum
 }
 
@@ -77,7 +85,10 @@ const shown = ({ views, viewers, watchMs, most, quality }: Figures): AudienceFig
   ...(quality === null ? {} : { quality: shownQuality(quality) }),
 })
 
-function seriesOf(question: AudienceQuestion, slots: readonly AudienceSlot[]) {
+function* seriesOf(
+  question: AudienceQuestion,
+  slots: readonly AudienceSlot[],
+): Generator<void, NonNullable<AudienceReport['series']>> {
   const of = figuresOf(question.filter)
   const begins = seriesSlotsOf(question)
   const sums = begins.map(noFigures)
@@ -86,16 +97,23 @@ function seriesOf(question: AudienceQuestion, slots: readonly AudienceSlot[]) {
     while ((begins[at + 1] ?? Number.POSITIVE_INFINITY) <= slot.atMs) at++
     const sum = sums[at]
     if (sum) for (const figures of of(slot)) addFigures(sum, figures)
+    yield
   }
   return begins.map((ms, index) => ({ time: timeOf(ms), ...shown(sums[index] ?? noFigures()) }))
 }
 
-function dividedBy(by: AudienceBy, { filter }: AudienceQuestion, { slots, streams }: AudienceMaterial) {
+function* dividedBy(
+  by: AudienceBy,
+  { filter }: AudienceQuestion,
+  { slots, streams }: AudienceMaterial,
+): Generator<void, (AudienceFigures & { readonly value: string })[]> {
   const sums = new Map<string, Figures>()
-  const add = (value: string, figures: Figures) => addFigures(entryOf(sums, value, noFigures), figures)
-  if (by === 'streamName')
-    for (const slot of streams) for (const one of figuresOf(filter)(slot)) add(slot.streamName, one)
-  else for (const { parts } of slots) for (const [value, one] of parts[by]) add(value, one)
+  const of = figuresOf(filter)
+  for (const slot of by === 'streamName' ? streams : slots) {
+    const divided = by === 'streamName' ? of(slot).map((one) => [slot.streamName, one] as const) : slot.parts[by]
+    for (const [value, figures] of divided) addFigures(entryOf(sums, value, noFigures), figures)
+    yield
+  }
   return [...sums]
     .toSorted(([a, one], [b, other]) => other.watchMs - one.watchMs || (a < b ? -1 : 1))
     .slice(0, VALUES_MAX)

@@ -19,12 +19,12 @@ interface Slots {
   readonly slotMs: number
 }
 
-/** Broadcasts by stream, country and slot. @param nowMs the end of those on the air */
-export function publishRows(
+/** Broadcasts by stream, country and slot. May pause after each. @param nowMs the end of those on the air */
+export function* publishRows(
   feeds: readonly PublishedFeed[],
   { fromMs, untilMs, slotMs }: Slots,
   nowMs: number,
-): UsageRow[] {
+): Generator<void, UsageRow[]> {
   const sums = new Map<string, { readonly row: UsageRow; publishes: number; publishMs: number }>()
   for (const { streamName, country, startedAtMs, endedAtMs } of feeds) {
     const beginMs = Math.max(startedAtMs, fromMs)
@@ -39,6 +39,7 @@ export function publishRows(
     if (startedAtMs >= fromMs) sumAt(firstMs).publishes += 1
     for (let atMs = firstMs; atMs < endMs; atMs += slotMs)
       sumAt(atMs).publishMs += Math.min(endMs, atMs + slotMs) - Math.max(beginMs, atMs)
+    yield
   }
   return [...sums.values()].map(({ row, publishes, publishMs }) => ({
     ...row,
@@ -46,14 +47,23 @@ export function publishRows(
   }))
 }
 
-/** Views by stream, country and slot. */
-export const viewRows = (slots: readonly AudienceSlot[]): UsageRow[] =>
-  slots.flatMap(({ streamName, atMs, parts }) =>
-    [...parts.country].map(([country, { views, watchMs: viewMs }]) => ({
-      ...BLANK_ROW,
-      slotMs: atMs,
-      streamName,
-      country,
-      watched: { publishes: 0, publishMs: 0, views, viewMs },
-    })),
-  )
+/** The views of a country in a slot. */
+export interface CountryViews {
+  readonly streamName: string
+  readonly atMs: number
+  /** Empty: unknown. */
+  readonly country: string
+  readonly views: number
+  readonly watchMs: number
+}
+
+export const countriesOf = ({ streamName, atMs, parts }: AudienceSlot): CountryViews[] =>
+  [...parts.country].map(([country, { views, watchMs }]) => ({ streamName, atMs, country, views, watchMs }))
+
+export const viewRow = ({ streamName, atMs, country, views, watchMs: viewMs }: CountryViews): UsageRow => ({
+  ...BLANK_ROW,
+  slotMs: atMs,
+  streamName,
+  country,
+  watched: { publishes: 0, publishMs: 0, views, viewMs },
+})

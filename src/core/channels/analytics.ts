@@ -153,8 +153,8 @@ export interface SeriesRecord {
   records: ({ id: string } & UsageAmount)[]
 }
 
-/** Every slot of the time span in order, with its amounts by id. */
-export function toSeries(question: TimeSpan & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
+/** Every slot of the time span in order, with its amounts by id. May pause after each amount and each slot. */
+export function* toSeries(question: TimeSpan & Cut, amounts: Iterable<Amount>): Generator<void, SeriesRecord[]> {
   const slots = new Map<number, Map<string, Required<UsageAmount>>>()
   for (let ms = slotAt(question.fromMs, question); ms < question.untilMs; ms = slotAfter(ms, question)) {
     slots.set(ms, new Map())
@@ -163,13 +163,15 @@ export function toSeries(question: TimeSpan & Cut, amounts: Iterable<Amount>): S
     const slot = slots.get(slotAt(slotMs, question))
     const before = slot?.get(id) ?? { amount: 0, bytesFromCaches: 0 }
     slot?.set(id, { amount: before.amount + amount, bytesFromCaches: before.bytesFromCaches + bytesFromCaches })
+    yield
   }
-  return [...slots].map(([ms, records]) => ({
-    timestamp: isoTime(ms),
-    records: [...records]
-      .map(([id, sum]) => ({ id, ...usageAmount(sum.amount, sum.bytesFromCaches) }))
-      .sort((a, b) => (a.id < b.id ? -1 : 1)),
-  }))
+  const series: SeriesRecord[] = []
+  for (const [ms, sums] of slots) {
+    const records = [...sums].map(([id, sum]) => ({ id, ...usageAmount(sum.amount, sum.bytesFromCaches) }))
+    series.push({ timestamp: isoTime(ms), records: records.sort((a, b) => (a.id < b.id ? -1 : 1)) })
+    yield
+  }
+  return series
 }
 
 /** A run from `startedAtMs` to `endedAtMs`. */

@@ -24,14 +24,14 @@ interface UsageColumns {
 }
 
 /**
- * The rows of a report as CSV (RFC 4180), a line for each sum; times in which nothing happened have none. The last column, bytes from
+ * The rows of a report as CSV (RFC 4180), in pieces: a line for each sum; times in which nothing happened have none. The last column, bytes from
  * caches, is there only if there are any.
  */
-export function usageCsv(
+export function* usageCsv(
   rows: readonly UsageRow[],
   { dimensions, hasRestreams, hasViews }: UsageColumns,
   { slots }: Pick<UsageQuestion, 'slots'>,
-): string {
+): Generator<string, void> {
   const hasCaches = rows.some(({ bytesFromCaches = 0 }) => bytesFromCaches > 0)
   const figures = (of: readonly UsageRow[]): Record<string, number> => {
     const { bytesOut, bytesIn, bytesFromCaches = 0 } = sumOfBytes(of)
@@ -48,11 +48,17 @@ export function usageCsv(
       ...(hasCaches && { bytesFromCaches }),
     }
   }
-  const sums = Map.groupBy(rows, (row) => dimensions.map((name) => cell(valueOf(row, name, slots))).join())
-  const lines = [...sums].map(([key, of]) =>
-    [...(dimensions.length === 0 ? [] : [key]), ...Object.values(figures(of))].join(),
-  )
-  return [[...dimensions.map((name) => HEADINGS[name]), ...Object.keys(figures([]))].join(), ...lines, ''].join('\r\n')
+  const sums = new Map<string, UsageRow[]>()
+  for (const row of rows) {
+    const key = dimensions.map((name) => cell(valueOf(row, name, slots))).join()
+    const of = sums.get(key)
+    if (of) of.push(row)
+    else sums.set(key, [row])
+    yield ''
+  }
+  yield `${[...dimensions.map((name) => HEADINGS[name]), ...Object.keys(figures([]))].join()}\r\n`
+  for (const [key, of] of sums)
+    yield `${[...(dimensions.length === 0 ? [] : [key]), ...Object.values(figures(of))].join()}\r\n`
 }
 
 function valueOf(row: UsageRow, name: UsageDimension, slots: readonly number[]): string {

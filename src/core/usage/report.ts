@@ -1,3 +1,4 @@
+import { lazyList, lazyObject } from '../../base/objects.ts'
 import type { Bytes } from '../sessions/types.ts'
 import { slotIn } from '../zonedSlots.ts'
 import type { UsageQuestion } from './query.ts'
@@ -49,33 +50,35 @@ export function total(rows: Rows) {
 
 export function series(rows: Rows, question: UsageQuestion) {
   const bandwidth = bySlot(rows, question, sumOfBytes)
-  return {
-    bandwidth,
-    standardStream: bandwidth,
-    restream: bySlot(rows, question, restreamOf),
-    geoCascade: bySlot([], question, () => NOTHING),
-  }
+  return lazyObject(
+    Object.entries({
+      bandwidth,
+      standardStream: bandwidth,
+      restream: bySlot(rows, question, restreamOf),
+      geoCascade: bySlot([], question, () => NOTHING),
+    }),
+    (entry) => entry,
+  )
 }
 
 /** Applies `report` to the rows of each name, in the order of the query. Names without rows are included. */
-export function byName<T>(
+export function byName(
   rows: Rows,
   names: readonly string[],
   nameOf: (row: UsageRow) => string,
-  report: (rows: Rows) => T,
-): Record<string, T> {
-  const groups = groupBy(rows, nameOf)
-  return objectOf(names.map((name) => [name, report(groups.get(name) ?? [])]))
+  report: (rows: Rows) => unknown,
+) {
+  const groups = Map.groupBy(rows, nameOf)
+  return lazyObject(names, (name) => [name, report(groups.get(name) ?? [])])
 }
 
 /**
  * Applies `report` to the rows of each slot. Every slot of the time span is present. Keys are ISO 8601 times, to the
  * second.
  */
-export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Rows) => T): Record<string, T> {
-  const { slots } = question
-  const groups = groupBy(rows, (row) => slotIn(slots, row.slotMs))
-  return objectOf(slots.map((slot) => [timeKey(slot), report(groups.get(slot) ?? [])]))
+export function bySlot(rows: Rows, { slots }: UsageQuestion, report: (rows: Rows) => unknown) {
+  const groups = Map.groupBy(rows, (row) => slotIn(slots, row.slotMs))
+  return lazyObject(slots, (slot) => [timeKey(slot), report(groups.get(slot) ?? [])])
 }
 
 /** Clients look slots up by this key. The API has no fraction of a second in it. */
@@ -95,31 +98,37 @@ export const viewsByCountry = (rows: Rows) =>
   })
 
 function countries<T>(rows: Rows, report: (rows: Rows) => T): Record<string, T> {
-  const groups = groupBy(rows, (row) => row.country || UNKNOWN_COUNTRY)
-  return objectOf([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, report(of)]))
+  const groups = Map.groupBy(rows, (row) => row.country || UNKNOWN_COUNTRY)
+  return Object.fromEntries([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, report(of)]))
 }
 
 /** For one tracking id: the bytes of each stream. */
 export const perStream = (rows: Rows) =>
-  [...groupBy(rows, (row) => row.streamName)].map(([streamName, of]) => ({ streamName, ...sumOfBytes(of) }))
+  lazyList(
+    Map.groupBy(rows, (row) => row.streamName),
+    ([streamName, of]) => ({ streamName, ...sumOfBytes(of) }),
+  )
 
 /** For one stream: the bytes of each tracking id. Traffic without one has an entry of its own. */
 export const perTrackingId = (rows: Rows) =>
-  [...groupBy(rows, (row) => row.trackingId)].map(([trackingId, of]) => ({
-    ...(trackingId === '' ? {} : { trackingId }),
-    ...sumOfBytes(of),
-  }))
+  lazyList(
+    Map.groupBy(rows, (row) => row.trackingId),
+    ([trackingId, of]) => ({ ...(trackingId === '' ? {} : { trackingId }), ...sumOfBytes(of) }),
+  )
 
 /** Sums by protocol. */
 export const byProtocol = (rows: Rows) =>
-  objectOf([...groupBy(rows, ({ protocol = '' }) => protocol)].map(([protocol, of]) => [protocol, sumOfBytes(of)]))
+  lazyObject(
+    Map.groupBy(rows, ({ protocol = '' }) => protocol),
+    ([protocol, of]) => [protocol, sumOfBytes(of)],
+  )
 
 /** The most tokens that a report shows. */
 const TOKENS_SHOWN = 100
 
 /** The tokens with the most bytes in both directions, the most first. */
 export const perToken = (rows: Rows) =>
-  [...groupBy(rows, ({ tokenId = 0 }) => tokenId)]
+  [...Map.groupBy(rows, ({ tokenId = 0 }) => tokenId)]
     .map(([tokenId, of]) => ({ ...(tokenId === 0 ? {} : { tokenId }), ...sumOfBytes(of) }))
     .toSorted((a, b) => b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0))
     .slice(0, TOKENS_SHOWN)
@@ -165,21 +174,4 @@ export function sumOfBytes(rows: Rows): { bytesOut: number; bytesIn: number; byt
     fromCaches += bytesFromCaches
   }
   return fromCaches === 0 ? sum : { ...sum, bytesFromCaches: fromCaches }
-}
-
-function groupBy<K>(rows: Rows, keyOf: (row: UsageRow) => K): Map<K, UsageRow[]> {
-  const groups = new Map<K, UsageRow[]>()
-  for (const row of rows) {
-    const group = groups.get(keyOf(row))
-    if (group) group.push(row)
-    else groups.set(keyOf(row), [row])
-  }
-  return groups
-}
-
-/** Users choose these names: without a prototype, `__proto__` is a name like any other. */
-function objectOf<T>(entries: [string, T][]): Record<string, T> {
-  const object = Object.create(null) as Record<string, T>
-  for (const [key, value] of entries) object[key] = value
-  return object
 }

@@ -1,6 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../base/log.ts'
+import { joined, jsonOf, lazyObject } from '../../base/objects.ts'
 import type { Result } from '../../base/result.ts'
+import { inTurns } from '../../base/turns.ts'
 import { ERRORS, failure, type Failure, type FieldErrors, invalid, REFUSALS_PAGE } from '../../core/errors.ts'
 
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the token interface. */
@@ -45,6 +47,16 @@ export function failureBody(refusal: Failure): object {
 export function sendResult<T>(reply: FastifyReply, result: Result<T, Failure>): FastifyReply {
   return result.ok ? reply.send({ status: 'success', data: result.value }) : sendFailure(reply, result.error)
 }
+
+/** An envelope with long `data` as text, written in turns of the event loop. */
+export function longText(envelope: object, data: unknown): Promise<string> {
+  const answer = lazyObject(Object.entries({ ...envelope, data }), (entry) => entry)
+  return inTurns(joined(jsonOf(answer)))
+}
+
+/** Sends JSON that is text already. The schema of the route describes it, and filters nothing. */
+export const sendJsonText = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(text)
 
 /** Fastify's own refusals, by its error code. An unlisted error is our fault: a 500 without details. */
 const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {

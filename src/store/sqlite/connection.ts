@@ -109,7 +109,8 @@ function preparedOf(statement: StatementSync): Prepared {
   }
 }
 
-function named(values: readonly unknown[], columns: readonly string[]): object {
+/** A row as PostgreSQL's client gives it. */
+export function named(values: readonly unknown[], columns: readonly string[]): object {
   const row: Record<string, unknown> = {}
   for (const [at, column] of columns.entries()) row[column] = values[at]
   return row

@@ -21,9 +21,11 @@ import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { largestFirst } from '../tables/tableSizes.ts'
 import { readsOf, txOf } from '../verbs.ts'
+import { overriding } from '../nouns.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
 import { SqliteConnection } from './connection.ts'
+import { ReportReader } from './reports/reportReader.ts'
 import { openingError, translateSqliteError } from './errors.ts'
 import { migrateFile } from './migrator.ts'
 import { checkPagesInThread, tableSizesInThread } from './inspection/inspectionThread.ts'
@@ -53,11 +55,15 @@ const ROWS_MAX = 10_000
 
 const WRITING = { readOnly: false, busyTimeoutMs: 20 } as const
 
-/** One connection writes, in groups; another reads committed data, so that reads never wait for writes. */
+/**
+ * One connection writes, in groups; another reads committed data, so that reads never wait for writes. A third one reads for reports
+ * in a thread, so that nothing waits for these.
+ */
 class SqliteStore implements Store {
   readonly read: Reads
   readonly #writer: SqliteConnection
   readonly #reader: SqliteConnection
+  readonly #reports: ReportReader
   readonly #executor: Executor
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
@@ -70,9 +76,20 @@ class SqliteStore implements Store {
     this.#writer = new SqliteConnection(file, WRITING)
     this.#reader = new SqliteConnection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
-    this.#executor = new OpenExecutor(this.#reader, () => this.#closing === undefined)
-    this.read = readsOf(this.#executor)
+    const isOpen = (): boolean => this.#closing === undefined
+    this.#executor = new OpenExecutor(this.#reader, isOpen)
+    this.#reports = new ReportReader(file)
+    this.read = this.#reads(readsOf(this.#executor), readsOf(new OpenExecutor(this.#reports, isOpen)))
     this.#version = this.#writer.dataVersion()
+  }
+
+  /** @param there in the thread: what may read very many rows */
+  #reads(here: Reads, there: Reads): Reads {
+    const { restreamHours, served, usage, viewerTraces } = there
+    const accessLog = overriding(here.accessLog, { countCodes: (query) => there.accessLog.countCodes(query) })
+    // A job reads the mark every minute, and needs no thread for it.
+    const audience = overriding(there.audience, { nextHour: () => here.audience.nextHour() })
+    return overriding(here, { accessLog, audience, restreamHours, served, usage, viewerTraces })
   }
 
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -133,6 +150,7 @@ class SqliteStore implements Store {
   async #close(): Promise<void> {
     this.#watchers.stop()
     await this.#queue.close()
+    await this.#reports.close()
     this.#reader.close()
     this.#writer.close()
   }

@@ -5,12 +5,13 @@ import { siteOfOrigin } from '../../core/audience/families.ts'
 import type { WatchedSession } from '../../core/audience/measure.ts'
 import type { ViewerSession } from '../../core/audience/records.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
-import type { AudienceRow } from '../../core/audience/slots.ts'
+import { AUDIENCE_DIMENSIONS, type AudienceRow } from '../../core/audience/slots.ts'
+import type { CountryViews, PublishedFeed } from '../../core/audience/watched.ts'
 import { qualityByHour } from '../../core/quality/sessionQuality.ts'
 import { viewerQualityOf } from '../../core/quality/viewerQuality.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { SlotLength } from '../../core/zonedSlots.ts'
-import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
+import type { AudienceQuery, CountriesQuery, PublishedQuery, ViewerSessionQuery } from '../audience.ts'
 import { statement, Verbs } from '../executor.ts'
 import { upsertion } from '../rowTable.ts'
 import { fieldOf, fieldsOf, type FieldsOf } from '../records.ts'
@@ -87,6 +88,18 @@ type Watched = FieldsOf<'sessions', (typeof WATCHED)[number]>
 
 const RECORDED = [...WATCHED, 'tracking_id', 'custom_viewer_data', 'end_reason', 'bytes_out'] as const
 
+/** The entries of a dimension in `parts`, and the values of one of them, as `core/audience/slots.ts` packs them. */
+const PARTS = {
+  sqlite: {
+    entries: (dimension: number) => sql`json_each(parts, ${sql.lit(`$[${dimension}]`)}) as entry`,
+    valueAt: (index: number, _type: string) => sql`json_extract(entry.value, ${sql.lit(`$[${index}]`)})`,
+  },
+  postgres: {
+    entries: (dimension: number) => sql`json_array_elements(parts::json -> ${sql.lit(dimension)}) as entry(value)`,
+    valueAt: (index: number, type: string) => sql`cast(entry.value ->> ${sql.lit(index)} as ${sql.raw(type)})`,
+  },
+}
+
 /** The action as the index of viewers has it: with a parameter, SQLite does not use it. */
 const inRange = statement((db, p: ViewerSessionQuery) =>
   db
@@ -121,15 +134,43 @@ export class AudienceReadVerbs extends Verbs {
   }
 
   async sessions(span: TimeSpan, seed: number): Promise<WatchedSession[]> {
-    const found = new Map<string, Watched>()
+    const found = new Map<string, WatchedSession>()
+    const see = (row: Watched) => found.set(row.id, watchedOf(row, span.untilMs, seed))
     // Open ones first: one that ends meanwhile is then read twice, and not missed.
-    await this.#each('open', span, (row) => found.set(row.id, row))
-    await this.#each('ended', span, (row) => found.set(row.id, row))
-    return [...found.values()].map((row) => watchedOf(row, span.untilMs, seed))
+    await this.#each('open', span, see)
+    await this.#each('ended', span, see)
+    return [...found.values()]
   }
 
   async range(query: ViewerSessionQuery): Promise<ViewerSession[]> {
     return (await this.executor.all(inRange, query)).map(viewerOf)
+  }
+
+  published({ accountId, fromMs, untilMs, streamNames, limit }: PublishedQuery): Promise<PublishedFeed[]> {
+    return this.executor.ask((db) => {
+      const found = db
+        .selectFrom('feeds')
+        .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+        .select(fieldsOf('feeds', ['stream_name', 'started_at_ms', 'ended_at_ms']))
+        .select((eb) => eb.fn.coalesce('sessions.country', sql.lit('')).as('country'))
+        .where('feeds.account_id', '=', accountId)
+        .where('feeds.started_at_ms', '<', untilMs)
+        .where((eb) => eb.or([eb('feeds.ended_at_ms', 'is', null), eb('feeds.ended_at_ms', '>=', fromMs)]))
+        .limit(limit)
+      return streamNames === undefined ? found : found.where('feeds.stream_name', 'in', streamNames)
+    })
+  }
+
+  /** The database takes the parts apart: with the sketches of all dimensions they are wide. */
+  countries({ accountId, streamNames, length, fromMs, untilMs, limit }: CountriesQuery): Promise<CountryViews[]> {
+    const { entries, valueAt } = PARTS[this.executor.dialect.name]
+    return this.executor.ask(
+      () => sql<CountryViews>`select stream_name as "streamName", at_ms as "atMs",
+        ${valueAt(0, 'text')} as "country", ${valueAt(1, 'bigint')} as "views", ${valueAt(2, 'bigint')} as "watchMs"
+      from audience cross join ${entries(AUDIENCE_DIMENSIONS.indexOf('country'))}
+      where account_id = ${accountId} and span = ${length} and stream_name in (${sql.join(streamNames)})
+      and at_ms >= ${fromMs} and at_ms < ${untilMs} limit ${limit}`,
+    )
   }
 
   slots({ streamName, ...query }: AudienceQuery): Promise<AudienceRow[]> {

@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import { fieldsOf } from '../records.ts'
-import type { PublishedFeed } from '../../core/audience/watched.ts'
-import type { Broadcast, BroadcastQuery, PublishedQuery } from '../store.ts'
+import type { Broadcast, BroadcastQuery } from '../store.ts'
 import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { containsText } from './containsText.ts'
 import { newestFirst } from './keyset.ts'
@@ -45,20 +44,4 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     endReason: row.endReason === null ? null : readEndReason(row.endReason),
     bytesOut: row.bytesOut + (remoteBytes ?? 0),
   }))
-}
-
-export function publishedFeeds(executor: Executor, query: PublishedQuery): Promise<PublishedFeed[]> {
-  const { accountId, fromMs, untilMs, streamNames, limit } = query
-  return executor.ask((db) => {
-    const found = db
-      .selectFrom('feeds')
-      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .select(fieldsOf('feeds', ['stream_name', 'started_at_ms', 'ended_at_ms']))
-      .select((eb) => eb.fn.coalesce('sessions.country', sql.lit('')).as('country'))
-      .where('feeds.account_id', '=', accountId)
-      .where('feeds.started_at_ms', '<', untilMs)
-      .where((eb) => eb.or([eb('feeds.ended_at_ms', 'is', null), eb('feeds.ended_at_ms', '>=', fromMs)]))
-      .limit(limit)
-    return streamNames === undefined ? found : found.where('feeds.stream_name', 'in', streamNames)
-  })
 }

@@ -1,6 +1,5 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
-import type { PublishedFeed } from '../../core/audience/watched.ts'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
@@ -17,13 +16,12 @@ import type {
   LocatedFeed,
   OnAirFeed,
   OnAirQuery,
-  PublishedQuery,
   RecentFeedQuery,
   StoredFeed,
 } from '../store.ts'
 import { FEED_COLUMNS, FEED_NAMES, feedFromRow, feedRow, type FeedRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
-import { pastBroadcasts, publishedFeeds } from './broadcasts.ts'
+import { pastBroadcasts } from './broadcasts.ts'
 import { countFeedBytes, recentFeeds, reportFeeds, streamsOnAir } from './feedReports.ts'
 
 const insert = statement((db, p: FeedRow) =>
@@ -47,15 +45,14 @@ const tokens = statement((db, p: { accountId: string }) => tokensOf(db, p))
 const tokensOfStream = statement((db, p: StreamRef) => tokensOf(db, p).where('stream_name', '=', p.streamName))
 
 /** Steps from name to name in the index of streams, so that it costs the number of names and not of feeds. */
-const recentNames = statement<{ accountId: string; limit: number }, { name: string }>((db, p) => ({
-  compile: () =>
-    sql<{ name: string }>`with recursive names(name) as (
+const recentNames = statement(
+  (_, p: { accountId: string; limit: number }) => sql<{ name: string }>`with recursive names(name) as (
       select min(stream_name) from feeds where account_id = ${p.accountId}
       union all
       select (select min(stream_name) from feeds where account_id = ${p.accountId} and stream_name > names.name)
       from names where names.name is not null
-    ) select name from names where name is not null limit ${p.limit}`.compile(db),
-}))
+    ) select name from names where name is not null limit ${p.limit}`,
+)
 
 /** Feeds on the air, each with the address of its node, the oldest first. */
 const located = (db: Kysely<DB>) =>
@@ -175,19 +172,13 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, dialect) => 
 const ENDINGS = new RowTable('ending', { ending_id: 'text', at_ms: 'bigint' })
 
 /** Locks them as `endOfNode` does. */
-const endOfSessions = statement<ReturnType<typeof ENDINGS.params>, EndedRow>((db, p, dialect) => ({
-  compile: () => {
-    const sessions = sql<string>`(select ending_id from ${ENDINGS.from(p, dialect)})`
-    const open = db
-      .selectFrom('feeds')
-      .select('id')
-      .where('session_id', 'in', sessions)
-      .where('ended_at_ms', 'is', null)
-    return sql<EndedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
-      where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'no key update')}
-      returning ${ENDED_COLUMNS}`.compile(db)
-  },
-}))
+const endOfSessions = statement((db, p: ReturnType<typeof ENDINGS.params>, dialect) => {
+  const sessions = sql<string>`(select ending_id from ${ENDINGS.from(p, dialect)})`
+  const open = db.selectFrom('feeds').select('id').where('session_id', 'in', sessions).where('ended_at_ms', 'is', null)
+  return sql<EndedRow>`update feeds set ended_at_ms = at_ms from ${ENDINGS.from(p, dialect)}
+    where feeds.session_id = ending_id and feeds.id in ${lockRows(dialect, open.orderBy('id'), 'no key update')}
+    returning ${ENDED_COLUMNS}`
+})
 
 const switchRecording = statement((db, p: StreamRef & { record: DbBoolean }) =>
   db
@@ -216,7 +207,6 @@ export class FeedReadVerbs extends Verbs {
     return rows.map((row) => row.token_id)
   }
 
-  /** Names of streams with a feed on record, in order of name. */
   async recentNames(accountId: string, limit: number): Promise<string[]> {
     return (await this.executor.all(recentNames, { accountId, limit })).map(({ name }) => name)
   }
@@ -247,10 +237,6 @@ export class FeedReadVerbs extends Verbs {
         ? await this.executor.first(lastOfStream, stream)
         : await this.executor.first(lastOfSource, { ...stream, source: sourceId })
     return typeof last?.end_reason === 'string' ? readEndReason(last.end_reason) : null
-  }
-
-  published(query: PublishedQuery): Promise<PublishedFeed[]> {
-    return publishedFeeds(this.executor, query)
   }
 
   onAir(query: OnAirQuery): Promise<OnAirFeed[]> {

@@ -114,7 +114,7 @@ export class ResourceTable<N extends ResourceName, T> extends OwnedTable<T> {
   readonly #shape: Shape<N, T>
 
   constructor(table: N, shape: Shape<N, T>) {
-    super(table, fieldsOf(table), shape.fromRow)
+    super(table, fieldsOf(table), (row: FieldsOf<N>) => shape.fromRow(row))
     this.#table = table
     this.#shape = shape
   }

@@ -22,17 +22,11 @@ const COLUMN_OF = {
 /** What rows of the account have. */
 const OF_ACCOUNT: readonly Field[] = ['slot', 'country', 'protocol']
 
-interface Sum {
-  slot?: number
-  streamName?: string
-  trackingId?: string
-  country?: string
-  protocol?: string
-  tokenId?: number
-  bytesIn: number
-  bytesOut: number
-  bytesFromCaches: number
-}
+/** The name of each field in a row. */
+const named = (field: Field): Sql => sql.ref(field === 'slot' ? 'slotMs' : field)
+
+/** What a row has unless it was grouped by it. */
+const BLANK = { slotMs: 0, streamName: '', trackingId: '', country: '' }
 
 /** A column of the rows of publishers, or of viewers. */
 const of = (action: keyof typeof PROTOCOLS_OF, column: 'bytes_in' | 'bytes_out') =>
@@ -102,7 +96,7 @@ function filterOf({ streamNames, trackingIds, groupBy }: UsageQuery, { length }:
 export class UsageReadVerbs extends Verbs {
   async sum(query: UsageQuery): Promise<UsageRow[]> {
     const { groupBy, slots = [], mediaOnly = false, limit } = query
-    const names = groupBy.map((name) => sql.ref(name))
+    const names = groupBy.map(named)
     const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
     const bytesIn = mediaOnly ? of('publish', 'bytes_in') : sql`bytes_in`
     const bytesOut = mediaOnly ? of('view', 'bytes_out') : sql`bytes_out`
@@ -110,29 +104,23 @@ export class UsageReadVerbs extends Verbs {
     const parts = partsOf(query, groupBy.includes('slot') ? longestIn(slots) : 'month').map((part) => {
       const valueOf = (name: Field) =>
         name === 'slot' ? slotOf(part.atMs, query, part.length ?? 'hour') : sql.ref(COLUMN_OF[name])
-      const fields = groupBy.map((name) => sql`${valueOf(name)} as ${sql.ref(name)}`)
+      const fields = groupBy.map((name) => sql`${valueOf(name)} as ${named(name)}`)
       const columns = sql.join([...fields, ...sums(bytesIn, bytesOut, part.cacheBytes)])
       return sql`select ${columns} from ${part.table} where ${part.where} ${filterOf(query, part)} ${group}`
     })
-    const answer = await this.executor.execute(
-      sql`select ${sql.join([...names, ...SUMS])} from ${allOf(names, parts)}
+    const rows = await this.executor.ask(
+      () => sql<UsageRow>`select ${sql.join([...names, ...SUMS])} from ${allOf(names, parts)}
       ${groupBy.length > 0 ? sql`${group} order by ${grouped}` : sql``}
-      limit ${limit}`.compile(this.executor.dialect.db),
+      limit ${limit}`,
     )
-    return (answer.rows as Sum[]).map(({ slot: slotMs = 0, ...sum }) => ({
-      slotMs,
-      streamName: '',
-      trackingId: '',
-      country: '',
-      ...sum,
-    }))
+    return rows.map((row) => ({ ...BLANK, ...row }))
   }
 
   /**
    * Months are read in the order of the tracking ids, so that the search ends with the page. Hours and days are few there, but not
    * in that order, where each id has all of its time: an expression keeps databases from its index.
    */
-  async tracked(query: TrackedQuery): Promise<TrackingIdUsage[]> {
+  tracked(query: TrackedQuery): Promise<TrackingIdUsage[]> {
     const { prefix, after, limit } = query
     const where = (id: Sql) => sql`tracking_id <> '' and ${id} > ${after}
       ${prefix === '' ? sql`` : sql`and ${id} >= ${prefix} and ${id} < ${`${prefix}\u{10FFFF}`}`}`
@@ -144,12 +132,8 @@ export class UsageReadVerbs extends Verbs {
       ) => sql`select tracking_id as "trackingId", ${sql.join(sums(sql`bytes_in`, sql`bytes_out`, part.cacheBytes))}
         from ${part.table} where ${part.where} and ${where(idIn(part))} ${page}`,
     )
-    const answer = await this.executor.execute(
-      sql`select "trackingId", ${sql.join(SUMS)} from ${allOf([sql.ref('trackingId')], parts)} ${page}`.compile(
-        this.executor.dialect.db,
-      ),
-    )
-    return answer.rows as TrackingIdUsage[]
+    const all = allOf([sql.ref('trackingId')], parts)
+    return this.executor.ask(() => sql<TrackingIdUsage>`select "trackingId", ${sql.join(SUMS)} from ${all} ${page}`)
   }
 }
 

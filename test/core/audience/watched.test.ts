@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { atOnce } from '../../support/atOnce.ts'
 import { type PublishedFeed, publishRows } from '../../../src/core/audience/watched.ts'
 
 const HOUR_MS = 3_600_000
@@ -9,7 +10,7 @@ const feed = (startedAtMs: number, endedAtMs: number | null, country = 'AT'): Pu
   endedAtMs,
 })
 const rowsOf = (feeds: readonly PublishedFeed[], slotMs: number, nowMs = 100 * HOUR_MS) =>
-  publishRows(feeds, { fromMs: HOUR_MS, untilMs: 4 * HOUR_MS, slotMs }, nowMs).map(
+  atOnce(publishRows(feeds, { fromMs: HOUR_MS, untilMs: 4 * HOUR_MS, slotMs }, nowMs)).map(
     ({ slotMs: atMs, country, watched }) => [
       atMs / HOUR_MS,
       country,

@@ -11,6 +11,7 @@ import {
   SLOTS_MAX,
   toSeries,
 } from '../../../src/core/channels/analytics.ts'
+import { atOnce } from '../../support/atOnce.ts'
 import { instant, moment } from '../../../src/core/validation/moments.ts'
 
 const MINUTE_MS = 60_000
@@ -52,7 +53,7 @@ describe('slots', () => {
       fc.property(cut, moments, fc.array(amount), (how, fromMs, counted) => {
         const question = { ...how, fromMs, untilMs: fromMs + 1001 * 15 * MINUTE_MS }
         const amounts = counted.map(({ at, ...rest }) => ({ ...rest, slotMs: fromMs + at * 15 * MINUTE_MS }))
-        const series = toSeries(question, amounts)
+        const series = atOnce(toSeries(question, amounts))
         const shown = series.flatMap(({ records }) => records).reduce((sum, one) => sum + one.amount, 0)
         expect(shown).toBe(counted.reduce((sum, one) => sum + one.amount, 0))
         const times = series.map(({ timestamp }) => Date.parse(timestamp))

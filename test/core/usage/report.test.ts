@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { jsonOf } from '../../../src/base/objects.ts'
 import { csvLine, usageCsv } from '../../../src/core/usage/csv.ts'
 import {
   byCountry,
@@ -18,6 +19,7 @@ import {
 
 const HOUR_MS = 3_600_000
 const FROM = Date.parse('2026-01-01T00:00:00Z')
+const read = (report: unknown) => JSON.parse([...jsonOf(report)].join('')) as Record<string, unknown>
 const rowOf = (row: Partial<UsageRow>): UsageRow => ({
   slotMs: FROM,
   streamName: 'show',
@@ -55,7 +57,7 @@ it('names the tracking id of each sum, but for traffic without one', () => {
     rowOf({ trackingId: 'x', bytesOut: 2 }),
     rowOf({ trackingId: 'x', bytesOut: 3 }),
   ]
-  expect(perTrackingId(rows)).toEqual([
+  expect(read(perTrackingId(rows))).toEqual([
     { bytesIn: 0, bytesOut: 1 },
     { trackingId: 'x', bytesIn: 0, bytesOut: 5 },
   ])
@@ -79,7 +81,7 @@ it('writes a line of CSV for each sum, with the column of caches only where they
     of: Parameters<typeof usageCsv>[0],
     dimensions: Parameters<typeof usageCsv>[1]['dimensions'],
     has = {},
-  ) => usageCsv(of, { dimensions, hasRestreams: false, hasViews: false, ...has }, { slots })
+  ) => [...usageCsv(of, { dimensions, hasRestreams: false, hasViews: false, ...has }, { slots })].join('')
   expect(csv(rows, ['slot', 'tokenId'])).toBe(
     'time,tokenId,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,7,1,2\r\n2026-01-01T01:00:00Z,,3,0\r\n',
   )
@@ -103,12 +105,12 @@ it('has an entry for each slot and each name that was asked for, whatever it is 
   const question = { ...span, names: [], slots: [FROM, FROM + HOUR_MS], mediaOnly: false }
   const rows = [rowOf({ bytesOut: 1 }), rowOf({ bytesOut: 2, bytesIn: 5, streamName: '__proto__' })]
   const nothing = { bytesIn: 0, bytesOut: 0 }
-  expect({ ...bySlot(rows, question, sumOfBytes) }).toEqual({
+  expect(read(bySlot(rows, question, sumOfBytes))).toEqual({
     '2026-01-01T00:00:00Z': { bytesIn: 5, bytesOut: 3 },
     '2026-01-01T01:00:00Z': nothing,
   })
   const named = byName(rows, ['none', '__proto__'], ({ streamName }) => streamName, sumOfBytes)
-  expect(Object.entries(named)).toEqual([
+  expect(Object.entries(read(named))).toEqual([
     ['none', nothing],
     ['__proto__', { bytesIn: 5, bytesOut: 2 }],
   ])
@@ -119,7 +121,7 @@ it('has an entry for each slot and each name that was asked for, whatever it is 
     restream: { ...nothing, secondsUsed: 0 },
     geoCascade: nothing,
   })
-  expect(Object.values(series([], question).geoCascade)).toEqual([nothing, nothing])
+  expect(Object.values(read(series([], question))['geoCascade'] as object)).toEqual([nothing, nothing])
 })
 
 it('lists countries by their code, streams as they come, and protocols', () => {
@@ -136,11 +138,11 @@ it('lists countries by their code, streams as they come, and protocols', () => {
     ['ZZ', { bytesIn: 0, bytesOut: 4 }],
   ])
   expect(viewsByCountry(rows)['NL']).toEqual({ bytes: 19, views: 2 })
-  expect(perStream(rows)).toEqual([
+  expect(read(perStream(rows))).toEqual([
     { streamName: 'b', bytesIn: 1, bytesOut: 10 },
     { streamName: 'a', bytesIn: 0, bytesOut: 20 },
   ])
-  expect({ ...byProtocol(rows) }).toEqual({
+  expect(read(byProtocol(rows))).toEqual({
     hls: { bytesIn: 1, bytesOut: 10 },
     whep: { bytesIn: 0, bytesOut: 4 },
     '': { bytesIn: 0, bytesOut: 16 },

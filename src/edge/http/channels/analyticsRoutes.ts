@@ -1,4 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { lazyList } from '../../../base/objects.ts'
+import { ok } from '../../../base/result.ts'
+import type { ChannelResult } from '../../../commands/channels/channelCommand.ts'
 import {
   servedCountries,
   servedSeries,
@@ -6,12 +9,16 @@ import {
   type Subject,
   transcodingMinutes,
 } from '../../../commands/channels/usage.ts'
+import type { SeriesRecord } from '../../../core/channels/analytics.ts'
 import * as schema from '../../../core/channels/analyticsSchema.ts'
+import { asChannelFailure } from '../../../core/channels/errors.ts'
 import { one, page } from '../../../core/channels/fields.ts'
 import { accountOf } from '../auth.ts'
+import { longText, sendJsonText } from '../problem.ts'
+import { ReportTurns, tooManyReports } from '../usage/reportTurns.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendWhole } from './problem.ts'
+import { sendChannelFailure, sendData, sendWhole } from './problem.ts'
 
 type ReportRequest = AnyQuery & { Params: { channelId?: string; distributionId?: string } }
 
@@ -19,9 +26,10 @@ const TAG = 'analytics'
 
 /** Reports of the bytes that channels and distributions served, and of the running time of engines. */
 export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void {
+  const turns = new ReportTurns()
   for (const kind of ['channel', 'distribution'] as const) {
-    served(app, api, kind, 'bytes')
-    served(app, api, kind, 'minutes')
+    served(app, api, turns, { kind, counted: 'bytes' })
+    served(app, api, turns, { kind, counted: 'minutes' })
   }
   app.get<ReportRequest>(
     '/channels/:channelId/analytics/transcoding-minutes',
@@ -31,9 +39,8 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
       answer: one(schema.Series),
     }),
     async (request, reply) =>
-      sendData(
-        reply,
-        await transcodingMinutes(api.ctx, accountOf(request), request.params.channelId ?? '', request.query),
+      sendSeries(request, reply, turns, () =>
+        transcodingMinutes(api.ctx, accountOf(request), request.params.channelId ?? '', request.query),
       ),
   )
 }
@@ -54,7 +61,34 @@ const REPORTS = {
   },
 } as const
 
-function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'], counted: Subject['counted']): void {
+/** A series is long, so it is made in its turn, and its text as well. */
+async function sendSeries(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  turns: ReportTurns,
+  read: () => ChannelResult<SeriesRecord[]>,
+): Promise<FastifyReply> {
+  const made = await turns.make(request, async () => {
+    const series = await read()
+    return series.ok
+      ? ok(
+          await longText(
+            {},
+            lazyList(series.value, (one) => one),
+          ),
+        )
+      : series
+  })
+  if (made === null) return sendChannelFailure(reply, asChannelFailure(tooManyReports(reply)))
+  return made.ok ? sendJsonText(reply, made.value) : sendChannelFailure(reply, made.error)
+}
+
+function served(
+  app: FastifyInstance,
+  { ctx }: ChannelsApi,
+  turns: ReportTurns,
+  { kind, counted }: Pick<Subject, 'kind' | 'counted'>,
+): void {
   const report = REPORTS[counted]
   const [path, what] = [`/${kind}s/:${kind}Id/analytics/${report.name}`, report.what(kind)]
   const subject = `${kind === 'channel' ? 'Channel' : 'Distribution'}${report.operation}`
@@ -67,7 +101,7 @@ function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'
       querystring: report.series[kind],
       answer: one(schema.Series),
     }),
-    async (request, reply) => sendData(reply, await servedSeries(...about(request))),
+    async (request, reply) => sendSeries(request, reply, turns, () => servedSeries(...about(request))),
   )
   app.get<ReportRequest>(
     `${path}/countries`,

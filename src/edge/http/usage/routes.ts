@@ -1,8 +1,10 @@
 import { Type, type TObject, type TSchema } from 'typebox'
 import type { FastifyInstance } from 'fastify'
+import { ok, type Result } from '../../../base/result.ts'
 import { analyse, analyseAsCsv, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
 import { listTrackingIds } from '../../../commands/usage/trackingIds.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
+import type { Failure } from '../../../core/errors.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -10,15 +12,17 @@ import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery
 import { accountOf } from '../auth.ts'
 import { count, pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
-import { sendFailure, sendResult } from '../problem.ts'
+import { longText, sendFailure, sendJsonText, sendResult } from '../problem.ts'
 import { audienceRoutes, timeZone } from './audienceRoutes.ts'
 import { wantsCsv } from './csv.ts'
 import { recordRoutes } from './recordRoutes.ts'
+import { ReportTurns, tooManyReports } from './reportTurns.ts'
 
 type AnyQuery = { Querystring: Record<string, unknown> }
 
 /** Reports of transferred bytes. */
 export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
+  const turns = new ReportTurns()
   for (const name of Object.keys(REPORTS) as ReportName[]) {
     const { operationId, summary, data } = TEXTS[name]
     app.get<AnyQuery>(
@@ -26,13 +30,15 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
       document('analytics', summary, { operationId, querystring: queryOf(REPORTS[name]), data, csv: true }),
       async (request, reply) => {
         const about = [ctx, accountOf(request), name, request.query] as const
-        if (!wantsCsv(request)) return sendResult(reply, await analyse(...about))
-        const csv = await analyseAsCsv(...about)
-        if (!csv.ok) return sendFailure(reply, csv.error)
+        const isCsv = wantsCsv(request)
+        const made = await turns.make(request, () => (isCsv ? analyseAsCsv(...about) : asJson(analyse(...about))))
+        if (made === null) return sendFailure(reply, tooManyReports(reply))
+        if (!made.ok) return sendFailure(reply, made.error)
+        if (!isCsv) return sendJsonText(reply, made.value)
         reply
           .header('Vary', 'Accept')
           .header('Content-Disposition', `attachment; filename="${name.replaceAll('/', '-')}.csv"`)
-        return reply.type('text/csv; charset=utf-8').send(csv.value)
+        return reply.type('text/csv; charset=utf-8').send(made.value)
       },
     )
   }
@@ -57,8 +63,13 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
     }),
     async (request, reply) => sendResult(reply, await accountSeries(ctx, accountOf(request), request.query)),
   )
-  audienceRoutes(app, ctx)
+  audienceRoutes(app, ctx, turns)
   recordRoutes(app, ctx)
+}
+
+async function asJson(report: ReturnType<typeof analyse>): Promise<Result<string, Failure>> {
+  const made = await report
+  return made.ok ? ok(await longText({ status: 'success' }, made.value)) : made
 }
 
 const SeriesQuery = Type.Object({
