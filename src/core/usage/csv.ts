@@ -71,8 +71,14 @@ function valueOf(row: UsageRow, name: UsageDimension, slots: readonly number[]):
 /** A line of CSV, without its end. */
 export const csvLine = (texts: readonly string[]): string => texts.map(cell).join()
 
-/** Spreadsheets run a cell that begins like a formula, some also with the wide forms of these signs; an apostrophe makes it text. */
-export const withoutFormula = (text: string): string => (/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text)
+/**
+ * Spreadsheets run a cell that begins like a formula, some also with the wide forms of these signs; an apostrophe makes it text. Where
+ * semicolons separate cells, as for Excel in most of Europe, quotes after a comma mean nothing: there a cell begins behind each
+ * semicolon and each line break of a name.
+ */
+export const withoutFormula = (text: string): string => text.replaceAll(FORMULA, "'")
+
+const FORMULA = /^(?=[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])(?="*[=+\-@＝＋－＠])/g
 
 /** Quoted, so that no name can end its cell. */
 function cell(text: string): string {

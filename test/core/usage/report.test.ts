@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { jsonOf } from '../../../src/base/objects.ts'
+import { csvRow } from '../../../src/core/audit/csv.ts'
 import { csvLine, usageCsv } from '../../../src/core/usage/csv.ts'
 import {
   byCountry,
@@ -147,6 +148,19 @@ it('lists countries by their code, streams as they come, and protocols', () => {
     whep: { bytesIn: 0, bytesOut: 4 },
     '': { bytesIn: 0, bytesOut: 16 },
   })
+})
+
+/** As a spreadsheet splits a line whose cells end with semicolons: quotes count at the beginning of a cell only. */
+const splitBySemicolons = (line: string): string[] => line.split(/;|\r\n|\r|\n/).map((cell) => cell.replace(/^"+/, ''))
+
+it('writes no formula for a spreadsheet that separates cells by semicolons', () => {
+  const names = ['a;=1+1;', 'a;"=1+1";', 'a\n=1+1', 'a\r\n@x;', 'a;＝1', 'a;\t-1', '=1;=2', ';;+1']
+  for (const write of [csvLine, csvRow]) {
+    for (const name of names)
+      for (const cell of splitBySemicolons(write(['show', name, '5'])))
+        expect([name, cell]).toEqual([name, expect.not.stringMatching(/^[=+\-@＝＋－＠]/)])
+  }
+  expect(csvLine(['a;b', 'x; y'])).toBe('"a;b","x; y"')
 })
 
 it('writes names so that none ends its cell, and none is a formula in a spreadsheet', () => {

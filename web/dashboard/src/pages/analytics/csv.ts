@@ -1,13 +1,16 @@
 /** How long the browser may take to read a saved file, milliseconds. */
 const KEPT_MS = 10_000
 
-/** A table as CSV (RFC 4180). Text that a spreadsheet would read as a formula gets a quote in front. */
-const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>
+/** Where a spreadsheet may read a formula: at the beginning, and behind what some take for the end of a cell. */
+const FORMULA = /^(?=[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])(?="*[=+\-@＝＋－＠])/g
+
+/** A table as CSV (RFC 4180). Text that a spreadsheet would read as a formula gets an apostrophe in front. */
+export const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
 
 function cellOf(value: string | number): string {
   if (typeof value === 'number') return String(value)
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  const safe = value.replaceAll(FORMULA, "'")
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
