@@ -8,6 +8,7 @@ import {
   abandonedRecordings,
   beginRecording,
   completeRecording,
+  deletedRecordings,
   endRecording,
   failRecording,
   forgetRecording,
@@ -95,4 +96,5 @@ const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
   fail: (id, problem) => failRecording(ctx, id, problem),
   forget: (id) => forgetRecording(ctx, id),
   abandoned: () => abandonedRecordings(ctx, hostKey),
+  deleted: () => deletedRecordings(ctx, hostKey),
 })

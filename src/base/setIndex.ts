@@ -6,6 +6,10 @@ export class SetIndex<K, V> {
     return this.#map.get(key) ?? NOTHING
   }
 
+  keys(): Iterable<K> {
+    return this.#map.keys()
+  }
+
   /** The values of all keys. */
   *values(): Generator<V> {
     for (const values of this.#map.values()) yield* values

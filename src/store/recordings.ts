@@ -10,6 +10,8 @@ export interface StoredRecording extends Recording {
   readonly node: string
 }
 
+export type UnfinishedRecording = Pick<StoredRecording, 'id' | 'accountId' | 'node'>
+
 export interface RecordingQuery {
   readonly accountId: string
   readonly streamName?: string
@@ -28,8 +30,10 @@ export interface RecordingReads {
   page(query: RecordingQuery): Promise<StoredRecording[]>
   /** The number of finished recordings of an account, and the sum of their bytes. */
   usage(accountId: string): Promise<{ count: number; bytes: number }>
-  /** Recordings of this host key that are recording, processing or deleting. */
-  unfinished(hostKey: string): Promise<StoredRecording[]>
+  /** Recordings of this host key that are recording or processing, the oldest first. There may be thousands. */
+  unfinished(hostKey: string): Promise<UnfinishedRecording[]>
+  /** The ids of those that are deleting. */
+  deleting(hostKey: string): Promise<string[]>
   /** Finished recordings whose time has come, the first first. */
   expired(nowMs: number, limit: number): Promise<StoredRecording[]>
 }

@@ -118,7 +118,8 @@ export function recordingsSuite(stores: Stores): void {
       await make({ hostKey: hostKey, state: 'completed' })
       await make({ hostKey: hostKey, state: 'error' })
       await make({ hostKey: 'another host' })
-      expect((await reads().unfinished(hostKey)).map(({ id }) => id)).toEqual([open.id, processing.id, deleting.id])
+      expect((await reads().unfinished(hostKey)).map(({ id }) => id)).toEqual([open.id, processing.id])
+      expect(await reads().deleting(hostKey)).toEqual([deleting.id])
     })
 
     test('whose days are over are found when they are complete or failed, those first that ended first', async () => {

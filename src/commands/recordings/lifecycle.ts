@@ -98,12 +98,16 @@ export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> 
 export async function abandonedRecordings(
   ctx: SessionContext,
   hostKey: string,
-): Promise<Pick<StoredRecording, 'id' | 'accountId' | 'state' | 'node'>[]> {
+): Promise<Pick<StoredRecording, 'id' | 'accountId'>[]> {
   const unfinished = await ctx.store.read.recordings.unfinished(hostKey)
   if (unfinished.length === 0) return []
   const alive = new Set((await ctx.store.read.nodes.list()).map((node) => node.id))
-  return unfinished.filter(({ node, state }) => state === 'deleting' || node === ctx.sessions.node || !alive.has(node))
+  return unfinished.filter(({ node }) => node === ctx.sessions.node || !alive.has(node))
 }
+
+/** Recordings of this host that were deleted, and may still have files. */
+export const deletedRecordings = ({ store }: Pick<SessionContext, 'store'>, hostKey: string): Promise<string[]> =>
+  store.read.recordings.deleting(hostKey)
 
 type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; problem: Said })
 

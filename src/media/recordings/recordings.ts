@@ -1,6 +1,8 @@
+import { Batches } from '../../base/batches.ts'
 import { type Clock, inTime, pause } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
+import { SetIndex } from '../../base/setIndex.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
@@ -21,14 +23,10 @@ export interface RecordingBook {
   fail(id: string, problem: Said): Promise<void>
   /** Its files are removed. */
   forget(id: string): Promise<void>
-  /** Recordings that no other process works on, for this one to finish or delete. */
-  abandoned(): Promise<readonly AbandonedRecording[]>
-}
-
-interface AbandonedRecording {
-  readonly id: string
-  readonly accountId: string
-  readonly state: string
+  /** Recordings that no other process works on, for this one to finish. */
+  abandoned(): Promise<readonly { readonly id: string; readonly accountId: string }[]>
+  /** Recordings whose files have to be removed. */
+  deleted(): Promise<readonly string[]>
 }
 
 export interface RecordingsOptions {
@@ -72,14 +70,17 @@ export class Recordings {
   readonly #ends = new Set<Promise<void>>()
   /** The room for conversions that have met a full disk, bytes. */
   readonly #needed = new Map<string, number>()
-  #finishing: Promise<void> | null = null
+  /** What has to be finished, by its account. */
+  readonly #waiting = new SetIndex<string, string>()
+  readonly #rounds = new Batches<null>(1)
+  readonly #removals = new Batches<null>(1)
   #process: FfmpegProcess | null = null
 
   constructor(options: RecordingsOptions) {
     this.#options = options
     this.#loops = [
       this.#repeat('remove deleted recordings', TIDY_MS, () => this.removeDeleted()),
-      this.#repeat('finish recordings', TIDY_MS, () => this.#finishAll()),
+      this.#repeat('find unfinished recordings', TIDY_MS, () => this.#findUnfinished()),
       this.#repeat('watch the space for recordings', SPACE_MS, () => this.#watchSpace()),
     ]
   }
@@ -100,7 +101,7 @@ export class Recordings {
         const { problem, dropped } = end
         if (problem !== null) log.error({ recordingId: id, problem: problem.message }, 'a recording ended early')
         if (dropped > 0) log.warn({ recordingId: id, frames: dropped }, 'the disk was too slow for all of a recording')
-        if (begun !== null) this.#await(this.#later('saving the end of a recording', this.#end(id, begun, end)))
+        if (begun !== null) this.#await(this.#later('saving the end of a recording', this.#end(feed, id, begun, end)))
         else if (problem !== null)
           this.#await(this.#later('saving a recording that failed', this.#failAtOnce(feed, id, problem)))
       },
@@ -114,11 +115,13 @@ export class Recordings {
     this.#recorders.delete(feedId)
   }
 
-  /** Removes the files of recordings that were deleted. */
-  async removeDeleted(): Promise<void> {
-    for (const { id, state } of await this.#options.book.abandoned()) {
-      if (state === 'deleting') await this.#later(`removing recording ${id}`, this.#remove(id))
-    }
+  /** Removes the files of recordings that were deleted. Calls that come meanwhile share another round. */
+  removeDeleted(): Promise<void> {
+    return this.#removals.add(null, () => this.#removeAll())
+  }
+
+  async #removeAll(): Promise<void> {
+    for (const id of await this.#options.book.deleted()) await this.#later(`removing recording ${id}`, this.#remove(id))
   }
 
   async #remove(id: string): Promise<void> {
@@ -131,11 +134,11 @@ export class Recordings {
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#options
     for (const feedId of this.#recorders.keys()) this.end(feedId)
-    const finished = Promise.all(this.#ends).then(() => this.#finishAll())
+    const finished = Promise.all(this.#ends).then(() => this.#finishWaiting())
     await inTime(clock, graceMs, finished)
     this.#stopping.abort()
     await this.#process?.stop(0)
-    await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishing])
+    await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishWaiting()])
   }
 
   async #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[], atMs: number): Promise<void> {
@@ -164,7 +167,12 @@ export class Recordings {
   }
 
   /** A recording ends with its last media; Sluice detects a lost publisher later than that. */
-  async #end(id: string, begun: Promise<void>, { atMs: endedAtMs, problem }: RecordingEnd): Promise<void> {
+  async #end(
+    { accountId }: ActiveFeed,
+    id: string,
+    begun: Promise<void>,
+    { atMs: endedAtMs, problem }: RecordingEnd,
+  ): Promise<void> {
     const { book, files } = this.#options
     const isSaved = await begun.then(
       () => true,
@@ -173,8 +181,9 @@ export class Recordings {
     if (isSaved) await this.#untilDone('save the end of a recording', () => book.end(id, endedAtMs, problem))
     this.#active.delete(id)
     if (!isSaved) return files.remove(id)
+    this.#waiting.add(accountId, id)
     // Not awaited: other recordings may come first.
-    void this.#finishAll()
+    void this.#finishWaiting()
   }
 
   /** Retries until the work is done or the server stops; the next start then finds the recording. */
@@ -185,31 +194,30 @@ export class Recordings {
     }).over
   }
 
-  /** Runs one round at a time; a call during a round starts another. Never rejects. */
-  async #finishAll(): Promise<void> {
-    await this.#finishing
-    this.#finishing ??= this.#later('finishing recordings', this.#finishOnce()).finally(() => {
-      this.#finishing = null
-    })
-    await this.#finishing
+  /** Those of other processes, and what failed before. There may be thousands, so that they are read seldom. */
+  async #findUnfinished(): Promise<void> {
+    for (const { id, accountId } of await this.#options.book.abandoned())
+      if (!this.#active.has(id)) this.#waiting.add(accountId, id)
+    void this.#finishWaiting()
+  }
+
+  /** Never rejects. */
+  #finishWaiting(): Promise<void> {
+    return this.#rounds.add(null, () => this.#finishInTurns())
   }
 
   /** Accounts take turns, so that one with thousands of short recordings keeps no other waiting. */
-  async #finishOnce(): Promise<void> {
-    const tried = new Set<string>()
-    const isLeft = ({ id, state }: AbandonedRecording): boolean =>
-      state !== 'deleting' && !this.#active.has(id) && !tried.has(id)
+  async #finishInTurns(): Promise<void> {
     for (;;) {
-      const left = (await this.#options.book.abandoned()).filter(isLeft)
-      const turn = Object.values(Object.groupBy(left, ({ accountId }) => accountId)).flatMap((of) =>
-        (of ?? []).slice(0, TURN_OF_ACCOUNT),
+      const turn = [...this.#waiting.keys()].flatMap((accountId) =>
+        [...this.#waiting.get(accountId)].slice(0, TURN_OF_ACCOUNT).map((id) => ({ accountId, id })),
       )
       if (turn.length === 0) return
-      for (const { id } of turn) {
+      for (const { accountId, id } of turn) {
         if (this.#stopping.signal.aborted) return
-        // One that fails each time keeps no other from being finished.
-        tried.add(id)
         await this.#later(`finishing recording ${id}`, this.#finish(id))
+        // One that fails each time keeps no other from being finished.
+        this.#waiting.remove(accountId, id)
       }
     }
   }

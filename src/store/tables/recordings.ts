@@ -4,7 +4,7 @@ import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
 import { namesOf } from '../schema.ts'
-import type { RecordingQuery, StoredRecording } from '../store.ts'
+import type { RecordingQuery, StoredRecording, UnfinishedRecording } from '../store.ts'
 import { containsText } from './containsText.ts'
 import { keysetPage, matching } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
@@ -41,12 +41,25 @@ const byId = statement((db, p: { accountId: string; id: string }) =>
 )
 
 // Literals, because the planner cannot match a partial index with parameters.
+const WITH_FILES = sql<boolean>`state in ('recording', 'processing', 'deleting')`
+
 const unfinished = statement((db, p: { hostKey: string }) =>
   db
     .selectFrom('recordings')
-    .select(fieldsOf('recordings'))
+    .select(['id', 'account_id as accountId', 'node'])
     .where('host_key', '=', p.hostKey)
-    .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
+    .where(WITH_FILES)
+    .where(sql<boolean>`state <> 'deleting'`)
+    .orderBy('id'),
+)
+
+const deleting = statement((db, p: { hostKey: string }) =>
+  db
+    .selectFrom('recordings')
+    .select('id')
+    .where('host_key', '=', p.hostKey)
+    .where(WITH_FILES)
+    .where(sql<boolean>`state = 'deleting'`)
     .orderBy('id'),
 )
 
@@ -81,8 +94,12 @@ export class RecordingReadVerbs extends Verbs {
     return (await this.executor.first(usage, { accountId })) ?? { count: 0, bytes: 0 }
   }
 
-  async unfinished(hostKey: string): Promise<StoredRecording[]> {
-    return (await this.executor.all(unfinished, { hostKey })).map(fromRow)
+  unfinished(hostKey: string): Promise<UnfinishedRecording[]> {
+    return this.executor.all(unfinished, { hostKey })
+  }
+
+  async deleting(hostKey: string): Promise<string[]> {
+    return (await this.executor.all(deleting, { hostKey })).map(({ id }) => id)
   }
 
   async expired(nowMs: number, limit: number): Promise<StoredRecording[]> {

@@ -36,14 +36,25 @@ function recordings(
   const failed = new Map<string, string>()
   const begun: string[] = []
   const completed: string[] = []
+  const looks = { count: 0 }
+  const deleted = new Set<string>()
+  const forgotten: string[] = []
   const files = new RecordingFiles(dir)
   const book: RecordingBook = {
     begin: async (_feed, { id }) => void begun.push(id),
-    end: async (id, atMs) => void ended.set(id, atMs),
+    end: async (id, atMs) => void (ended.has(id) || ended.set(id, atMs)),
     complete: async (id) => void completed.push(id),
     fail: async (id, problem) => void failed.set(id, problem.message),
-    forget: async () => undefined,
-    abandoned: async () => unfinished.map((id) => ({ id, accountId: accountOf(id), state: 'recording' })),
+    async forget(id) {
+      await setImmediate()
+      forgotten.push(id)
+      deleted.delete(id)
+    },
+    async abandoned() {
+      looks.count += 1
+      return unfinished.map((id) => ({ id, accountId: accountOf(id) }))
+    },
+    deleted: async () => [...deleted],
   }
   const made = new Recordings({
     ffmpeg,
@@ -55,7 +66,7 @@ function recordings(
     limits: { minFreeBytes: 0 },
   })
   stops.push(() => made.stop(0))
-  return { made, files, ended, failed, begun, completed }
+  return { made, files, ended, failed, begun, completed, looks, deleted, forgotten }
 }
 
 const HOUR_MS = 3_600_000
@@ -132,6 +143,36 @@ test('an account with thousands of short recordings kept those of others waiting
   const { failed } = recordings(new ManualClock(), ids, noFfmpeg, (id) => (id === last ? 'other' : 'busy'))
   await until(() => failed.size === ids.length)
   expect([...failed.keys()].indexOf(last)).toBeLessThan(10)
+})
+
+test('thousands of recordings that have to be finished were read again after each three of them', async () => {
+  const ids = Array.from({ length: 200 }, (_, at) => timeOrderedId(at, systemRandom))
+  const { failed, looks } = recordings(new ManualClock(), ids)
+  await until(() => failed.size === ids.length)
+  expect(looks.count).toBe(1)
+})
+
+test('fifty recordings that were deleted at once were removed up to fifty times each', async () => {
+  const { made, deleted, forgotten } = recordings(new ManualClock())
+  const all = Array.from({ length: 50 }, (_, at) => {
+    deleted.add(timeOrderedId(at, systemRandom))
+    return made.removeDeleted()
+  })
+  await Promise.all(all)
+  expect([deleted.size, forgotten.length]).toEqual([0, 50])
+})
+
+test('a recording that ends while thousands of another account wait has its turn', async () => {
+  const clock = new ManualClock()
+  const ids = Array.from({ length: 200 }, (_, at) => timeOrderedId(at, systemRandom))
+  const { made, failed, begun } = recordings(clock, ids, noFfmpeg, () => 'busy')
+  const media = new Hub()
+  made.start(feedOf('feed', 'other', media))
+  media.tracks([{ kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) }])
+  media.frame({ kind: 'video', key: true, timeUs: 0, decodeTimeUs: 0, data: Buffer.alloc(500) })
+  media.end()
+  await until(() => failed.size === ids.length + 1)
+  expect([...failed.keys()].indexOf(begun[0] ?? '')).toBeLessThan(150)
 })
 
 test('a conversion that meets a full disk is done again when there is room', async () => {
