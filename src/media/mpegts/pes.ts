@@ -1,4 +1,4 @@
-import { PACKET_BYTES, type TsPacket } from './packets.ts'
+import type { TsPacket } from './packets.ts'
 
 /** One PES packet (ISO/IEC 13818-1 section 2.4.3.6): an access unit of video, or some packets of audio. */
 export interface PesPacket {
@@ -12,17 +12,23 @@ export interface PesPacket {
 
 /** Start code, stream id and length. */
 const HEAD_BYTES = 6
-/** What a part counts at least, of the bytes that a packet may have. */
-const PART_MIN_BYTES = PACKET_BYTES / 2
+/** A PES packet begins with room for so many bytes, and twice as many each time that they are too few. */
+const ROOM_BYTES = 4096
+/** So much room is kept for the next one. */
+const KEPT_BYTES = 65_536
 /** The head, the flags and the length of the optional fields. */
 const FLAGS_END = 9
 /** So many packets that are filled up, each before a PES packet, show that the muxer fills up the last one of each. */
 const ENDS_MIN = 250
 
-/** Joins the PES packets of one PID. */
+/**
+ * Joins the PES packets of one PID. It copies what comes: a payload is a view of all that arrived with it, which may have a thousand
+ * times as many bytes.
+ */
 export class PesReader {
   readonly #maxBytes: number
-  #parts: Buffer[] = []
+  #room = Buffer.alloc(0)
+  /** Of the packet that is begun, in `#room`; 0: none is. */
   #bytes = 0
   #isRandomAccess = false
   /** The latest packet is filled up. */
@@ -44,16 +50,16 @@ export class PesReader {
     if (this.#isFilledUp) this.#ends += isStart ? 1 : Number.NEGATIVE_INFINITY
     this.#isFilledUp = isFilledUp
     if (isStart) {
-      if (this.#parts.length > 0) complete.push(this.#finish())
+      if (this.#bytes > 0) complete.push(this.#finish())
       this.#isRandomAccess = isRandomAccess
-    } else if (this.#parts.length === 0) return complete
-    this.#parts.push(payload)
-    this.#bytes += payload.length
-    // Payloads of a few bytes cost as much memory as full ones.
-    if (Math.max(this.#bytes, this.#parts.length * PART_MIN_BYTES) > this.#maxBytes) {
+    } else if (this.#bytes === 0) return complete
+    if (this.#bytes + payload.length > this.#maxBytes) {
       this.lose()
       complete.push(null)
-    } else if (this.#isFull()) complete.push(this.#finish())
+      return complete
+    }
+    this.#add(payload)
+    if (this.#isFull()) complete.push(this.#finish())
     return complete
   }
 
@@ -66,23 +72,33 @@ export class PesReader {
   /** Nothing more comes. Null: what was begun is not complete. */
   end(): PesPacket | null {
     const isComplete = this.#isFilledUp && this.#ends >= 0
-    return isComplete && this.#parts.length > 0 ? this.#finish() : null
+    return isComplete && this.#bytes > 0 ? this.#finish() : null
+  }
+
+  #add(payload: Buffer): void {
+    const bytes = this.#bytes + payload.length
+    if (bytes > this.#room.length) {
+      const room = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes, Math.max(ROOM_BYTES, 2 * this.#room.length, bytes)))
+      this.#room.copy(room, 0, 0, this.#bytes)
+      this.#room = room
+    }
+    payload.copy(this.#room, this.#bytes)
+    this.#bytes = bytes
   }
 
   #isFull(): boolean {
-    const [first] = this.#parts
-    const length = first === undefined || first.length < HEAD_BYTES ? 0 : first.readUInt16BE(4)
+    const length = this.#bytes < HEAD_BYTES ? 0 : this.#room.readUInt16BE(4)
     return length > 0 ? this.#bytes >= HEAD_BYTES + length : this.#isFilledUp && this.#ends >= ENDS_MIN
   }
 
   #finish(): PesPacket | null {
-    const packet = readPes(Buffer.concat(this.#parts, this.#bytes), this.#isRandomAccess)
+    const packet = readPes(Buffer.from(this.#room.subarray(0, this.#bytes)), this.#isRandomAccess)
     this.#clear()
     return packet
   }
 
   #clear(): void {
-    this.#parts = []
+    if (this.#room.length > KEPT_BYTES) this.#room = Buffer.alloc(0)
     this.#bytes = 0
   }
 }

@@ -35,4 +35,12 @@ describe('the index of a packet', () => {
     const all = Array.from({ length: 4095 }, (_, at) => 100_000 - 4095 + at)
     expect(all.every((index) => window.isFresh(index))).toBe(true)
   })
+
+  it('is fresh after a gap around the end of the window, whatever came there a window earlier', () => {
+    const window = new ReplayWindow()
+    const taken = [0, 1, 4, 4090, 4102]
+    for (const index of taken) window.take(index)
+    const all = Array.from({ length: 4096 }, (_, at) => 7 + at)
+    expect(all.filter((index) => !window.isFresh(index))).toEqual([4090, 4102])
+  })
 })

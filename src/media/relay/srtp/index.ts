@@ -35,9 +35,17 @@ export class ReplayWindow {
 
   /** Call it only for packets that proved to be authentic. */
   take(index: number): void {
-    const skipped = Math.min(index - this.highest - 1, WINDOW)
-    for (let step = 1; step <= skipped; step++) this.#seen[(this.highest + step) % WINDOW] = 0
+    this.#forgetUpTo(index)
     this.#seen[index % WINDOW] = 1
     this.highest = Math.max(this.highest, index)
+  }
+
+  /** Of the skipped ones none has arrived. A sender may skip thousands with each packet, so they are not gone through one by one. */
+  #forgetUpTo(index: number): void {
+    const skipped = index - this.highest - 1
+    if (skipped <= 0) return
+    const from = (this.highest + 1) % WINDOW
+    const until = from + Math.min(skipped, WINDOW)
+    this.#seen.fill(0, from, until).fill(0, 0, Math.max(0, until - WINDOW))
   }
 }
