@@ -1,9 +1,12 @@
 /** Whose work it is. The origins of a class take turns, so that much work of one delays no other by more than one turn. */
 export interface WorkOrigin {
   readonly key: string
-  /** Goes before the origins that are not first, and never finds their queue full. */
+  /** Goes before the origins that are not first, but in every fourth turn, and never finds their queue full. */
   readonly isFirst: boolean
 }
+
+/** Those that are first have so many turns in a row while others wait. */
+const FIRST_IN_A_ROW = 3
 
 interface TurnLimits {
   readonly atOnce: number
@@ -18,6 +21,7 @@ export class Turns {
   readonly #first: Waiting
   readonly #others: Waiting
   #running = 0
+  #firstInARow = 0
 
   constructor(limits: TurnLimits) {
     this.#atOnce = limits.atOnce
@@ -33,8 +37,18 @@ export class Turns {
     try {
       return await work()
     } finally {
-      if (!this.#first.begin() && !this.#others.begin()) this.#running -= 1
+      if (!this.#next()) this.#running -= 1
     }
+  }
+
+  /** Gives the next one its turn; false: none waits. */
+  #next(): boolean {
+    if (this.#firstInARow < FIRST_IN_A_ROW && this.#first.begin()) {
+      this.#firstInARow += 1
+      return true
+    }
+    this.#firstInARow = 0
+    return this.#others.begin() || this.#first.begin()
   }
 }
 

@@ -76,6 +76,13 @@ test('a origin with much work delays each other one by one turn, and what is fir
   expect(order).toEqual(['k', 'a', 'b', 'c', 'a', 'a'])
 })
 
+test('what is first leaves every fourth turn to the others', async () => {
+  const limits = { waitingMax: 20, waitingOfOriginMax: 20 }
+  const first = Array.from({ length: 10 }, () => origin('k', true))
+  const { order } = await orderOf(limits, [...first, origin('a'), origin('b')])
+  expect(order.join('')).toBe('kkkakkkbkkkk')
+})
+
 test('full queues refuse the origins that filled them: others and what is first find room', async () => {
   const limits = { waitingMax: 4, waitingOfOriginMax: 3 }
   const many = [origin('a'), origin('a'), origin('a'), origin('a'), origin('b'), origin('c'), origin('k', true)]

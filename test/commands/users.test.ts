@@ -46,6 +46,27 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     return made.value
   }
 
+  it('an admin whose role was lowered while the password of a new user was hashed creates none', async () => {
+    const { signedIn } = await make('first@example.com')
+    await make('second@example.com')
+    const by = {
+      kind: 'user',
+      id: signedIn.id,
+      accountId: one.accountId,
+      address: '192.0.2.1',
+      requestId: 'r',
+    } as const
+    const transaction = one.ctx.store.transaction.bind(one.ctx.store)
+    const late = vi.spyOn(one.ctx.store, 'transaction').mockImplementationOnce(async (work) => {
+      await changeRole(other.ctx, actor(), signedIn.id, 'viewer')
+      return transaction(work)
+    })
+    const made = await createUser(one.ctx, by, { email: 'third@example.com', password: PASSWORD, role: 'admin' })
+    late.mockRestore()
+    expect(made).toMatchObject({ ok: false, error: { code: 'forbidden' } })
+    expect(await list()).toHaveLength(2)
+  })
+
   it('the links of two nodes that start at once make one user, whichever are redeemed, and however often', async () => {
     const codes = [await firstSetupCode(one.ctx, actor()), await firstSetupCode(other.ctx, actor())]
     const redeemed = await Promise.all(

@@ -1,7 +1,14 @@
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { deleteCredential, listCredentials } from '../../src/commands/accounts/credentials.ts'
+import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
+import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
+import { changeRole } from '../../src/commands/users/users.ts'
 import type { RunningApp } from '../support/app.ts'
-import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { type ChannelsClient, credential, runChannels } from '../support/channelsClient.ts'
+import { browserOf } from '../support/dashboard.ts'
+import { RawConnection, requestFor } from '../support/rawConnection.ts'
+import { until } from '../support/until.ts'
 
 let live: ChannelsClient
 beforeAll(async () => {
@@ -160,6 +167,83 @@ describe('a request that takes no body', () => {
 
   it('reports a missing feature before it reads the body', async () => {
     expect((await live.v2('POST', `/channels/${channel}/custom-endpoints`, { name: 'x' })).status).toBe(501)
+  })
+})
+
+describe('a body that its client holds back', () => {
+  /** What admits a request, and how that ends. `looks`: the looks at it. */
+  interface Admitting {
+    readonly path: string
+    readonly headers: Record<string, string>
+    readonly looks: { readonly mock: { readonly settledResults: readonly { type: string }[] }; mockRestore(): void }
+    readonly end: () => Promise<unknown>
+  }
+
+  const made = async (ctx: Context) => {
+    const secret = await createSecret(ctx, cliActor(live.running.accountId), `held ${Math.random()}`)
+    if (!secret.ok) throw new Error(JSON.stringify(secret.error))
+    const { value, secret: stored } = secret.value
+    const looks = vi.spyOn(ctx.cache, 'secretByValue')
+    return { id: stored.id, looks, path: '/api/publish_token', headers: { authorization: `Bearer ${value}` } }
+  }
+  const ofBrowser = async (ctx: Context) => {
+    const browser = await browserOf(live.running)
+    const headers = { cookie: browser.cookie, 'x-sluice-dashboard': '1' }
+    return { browser, looks: vi.spyOn(ctx.store.read.dashboardSessions, 'find'), path: '/dashboard/api/users', headers }
+  }
+  const cases: Record<string, (ctx: Context, actor: Actor) => Promise<Admitting>> = {
+    async 'API secret was deleted'(ctx, actor) {
+      const secret = await made(ctx)
+      return { ...secret, end: () => deleteSecret(ctx, actor, secret.id) }
+    },
+    async 'API secret has another value'(ctx, actor) {
+      const secret = await made(ctx)
+      return { ...secret, end: () => refreshSecret(ctx, actor, secret.id) }
+    },
+    async 'credential was deleted'(ctx, actor) {
+      const authorization = await credential(live.running, 'write')
+      const { id = 0 } = (await listCredentials(ctx, actor.accountId)).toSorted((a, b) => a.id - b.id).at(-1) ?? {}
+      const looks = vi.spyOn(ctx.store.read.credentials, 'findByKey')
+      const end = () => deleteCredential(ctx, actor, id)
+      return { path: '/v2/channels', headers: { authorization }, looks, end }
+    },
+    async 'session has ended'(ctx) {
+      const { browser, ...admitting } = await ofBrowser(ctx)
+      return { ...admitting, end: () => browser.call('DELETE', '/session') }
+    },
+    async 'role was lowered'(ctx, actor) {
+      const { browser, ...admitting } = await ofBrowser(ctx)
+      await browserOf(live.running)
+      return { ...admitting, end: () => changeRole(ctx, actor, browser.id, 'viewer') }
+    },
+  }
+
+  const BODIES: Record<string, object> = {
+    '/api/publish_token': { label: 'held back', streams: [{ streamName: 'held' }] },
+    '/v2/channels': { name: 'held back' },
+    '/dashboard/api/users': { email: 'held@example.com', password: 'correct horse battery', role: 'admin' },
+  }
+
+  it.each(Object.entries(cases))('changes nothing once its %s', async (why, admitting) => {
+    const { ctx } = live.running.app
+    const actor = cliActor(live.running.accountId)
+    const { path, headers, looks, end } = await admitting(ctx, actor)
+    const text = JSON.stringify(BODIES[path])
+    const connection = await RawConnection.to(live.running.base)
+    const length = { 'content-type': 'application/json', 'content-length': `${text.length}` }
+    connection.socket.write(requestFor(path, { ...headers, ...length }, 'POST'))
+    await until(() => looks.mock.settledResults.some(({ type }) => type === 'fulfilled'))
+    await end()
+    const before = await ctx.store.read.audit.recent(actor.accountId, 1)
+    connection.socket.write(text)
+    const answer = await connection.answer()
+    looks.mockRestore()
+    connection.socket.destroy()
+    expect([answer.status, answer.body.toString()]).toEqual([
+      why.startsWith('role') ? 403 : 401,
+      expect.stringMatching(/not valid|has ended|your role is viewer/),
+    ])
+    expect(await ctx.store.read.audit.recent(actor.accountId, 1)).toEqual(before)
   })
 })
 

@@ -212,6 +212,27 @@ function attempts(clock: Clock = systemClock) {
 
 const password = (email: string, browser: string | null = null): Attempt => ({ kind: 'password', email, browser })
 
+test('an admin who creates many users has one password hashed at a time, and others sign in meanwhile', async () => {
+  const attempt = attempts()
+  const gate = Promise.withResolvers<void>()
+  const begun: string[] = []
+  const create = () =>
+    attempt('192.0.2.1', { kind: 'creation', userId: 1 }, async () => {
+      begun.push('creation')
+      await gate.promise
+      return { ok: true }
+    })
+  const created = Array.from({ length: 12 }, create)
+  const signedIn = attempt('192.0.2.2', password('a@example.com'), async () => {
+    begun.push('sign in')
+    return { ok: true }
+  })
+  gate.resolve()
+  expect(await signedIn).toEqual({ ok: true })
+  const refused = (await Promise.all(created)).filter((done) => typeof done === 'number')
+  expect([refused.length, begun.indexOf('sign in')]).toEqual([3, 4])
+})
+
 test('passwords are checked one at a time, 32 wait, and further attempts are asked to come later', async () => {
   const attempt = attempts()
   const first = Promise.withResolvers<void>()

@@ -43,6 +43,7 @@ export async function createUser(
   try {
     return await ctx.store.transaction(async (tx): Promise<Result<User, Failure>> => {
       await tx.accounts.lock(actor.accountId)
+      if (!(await isStillAdmin(tx, actor))) return err(NO_ADMIN)
       const full = await noRoomForUser(tx, actor.accountId)
       if (full !== null) return err(full)
       const stored = await tx.users.insert(draft)
@@ -53,6 +54,13 @@ export async function createUser(
     if (error instanceof Conflict) return err(emailTaken(email))
     throw error
   }
+}
+
+const NO_ADMIN = failure('forbidden', 'Forbidden: you are no admin any more')
+
+/** A user may have been deleted, or got another role, while the password of the new one was hashed. Others are checked by the edge. */
+async function isStillAdmin(tx: Tx, actor: Actor): Promise<boolean> {
+  return actor.kind !== 'user' || (await tx.users.lock(actor.accountId, actor.id))?.role === 'admin'
 }
 
 /** Gives a user another role, which counts with the user's next request. */

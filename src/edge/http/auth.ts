@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateSecret } from '../../commands/accounts/authenticate.ts'
 import type { Actor, Context } from '../../commands/context.ts'
 import { failure } from '../../core/errors.ts'
@@ -13,14 +13,35 @@ declare module 'fastify' {
   }
 }
 
+/** A hook that passes a request on, or answers it. */
+export type AdmissionHook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
+
+/**
+ * Admits only the requests that a hook passes on, before their bodies are read, so that strangers send none. It is asked again after a
+ * body that did not come with its head: a client that holds it back may have lost its secret, its session or its role meanwhile.
+ */
+export function admitOnly(app: FastifyInstance, admit: AdmissionHook): void {
+  const held = new WeakSet<FastifyRequest>()
+  app.addHook('onRequest', async (request, reply) => {
+    // What came in one packet is complete by then.
+    setImmediate(() => {
+      if (!isComplete(request.raw)) held.add(request)
+    })
+    return admit(request, reply)
+  })
+  app.addHook('preValidation', async (request, reply) => (held.has(request) ? admit(request, reply) : undefined))
+}
+
+/** One that comes over no network does not say it. */
+const isComplete = ({ complete = true }: { readonly complete?: boolean }): boolean => complete
+
 const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice secret create --name NAME'
 
 /**
- * Admits only requests with a valid API secret (RFC 6750 section 2.1). Runs before the body is read. Answers hold secrets, so
- * caches never store them.
+ * Admits only requests with a valid API secret (RFC 6750 section 2.1). Answers hold secrets, so caches never store them.
  */
-export function requireSecret(ctx: Context, limits: RequestLimits) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+export function requireSecret(ctx: Context, limits: RequestLimits): AdmissionHook {
+  return async (request, reply) => {
     reply.header('Cache-Control', 'no-store')
     const presented = bearer(request.headers.authorization)
     if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')

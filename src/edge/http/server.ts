@@ -20,7 +20,7 @@ import { clusterRoutes } from './about/clusters.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
-import { requireSecret } from './auth.ts'
+import { admitOnly, requireSecret } from './auth.ts'
 import { checkFastPath } from './access/checkFastPath.ts'
 import { discardRefusedBodies, readJsonBodies, refuseUndescribed } from './body.ts'
 import type { HttpConnections } from './connections.ts'
@@ -223,7 +223,7 @@ async function managementInterfaces(app: FastifyInstance, ctx: Context, options:
   const { version, peerOf, refuseUnknown, measured, load = null } = options
   const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
   await app.register(async (api) => {
-    api.addHook('onRequest', requireSecret(ctx, limits))
+    admitOnly(api, requireSecret(ctx, limits))
     api.addHook('preHandler', refuseUndescribed)
     managementRoutes(api, ctx, options)
   })

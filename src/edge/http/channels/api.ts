@@ -3,6 +3,7 @@ import type { Context } from '../../../commands/context.ts'
 import type { EncodingLoad } from '../../../services/encodingLoad.ts'
 import type { Measured } from '../../../services/measured.ts'
 import { asChannelFailure } from '../../../core/channels/errors.ts'
+import { admitOnly } from '../auth.ts'
 import { refuseUndescribed } from '../body.ts'
 import type { RequestLimits } from '../limits.ts'
 import type { RefuseUnknown } from '../methods.ts'
@@ -45,7 +46,7 @@ export async function channelsApi(
   await collectChannelsOpenApi(app, options.version)
   serveDocument(app, '/openapi.json', () => channelsOpenApi(app))
   await app.register(async (managed) => {
-    managed.addHook('onRequest', requireCredential(ctx, options.limits))
+    admitOnly(managed, requireCredential(ctx, options.limits))
     managed.addHook('preHandler', refuseUndescribed)
     managedRoutes(managed, ctx, options)
     unbuiltRoutes(managed)

@@ -3,7 +3,7 @@ import { authenticateCredential } from '../../../commands/accounts/authenticate.
 import type { Actor, Context } from '../../../commands/context.ts'
 import type { ChannelReader } from '../../../commands/channels/channelCommand.ts'
 import { refusal } from '../../../core/channels/errors.ts'
-import { accountOf, actorOf } from '../auth.ts'
+import { accountOf, actorOf, type AdmissionHook } from '../auth.ts'
 import { type RequestLimits, sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendChannelFailure } from './problem.ts'
@@ -18,11 +18,11 @@ declare module 'fastify' {
 const HOW_TO = 'Send Authorization: Basic base64(key:secret). Make one with: sluice credential create --name NAME'
 
 /**
- * Admits only requests with a valid Basic credential (RFC 7617). Scope `read` may only read. Runs before the body is
- * read. Answers hold secrets, so caches never store them.
+ * Admits only requests with a valid Basic credential (RFC 7617). Scope `read` may only read. Answers hold secrets, so caches
+ * never store them.
  */
-export function requireCredential(ctx: Context, limits: RequestLimits) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+export function requireCredential(ctx: Context, limits: RequestLimits): AdmissionHook {
+  return async (request, reply) => {
     reply.header('Cache-Control', 'no-store')
     const presented = basic(request.headers.authorization)
     if (presented === null) return refuse(reply, 'No Basic credential was sent.')
@@ -32,8 +32,9 @@ export function requireCredential(ctx: Context, limits: RequestLimits) {
       if (wait > 0) return refuseMore(reply, wait, 'Too many requests with a wrong credential came from this address')
       return refuse(reply, 'This credential is not valid.')
     }
+    // Asked again after the body, it is the same request.
+    const pause = request.credential === null ? limits.request(found.id) : 0
     request.credential = found
-    const pause = limits.request(found.id)
     if (pause > 0) return refuseMore(reply, pause, 'This credential has made too many requests')
     if (found.scope === 'write' || request.method === 'GET' || request.method === 'HEAD') return undefined
     return sendChannelFailure(reply, refusal('insufficient_scope', 'This credential may only read (its scope is read)'))

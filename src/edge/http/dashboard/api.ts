@@ -3,6 +3,7 @@ import type { Context } from '../../../commands/context.ts'
 import { UpdateHub } from '../../../commands/streams/updateHub.ts'
 import { asChannelFailure } from '../../../core/channels/errors.ts'
 import type { Failure } from '../../../core/errors.ts'
+import { admitOnly } from '../auth.ts'
 import { refuseUndescribed } from '../body.ts'
 import { sendChannelFailure } from '../channels/problem.ts'
 import { nothingThere } from '../pathId.ts'
@@ -85,7 +86,7 @@ async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void>
 /** Every route that is registered after it needs a session, and shows no secret to a viewer. */
 function behindSession(app: FastifyInstance, ctx: Context, refuseWith: typeof refuse): void {
   app.addHook('onRequest', requireOwnPage(refuseWith))
-  app.addHook('onRequest', requireSession(ctx, refuseWith))
+  admitOnly(app, requireSession(ctx, refuseWith))
   app.addHook('preHandler', refuseUndescribed)
   hideSecretsFromViewers(app)
 }

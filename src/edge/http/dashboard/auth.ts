@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { findSignedIn, type SignedIn } from '../../../commands/users/sessions.ts'
 import { failure, type Failure } from '../../../core/errors.ts'
+import type { AdmissionHook } from '../auth.ts'
 import { sessionValue } from './cookie.ts'
 
 declare module 'fastify' {
@@ -14,9 +15,6 @@ declare module 'fastify' {
 /** Sends a refusal of the dashboard in the envelope of the interface that the path belongs to. */
 export type Refuse = (reply: FastifyReply, refusal: Failure) => FastifyReply
 
-/** A hook that passes a request on, or answers it. */
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
-
 const reads = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 /** What a browser may say of the page that sent the request. `none`: the user typed the address. */
@@ -26,7 +24,7 @@ const OWN_PAGES: ReadonlySet<unknown> = new Set(['same-origin', 'none'])
  * Refuses requests that another site's page caused. A change needs a header that a page can send to its own origin only,
  * since no answer here allows it to others (CORS). Answers here are never stored by caches.
  */
-export function requireOwnPage(refuse: Refuse): Hook {
+export function requireOwnPage(refuse: Refuse): AdmissionHook {
   return async (request, reply) => {
     reply.headers({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
     const site = request.headers['sec-fetch-site']
@@ -59,8 +57,8 @@ const WHY = {
   expired: 'Your session ended because it is 30 days old',
 } as const
 
-/** Admits only signed-in users; a viewer may only read. Runs before the body is read. */
-export function requireSession(ctx: Context, refuse: Refuse): Hook {
+/** Admits only signed-in users; a viewer may only read. */
+export function requireSession(ctx: Context, refuse: Refuse): AdmissionHook {
   return async (request, reply) => {
     const value = sessionValue(request)
     if (value === null) return refuse(reply, await notSignedIn(ctx))

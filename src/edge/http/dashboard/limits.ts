@@ -36,6 +36,8 @@ export type Attempt =
   | { readonly kind: 'password'; readonly email: string; readonly browser: string | null }
   /** The password of a user who is signed in. */
   | { readonly kind: 'confirmation'; readonly userId: number }
+  /** The password of a user whom a signed-in user makes, which cannot be wrong. */
+  | { readonly kind: 'creation'; readonly userId: number }
   /** A passkey: its check costs no more than other requests. */
   | { readonly kind: 'passkey' }
   /** A one-time link: only a valid one has a password made. */
@@ -46,7 +48,8 @@ type Budget = readonly [throttle: Throttle, key: string]
 
 /**
  * Limits attempts to sign in, before anything is checked: an attempt counts until it succeeded. No client can use up the
- * attempts of others: strangers have budgets by address and turns by network, known browsers and signed-in users their own.
+ * attempts of others: strangers have budgets by address and turns by network, known browsers and signed-in users their own. Those that
+ * succeed without end, and users who are created, leave turns to strangers too.
  * Passkeys and links wait for no password. Sessions that exist are not affected.
  */
 export class SignInLimits {
@@ -80,6 +83,7 @@ export class SignInLimits {
   }
 
   #budgetsOf(attempt: Attempt, address: string): Budget[] {
+    if (attempt.kind === 'creation') return []
     if (attempt.kind === 'confirmation') return [[this.#known, `user ${attempt.userId}`]]
     // Of its own, so that wrong passwords of a neighbour behind the same address do not refuse it.
     if (attempt.kind !== 'password') return [[this.#addresses, `${attempt.kind} ${address}`]]
@@ -100,6 +104,7 @@ export class SignInLimits {
       case 'link':
         return this.#links.run({ key: address, isFirst: false }, work)
       case 'confirmation':
+      case 'creation':
         return this.#passwords.run({ key: `user ${attempt.userId}`, isFirst: true }, work)
       case 'password': {
         const { browser } = attempt

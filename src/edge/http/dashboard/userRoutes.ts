@@ -3,12 +3,14 @@ import { type Static, Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { ok, type Result } from '../../../base/result.ts'
 import { changeRole, createUser, deleteUser, listUsers, noUser } from '../../../commands/users/users.ts'
-import { type Failure, invalid } from '../../../core/errors.ts'
+import { failure, type Failure, invalid } from '../../../core/errors.ts'
 import { CreateUser, readCreateUser, readUpdateUser, UpdateUser } from '../../../core/users/requests.ts'
 import { ROLES, type UserRole } from '../../../core/users/types.ts'
 import { accountOf, actorOf } from '../auth.ts'
+import { sayRetryAfter } from '../limits.ts'
 import { withPathId } from '../pathId.ts'
 import { sendFailure, sendResult } from '../problem.ts'
+import { userOf } from './auth.ts'
 import { operation } from './openapi.ts'
 import type { DashboardApi } from './parts.ts'
 
@@ -18,7 +20,7 @@ const PATH = '/users'
 type ById = { Params: { userId: string } }
 
 /** The users of the account. */
-export function userRoutes(app: FastifyInstance, { ctx, peerOf }: DashboardApi): void {
+export function userRoutes(app: FastifyInstance, { ctx, peerOf, signIns }: DashboardApi): void {
   app.get(
     PATH,
     operation('listUsers', TAG, 'List the users', { data: Type.Array(UserRecord) }),
@@ -30,7 +32,12 @@ export function userRoutes(app: FastifyInstance, { ctx, peerOf }: DashboardApi):
     async (request, reply) => {
       const read = readCreateUser(request.body)
       if (!read.ok) return sendFailure(reply, invalid(read.error))
-      return sendResult(reply, recordOf(await createUser(ctx, actorOf(request, peerOf), read.value)))
+      const attempt = { kind: 'creation', userId: userOf(request).id } as const
+      const create = () => createUser(ctx, actorOf(request, peerOf), read.value)
+      const made = await signIns.attempt(request, attempt, create)
+      if (typeof made !== 'number') return sendResult(reply, recordOf(made))
+      sayRetryAfter(reply, made)
+      return sendFailure(reply, failure('rate_limited', 'Too many users are created at a time; create some later'))
     },
   )
   app.patch<ById>(

@@ -39,6 +39,7 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'Forbidden: this passkey is of another user': 'Dieser Passkey gehört einem anderen Benutzer',
   'Forbidden: your role is viewer, which may look and change nothing':
     'Sie sind Betrachter: Sie sehen alles und ändern nichts',
+  'Forbidden: you are no admin any more': 'Sie sind kein Admin mehr',
   'Forbidden: your role is viewer, which may make no links': 'Sie sind Betrachter und können keine Links machen',
   'Forbidden: only admins see this': 'Das sehen nur Admins',
   'Forbidden: the nodes serve several accounts. On one of the machines run: {command}':
@@ -48,6 +49,8 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'must be an address like name@example.com': 'muss eine Adresse sein wie name@example.com',
 
   // What there can be only so many of, or only once
+  'Too many users are created at a time; create some later':
+    'Es werden zu viele Benutzer auf einmal angelegt; legen Sie die anderen später an',
   'There are {count} users, the most': 'Es gibt {count} Benutzer, mehr gehen nicht',
   'There are {count} API secrets, the most': 'Es gibt {count} API-Secrets, mehr gehen nicht',
   'There are {count} credentials, the most': 'Es gibt {count} Zugangsdaten, mehr gehen nicht',
