@@ -261,7 +261,7 @@ test('its live session is shown and ended, and the bound address forgotten', asy
   await page.getByText('Live as air').waitFor()
   await page.getByText('Bound: 127.0.0.1.').waitFor()
   expect(await axe(page)).toEqual([])
-  await button('End this broadcast').click()
+  await button('End this broadcast air').click()
   await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click()
   await page.getByText('No session uses it now.').waitFor()
   expect((await dashboard.api('GET', `/api/sessions?tokenId=${id}`)).data).toEqual([])

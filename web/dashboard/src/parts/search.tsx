@@ -11,40 +11,11 @@ interface SearchProps {
   readonly onSearch: (text: string) => void
 }
 
-/** A search that waits for Enter, for lists that find whole names or ids. */
-export function SearchForm({ label, placeholder, value, onSearch }: SearchProps) {
-  const [typed, setTyped] = useState(value)
-  const sent = useRef(value)
-  const send = (text: string): void => {
-    sent.current = text.trim()
-    onSearch(sent.current)
-  }
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    send(typed)
-  }
-  return (
-    <form class="search" role="search" onSubmit={submit}>
-      <Icon name="search" isSmall />
-      <input
-        class="input"
-        type="search"
-        aria-label={label}
-        placeholder={placeholder}
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-        // Clearing the field with its own button searches too. After Enter this event comes late, and says nothing new.
-        onSearch={({ currentTarget }) => currentTarget.value.trim() !== sent.current && send(currentTarget.value)}
-      />
-    </form>
-  )
-}
-
 const PAUSE_MS = 250
 /** No name or address is longer. */
 const MOST_CHARACTERS = 128
 
-/** A search that waits for a pause in typing, for lists that find parts of names. */
+/** A search that waits for a pause in typing. */
 export function SearchField({ label, placeholder, value, onSearch }: SearchProps) {
   const [typed, setTyped] = useState(value)
   const sent = useRef(value)

@@ -783,16 +783,17 @@ export const de: Sentences = {
       titleOne: (label) => `${label} löschen?`,
       title: (count) => `${count} Tokens löschen?`,
       verb: 'Löschen',
-      someSessions: 'Alle Sitzungen, die ihn benutzen, enden sofort.',
-      sessions: (count, isMore) =>
-        count === 0
-          ? 'Keine Sitzung benutzt ihn gerade.'
-          : count === 1
-            ? 'Eine Sitzung benutzt ihn gerade und endet sofort.'
-            : `${count}${isMore ? ' oder mehr' : ''} Sitzungen benutzen ihn gerade und enden sofort.`,
-      publish: 'Seine Sendungen enden auch für ihre Zuschauer.',
-      subscribe: 'Auch alle selbst signierten Tokens, die er signiert hat, werden abgewiesen.',
-      final: 'Löschen ist endgültig. Um es später zurückzunehmen, schalten Sie ihn ab.',
+      someSessions: (isOne) => `Alle Sitzungen, die ${isOne ? 'ihn' : 'sie'} benutzen, enden sofort.`,
+      sessions: (count, isMore, isOne) => {
+        const used = isOne ? 'ihn' : 'sie'
+        if (count === 0) return `Keine Sitzung benutzt ${used} gerade.`
+        if (count === 1) return `Eine Sitzung benutzt ${used} gerade und endet sofort.`
+        return `${count}${isMore ? ' oder mehr' : ''} Sitzungen benutzen ${used} gerade und enden sofort.`
+      },
+      publish: (isOne) => `${isOne ? 'Seine' : 'Ihre'} Sendungen enden auch für die Zuschauer.`,
+      subscribe: (isOne) =>
+        `Auch alle selbst signierten Tokens, die ${isOne ? 'er signiert hat' : 'sie signiert haben'}, werden abgewiesen.`,
+      final: (isOne) => `Löschen ist endgültig. Um es später zurückzunehmen, schalten Sie ${isOne ? 'ihn' : 'sie'} ab.`,
       doneOne: (label) => `${label}: gelöscht`,
       done: (count) => `${count} Tokens gelöscht`,
     },
@@ -1162,7 +1163,7 @@ export const de: Sentences = {
     which: 'Gezeigte Kanäle',
     filters: { all: 'Alle', running: 'Laufend', error: 'Mit Fehlern' },
     search: 'Kanäle suchen',
-    searchHint: 'Name oder Id, dann Enter',
+    searchHint: 'Name oder Id',
     none: 'Keine Kanäle',
     noneText:
       'Ein Kanal nimmt eine Quelle, macht mehrere Renditions daraus und liefert sie über HLS. Sie legen ihn in einem Schritt an.',
@@ -1201,7 +1202,7 @@ export const de: Sentences = {
     space: (files, used, free) => `${files} fertig · ${used}${free === undefined ? '' : ` · ${free} frei`}`,
     caption: 'Aufnahmen, neueste zuerst',
     search: 'Nach Stream suchen',
-    searchHint: 'Teil des Namens, dann Enter',
+    searchHint: 'Teil eines Streamnamens',
     none: 'Keine Aufnahmen',
     noneText: 'Ein Publish-Token mit dem Schalter Aufnehmen macht aus jeder Sendung eine Datei.',
     noneOf: (stream) => `Es gibt keine Aufnahme eines Streams namens ${stream}.`,

@@ -770,16 +770,17 @@ export const en = {
       titleOne: (label: string) => `Delete ${label}?`,
       title: (count: number) => `Delete ${count} tokens?`,
       verb: 'Delete',
-      someSessions: 'All sessions that use it end at once.',
-      sessions: (count: number, isMore: boolean) =>
-        count === 0
-          ? 'No session uses it now.'
-          : count === 1
-            ? 'One session uses it now and ends at once.'
-            : `${count}${isMore ? ' or more' : ''} sessions use it now and end at once.`,
-      publish: 'Its broadcasts end for their viewers too.',
-      subscribe: 'All self-signed tokens that it signed are refused as well.',
-      final: 'Deleting is final; to take it back later, switch it off instead.',
+      someSessions: (isOne: boolean) => `All sessions that use ${isOne ? 'it' : 'them'} end at once.`,
+      sessions: (count: number, isMore: boolean, isOne: boolean) => {
+        const used = isOne ? 'it' : 'them'
+        if (count === 0) return `No session uses ${used} now.`
+        if (count === 1) return `One session uses ${used} now and ends at once.`
+        return `${count}${isMore ? ' or more' : ''} sessions use ${used} now and end at once.`
+      },
+      publish: (isOne: boolean) => `${isOne ? 'Its' : 'Their'} broadcasts end for their viewers too.`,
+      subscribe: (isOne: boolean) => `All self-signed tokens that ${isOne ? 'it' : 'they'} signed are refused as well.`,
+      final: (isOne: boolean) =>
+        `Deleting is final; to take it back later, switch ${isOne ? 'it' : 'them'} off instead.`,
       doneOne: (label: string) => `${label}: deleted`,
       done: (count: number) => `${count} tokens deleted`,
     },
@@ -1143,7 +1144,7 @@ export const en = {
     which: 'Channels shown',
     filters: { all: 'All', running: 'Running', error: 'With errors' },
     search: 'Search channels',
-    searchHint: 'Name or id, then Enter',
+    searchHint: 'Name or id',
     none: 'No channels',
     noneText:
       'A channel takes one source, makes several renditions of it, and serves them over HLS. Make one in a single step.',
@@ -1183,7 +1184,7 @@ export const en = {
       `${files} ready · ${used}${free === undefined ? '' : ` · ${free} free`}`,
     caption: 'Recordings, newest first',
     search: 'Search by stream name',
-    searchHint: 'Part of the stream name, then Enter',
+    searchHint: 'Part of a stream name',
     none: 'No recordings',
     noneText: 'A publish token with the switch Record makes a file of each broadcast.',
     noneOf: (stream: string) => `There is no recording of a stream named ${stream}.`,

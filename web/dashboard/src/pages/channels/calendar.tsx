@@ -121,7 +121,7 @@ function Head({ view, day, days, today }: HeadProps) {
       <h3 class="calendar-title" aria-live="polite">
         {titleOf(view, day, days)}
       </h3>
-      <div class="nowrap">
+      <div class="calendar-moves">
         <IconButton icon="back" label={text.before[view]} onClick={() => goTo(stepDay(view, day, -1))} />
         <Button size="small" disabled={days.includes(today) && day === today} onClick={() => goTo(today)}>
           {text.today}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import {
+  type AbrLadder,
   type Channel,
   type ChannelMonitoring,
   type Distribution,
@@ -14,6 +15,7 @@ import {
   listIngests,
   readChannel,
   readChannelMonitoring,
+  readLadder,
   startChannel,
   stopChannel,
 } from '#api/channels.ts'
@@ -167,8 +169,19 @@ function StartStop({ whole, onChanged }: { readonly whole: Whole; readonly onCha
   )
 }
 
+/** The ladders of engines, by their ids. An engine takes a changed ladder at its next start, so they are read again then. */
+function useLadders(engines: readonly Engine[]): ReadonlyMap<string, AbrLadder> {
+  const ids = [...new Set(engines.map(({ quality }) => quality.abrLadderId))]
+  const { data = [] } = useLoad(
+    (signal) => Promise.all(ids.map((ladderId) => call(readLadder, { path: { ladderId } }, { signal }))),
+    [ids.join(), engines.map(isRunning).join()],
+  )
+  return new Map(data.map((ladder) => [ladder.id, ladder]))
+}
+
 function Flow({ whole, onChanged }: { readonly whole: Whole; readonly onChanged: () => void }) {
   const { ingests, engines, distributions, now, ingestsNow, enginesNow } = whole
+  const ladders = useLadders(engines)
   return (
     <div class="flow">
       <section aria-labelledby="flow-ingests">
@@ -188,7 +201,12 @@ function Flow({ whole, onChanged }: { readonly whole: Whole; readonly onChanged:
         {engines.length === 0 && <p class="note">{text.noEngine}</p>}
         {engines.map((one) => (
           <div key={one.id} class="stack">
-            <EngineCard engine={one} now={enginesNow.find(({ id }) => id === one.id)} onChanged={onChanged} />
+            <EngineCard
+              engine={one}
+              now={enginesNow.find(({ id }) => id === one.id)}
+              ladder={ladders.get(one.quality.abrLadderId)}
+              onChanged={onChanged}
+            />
             <EngineTargets engine={one} now={enginesNow.find(({ id }) => id === one.id)} onChanged={onChanged} />
           </div>
         ))}

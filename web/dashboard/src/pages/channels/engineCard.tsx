@@ -1,6 +1,5 @@
-import { type Engine, type EngineMonitoring, readLadder, startEngine, stopEngine } from '#api/channels.ts'
+import { type AbrLadder, type Engine, type EngineMonitoring, startEngine, stopEngine } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
-import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
@@ -19,11 +18,13 @@ const text = channelWords.channel
 interface EngineCardProps {
   readonly engine: Engine
   readonly now: EngineMonitoring | undefined
+  /** Undefined: not loaded yet. */
+  readonly ladder: AbrLadder | undefined
   readonly onChanged: () => void
 }
 
 /** An engine: its state, its ladder, its speed, and what each rendition gets. */
-export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
+export function EngineCard({ engine, now, ladder, onChanged }: EngineCardProps) {
   const status = now?.status ?? engine.status
   const problem = noticeWords(engine.statusMessage ?? '', engine.statusSentences)
   const toggle = useSubmit(async () => {
@@ -39,7 +40,7 @@ export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
         </div>
         {problem && <Notice kind={status === 'error' ? 'error' : 'warn'}>{problem}</Notice>}
         {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
-        <Ladder ladderId={engine.quality.abrLadderId} isEngineRunning={isRunning({ status })} />
+        {ladder && <p class="note">{text.ladder(ladder.name, variantsOf(ladder))}</p>}
         {now?.encoder && <Encoder encoder={now.encoder} />}
         {now && isRunning({ status }) && <Renditions now={now} />}
       </div>
@@ -54,20 +55,6 @@ export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
       </div>
     </div>
   )
-}
-
-interface LadderProps {
-  readonly ladderId: string
-  /** An engine takes a changed ladder at its next start, so the ladder is read again then. */
-  readonly isEngineRunning: boolean
-}
-
-function Ladder({ ladderId, isEngineRunning }: LadderProps) {
-  const { data } = useLoad(
-    (signal) => call(readLadder, { path: { ladderId } }, { signal }),
-    [ladderId, isEngineRunning],
-  )
-  return data ? <p class="note">{text.ladder(data.name, variantsOf(data))}</p> : null
 }
 
 const hundredths = (value: number): string => count(Math.round(value * 100) / 100)

@@ -9,7 +9,7 @@ import { Confirm } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
-import { SearchForm } from '../../parts/search.tsx'
+import { SearchField } from '../../parts/search.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
@@ -59,7 +59,7 @@ export function ChannelsPage({ query }: PageArgs) {
     <ChannelsFrame path="/channels">
       <section class="card" aria-label={text.title}>
         <div class="tools">
-          <SearchForm
+          <SearchField
             label={text.search}
             placeholder={text.searchHint}
             value={search}

@@ -19,7 +19,7 @@ import { Segment } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page, Pairs } from '../../parts/page.tsx'
-import { SearchForm } from '../../parts/search.tsx'
+import { SearchField } from '../../parts/search.tsx'
 import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -33,6 +33,8 @@ import '../../parts/screen.css'
 import './recordings.css'
 
 const text = words.recordings
+
+const PER_PAGE = 50
 
 type Recording = Answer<typeof listRecordings>[number]
 
@@ -62,7 +64,7 @@ export function RecordingsPage({ query }: PageArgs) {
     (cursor, signal) =>
       callPage(
         listRecordings,
-        { query: { streamName: streamName || undefined, search: search || undefined, cursor } },
+        { query: { streamName: streamName || undefined, search: search || undefined, limit: PER_PAGE, cursor } },
         { signal },
       ),
     [streamName, search],
@@ -81,7 +83,7 @@ export function RecordingsPage({ query }: PageArgs) {
     <Page title={text.title} sub={text.sub} actions={<Space ready={list.data?.filter(isReady).length ?? 0} />}>
       <section class="card" aria-label={text.title}>
         <div class="tools">
-          <SearchForm
+          <SearchField
             label={text.search}
             placeholder={text.searchHint}
             value={search || streamName}

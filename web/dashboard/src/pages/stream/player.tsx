@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { previewStream } from '#api/dashboard.ts'
-import { listSessions } from '#api/tokens.ts'
-import { call } from '../../api/call.ts'
+import { listSessions, readThumbnail } from '#api/tokens.ts'
+import { addressOf, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { StreamOnAir } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
@@ -28,7 +28,7 @@ export function Players({ stream }: { readonly stream: StreamOnAir }) {
     [streamName, isOn],
   )
   if (pass.error) return <LoadError error={pass.error} onRetry={pass.reload} />
-  if (!isOn || !pass.data) return <Closed onOpen={() => setOn(true)} />
+  if (!isOn || !pass.data) return <Closed streamName={streamName} onOpen={() => setOn(true)} />
   const { pass: token } = pass.data
   return (
     <div class={sources > 1 ? 'players several' : 'players'}>
@@ -52,12 +52,19 @@ async function sourcesOf(streamName: string, signal: AbortSignal): Promise<reado
   return publishers.map(({ sourceId = '' }) => sourceId).toSorted()
 }
 
-const Closed = ({ onOpen }: { readonly onOpen: () => void }) => (
-  <div class="screen">
-    <div class="middle">
-      <Button look="primary" icon="play" onClick={onOpen}>
-        {text.watch}
-      </Button>
+/** With the latest picture of the stream, if its token makes some. */
+function Closed({ streamName, onOpen }: { readonly streamName: string; readonly onOpen: () => void }) {
+  const [isMissing, setMissing] = useState(false)
+  return (
+    <div class="screen">
+      {!isMissing && (
+        <img src={addressOf(readThumbnail, { path: { streamName } })} alt="" onError={() => setMissing(true)} />
+      )}
+      <div class="middle">
+        <Button look="primary" icon="play" onClick={onOpen}>
+          {text.watch}
+        </Button>
+      </div>
     </div>
-  </div>
-)
+  )
+}

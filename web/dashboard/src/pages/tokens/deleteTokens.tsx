@@ -31,22 +31,23 @@ export function DeleteTokens(props: {
   const { kind, tokens, onDone, onClose } = props
   const count = useLoad((signal) => sessionsOf(tokens, signal), [])
   const [first] = tokens
+  const isOne = tokens.length === 1
   const onConfirm = async (): Promise<void> => {
     for (const { id } of tokens) await deleteToken(kind, id).catch(unlessGone)
-    toast(tokens.length === 1 ? text.doneOne(first?.label ?? '') : text.done(tokens.length))
+    toast(isOne ? text.doneOne(first?.label ?? '') : text.done(tokens.length))
     onDone()
   }
   return (
     <Confirm
-      title={tokens.length === 1 ? text.titleOne(first?.label ?? '') : text.title(tokens.length)}
+      title={isOne ? text.titleOne(first?.label ?? '') : text.title(tokens.length)}
       verb={text.verb}
       onConfirm={onConfirm}
       onClose={onClose}
     >
       {count.data === undefined || count.data === null
-        ? text.someSessions
-        : text.sessions(count.data, count.data >= MOST)}{' '}
-      {text[kind]} {text.final}
+        ? text.someSessions(isOne)
+        : text.sessions(count.data, count.data >= MOST, isOne)}{' '}
+      {text[kind](isOne)} {text.final(isOne)}
     </Confirm>
   )
 }

@@ -97,6 +97,7 @@ function OneSession({
       {canChange() && (
         <Button look="danger" icon="stop" isWide onClick={onEnd}>
           {kind === 'publish' ? text.endPublish : text.endView}
+          <span class="sr"> {kind === 'publish' ? streamName : address}</span>
         </Button>
       )}
     </div>
