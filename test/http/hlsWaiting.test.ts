@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
@@ -49,6 +50,21 @@ test('a viewer with a session is never evicted', () => {
   viewers.add(watching!)
   arrive(viewers, 30_000, (at) => (at % 2 ? 'flood' : `address-${at}`))
   expect(isKnown(viewers, watching!)).toBe(true)
+})
+
+test('an answer whose client had gone during the decision was taken for one under way, and kept', () => {
+  const [viewer] = arrive(new HlsViewers(clock), 1, () => 'home')
+  const socket = new Socket()
+  socket.destroy()
+  const answer = {
+    req: { socket, headers: {} },
+    writableFinished: false,
+    on: () => undefined,
+    destroy: () => undefined,
+  }
+  let counted = 0
+  viewer?.attend(answer, () => void (counted += 1), false)
+  expect([viewer?.isServed, counted]).toEqual([false, 1])
 })
 
 test('a deleted viewer leaves no trace', () => {

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import type { HttpConnections } from '../../src/edge/http/connections.ts'
+import { HttpConnections } from '../../src/edge/http/connections.ts'
 import { listenerOf } from '../../src/edge/http/listener.ts'
+import { parserErrorHandler } from '../../src/edge/http/protocolErrors.ts'
 import { RawConnection, requestFor } from '../support/rawConnection.ts'
 import { until } from '../support/until.ts'
 
@@ -14,18 +17,18 @@ async function listen(over: Partial<Listening>): Promise<number> {
     enter: (request, response, serve) => serve(request, response),
     attach: () => undefined,
   }
-  const server = listenerOf(
-    { requestTimeoutMs: 10_000 },
-    {
-      connections: connections as HttpConnections,
-      isTaken: () => false,
-      isEnding: () => false,
-      handler: (_, response) => void response.end('as ever'),
-      protocolErrors: { requestId: () => 'r', answered: () => undefined, endsWithAnswer: () => false },
-      failed: (_error, { socket }) => void socket.destroy(),
-      ...over,
-    },
-  )
+  const parts: Listening = {
+    connections: connections as HttpConnections,
+    isTaken: () => false,
+    isEnding: () => false,
+    handler: (_, response) => void response.end('as ever'),
+    protocolErrors: { requestId: () => 'r', answered: () => undefined, endsWithAnswer: () => false },
+    failed: (_error, { socket }) => void socket.destroy(),
+    ...over,
+  }
+  const server = listenerOf({ requestTimeoutMs: 10_000 }, parts)
+  const refuse = parserErrorHandler(parts.protocolErrors)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(error, socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -81,4 +84,21 @@ test('bodies in chunks of a byte are read once in each turn of the event loop, o
   expect(all).toBe(2 * CHUNKS)
   // The first one of each connection may come with another.
   expect(most).toBeLessThanOrEqual(2 * Math.ceil(READ / CHUNK.length))
+})
+
+test('a request in advance that is no HTTP kept its connection forever, also when the client had left', async () => {
+  const connections = new HttpConnections({ max: 10, maxPerAddress: 0 }, () => false)
+  const endsWithAnswer = (socket: Duplex): boolean => connections.endsWithAnswer(socket)
+  const protocolErrors = { requestId: () => 'r', answered: () => undefined, endsWithAnswer }
+  const port = await listen({ connections, protocolErrors })
+  const head = requestFor('/', { 'transfer-encoding': 'chunked' }, 'POST')
+  // One leaves when the server has ended the connection, and one never does.
+  for (const allowHalfOpen of [false, true]) {
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen })
+    onTestFinished(() => void client.destroy())
+    client.write(`${requestFor('/')}${head}no length\r\n`)
+    const answer = await buffer(client)
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 [^]*as ever$/)
+  }
+  await until(() => connections.size === 0)
 })

@@ -7,7 +7,7 @@ import { halfway } from '../../base/numbers.ts'
 import { type Address, addressKey, networkKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
 import { handleOf } from './socketHandle.ts'
-import { ConnectionGroup, HttpConnection, type WaitingRequest } from './httpConnection.ts'
+import { ConnectionGroup, endSoon, HttpConnection, type WaitingRequest } from './httpConnection.ts'
 import { unsentBytes } from './unsent.ts'
 import type { ViewerAnswer } from './viewerRequest.ts'
 
@@ -120,15 +120,16 @@ export class HttpConnections {
     serve(request, response)
   }
 
-  /** True: an answer is under way, and the connection closes after it. */
+  /** True: an answer is under way or comes next, and the connection closes after the last one. */
   endsWithAnswer(socket: Duplex): boolean {
     const connection = this.#connections.get(socket)
-    if (connection === undefined || connection.answer === null) return false
-    // An incomplete request gets no answer, so there is none to wait for.
+    if (connection === undefined) return false
+    const hadWaiting = connection.waiting !== null
+    this.#giveUpIncomplete(connection)
     const { answer, waiting } = connection
-    if (waiting?.at(-1)?.request.complete === false) waiting.pop()
+    if (answer === null && waiting === null) return false
     connection.endsWithAnswer =
-      waiting !== null || (answer instanceof ServerResponse && (answer.req.complete || answer.headersSent))
+      hadWaiting || (answer instanceof ServerResponse && (answer.req.complete || answer.headersSent))
     return connection.endsWithAnswer
   }
 
@@ -167,18 +168,29 @@ export class HttpConnections {
     if (waiting.length > WAITING_MAX || this.#waiting > ALL_WAITING_MAX) this.#drop(connection, 'flooded')
   }
 
+  /** The rest of it will not come: it gets no answer, so there is none to wait for. */
+  #giveUpIncomplete(connection: HttpConnection): void {
+    const { waiting } = connection
+    if (waiting?.at(-1)?.request.complete !== false) return
+    waiting.pop()
+    this.#leftWaiting(connection)
+  }
+
   /** In a turn of its own, so that the requests of other connections come between. */
   #next(connection: HttpConnection): void {
-    const { waiting, socket } = connection
-    const next = waiting?.shift()
+    const next = connection.waiting?.shift()
     if (next === undefined) return
-    this.#waiting -= 1
-    if (waiting?.length === 0) {
-      connection.waiting = null
-      handleOf(socket)?.readStart()
-    }
+    this.#leftWaiting(connection)
     this.#start(connection, next.response)
     next.serve(next.request, next.response)
+  }
+
+  /** One request waits no more. After the last one the connection is read again, also to see that its client leaves. */
+  #leftWaiting(connection: HttpConnection): void {
+    this.#waiting -= 1
+    if (connection.waiting?.length !== 0) return
+    connection.waiting = null
+    handleOf(connection.socket)?.readStart()
   }
 
   #accept(socket: Socket): HttpConnection | null {
@@ -258,7 +270,7 @@ export class HttpConnections {
     if (!this.#connections.has(connection.socket)) return
     connection.answer = null
     if (connection.waiting !== null) return void setImmediate(() => this.#next(connection))
-    if (connection.endsWithAnswer) connection.socket.end()
+    if (connection.endsWithAnswer) endSoon(connection.socket)
     this.#rest(connection)
   }
 

@@ -1,7 +1,18 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { ClientProgress } from './unsent.ts'
 import type { ViewerAnswer } from './viewerRequest.ts'
+
+/** How long a connection stays open after its last answer. A client that still sends would lose the answer to a reset. */
+const LINGER_MS = 1000
+
+/** Closes a connection after all that is written to it. @param last is written before */
+export function endSoon(socket: Duplex, last?: string): void {
+  socket.end(last)
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
 
 /** A request that came before the answer to an earlier one of its connection had left. */
 export interface WaitingRequest {

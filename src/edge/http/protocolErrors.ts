@@ -10,6 +10,7 @@ import type { Duplex } from 'node:stream'
 import { asChannelFailure } from '../../core/channels/errors.ts'
 import { ERRORS, failure, type Failure } from '../../core/errors.ts'
 import type { HttpConnections } from './connections.ts'
+import { endSoon } from './httpConnection.ts'
 import { isMediaPath, OPEN_HEAD } from './media/cors.ts'
 import { damagedPage, wantsPage } from './notFoundPage.ts'
 import { failureBody } from './problem.ts'
@@ -50,9 +51,6 @@ interface ParserError {
   readonly code?: string | undefined
 }
 
-/** How long the connection stays open after the answer. A client that still sends would lose the answer to a reset. */
-const LINGER_MS = 1000
-
 export interface ProtocolErrorOptions {
   readonly requestId: () => string
   /** Counts and logs an answer. */
@@ -77,9 +75,7 @@ export function parserErrorHandler(options: ProtocolErrorOptions) {
       socket.destroy()
       return
     }
-    socket.end(whole(BY_CODE[code ?? ''] ?? MALFORMED, options))
-    socket.resume()
-    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    endSoon(socket, whole(BY_CODE[code ?? ''] ?? MALFORMED, options))
   }
 }
 

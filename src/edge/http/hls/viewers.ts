@@ -138,8 +138,7 @@ export class HlsViewer implements TicketViewer {
    * @param isReported a cache reports the bytes that it sends on, so these do not count
    */
   attend(answer: ViewerAnswer, counted: () => void, isReported: boolean): void {
-    this.#answers.add(answer)
-    answer.on('close', () => {
+    const over = (): void => {
       this.#answers.delete(answer)
       const moved = takeBytes(answer.req.socket)
       if (!isReported) {
@@ -147,7 +146,12 @@ export class HlsViewer implements TicketViewer {
         this.bytesOut += moved.out
       }
       counted()
-    })
+    }
+    // A client that has gone during the decision causes no event any more.
+    if (answer.req.socket.destroyed) return over()
+    this.#answers.add(answer)
+    answer.on('close', over)
+    return undefined
   }
 }
 
