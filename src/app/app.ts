@@ -1,8 +1,9 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { allInTurn } from '../base/allEnded.ts'
 import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { fileProblem, hasCode } from '../base/errorCode.ts'
+import { makeFolder } from '../base/files.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
@@ -93,10 +94,12 @@ const WRONG_CLOCK_MS = 2_000
 /** The composition root: creates and connects the parts. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { config, isServer = false } = options
+  // What only reads comes first: a start that must fail writes nothing.
+  const countries = countriesOf(options)
   makeDirectory(config.data.dir)
   const unlock = isServer ? lockedDirectory(config.data.dir) : () => undefined
   try {
-    return await openIn(options, unlock)
+    return await openIn(options, countries, unlock)
   } catch (error) {
     unlock()
     throw error
@@ -104,15 +107,35 @@ export async function openApp(options: AppOptions): Promise<App> {
 }
 
 /** @param unlock frees the data directory */
-async function openIn(options: AppOptions, unlock: () => void): Promise<App> {
-  const { config, log, random = systemRandom, passwordCost = PASSWORD_COST } = options
-  const holder = new ConfigHolder(config)
-  const now = () => holder.current
+async function openIn(options: AppOptions, countries: CountryLookup, unlock: () => void): Promise<App> {
+  const { config, log, random = systemRandom } = options
   const keys = keyring(config, random)
-  const countries = countriesOf(options)
   const bus = new Bus<ProcessEvents>()
   const stopTimeout = stopTimeoutOf(log)
   const store = await storeOf(options, bus, stopTimeout)
+  try {
+    return await openOn(store, { ...options, random }, { countries, unlock, keys, bus, stopTimeout })
+  } catch (error) {
+    // Its connections would keep a process that cannot start from ending.
+    stopTimeout.begin()
+    await store.close().catch(() => undefined)
+    throw error
+  }
+}
+
+interface OpenedParts extends Pick<App, 'countries' | 'bus' | 'stopTimeout'> {
+  readonly keys: Keyring
+  readonly unlock: () => void
+}
+
+async function openOn(
+  store: Store,
+  options: AppOptions & { readonly random: Random },
+  { countries, unlock, keys, bus, stopTimeout }: OpenedParts,
+): Promise<App> {
+  const { config, log, random, passwordCost = PASSWORD_COST } = options
+  const holder = new ConfigHolder(config)
+  const now = () => holder.current
   const time = await timeOf(store, options)
   const clock = options.clock ?? time.clock
   const ctx = contextOf({
@@ -154,7 +177,7 @@ async function openIn(options: AppOptions, unlock: () => void): Promise<App> {
 
 function makeDirectory(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    makeFolder(dir)
     // Is it closed to this user? Else the first file that is looked for there would be named, which perhaps does not exist.
     statSync(`${dir}/.`)
   } catch (error) {
@@ -259,12 +282,11 @@ function keyring(config: Config, random: Random): Keyring {
   return keys.value
 }
 
-/** Checks the key, and makes the first account of a new database. If the key is wrong, it closes the store and throws. */
+/** Checks the key, and makes the first account of a new database. @throws CannotStart when the key is wrong */
 async function prepare(ctx: Context, config: Config): Promise<void> {
   const problem = await otherKeyProblem(ctx, config)
-  if (problem === null) return ensureAccount(ctx)
-  await ctx.store.close()
-  throw new CannotStart(problem)
+  if (problem !== null) throw new CannotStart(problem)
+  await ensureAccount(ctx)
 }
 
 function countriesOf({ config, log, isServer = false }: AppOptions): CountryLookup {

@@ -1,6 +1,6 @@
-import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { exists } from '../base/files.ts'
+import { exists, makeFolder } from '../base/files.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { VERSION } from '../base/version.ts'
 import { isPostgres, storageUrl } from '../config/paths.ts'
@@ -82,7 +82,7 @@ export class LocalBackups implements BackupDesk {
 
   async #replace(): Promise<Result<unknown, Said>> {
     const { config, ctx } = this.#app
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    makeFolder(this.#folder)
     const database = storageUrl(config)
     const room = await roomProblem(this.#folder, 2 * (await stat(database)).size + SPARE_BYTES)
     if (room !== null) return err(room)

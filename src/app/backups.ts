@@ -1,6 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { exists } from '../base/files.ts'
+import { exists, makeFolder } from '../base/files.ts'
 import { replaceKeyFile } from '../base/keyfile.ts'
 import { writeSecretFile } from '../base/secretFile.ts'
 import { systemClock } from '../base/clock.ts'
@@ -112,7 +111,7 @@ async function restoreTo(
     })
   }
   const { restorePostgres } = await import('../store/backup/postgres.ts')
-  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
+  makeFolder(config.data.dir)
   // Before the database: a server must never find the database without its key, because it would make one.
   writeSecrets(config, keys.toWrite, authority)
   return restorePostgres(backup, { url: storageUrl(config), nowMs, draft: join(config.data.dir, 'restore') })
@@ -185,7 +184,7 @@ function writeSecrets(config: Config, keys: readonly Uint8Array[], authority: st
 /** Called only for a directory without keys: a key that is there is never replaced. */
 function writeKeys(config: Config, [key, previous]: readonly Uint8Array[]): void {
   if (key === undefined || !hasKeyFiles(config)) return
-  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
+  makeFolder(config.data.dir)
   replaceKeyFile(sealingKeyFile(config), key, systemRandom)
   if (previous) replaceKeyFile(previousKeyFile(config), previous, systemRandom)
 }

@@ -1,10 +1,26 @@
-import { constants } from 'node:fs'
+import { constants, existsSync, mkdirSync } from 'node:fs'
 import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { hasCode } from './errorCode.ts'
 import { isRunning } from './processes.ts'
 
 const MARK = '.partial-'
+
+/** Makes a folder that only its owner can use, and those above it that are missing. @throws an error of the file system */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    // Node says ENOENT for all that the system refuses but rights and space, such as a disk that is read-only.
+    if (hasCode(error, 'ENOENT')) mkdirSync(firstMissing(resolve(path)), { mode: 0o700 })
+    throw error
+  }
+}
+
+function firstMissing(path: string): string {
+  const parent = dirname(path)
+  return existsSync(parent) ? path : firstMissing(parent)
+}
 
 /** The name of an unfinished file beside `path`. It names the process that writes it, so that others can tell what is left over. */
 export const partialOf = (path: string, part: string): string => `${path}${MARK}${process.pid}-${part}`

@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { hasCode } from './errorCode.ts'
+import { makeFolder } from './files.ts'
 import type { Random } from './random.ts'
 
 // Files that only their owner can read. They appear complete, and a power cut does not lose them: each is written under
@@ -8,7 +9,7 @@ import type { Random } from './random.ts'
 
 /** Writes a file, unless there is one: that stays. A missing directory is made. @throws an error of the file system */
 export function writeSecretFile(path: string, text: string, random: Random): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   // A link never replaces a file.
   withDraft(path, text, random, (draft) => linkUnlessExists(draft, path))
 }

@@ -18,8 +18,8 @@ export const SRT_INSTEAD = { port: 'srt.port (or switch it off with srt.enabled)
 export const WEBRTC_INSTEAD = { port: 'webrtc.port', host: 'webrtc.host' }
 
 /**
- * Why a server with this configuration cannot listen now, or null. Called before anything is opened, so that a start that must
- * fail writes nothing. Media processes start with the first publisher or viewer, and would be the first to notice.
+ * Why a server with this configuration cannot listen now, or null. Media processes start with the first publisher or viewer, and
+ * would be the first to notice.
  */
 export async function listenProblem({ server, rtmp, srt, tls, webrtc }: Config): Promise<PortProblem | null> {
   const rtmps = rtmp.enabled ? rtmp.tlsPort : 0
@@ -86,7 +86,9 @@ export function explainListening(
   instead: Instead = HTTP_INSTEAD,
 ): string {
   // An error of a socket for datagrams names `bind`, one of TCP `listen`.
-  const endpoint = `${host} ${error.syscall === 'bind' ? 'UDP ' : ''}port ${port}`
+  // Every address: nothing that an operator has written.
+  const at = host === '::' ? '' : `${host} `
+  const endpoint = `${at}${error.syscall === 'bind' ? 'UDP ' : ''}port ${port}`
   if (error.code === 'EADDRINUSE')
     return `${endpoint} is in use by another process; stop it, or choose another with ${instead.port}`
   if (error.code === 'EACCES')

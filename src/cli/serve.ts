@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { allInTurn } from '../base/allEnded.ts'
+import { authoritiesProblem } from '../base/authorities.ts'
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { freeStartMemory } from '../base/processMemory.ts'
 import { err, ok, type Result } from '../base/result.ts'
@@ -11,6 +12,7 @@ import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import { failure } from '../core/errors.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
+import { readFiles } from '../tls/files.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
 import type { OpenedApp, Reloading, Serving } from './host.ts'
@@ -42,13 +44,21 @@ export const serveCommand = command({
     const read = () => loadSources(call, { server })
     const config = readConfig(call, { server })
     if (!config.ok) return config
-    const tls = tlsSource(config.value)
-    if (!tls.ok) return err(failure('unavailable', tls.error))
-    const listening = await listenProblem(config.value)
-    if (listening !== null) return err(failure('unavailable', listening.message))
+    const problem = await startProblem(config.value)
+    if (problem !== null) return err(failure('unavailable', problem))
     return serve(call, config.value, read)
   },
 })
+
+/** Why a server cannot start, or null. Asked before anything is opened, so that a start that must fail writes nothing. */
+async function startProblem(config: Config): Promise<string | null> {
+  const tls = tlsSource(config)
+  if (!tls.ok) return tls.error
+  const certificate = tls.value === 'files' ? await readFiles(config.tls) : tls
+  if (!certificate.ok) return certificate.error.message
+  const authorities = authoritiesProblem('webhooks.caFile', config.webhooks.caFile)
+  return authorities ?? (await listenProblem(config))?.message ?? null
+}
 
 async function serve(
   call: Call,

@@ -1,10 +1,15 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
+import { openApp } from '../../src/app/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { openStore } from '../../src/store/open.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-starts-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -22,11 +27,13 @@ test('a server starts where it cannot note its database in the data directory', 
   await sluice.close()
 })
 
-test('a country file that cannot be read keeps servers from starting', async () => {
+test('a country file that cannot be read keeps servers from starting, before they write anything', async () => {
   const database = join(dir, 'damaged.mmdb')
   writeFileSync(database, 'no database')
-  const starting = runApp({ dataDir: join(dir, 'countries'), flags: { geoip: { database } } })
+  const dataDir = join(dir, 'countries')
+  const starting = runApp({ dataDir, flags: { geoip: { database } } })
   await expect(starting).rejects.toThrow(`geoip.database: ${database} cannot be read as an MMDB file`)
+  expect(existsSync(dataDir)).toBe(false)
 })
 
 test('of two servers on a data directory the second is refused, until the first has ended', async () => {
@@ -41,10 +48,22 @@ test('of two servers on a data directory the second is refused, until the first 
 
 test('a start that fails leaves the data directory to the next one', async () => {
   const dataDir = join(dir, 'again')
-  const database = join(dir, 'broken.mmdb')
-  writeFileSync(database, 'no database')
-  await expect(runApp({ dataDir, flags: { geoip: { database } } })).rejects.toThrow('geoip.database')
+  const key = join(dataDir, 'sealing.key')
+  mkdirSync(dataDir)
+  writeFileSync(key, 'no key', { mode: 0o600 })
+  await expect(runApp({ dataDir })).rejects.toThrow(key)
+  rmSync(key)
   await (await runApp({ dataDir })).close()
+})
+
+test('a start that the store ends closes it, so that nothing keeps the process from ending', async () => {
+  const dataDir = join(dir, 'ended')
+  const config = loadConfig({ env: {}, flags: { data: { dir: dataDir } } })
+  if (!config.ok) throw new Error('the configuration is wrong')
+  const store = await openStore({ url: join(dir, 'ended.db'), log: silentLog })
+  vi.spyOn(store, 'time').mockRejectedValue(new StoreUnavailable('it is away'))
+  await expect(openApp({ config: config.value, log: silentLog, store })).rejects.toThrow('it is away')
+  await expect(store.ping()).rejects.toThrow('the store is closed')
 })
 
 test('a media port that another server took after the look at it is refused by its key, as are the others', async () => {

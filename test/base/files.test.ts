@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { fileSize, writeNewFile } from '../../src/base/files.ts'
+import { fileSize, makeFolder, writeNewFile } from '../../src/base/files.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-files-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -31,3 +32,32 @@ test('a file that is there stays as it is', async () => {
   expect(readFileSync(path, 'utf8')).toBe('before')
   expect(readdirSync(dir).filter((name) => name.includes('partial'))).toEqual([])
 })
+
+test('a folder is made with those above it, and one that cannot be made says why', async ({ skip }) => {
+  const made = join(dir, 'above', 'folder')
+  makeFolder(made)
+  makeFolder(made)
+  expect(readdirSync(made)).toEqual([])
+  writeFileSync(join(dir, 'file'), '')
+  expect(() => makeFolder(join(dir, 'file', 'in', 'it'))).toThrow('ENOTDIR')
+  const disk = join(dir, 'disk')
+  mkdirSync(disk)
+  if (!mountReadOnly(disk)) return skip('no file system could be mounted')
+  try {
+    expect(() => makeFolder(join(disk, 'above', 'folder'))).toThrow(
+      `EROFS: read-only file system, mkdir '${disk}/above'`,
+    )
+  } finally {
+    execFileSync('umount', ['--lazy', disk])
+  }
+})
+
+/** Only root can, and not in every container. */
+function mountReadOnly(at: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro,size=1m', 'none', at], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

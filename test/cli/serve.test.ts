@@ -46,19 +46,20 @@ it('goes on when the database is away right after it is ready, until it is asked
   expect(calls).toEqual(['asked to stop', 'stop'])
 })
 
+async function refusalOf(flags: PartialConfig): Promise<string> {
+  const off = { rtmp: { enabled: false }, srt: { enabled: false }, webrtc: { port: 0 } }
+  const server = { host: '127.0.0.1', port: 0 }
+  const config = loadConfig({ directory: '/nowhere', env: {}, flags: { server, ...off, ...flags } })
+  const { status, stderr } = await run(['serve'], { loadConfig: () => config })
+  expect(status).toBe(1)
+  return stderr
+}
+
 it('is refused before it opens anything when a port is taken, of TCP or UDP, and names the key', async () => {
   const tcp = createServer().listen(0, '127.0.0.1')
   const [udp, media] = [createSocket('udp4').bind(0, '127.0.0.1'), createSocket('udp4').bind(0, '127.0.0.1')]
   await Promise.all([tcp, udp, media].map((socket) => once(socket, 'listening')))
   const taken = { tcp: (tcp.address() as AddressInfo).port, udp: udp.address().port, media: media.address().port }
-  const refusalOf = async (flags: PartialConfig): Promise<string> => {
-    const off = { rtmp: { enabled: false }, srt: { enabled: false }, webrtc: { port: 0 } }
-    const server = { host: '127.0.0.1', port: 0 }
-    const config = loadConfig({ directory: '/nowhere', env: {}, flags: { server, ...off, ...flags } })
-    const { status, stderr } = await run(['serve'], { loadConfig: () => config })
-    expect(status).toBe(1)
-    return stderr
-  }
   const host = '127.0.0.1'
   expect(await refusalOf({ rtmp: { host, port: taken.tcp } })).toContain('choose another with rtmp.port')
   const rtmps = { rtmp: { host, port: 0, tlsPort: taken.tcp }, tls: { selfSigned: true } }
@@ -71,5 +72,15 @@ it('is refused before it opens anything when a port is taken, of TCP or UDP, and
   // That of the second media process.
   const webrtc = { host, port: taken.media - 1, processes: 2 }
   expect(await refusalOf({ webrtc })).toContain('choose another with webrtc.port')
+  expect(await refusalOf({ webrtc: { port: taken.media, processes: 1 } })).toContain(
+    `sluice: UDP port ${taken.media} is in use by another process; stop it, or choose another with webrtc.port`,
+  )
   for (const socket of [tcp, udp, media]) socket.close()
+})
+
+it('is refused before it opens anything when a file of its certificates cannot be used', async () => {
+  const tls = { certFile: '/nowhere/cert.pem', keyFile: '/nowhere/key.pem' }
+  expect(await refusalOf({ tls })).toContain('tls.certFile: /nowhere/cert.pem')
+  const webhooks = { caFile: '/nowhere/ca.pem' }
+  expect(await refusalOf({ webhooks })).toContain('webhooks.caFile: /nowhere/ca.pem does not exist')
 })

@@ -223,7 +223,8 @@ describe('a full disk', () => {
         for (; acknowledged < 1_000; acknowledged += 1) await append(acknowledged)
       }
       const publicReason = 'the disk of the database is full'
-      await expect(fill()).rejects.toMatchObject({ name: 'StoreUnavailable', isDiskFull: true, publicReason })
+      const message = `${disk}/sluice.db: the disk is full`
+      await expect(fill()).rejects.toMatchObject({ name: 'StoreUnavailable', isDiskFull: true, publicReason, message })
       expect(await store.diskSpace()).toMatchObject({ totalBytes: 1_048_576 })
       const group = await Promise.allSettled(Array.from({ length: 5 }, (_, n) => append(n)))
       expect(group.every((result) => result.status === 'rejected' && result.reason instanceof StoreUnavailable)).toBe(

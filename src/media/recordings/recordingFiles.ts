@@ -1,8 +1,8 @@
-import { type WriteStream, createWriteStream, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { type WriteStream, createWriteStream, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
-import { syncFile, syncFolder } from '../../base/files.ts'
+import { makeFolder, syncFile, syncFolder } from '../../base/files.ts'
 import type { TrackInfo } from '../frame.ts'
 
 /** A part of a recording with one set of tracks, as Matroska in the source's codecs. */
@@ -77,7 +77,7 @@ export class RecordingFiles {
   /** Begins a part. Writes the manifest before the part's first byte, so that the part is usable after a crash. */
   begin(id: string, parts: readonly RecordingPart[]): WriteStream {
     const folder = this.#folder(id)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     // In one step: a disk that is full by now must not take the description of earlier parts.
     writeFileSync(join(folder, UNFINISHED_MANIFEST), JSON.stringify({ parts }))
     renameSync(join(folder, UNFINISHED_MANIFEST), join(folder, MANIFEST))
@@ -152,7 +152,7 @@ export class RecordingFiles {
 
   /** The disk of the files. */
   async space(): Promise<DiskSpace> {
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    makeFolder(this.#dir)
     return diskSpaceOf(this.#dir)
   }
 

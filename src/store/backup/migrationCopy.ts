@@ -1,5 +1,6 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../base/files.ts'
 import { err, type Result } from '../../base/result.ts'
 import { MIGRATIONS } from '../migrations/migrate.ts'
 import { makeBackup, sqliteSource } from './make.ts'
@@ -49,7 +50,7 @@ async function makeCopy(
   migration: string,
   version: string,
 ): Promise<Result<unknown, string>> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   await removeMatching(folder, UNFINISHED, 0)
   const nowMs = Date.now()
   const request = {

@@ -1,7 +1,6 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { partialOf, publish, removeLeftPartials, removePartial, syncFile } from '../../base/files.ts'
+import { makeFolder, partialOf, publish, removeLeftPartials, removePartial, syncFile } from '../../base/files.ts'
 import type { Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { MIGRATIONS, problemBeforeRelease } from '../migrations/migrate.ts'
@@ -43,7 +42,7 @@ export async function restoreSqlite(backup: OpenBackup, request: RestoreRequest)
   try {
     const problem = (await targetProblem(database)) ?? schemaProblem(backup.manifest)
     if (problem !== null) return err(problem)
-    await mkdir(dirname(database), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(database))
     await removeLeftPartials(database)
     // The data, and what a migration adds.
     const bytes = Object.values(backup.manifest.files).reduce((sum, file) => sum + file.bytes, 0)

@@ -24,12 +24,14 @@ interface ConnectionOptions {
  * `synchronous=full` syncs the log before a commit returns, which survives a power cut (`normal` survives only a crash).
  */
 export class SqliteConnection extends Executor {
+  readonly #file: string
   readonly #db: DatabaseSync
   readonly #dataVersion: StatementSync
   readonly #statements = new Map<string, Prepared>()
 
   constructor(file: string, { readOnly, busyTimeoutMs }: ConnectionOptions) {
     super(sqliteDialect)
+    this.#file = file
     this.#db = new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs })
     if (!readOnly) this.#db.exec('pragma journal_mode = wal')
     this.#db.exec(`
@@ -66,7 +68,7 @@ export class SqliteConnection extends Executor {
       const rows = prepared.all(parameters)
       return { rows, changed: rows.length }
     } catch (error) {
-      throw translateSqliteError(error)
+      throw translateSqliteError(error, this.#file)
     }
   }
 

@@ -41,8 +41,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof StoreUnavailable && primaryCode(error.cause) === 5
 }
 
-/** Translates an error of `node:sqlite` into one of the store. Returns any other error unchanged. */
-export function translateSqliteError(error: unknown): unknown {
+/**
+ * Translates an error of `node:sqlite` into one of the store. Returns any other error unchanged.
+ * @param file the database, for operators; absent: its caller names it
+ */
+export function translateSqliteError(error: unknown, file?: string): unknown {
   const code = extendedCode(error)
   if (code === undefined || !(error instanceof Error)) return error
   if (UNIQUE.has(code)) return conflict({ columns: error.message.replace(/^.*constraint failed: /, '') }, error)
@@ -50,7 +53,7 @@ export function translateSqliteError(error: unknown): unknown {
   const why = UNAVAILABLE[primary]
   if (why === undefined) return error
   const isPublic = PUBLIC.has(primary)
-  return new StoreUnavailable(why, {
+  return new StoreUnavailable(file === undefined ? why : `${file}: ${why}`, {
     cause: error,
     isDiskFull: primary === FULL,
     ...(isPublic ? { publicReason: why } : {}),

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
-import { access, mkdir, rm } from 'node:fs/promises'
+import { access, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
 import { fileProblem, hasCode } from '../../base/errorCode.ts'
-import { fileSize, NEW_FILE, partialOf, publish, removeLeftPartials, withFile } from '../../base/files.ts'
+import { fileSize, makeFolder, NEW_FILE, partialOf, publish, removeLeftPartials, withFile } from '../../base/files.ts'
 import type { PageCheck } from '../pageCheck.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import {
@@ -181,7 +181,7 @@ async function createFile(file: string): Promise<void> {
   const size = await fileSize(file)
   if (size === 0) throw new StoreUnavailable(`${file} is empty; ${EMPTY_REMEDY}`)
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     // Closing a descriptor of the file would drop the locks that this process has on it, so it is not opened.
     await (size === null ? createDatabase(file) : access(file, constants.R_OK | constants.W_OK))
   } catch (raw) {
