@@ -235,7 +235,7 @@ export interface RunTx {
     /** Ends the claims of a node. */
     release(node: string): Promise<void>
     /** Deletes claims that ended earlier. */
-    prune(beforeMs: number): Promise<void>
+    prune(beforeMs: number): Promise<number>
   }
   runs: {
     insert(run: Run): Promise<void>

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { startNode } from '../../src/commands/nodes/servingNode.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
+import { writeUsage } from '../../src/commands/sessions/writeUsage.ts'
 import { type Leases, StoreUnavailable } from '../../src/store/store.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
@@ -71,6 +72,20 @@ describe.each(testedStores())('usage of nodes on %s', (engine) => {
     await until(() => ctx.sessions.node !== '')
     // No stream is on the air.
     expect(await tryToView({ ctx, accountId })).toMatchObject({ ok: false, status: 409 })
+  })
+
+  it('a report that is read while a node leaves keeps none of its bytes from being written', async () => {
+    const at = await start('a')
+    await watched(at, 5)
+    const { sessions } = at.ctx
+    const { node } = sessions
+    sessions.node = ''
+    await Promise.all([
+      writeUsage(at.ctx, Number.POSITIVE_INFINITY),
+      writeUsage(at.ctx, Number.POSITIVE_INFINITY, node),
+    ])
+    sessions.node = node
+    expect(await bytesOf(at)).toBe(15)
   })
 
   it('viewers of a stream share one row, and their ends add nothing to it', async () => {

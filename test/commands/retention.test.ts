@@ -1,12 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { AccessLogTxVerbs } from '../../src/store/tables/accessLog.ts'
 import { newRun, newScheduler } from '../conformance/store.samples.ts'
 import { runChannels, type ChannelsClient } from '../support/channelsClient.ts'
 import { servedBy } from '../support/served.ts'
 
 const DAY_MS = 86_400_000
 const AT = Date.UTC(2026, 0, 1)
+const KEEP = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 1, runDays: 1 }
 
 let live: ChannelsClient
 beforeAll(async () => {
@@ -35,7 +38,7 @@ it('runs, skipped occurrences and served bytes are stored for the configured tim
     const skips = await ctx.store.read.schedulers.skips(schedulerId, 10)
     return [runs.map(({ id }) => id), skips.length, (await servedBy(ctx.store, distributionId)).length]
   }
-  const keep = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 20, runDays: 30 }
+  const keep = { ...KEEP, usageDays: 20, runDays: 30 }
   const after = (days: number) => pruneRecords({ ...ctx, clock: new ManualClock(AT + days * DAY_MS + 1) }, keep)
   await after(19.9)
   expect(await left()).toEqual([['rn_open', 'rn_ended'], 1, 1])
@@ -47,13 +50,37 @@ it('runs, skipped occurrences and served bytes are stored for the configured tim
 
 it('the claim of a publisher is deleted an hour after its end', async () => {
   const { ctx } = live.running.app
-  const keep = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 1, runDays: 1 }
   const nowMs = await ctx.store.time()
   const claim = { ingestId: 'in_1', node: 'a node', connectedAtMs: nowMs }
   await ctx.store.transaction((tx) => tx.ingestClaims.claim(claim, { claimMs: 0, pauseMs: 0 }))
   const isLeft = async (afterMs: number) => {
-    await pruneRecords({ ...ctx, clock: new ManualClock(nowMs + afterMs) }, keep)
+    await pruneRecords({ ...ctx, clock: new ManualClock(nowMs + afterMs) }, KEEP)
     return (await ctx.store.read.ingestClaims.of(['in_1'])).size === 1
   }
   expect([await isLeft(3_500_000), await isLeft(3_700_000)]).toEqual([true, false])
+})
+
+it('records of one kind that cannot be deleted are named, and keep no others from being deleted', async () => {
+  const { ctx } = live.running.app
+  const failing = vi.spyOn(AccessLogTxVerbs.prototype, 'prune').mockRejectedValue(new Error('a page is damaged'))
+  onTestFinished(() => failing.mockRestore())
+  const nowMs = await ctx.store.time()
+  const claim = { ingestId: 'in_2', node: 'a node', connectedAtMs: nowMs }
+  await ctx.store.transaction((tx) => tx.ingestClaims.claim(claim, { claimMs: 0, pauseMs: 0 }))
+  const pruned = pruneRecords({ ...ctx, clock: new ManualClock(nowMs + DAY_MS) }, KEEP)
+  await expect(pruned).rejects.toThrow('could not delete old records: access log')
+  expect((await ctx.store.read.ingestClaims.of(['in_2'])).size).toBe(0)
+})
+
+it('nothing more is deleted once the store is away', async () => {
+  const { ctx } = live.running.app
+  let tries = 0
+  const away = () => Promise.reject(new StoreUnavailable('it is away'))
+  const transaction = () => {
+    tries += 1
+    return away()
+  }
+  const store = { ...ctx.store, ping: away, transaction }
+  await expect(pruneRecords({ ...ctx, store }, KEEP)).rejects.toThrow('it is away')
+  expect(tries).toBe(1)
 })

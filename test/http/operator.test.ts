@@ -197,6 +197,14 @@ describe('the backup', () => {
     expect((await desk.read()).problem?.message).toContain('absent')
   })
 
+  it('that begins as the server stops is broken off', async () => {
+    const desk = deskWith({})
+    const { latest } = await desk.read()
+    const begun = desk.begin(recorded)
+    await Promise.all([begun, desk.close()])
+    expect(await desk.read()).toMatchObject({ isRunning: false, problem: null, latest })
+  })
+
   it('is fetched by one request at a time', () => {
     const desk = deskWith({})
     const release = desk.reserve() ?? expect.fail()

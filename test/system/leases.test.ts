@@ -165,6 +165,17 @@ describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judg
     await leases.close()
   })
 
+  it('that are released while their thread dies are released', async () => {
+    const threads: Worker[] = []
+    const note = (thread: Worker): unknown => threads.push(thread)
+    process.on('worker', note)
+    const leases = await started()
+    process.off('worker', note)
+    void threads[0]?.terminate()
+    await leases.release(lease.id)
+    await leases.close()
+  })
+
   it('begin when the server opens a connection, after a first one that it did not open in time', async () => {
     const url = new URL(place.url)
     const proxy = await tcpProxy(Number(url.port))

@@ -9,10 +9,13 @@ const AT_ONCE = 1_000
  * Writes what bytes of this node's sessions count for, in rows of its own: in rounds that come every `everyMs` those whose
  * turn it is, and with `Infinity` all. Such a round also adds closed rows to the sums of all nodes. Rows hold totals, so that
  * a write whose answer was lost may be repeated. All calls during one write share the next write.
- * @param node its id, which it gives up before it ends
+ * @param node its id, which it gives up before it ends. Without one nothing is written: a call that shared such a write would be
+ * the last one of a node that leaves, of which a report is read meanwhile.
  */
 export const writeUsage = (ctx: SessionContext, everyMs: number, node = ctx.sessions.node): Promise<void> =>
-  ctx.sessions.writingUsage.add(everyMs, ([roundMs = everyMs]) => round(ctx, roundMs, node))
+  node === ''
+    ? Promise.resolve()
+    : ctx.sessions.writingUsage.add(everyMs, ([roundMs = everyMs]) => round(ctx, roundMs, node))
 
 async function round(ctx: SessionContext, everyMs: number, node: string): Promise<void> {
   const { risen, over } = ctx.sessions.usage.due(ctx.clock.now(), everyMs)
@@ -45,7 +48,6 @@ async function inSomeAtOnce(
   rows: readonly HourlyCount[],
   work: Work,
 ): Promise<void> {
-  if (node === '') return
   for (let at = 0; at < rows.length; at += AT_ONCE) {
     const some = rows.slice(at, at + AT_ONCE)
     const committed = await ctx.store.transaction(async (tx) =>

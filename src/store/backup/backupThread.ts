@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { programBeside } from '../../base/programBeside.ts'
 import { err, type Result } from '../../base/result.ts'
@@ -17,10 +18,14 @@ export interface BackupJob extends BackupRequest {
 /** Makes a backup in a thread, until `stop` breaks it off. Never rejects. @returns as `makeBackup` */
 export function makeBackupInThread(job: BackupJob, stop: AbortSignal): Promise<Result<Manifest, Said>> {
   const worker = new Worker(PROGRAM, { workerData: job, name: 'backup', resourceLimits: RESOURCES })
-  stop.addEventListener('abort', () => void worker.terminate(), { once: true })
+  // Also if it is aborted already.
+  const stopping = addAbortListener(stop, () => void worker.terminate())
   return new Promise((resolve) => {
     worker.once('message', resolve)
     worker.once('error', (error) => resolve(err(say(coded('backup_failed', { text: error.message })))))
-    worker.once('exit', () => resolve(err(say(coded('backup_broken_off')))))
+    worker.once('exit', () => {
+      stopping[Symbol.dispose]()
+      resolve(err(say(coded('backup_broken_off'))))
+    })
   })
 }

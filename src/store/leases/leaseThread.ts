@@ -21,6 +21,8 @@ export class LeaseThread implements RenewerLink {
   readonly #ticks = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   readonly #ticking: NodeJS.Timeout
   readonly #renewals = new Map<string, Renewal>()
+  /** What the thread has not confirmed. */
+  readonly #releasing = new Set<string>()
   #worker: Worker
   #ended: Promise<void>
   #restart: NodeJS.Timeout | undefined
@@ -39,9 +41,11 @@ export class LeaseThread implements RenewerLink {
 
   post(message: ToRenewer): void {
     if (message.do === 'keep') this.#renewals.set(message.renewal.id, message.renewal)
-    if (message.do === 'release') this.#renewals.delete(message.id)
-    // No thread runs that could confirm the release.
-    if (message.do === 'release' && this.#restart) this.#onMessage({ say: 'released', id: message.id })
+    if (message.do === 'release') {
+      this.#renewals.delete(message.id)
+      this.#releasing.add(message.id)
+      if (this.#restart) this.#allReleased()
+    }
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
     this.#worker.postMessage(message)
   }
@@ -71,6 +75,7 @@ export class LeaseThread implements RenewerLink {
     const reason = 'the thread that renews leases has ended'
     this.#onMessage({ say: 'failing', reason })
     this.#onMessage({ say: 'neverReady', reason })
+    this.#allReleased()
     this.#restart = setTimeout(() => this.#startAgain(), RESTART_MS).unref()
   }
 
@@ -81,8 +86,15 @@ export class LeaseThread implements RenewerLink {
     for (const renewal of this.#renewals.values()) this.post({ do: 'keep', renewal })
   }
 
+  /** No thread runs: nothing is renewed, and no other one confirms it. */
+  #allReleased(): void {
+    for (const id of this.#releasing) this.#onMessage({ say: 'released', id })
+    this.#releasing.clear()
+  }
+
   #received(message: FromRenewer): void {
     if (message.say === 'lost') this.#renewals.delete(message.id)
+    if (message.say === 'released') this.#releasing.delete(message.id)
     this.#onMessage(message)
   }
 }

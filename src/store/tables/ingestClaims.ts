@@ -66,7 +66,7 @@ export class IngestClaimTxVerbs extends IngestClaimReadVerbs {
     await this.executor.run(release, { node })
   }
 
-  async prune(beforeMs: number): Promise<void> {
-    await this.executor.run(prune, { beforeMs })
+  async prune(beforeMs: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs })
   }
 }
