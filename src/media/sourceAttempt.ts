@@ -77,14 +77,19 @@ export class SourceAttempt {
     const { signal } = this.#stopping
     const dialled = await dial(signal)
     if (!dialled.ok) return this.#failed({ kind: 'lost', ...dialled.error })
-    const admitted = signal.aborted ? null : await admit(dialled.value.peer)
-    if (signal.aborted || !admitted?.ok) dialled.value.close()
+    const { value: source } = dialled
+    const undecided = (error: unknown): never => {
+      source.close()
+      throw error
+    }
+    const admitted = signal.aborted ? null : await admit(source.peer).catch(undecided)
+    if (signal.aborted || !admitted?.ok) source.close()
     if (admitted === null) return
     if (!admitted.ok) return this.#failed(admitted.error)
     // It was cut while the decision was made.
     if (signal.aborted) return admitted.value.ended('cut', 0)
     this.#receiver = admitted.value
-    await this.#take(dialled.value, admitted.value.sink)
+    await this.#take(source, admitted.value.sink)
   }
 
   async #take(dialled: DialledSource, sink: SourceReceiver['sink']): Promise<void> {

@@ -62,7 +62,7 @@ export class RtcClient {
   readonly #server: WebRtcServer
   readonly #identity: Identity
   /** By `Endpoint.via`: of IPv4, of IPv6. Null where this machine has none. */
-  #ports: readonly (UdpPort | null)[] = []
+  readonly #ports: (UdpPort | null)[] = []
   #addresses: ReadonlySet<string> = new Set()
   #transport: WebRtcTransport | null = null
   #ticking: Repetition | null = null
@@ -89,7 +89,8 @@ export class RtcClient {
   static async open(options: RtcClientOptions): Promise<RtcClient> {
     identity ??= createIdentity()
     const client = new RtcClient(options, await identity)
-    client.#ports = await Promise.all(ANY.map((host, via) => client.#bind(host, via)))
+    // In turn: without IPv4 nothing else may be open.
+    for (const [via, host] of ANY.entries()) client.#ports.push(await client.#bind(host, via))
     return client
   }
 

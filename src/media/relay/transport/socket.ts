@@ -206,8 +206,14 @@ async function bind(host: string, port: number): Promise<Socket> {
   })
   const listening = once(socket, 'listening')
   socket.bind(port, host)
-  await listening
-  return socket
+  try {
+    await listening
+    return socket
+  } catch (error) {
+    // Node keeps the descriptor of a socket that it could not bind.
+    socket.close()
+    throw error
+  }
 }
 
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.close(() => resolve()))
