@@ -37,7 +37,7 @@ export function startEngineRestreams(
   const how = mediaDialling(app, parts.ownPorts)
   const leaving = new LeavingCalls()
   const running = new Map<string, Running>()
-  const records = inOrder(ctx)
+  const records = inOrder(ctx, 'target')
   const restreams = new Restreams<RestreamedEngine>({
     ...ctx,
     async targetsOf({ accountId, engineId }) {

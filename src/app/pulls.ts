@@ -1,4 +1,5 @@
 import type { App } from './app.ts'
+import { inOrder } from './inOrder.ts'
 import { followPulls, releasePulls, writePullState } from '../commands/pulls/claimPulls.ts'
 import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
@@ -27,19 +28,14 @@ export interface PullParts {
 export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> } {
   const { ctx } = app
   let node = ''
-  // One after the other: the last state must be the last one written.
-  let written: Promise<void> = Promise.resolve()
+  const records = inOrder(ctx, 'pull')
   const pulls = new Pulls({
     ...ctx,
     open: (pull, report) => openPull(app, parts, pull, report),
     changed(pull, state) {
       logPull(app, pull, state)
       const at = node
-      written = written
-        .then(() => writePullState(ctx, pull.id, at, state))
-        .catch((error: unknown) =>
-          ctx.log.warn({ err: error, pull: pull.id }, 'the state of a pull could not be written'),
-        )
+      records.write(() => writePullState(ctx, pull.id, at, state), { pull: pull.id })
     },
   })
   const unfollow = ctx.cache.onChange((change) => {
@@ -55,7 +51,7 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
     const idle = claimed.map(({ id }) => id).filter((id) => !pulls.has(id))
     if (idle.length === 0) return
     // Before the next look, which may claim them again.
-    await written
+    await records.written
     await releasePulls(ctx, node, idle)
   })
   const unwatch = ctx.sessions.demand.watch(() => void app.due.look())
@@ -64,12 +60,14 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
     async stop() {
       unfollow()
       unwatch()
+      // A look waits for what is written.
+      void records.stop()
       await Promise.all([claiming.stop(), ticking.stop()])
       const { ids } = pulls
       pulls.stopAll()
       // Viewers who wait are answered.
       ctx.sessions.demand.follow([])
-      await written
+      await records.stop()
       if (ids.length > 0) await releasePulls(ctx, node, ids)
     },
   }

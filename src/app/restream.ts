@@ -72,7 +72,7 @@ export function dialledTargets(app: App, parts: RestreamParts): TargetDialling {
 /** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
 export function startRestreams(app: App, dialling: TargetDialling): { restreams: Restreams; stop(): Promise<void> } {
   const { ctx } = app
-  const records = inOrder(ctx)
+  const records = inOrder(ctx, 'target')
   const restreams = new Restreams({
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),

@@ -13,7 +13,7 @@ function writing() {
   const warn = (facts: object, message?: string) => {
     if (message === 'a change of a target is lost') lost.push((facts as { streamName: string }).streamName)
   }
-  return { clock, lost, done, records: inOrder({ clock, log: { info: () => undefined, warn } }) }
+  return { clock, lost, done, records: inOrder({ clock, log: { info: () => undefined, warn } }, 'target') }
 }
 
 test('what cannot be written is tried again until the store is back, and what comes later waits', async () => {

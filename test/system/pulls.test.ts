@@ -5,6 +5,8 @@ import { createLogger } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Message } from '../../src/media/rtmp/messages.ts'
 import { StreamKeys } from '../../src/media/srt/keys.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { PullTxVerbs } from '../../src/store/tables/pulls.ts'
 import { issueAuthority } from '../../src/tls/issue.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages, layeredMessages } from '../media/rtmp/enhanced.ts'
@@ -352,4 +354,25 @@ test('no process, list, log line or audit row shows a password or a query', asyn
   ]
   for (const secret of secrets) expect(all).not.toContain(secret)
   expect((await read(id)).url).toMatch(/^rtsp:\/\/viewer:••••@127\.0\.0\.1:\d+\/live\/main\?••••$/)
+})
+
+// Alone, because it fails what others write at the same moment.
+test('a source that failed while the store took nothing is shown as it is afterwards', async () => {
+  const { id } = await pulled('unwritten', urlOf(await camera({ encoding: 'JPEG' })), { enabled: false })
+  const { value } = Object.getOwnPropertyDescriptor(PullTxVerbs.prototype, 'setState') ?? {}
+  const setState = value as PullTxVerbs['setState']
+  let refused = 0
+  const setting = vi.spyOn(PullTxVerbs.prototype, 'setState').mockImplementation(function (
+    this: PullTxVerbs,
+    ...state: Parameters<typeof setState>
+  ) {
+    const [pull, , { status }] = state
+    if (pull !== id || status !== 'failed' || refused > 0) return setState.call(this, ...state)
+    refused += 1
+    return Promise.reject(new StoreUnavailable('it is away'))
+  })
+  onTestFinished(() => setting.mockRestore())
+  expect((await app.call('PUT', `/api/pulls/${id}`, { enabled: true })).status).toBe(200)
+  await is(id, 'failed')
+  expect(refused).toBe(1)
 })
