@@ -216,6 +216,18 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     expect(onAir()).toEqual([main.session.id])
   })
 
+  it('a take-over that the store did not take is tried with the next look', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const watch = new SpareWatch(at.ctx)
+    const [main, spare] = [await begin({ presented: token }, 2), await begin({ presented: token }, 1)]
+    const written = vi.spyOn(at.ctx.store, 'transaction').mockRejectedValue(new StoreUnavailable('it is away'))
+    main.lateMs = 600
+    await expect(watch.look()).rejects.toThrow('it is away')
+    written.mockRestore()
+    await watch.look()
+    expect(onAir()).toEqual([spare.session.id])
+  })
+
   it('a look that is late itself judges nothing: the media waits in sockets', async () => {
     const { token } = await makeToken(at, 'publish')
     const watch = new SpareWatch(at.ctx)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { UpdateHub } from '../../src/commands/streams/updateHub.ts'
@@ -46,6 +47,28 @@ it('reads an account once for all of its open dashboards, and nothing when none 
 
   for (const close of closing) close?.()
   await quietRounds()
+  await hub.stop()
+  await node.close()
+})
+
+it('looks once more after a look that took long, however many changes came meanwhile', async () => {
+  const node = await startTestNode()
+  const clock = new ManualClock()
+  const hub = new UpdateHub({ ...node.ctx, clock })
+  const { feeds } = node.ctx.store.read
+  const onAir = feeds.onAir.bind(feeds)
+  const slow = Promise.withResolvers<void>()
+  const looks = vi.spyOn(feeds, 'onAir').mockImplementation((query) => slow.promise.then(() => onAir(query)))
+  const { accountId } = node
+  for (let userId = 0; userId < 10; userId += 1) {
+    hub.open({ accountId, userId, send: () => undefined, end: () => undefined }, null)
+    await until(() => looks.mock.calls.length === 1)
+    clock.advance(100)
+  }
+  slow.resolve()
+  // The store and the clock are of this process: what is to come comes within a few turns.
+  for (let turns = 0; turns < 100; turns += 1) await nextTurn()
+  expect(looks).toHaveBeenCalledTimes(2)
   await hub.stop()
   await node.close()
 })

@@ -66,6 +66,8 @@ function isOutranked({ sessions }: SessionContext, spare: ActiveSession): boolea
 export class SpareWatch {
   readonly #ctx: SessionContext
   #judged: ReadonlySet<ActiveSession> = new Set()
+  /** A publisher is late, or in time again, and spares were not settled since. */
+  #isOwed = false
 
   constructor(ctx: SessionContext) {
     this.#ctx = ctx
@@ -80,7 +82,10 @@ export class SpareWatch {
     for (const entry of this.#judged) if (!rivals.has(entry)) acquit(entry)
     this.#judged = rivals
     const changed = [...rivals].filter((entry) => judge(entry, nowMs))
-    if (changed.length > 0) await settleSpares(this.#ctx)
+    this.#isOwed ||= changed.length > 0
+    if (!this.#isOwed) return
+    await settleSpares(this.#ctx)
+    this.#isOwed = false
   }
 }
 

@@ -1,3 +1,4 @@
+import { Batches } from '../../base/batches.ts'
 import { isoTime } from '../../base/time.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { isPaused } from '../../core/webhooks/route.ts'
@@ -29,9 +30,9 @@ export class UpdateHub {
   readonly #ctx: SessionContext
   readonly #accounts = new Map<string, AccountUpdates>()
   readonly #unwatch: readonly (() => void)[]
+  readonly #looks = new Batches<'look'>(1)
   #readers = 0
   #rounds: Repetition | null = null
-  #looking: Promise<void> | null = null
   #isWoken = false
   #isStopped = false
   #figuresAtMs = Number.NEGATIVE_INFINITY
@@ -77,7 +78,7 @@ export class UpdateHub {
     for (const stop of this.#unwatch) stop()
     for (const { readers } of this.#accounts.values()) for (const reader of readers) reader.end()
     await this.#rounds?.stop()
-    await this.#looking?.catch(() => undefined)
+    await this.#look().catch(() => undefined)
   }
 
   #close(updates: AccountUpdates, reader: UpdateReader): void {
@@ -109,12 +110,9 @@ export class UpdateHub {
     })
   }
 
-  /** One look at a time: one that is asked for meanwhile begins after it. */
+  /** One look at a time, which may take long: all that ask meanwhile share the next one. */
   #look(): Promise<void> {
-    const before = this.#looking?.catch(() => undefined) ?? Promise.resolve()
-    const looking = before.then(() => this.#lookOnce())
-    this.#looking = looking
-    return looking
+    return this.#looks.add('look', () => this.#lookOnce())
   }
 
   async #lookOnce(): Promise<void> {
