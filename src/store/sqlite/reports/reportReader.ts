@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { programBeside } from '../../../base/programBeside.ts'
 import { sqliteDialect } from '../../dialects.ts'
@@ -60,6 +61,8 @@ export class ReportReader extends Executor {
     try {
       for (let question: ReportQuestion = { sql, parameters }; ; question = null) {
         const part = await this.#ask(question)
+        // Messages that come fast would be heard in one turn of the event loop.
+        await nextTurn()
         if ('message' in part) throw translateSqliteError(Object.assign(new Error(part.message), part))
         for (const values of part.rows) rows.push(named(values, part.columns))
         if (!part.hasMore) return { rows, changed: rows.length }
