@@ -31,6 +31,16 @@ const LONG = `X-Long: ${'a'.repeat(20_000)}\r\n\r\n`
 const startOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`
 const envelope = (message: RegExp) => ({ status: 'fail', data: { message: expect.stringMatching(message) } })
 
+test('a client that asked for a tunnel and reset its connection ended the server', async () => {
+  const { socket, served, send } = await dialOwnServer(Number(new URL(sluice.base).port))
+  // An error without a listener fails this file. `once` would be one.
+  const closed = new Promise<void>((resolve) => served.on('close', () => resolve()))
+  await send('CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')
+  socket.resetAndDestroy()
+  await closed
+  expect((await fetch(`${sluice.base}/healthz`)).status).toBe(200)
+})
+
 describe("a request that the HTTP parser refuses gets the interface's own error, with a request id", () => {
   test.each<[string, number, string[], unknown]>([
     ['a head that is too long', 431, [startOf('/api/sessions') + LONG], envelope(/16 KiB/)],

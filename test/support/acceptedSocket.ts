@@ -5,6 +5,8 @@ import { until } from './until.ts'
 
 export interface AcceptedSocket {
   readonly socket: Socket
+  /** The server's end of it. */
+  readonly served: Socket
   /** Sends bytes, and waits until the server has read all of them, or has closed the connection. */
   readonly send: (bytes: string | Buffer) => Promise<void>
 }
@@ -27,6 +29,7 @@ export async function dialOwnServer(port: number): Promise<AcceptedSocket> {
   let sent = 0
   return {
     socket,
+    served,
     send: async (bytes) => {
       sent += Buffer.byteLength(bytes)
       socket.write(bytes)

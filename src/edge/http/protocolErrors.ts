@@ -91,7 +91,11 @@ export function refuseUnserved(
   const refuse: RequestListener = (request, response) => respond(EXPECTATION, request, response, options)
   server.on('checkExpectation', (request, response) => connections.enter(request, response, refuse))
   const refuseUnread = parserErrorHandler(options)
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseUnread({ code: CONNECT }, socket))
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    // Node has taken its own listener away. Without one a client that resets its connection would end the server.
+    socket.on('error', () => undefined)
+    refuseUnread({ code: CONNECT }, socket)
+  })
 }
 
 /** True: Sluice has refused the request. */
