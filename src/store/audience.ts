@@ -50,7 +50,7 @@ export interface AudienceReads {
   range(query: ViewerSessionQuery): Promise<ViewerSession[]>
   /** Feeds that were on the air in a time, in no order. */
   published(query: PublishedQuery): Promise<PublishedFeed[]>
-  /** The countries of rows, without their viewers, in no order. */
+  /** The countries of rows, without their viewers: by stream, time and country. */
   countries(query: CountriesQuery): Promise<CountryViews[]>
   /** In the order of time. */
   slots(query: AudienceQuery): Promise<AudienceRow[]>

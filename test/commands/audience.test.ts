@@ -259,6 +259,11 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
         expect(new Set(Object.values<object>(series.none).map((one) => Object.keys(one).length))).toEqual(new Set([0]))
       }
     }
+    const [fromMs, untilMs] = SPAN
+    const of = { accountId: at().accountId, fromMs, untilMs, streamNames: ['news', ''], limit: 1000 }
+    const rows = await at().ctx.store.read.audience.countries({ ...of, length: 'hour' })
+    const keys = rows.map(({ streamName, atMs, country }) => `${streamName} ${atMs} ${country}`)
+    expect(keys).toEqual(keys.toSorted())
   })
 
   it('has the range before beside it, as many days', async () => {

@@ -169,7 +169,7 @@ export class AudienceReadVerbs extends Verbs {
         ${valueAt(0, 'text')} as "country", ${valueAt(1, 'bigint')} as "views", ${valueAt(2, 'bigint')} as "watchMs"
       from audience cross join ${entries(AUDIENCE_DIMENSIONS.indexOf('country'))}
       where account_id = ${accountId} and span = ${length} and stream_name in (${sql.join(streamNames)})
-      and at_ms >= ${fromMs} and at_ms < ${untilMs} limit ${limit}`,
+      and at_ms >= ${fromMs} and at_ms < ${untilMs} order by 1, 2, 3 limit ${limit}`,
     )
   }
 
