@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordingsHostKey } from '../../src/app/packager.ts'
+import { ManualClock } from '../../src/base/clock.ts'
+import { DAY_MS, HOUR_MS } from '../../src/base/time.ts'
 import { expireRecordings } from '../../src/commands/recordings/expire.ts'
 import { completeRecording, failRecording } from '../../src/commands/recordings/lifecycle.ts'
 import { coded, say } from '../../src/core/notices.ts'
@@ -12,7 +14,6 @@ import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken } from '../support/testNode.ts'
 
 const EXPIRATION = '/api/v3/account/media/expiration'
-const DAY_MS = 86_400_000
 const FILE = { bytes: 3, durationMs: 1000, tracks: [] }
 
 let sluice: RunningApp
@@ -38,12 +39,15 @@ const read = async (id: string) => (await sluice.call('GET', `/api/recordings/${
 it('recordings whose days are over are deleted once, with their files and an audit row; others stay', async () => {
   const { ctx } = sluice.app
   const now = ctx.clock.now()
-  const gone = await recorded({ state: 'completed', expiresAtMs: now - 1 })
-  const failed = await recorded({ state: 'error', expiresAtMs: now - 1 })
+  // Later than the server's own look, which may come at any moment.
+  const expired = { expiresAtMs: now + HOUR_MS }
+  const gone = await recorded({ state: 'completed', ...expired })
+  const failed = await recorded({ state: 'error', ...expired })
   const later = await recorded({ state: 'completed', expiresAtMs: now + DAY_MS })
   const kept = await recorded({ state: 'completed' })
   // Two nodes at once.
-  const counts = await Promise.all([expireRecordings(ctx), expireRecordings(ctx)])
+  const node = { ...ctx, clock: new ManualClock(now + 2 * HOUR_MS) }
+  const counts = await Promise.all([expireRecordings(node), expireRecordings(node)])
   expect(counts.reduce((sum, one) => sum + one)).toBe(2)
   const list = (await sluice.call('GET', '/api/recordings')).json.data as { id: string; expiresOn?: string }[]
   expect(new Map(list.map(({ id, expiresOn }) => [id, expiresOn]))).toEqual(

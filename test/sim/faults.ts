@@ -117,7 +117,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/commands/sessions/goLive.ts',
     find: 'if (own) return { feed: own, replaced: [], outranked: [] }',
     put: 'if (own) return undefined',
-    seed: 2398,
+    seed: 8239,
     says: /a node shows feeds|is on the air/,
     isSeldom: true,
   },
