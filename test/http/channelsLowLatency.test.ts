@@ -72,6 +72,8 @@ describe('low latency', () => {
     const stage = await newStage()
     const tooFar = [400, expect.stringContaining('_HLS_msn')]
     expect(await refusalOf(waitingFor(stage, 0, 5))).toEqual(tooFar)
+    // Each number would be a request of its own to the node that makes the stream, and wait there.
+    for (const ahead of [0, 1]) expect(await refusalOf(waitingFor(stage, 11, ahead))).toEqual(tooFar)
     for (const query of ['_HLS_msn=x', '_HLS_part=1', '_HLS_msn=-1', '_HLS_msn=1&_HLS_msn=2'])
       expect(await refusalOf(`${stage.playlist}?${query}`)).toEqual(tooFar)
   })

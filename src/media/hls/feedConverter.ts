@@ -35,6 +35,8 @@ export interface FeedConverterOptions {
 /** Longer than any frame interval. */
 const PAUSE_MS = 2000
 const STOP_GRACE_MS = 2000
+/** How long a process may take to convert the rest of a source. */
+const REST_MS = 5000
 /** Video waits this long for the first converted audio. Then it begins without, and audio comes after a discontinuity. */
 const FIRST_AUDIO_MS = 2000
 /** The most frames that wait meanwhile. */
@@ -202,7 +204,7 @@ export class FeedConverter implements FrameSink {
     }
     const process = started.value
     const startedAtMs = clock.monotonic()
-    this.#before = Promise.all([earlier, process.exited])
+    this.#before = Promise.all([earlier, process.exited]).then(() => undefined)
     void process.exited.then(({ code, signal, tail }) => {
       if (this.#process !== process || this.#stopped) return
       this.#process = null
@@ -246,9 +248,9 @@ export class FeedConverter implements FrameSink {
     frames.push(chunk)
   }
 
-  /** Its remaining output is still read, and its end is not a failure. */
+  /** Its remaining output is still read, and its end is not a failure. What comes after it waits for it. */
   #endProcess(): void {
-    this.#process?.end()
+    void this.#process?.stop(REST_MS)
     this.#process = null
     this.#seat.leave()
     this.#silentSinceMs = null

@@ -10,6 +10,9 @@ import type {
 } from '../../core/hls/facts.ts'
 import { type FirstNumbers, initName, partName, segmentName } from '../../core/hls/numbers.ts'
 
+/** Three seconds of parts. No player asks for a later one. */
+const PARTS_AHEAD_MAX = 10
+
 export interface RenditionOptions {
   readonly stream: string
   readonly name: string
@@ -180,6 +183,12 @@ export class HlsRendition {
   has(n: number, part: number | null): boolean {
     if (this.#ended || n < this.current) return true
     return part !== null && n === this.#open?.n && part < this.#open.parts.length
+  }
+
+  /** Is it too far ahead to wait for? Another node asks once for each part that its viewers name, for as many as may wait there. */
+  isFar(n: number, part: number | null): boolean {
+    const parts = n === this.#open?.n ? this.#open.parts.length : 0
+    return n > this.current + 1 || (n >= this.current && (part ?? 0) > parts + PARTS_AHEAD_MAX)
   }
 
   /** The number of the part that comes next. */

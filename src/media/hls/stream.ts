@@ -104,7 +104,7 @@ export class HlsStream {
   /** Waits until a playlist lists this segment, or with `part` this part of it, `ms` at most. */
   async reached(name: string, n: number, part: number | null, ms: number): Promise<Arrival> {
     const rendition = this.#renditions.get(name)
-    if (rendition === undefined || n > rendition.current + 1) return 'too_far'
+    if (rendition === undefined || rendition.isFar(n, part)) return 'too_far'
     return (await this.#waiters.until(() => rendition.has(n, part), ms)) ? 'there' : 'late'
   }
 

@@ -115,6 +115,37 @@ test('what is still converted when other media passes as it is comes too late, a
   expect(passed).toEqual(['aac', 'audio 0', 'aac', 'audio 40'])
 })
 
+test('an ffmpeg that does not end after its last frame is killed, so that the stream ends', async () => {
+  let ends = 0
+  const processes: { readonly graces: number[] }[] = []
+  const run = () => {
+    const { promise: exited, resolve } = Promise.withResolvers<object>()
+    const graces: number[] = []
+    processes.push({ graces })
+    const stop = (graceMs: number) => (
+      graces.push(graceMs), resolve({ code: null, signal: 'SIGKILL', tail: '' }), exited
+    )
+    return { ok: true, value: { write: () => true, end: () => undefined, stop, exited } }
+  }
+  const converter = new FeedConverter({
+    ffmpeg: { run } as unknown as Ffmpeg,
+    clock: new ManualClock(),
+    log: strictLog,
+    name: 'show',
+    passes: ({ codec }) => CODECS[codec].inHls === 'always',
+    encodingRoom: ENDLESS_ROOM,
+    out: { tracks: () => undefined, frame: () => undefined, end: () => void (ends += 1) },
+    stallMs: 10_000,
+    failed: () => undefined,
+  })
+  converter.tracks([rtpAudioTrack('opus', 48_000)])
+  converter.frame({ kind: 'audio', timeUs: 0, decodeTimeUs: 0, key: true, data: new Uint8Array(9) })
+  converter.tracks([{ kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }])
+  converter.end()
+  await expect.poll(() => ends).toBe(1)
+  expect(processes).toEqual([{ graces: [5000] }])
+})
+
 test('an ffmpeg that got no processor was taken for one that hangs, and one that runs in circles is killed', async () => {
   const clock = new ManualClock()
   const state = { cpuMs: 0, isReady: true }
