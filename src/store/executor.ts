@@ -132,8 +132,11 @@ function fill(parameters: readonly unknown[], params: object): unknown[] {
 }
 
 /** Runs `insert` for slices of `rows`, so that no statement exceeds a database's limit of parameters. */
-export async function inSlices<T>(rows: readonly T[], insert: (slice: T[]) => Promise<unknown>): Promise<void> {
-  const size = 100
+export async function inSlices<T>(
+  rows: readonly T[],
+  insert: (slice: T[]) => Promise<unknown>,
+  size = 100,
+): Promise<void> {
   for (let at = 0; at < rows.length; at += size) await insert(rows.slice(at, at + size))
 }
 
