@@ -192,4 +192,24 @@ describe('copied URLs of a session', () => {
     expect(await get(playlist, { ip: '192.0.2.99' })).toEqual({ status: 401, text: REFUSED.address[0]!.slice(4) })
     expect((await get(playlist)).status).toBe(200)
   })
+
+  test('viewers who left together left one after the other, each after a transaction of its own', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe')
+    for (let viewers = 0; viewers < 3; viewers++) await admitted(token)
+    const { sessions, store } = sluice.app.ctx
+    expect(sessions.ofToken(id)).toHaveLength(3)
+    const answers = Promise.withResolvers<void>()
+    const transaction = store.transaction.bind(store)
+    const held = vi.spyOn(store, 'transaction').mockImplementation(async (work) => {
+      await answers.promise
+      return transaction(work)
+    })
+    onTestFinished(() => {
+      answers.resolve()
+      held.mockRestore()
+      clock.speed = 1
+    })
+    clock.speed = 10
+    await until(() => sessions.ofToken(id).length === 0)
+  })
 })
