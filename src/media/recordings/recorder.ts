@@ -41,7 +41,10 @@ export class Recorder {
   #unsubscribe: () => void = () => undefined
   #parts: RecordingPart[] = []
   #file: WriteStream | null = null
+  /** Those that are not closed yet, the one at hand among them. */
+  readonly #open = new Set<WriteStream>()
   #over = false
+  #problem: Said | null = null
   #sink: MuxFeed | null = null
   readonly #createdAt: Moment
   /** Monotonic milliseconds. */
@@ -68,15 +71,17 @@ export class Recorder {
   stop(problem: Said | null): void {
     if (this.#over) return
     this.#over = true
+    this.#problem = problem
     this.#unsubscribe()
-    const file = this.#file
-    if (file === null || file.destroyed) this.#ended(problem)
-    else file.end(() => this.#ended(problem))
+    this.#file?.end()
+    this.#endWhenWritten()
   }
 
-  #ended(problem: Said | null): void {
+  /** A slow disk may still take an earlier part when it has all of the last one. */
+  #endWhenWritten(): void {
+    if (!this.#over || this.#open.size > 0) return
     const atMs = dateSince(this.#createdAt, this.#options.clock, this.#writtenAtMs)
-    this.#options.ended({ atMs, problem, dropped: this.#sink?.dropped ?? 0 })
+    this.#options.ended({ atMs, problem: this.#problem, dropped: this.#sink?.dropped ?? 0 })
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
@@ -85,20 +90,34 @@ export class Recorder {
     this.#file?.end()
     this.#parts = [...this.#parts, { file: `part-${this.#parts.length}.mkv`, tracks: tracks.map(partTrack) }]
     try {
-      this.#file = this.#options.files.begin(this.#options.id, this.#parts)
+      this.#file = this.#opened(this.#options.files.begin(this.#options.id, this.#parts))
     } catch (error) {
       return this.stop(notWritten(error as Error))
     }
-    this.#file.on('error', (error) => this.stop(notWritten(error)))
     if (!isFirst) return
     const atMs = dateSince(this.#createdAt, this.#options.clock)
     this.#options.begun(this.#parts[0]?.tracks ?? [], atMs).catch(() => this.stop(say(coded('recording_not_saved'))))
   }
 
+  #opened(file: WriteStream): WriteStream {
+    this.#open.add(file)
+    file.on('error', (error) => {
+      this.stop(notWritten(error))
+      // What was written last may have found no room.
+      this.#problem ??= notWritten(error)
+    })
+    file.on('close', () => {
+      this.#open.delete(file)
+      this.#endWhenWritten()
+    })
+    return file
+  }
+
   #write(bytes: Uint8Array): boolean {
     const file = this.#file
     if (this.#over || file === null || file.destroyed) return false
-    if (file.writableLength + bytes.length > BACKLOG_BYTES) return false
+    const waiting = [...this.#open].reduce((sum, { writableLength }) => sum + writableLength, 0)
+    if (waiting + bytes.length > BACKLOG_BYTES) return false
     const atMs = this.#options.clock.monotonic()
     file.write(bytes, (error) => {
       if (!error) this.#writtenAtMs = atMs

@@ -1,7 +1,9 @@
-import fs, { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import fs, { mkdtempSync, rmSync, utimesSync, writeFileSync, type WriteStream } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
@@ -9,6 +11,7 @@ import { timeOrderedId } from '../../../src/base/ids.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg, FfmpegExit } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { Recorder } from '../../../src/media/recordings/recorder.ts'
 import { RecordingFiles } from '../../../src/media/recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from '../../../src/media/recordings/recordings.ts'
 import { Thumbnails } from '../../../src/media/recordings/thumbnails.ts'
@@ -111,6 +114,47 @@ test('a recording that a crash interrupted ended with the next start, and not wi
   await until(() => ended.size === 1)
   expect(ended.get(id)).toBe(diedMs)
 })
+
+/** Frames of two parts, each a keyframe. */
+function twoParts(media: Hub): void {
+  for (const at of [0, 1]) {
+    media.tracks([{ kind: 'video', codec: 'vp8', width: 64 + at, height: 64, config: new Uint8Array(0) }])
+    const timeUs = at * 40_000
+    media.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(500) })
+  }
+}
+
+test.each([null, 'no room'])(
+  'a recording is over when a slow disk has all of its parts, not the last alone: %s',
+  async (lost) => {
+    const slow = Promise.withResolvers<void>()
+    const parts: Writable[] = []
+    const begin = (): WriteStream => {
+      const taken = parts.length === 0 ? slow.promise : Promise.resolve()
+      const error = parts.length === 0 && lost !== null ? new Error(lost) : null
+      const part = new Writable({ write: (_chunk, _encoding, done) => void taken.then(() => done(error)) })
+      parts.push(part)
+      return part as unknown as WriteStream
+    }
+    const media = new Hub()
+    const ends: (string | undefined)[] = []
+    const of = {
+      clock: new ManualClock(),
+      feed: feedOf('feed', 'a1b2c3', media),
+      id: 'one',
+      begun: async () => undefined,
+    }
+    const files = { begin } as unknown as RecordingFiles
+    const recorder = new Recorder({ ...of, files, ended: ({ problem }) => void ends.push(problem?.message) })
+    twoParts(media)
+    media.end()
+    await once(parts[1] ?? expect.fail(), 'close')
+    expect([recorder.isOver, ends]).toEqual([true, []])
+    slow.resolve()
+    await until(() => ends.length === 1)
+    expect(ends).toEqual([lost === null ? undefined : expect.stringContaining(lost)])
+  },
+)
 
 test('a disk that is full when a part begins takes nothing from the parts before', async () => {
   const id = await leftRecording(new ManualClock())
