@@ -4,7 +4,7 @@ import type { Logger } from '../../../src/base/log.ts'
 
 function hostsWith(publicAddresses: string[]) {
   const names = new Map<string, string[]>()
-  const state = { own: ['10.1.2.3'], publicAddresses, nowMs: 0, asked: 0 }
+  const state = { own: (): string[] => ['10.1.2.3'], publicAddresses, nowMs: 0, asked: 0 }
   const messages: string[] = []
   const keep = (_: object, message: string): void => void messages.push(message)
   const log = { info: keep, warn: keep } as unknown as Logger
@@ -20,7 +20,7 @@ function hostsWith(publicAddresses: string[]) {
     resolve,
     now: () => state.nowMs,
     log,
-    own: () => state.own,
+    own: () => state.own(),
   })
   return { hosts, names, state, messages: () => messages }
 }
@@ -29,11 +29,25 @@ test('another address of this machine is listened at with the next look, and log
   const { hosts, state, messages } = hostsWith([])
   await hosts.look()
   expect([hosts.current, messages().length]).toEqual([{ kind: 'hosts', listen: ['10.1.2.3'], publicAddresses: [] }, 0])
-  state.own = ['10.9.9.9', '2001:db8::1']
+  state.own = () => ['10.9.9.9', '2001:db8::1']
   await hosts.look()
   await hosts.look()
   expect(hosts.current.listen).toEqual(['10.9.9.9', '2001:db8::1'])
   expect(messages()).toEqual(['the addresses of this machine have changed; media is received at the new ones'])
+})
+
+test('a process without descriptors cannot read its addresses, which ended it: it keeps them, and says so once', async () => {
+  const { hosts, state, messages } = hostsWith([])
+  const read = state.own
+  state.own = () => {
+    throw new Error('EMFILE')
+  }
+  await hosts.look()
+  await hosts.look()
+  expect(hosts.current.listen).toEqual(['10.1.2.3'])
+  state.own = read
+  await hosts.look()
+  expect(messages()).toEqual(['a job failed; it is tried again', 'a job works again'])
 })
 
 test('names among the announced addresses are resolved every minute, and keep their addresses without a name server', async () => {

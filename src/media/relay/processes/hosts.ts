@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Logger } from '../../../base/log.ts'
+import { Failures } from '../../../base/repeat.ts'
 import { preferredAddresses } from '../transport/socket.ts'
 import type { RelayHosts } from './messages.ts'
 
@@ -31,11 +32,13 @@ interface Resolved {
 export class MediaHosts {
   readonly #options: HostsOptions
   readonly #resolved = new Map<string, Resolved>()
+  readonly #failures: Failures
   #own: readonly string[]
   #announced: readonly string[] | null = null
 
   constructor(options: HostsOptions) {
     this.#options = options
+    this.#failures = new Failures({ log: options.log, name: 'read the addresses of this machine' })
     this.#own = this.#ownAddresses()
   }
 
@@ -50,7 +53,7 @@ export class MediaHosts {
   /** Looks at the addresses, and resolves the names whose time has come. Logs what changed. Never rejects. */
   async look(): Promise<void> {
     const { log, publicAddresses } = this.#options
-    const [own, before] = [this.#ownAddresses(), this.#own]
+    const [own, before] = [this.#ownNow(), this.#own]
     this.#own = own
     if (isOther(own, before)) log.info({ addresses: own, before }, OWN_CHANGED)
     const names = publicAddresses().filter((value) => isIP(value) === 0)
@@ -60,6 +63,18 @@ export class MediaHosts {
     this.#announced = announced
     if (announcedBefore !== null && isOther(announced, announcedBefore))
       log.info({ addresses: announced, before: announcedBefore }, PUBLIC_CHANGED)
+  }
+
+  /** Those of before, where the system does not say: it needs a descriptor to ask. */
+  #ownNow(): readonly string[] {
+    try {
+      const own = this.#ownAddresses()
+      this.#failures.none()
+      return own
+    } catch (error) {
+      this.#failures.add(error)
+      return this.#own
+    }
   }
 
   #ownAddresses(): readonly string[] {
