@@ -106,9 +106,14 @@ async function connectTo(address: string, port: number, how: Dialling, signal: A
   await readyOrDestroyed(socket, 'connect', signal)
   // The final check is on the socket: whatever happened above, nothing is written to a forbidden address.
   const peer = socket.remoteAddress ?? 'nobody'
-  if (how.allows(peer)) return socket
-  socket.destroy()
-  throw notAllowed(peer)
+  try {
+    // It reads the addresses of this machine, for which this socket may have taken the last descriptor.
+    if (how.allows(peer)) return socket
+    throw notAllowed(peer)
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
 }
 
 async function secure(

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createEgress, type EgressOptions } from '../../src/net/egress.ts'
 import { publicNames } from '../../src/net/resolve.ts'
@@ -70,6 +72,27 @@ describe('a name', () => {
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'refused', code: 'target_not_allowed' })
     expect(asked).toBe(2)
     expect(victim.requests).toEqual([])
+  })
+
+  test('is checked by what needs a descriptor: without one the connection that took the last was left open', async () => {
+    const accepted = Promise.withResolvers<Socket>()
+    const server = createServer((socket) => accepted.resolve(socket)).listen(0, '127.0.0.1')
+    stops.push(() => server.close())
+    await once(server, 'listening')
+    let asked = 0
+    const outcome = await post(`http://odd.example.com:${(server.address() as AddressInfo).port}/`, {
+      allowPrivateTargets: true,
+      resolver: async () => ['127.0.0.1'],
+      allowAddress() {
+        if (++asked === 2) throw new Error('EMFILE')
+        return true
+      },
+    })
+    expect(outcome).toMatchObject({ kind: 'failed', stage: 'connect' })
+    const socket = await accepted.promise
+    stops.push(() => socket.destroy())
+    socket.resume()
+    await once(socket, 'close')
   })
 
   test('without addresses, and one that does not exist, fail while resolving', async () => {
