@@ -11,6 +11,8 @@ export function run(program, args, options = {}) {
     stdio: ['ignore', 'pipe', 'inherit'],
     maxBuffer: 64 * 1024 * 1024,
     timeout: 10 * 60_000,
+    // npm that waits for its registry does not end by SIGTERM.
+    killSignal: 'SIGKILL',
     ...options,
   })
   if (status !== 0)
