@@ -85,6 +85,20 @@ test('every route that changes something refuses a viewer, and every change need
   expect(forged.filter(([, status]) => status !== 403)).toEqual([])
 })
 
+test('a viewer gets every report that an admin gets', async () => {
+  const [admin, viewer] = [await browserOf(running), await browserOf(running, 'viewer')]
+  const reports = routes.filter((route) => route.startsWith('GET /analytics/'))
+  const query = '?startDate=2026-01-01&stopDate=2026-01-02&streamNames=a&trackingIds=a&resolution=Hour'
+  let made = 0
+  for (const route of reports) {
+    const path = `${requestOf(route)[1]}${query}`
+    const [theirs, ours] = [await viewer.call('GET', path), await admin.call('GET', path)]
+    expect([path, theirs.status, theirs.json]).toEqual([path, ours.status, ours.json])
+    if (ours.status === 200) made += 1
+  }
+  expect(made).toBeGreaterThan(15)
+})
+
 test('no document of an interface lists the routes of the dashboard, and its own lists no other', async () => {
   const documents = await Promise.all(
     ['/api/openapi.json', '/v2/openapi.json', '/dashboard/api/openapi.json'].map((path) => running.call('GET', path)),

@@ -54,9 +54,12 @@ export function longText(envelope: object, data: unknown): Promise<string> {
   return inTurns(joined(jsonOf(answer)))
 }
 
-/** Sends JSON that is text already. The schema of the route describes it, and filters nothing. */
+/** Sends JSON without secrets that is text already. The schema of the route describes it, and filters nothing. */
 export const sendJsonText = (reply: FastifyReply, text: string): FastifyReply =>
-  reply.type('application/json; charset=utf-8').send(text)
+  reply
+    .type('application/json; charset=utf-8')
+    .serializer((json: unknown) => json as string)
+    .send(text)
 
 /** Fastify's own refusals, by its error code. An unlisted error is our fault: a 500 without details. */
 const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {

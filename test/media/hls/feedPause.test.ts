@@ -18,7 +18,7 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
     pid: null,
     write: () => true,
     end: () => undefined,
-    stop: async () => void kills++,
+    stop: async (graceMs: number) => void (kills += graceMs === 0 ? 1 : 0),
     exited: new Promise(() => undefined),
   }
   const ffmpeg = { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg
