@@ -3,6 +3,7 @@ import { type Report, type ReportName, REPORTS } from '../../src/commands/usage/
 import type { UsageKey } from '../../src/core/sessions/types.ts'
 import { addUsage } from '../conformance/store.samples.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { browserOf } from '../support/dashboard.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const HOUR_MS = 3_600_000
@@ -101,7 +102,10 @@ describe('many reports at once', () => {
       await new Promise<void>((resolve) => held.push(resolve))
       return []
     })
-    const ask = () => sluice.call('GET', `/api/analytics/account/token_total?${DATES}`)
+    const browser = await browserOf(sluice)
+    const path = `/analytics/account/token_total?${DATES}`
+    const ask = (_: unknown, at: number) =>
+      at % 2 === 0 ? sluice.call('GET', `/api${path}`) : browser.call('GET', path)
     try {
       const answers = Array.from({ length: 105 }, ask)
       const refused = await Promise.race(answers)

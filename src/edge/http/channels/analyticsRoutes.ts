@@ -15,7 +15,7 @@ import { asChannelFailure } from '../../../core/channels/errors.ts'
 import { one, page } from '../../../core/channels/fields.ts'
 import { accountOf } from '../auth.ts'
 import { longText, sendJsonText } from '../problem.ts'
-import { ReportTurns, tooManyReports } from '../usage/reportTurns.ts'
+import { makeReport, tooManyReports } from '../usage/reportTurns.ts'
 import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { describe } from './openapi.ts'
 import { sendChannelFailure, sendData, sendWhole } from './problem.ts'
@@ -26,10 +26,9 @@ const TAG = 'analytics'
 
 /** Reports of the bytes that channels and distributions served, and of the running time of engines. */
 export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void {
-  const turns = new ReportTurns()
   for (const kind of ['channel', 'distribution'] as const) {
-    served(app, api, turns, { kind, counted: 'bytes' })
-    served(app, api, turns, { kind, counted: 'minutes' })
+    served(app, api, { kind, counted: 'bytes' })
+    served(app, api, { kind, counted: 'minutes' })
   }
   app.get<ReportRequest>(
     '/channels/:channelId/analytics/transcoding-minutes',
@@ -39,7 +38,7 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
       answer: one(schema.Series),
     }),
     async (request, reply) =>
-      sendSeries(request, reply, turns, () =>
+      sendSeries(request, reply, () =>
         transcodingMinutes(api.ctx, accountOf(request), request.params.channelId ?? '', request.query),
       ),
   )
@@ -65,10 +64,9 @@ const REPORTS = {
 async function sendSeries(
   request: FastifyRequest,
   reply: FastifyReply,
-  turns: ReportTurns,
   read: () => ChannelResult<SeriesRecord[]>,
 ): Promise<FastifyReply> {
-  const made = await turns.make(request, async () => {
+  const made = await makeReport(request, async () => {
     const series = await read()
     return series.ok
       ? ok(
@@ -86,7 +84,6 @@ async function sendSeries(
 function served(
   app: FastifyInstance,
   { ctx }: ChannelsApi,
-  turns: ReportTurns,
   { kind, counted }: Pick<Subject, 'kind' | 'counted'>,
 ): void {
   const report = REPORTS[counted]
@@ -101,7 +98,7 @@ function served(
       querystring: report.series[kind],
       answer: one(schema.Series),
     }),
-    async (request, reply) => sendSeries(request, reply, turns, () => servedSeries(...about(request))),
+    async (request, reply) => sendSeries(request, reply, () => servedSeries(...about(request))),
   )
   app.get<ReportRequest>(
     `${path}/countries`,

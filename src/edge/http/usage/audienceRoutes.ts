@@ -12,10 +12,10 @@ import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { wantsCsv } from './csv.ts'
 import { QualityData } from './qualityData.ts'
-import { type ReportTurns, tooManyReports } from './reportTurns.ts'
+import { makeReport, tooManyReports } from './reportTurns.ts'
 
 /** Who watched, how long, and how many at once. */
-export function audienceRoutes(app: FastifyInstance, ctx: Context, turns: ReportTurns): void {
+export function audienceRoutes(app: FastifyInstance, ctx: Context): void {
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/analytics/audience',
     document('analytics', 'Views, viewers, watch time and the most at once, beside the range before', {
@@ -25,7 +25,7 @@ export function audienceRoutes(app: FastifyInstance, ctx: Context, turns: Report
       csv: true,
     }),
     async (request, reply) => {
-      const report = await turns.make(request, () => readAudience(ctx, accountOf(request), request.query))
+      const report = await makeReport(request, () => readAudience(ctx, accountOf(request), request.query))
       if (report === null) return sendFailure(reply, tooManyReports(reply))
       if (!wantsCsv(request)) return sendResult(reply, report)
       if (!report.ok) return sendFailure(reply, report.error)

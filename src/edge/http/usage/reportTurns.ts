@@ -9,15 +9,12 @@ const LIMITS = { atOnce: 4, waitingMax: 1_000, waitingOfOriginMax: 100 }
 const RETRY_MS = 10_000
 const TOO_MANY = `A node makes ${LIMITS.atOnce} reports at once, and ${LIMITS.waitingOfOriginMax} of an account may wait: try again later`
 
-/** The reports that a node makes at once. Further ones wait, and accounts take turns. */
-export class ReportTurns {
-  readonly #turns = new Turns(LIMITS)
+/** Of the whole process: reports of both interfaces and of the dashboard. */
+const turns = new Turns(LIMITS)
 
-  /** Makes a report. Null: too many wait already. */
-  make<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T | null> {
-    return this.#turns.run({ key: accountOf(request), isFirst: false }, work)
-  }
-}
+/** Makes a report when it has its turn; accounts take turns. Null: too many wait already. */
+export const makeReport = <T>(request: FastifyRequest, work: () => Promise<T>): Promise<T | null> =>
+  turns.run({ key: accountOf(request), isFirst: false }, work)
 
 /** The refusal of a report for which there is no turn. */
 export function tooManyReports(reply: FastifyReply) {

@@ -16,13 +16,12 @@ import { longText, sendFailure, sendJsonText, sendResult } from '../problem.ts'
 import { audienceRoutes, timeZone } from './audienceRoutes.ts'
 import { wantsCsv } from './csv.ts'
 import { recordRoutes } from './recordRoutes.ts'
-import { ReportTurns, tooManyReports } from './reportTurns.ts'
+import { makeReport, tooManyReports } from './reportTurns.ts'
 
 type AnyQuery = { Querystring: Record<string, unknown> }
 
 /** Reports of transferred bytes. */
 export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
-  const turns = new ReportTurns()
   for (const name of Object.keys(REPORTS) as ReportName[]) {
     const { operationId, summary, data } = TEXTS[name]
     app.get<AnyQuery>(
@@ -31,7 +30,7 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
       async (request, reply) => {
         const about = [ctx, accountOf(request), name, request.query] as const
         const isCsv = wantsCsv(request)
-        const made = await turns.make(request, () => (isCsv ? analyseAsCsv(...about) : asJson(analyse(...about))))
+        const made = await makeReport(request, () => (isCsv ? analyseAsCsv(...about) : asJson(analyse(...about))))
         if (made === null) return sendFailure(reply, tooManyReports(reply))
         if (!made.ok) return sendFailure(reply, made.error)
         if (!isCsv) return sendJsonText(reply, made.value)
@@ -63,7 +62,7 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
     }),
     async (request, reply) => sendResult(reply, await accountSeries(ctx, accountOf(request), request.query)),
   )
-  audienceRoutes(app, ctx, turns)
+  audienceRoutes(app, ctx)
   recordRoutes(app, ctx)
 }
 
