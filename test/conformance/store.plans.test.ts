@@ -215,13 +215,22 @@ class Recorder extends Executor {
   }
 }
 
-async function fill({ name }: SqlDialect, execute: (sql: string) => Promise<unknown>): Promise<void> {
+/** @param streamName SQL of the stream of row `i`, if it is another one than that of the table */
+async function fill(
+  { name }: SqlDialect,
+  execute: (sql: string) => Promise<unknown>,
+  streamName?: string,
+): Promise<void> {
   const hash = name === 'postgres' ? `decode(md5(i::text), 'hex')` : `cast(i as blob)`
-  for (const [table, row] of Object.entries(TABLES)) {
+  await execute(`insert into viewing (account_id, stream_name, attempt_at_ms, viewed)
+    values ${[0, 1, 2, 3].map((i) => `('${accountId}', 'show-${i}', 0, 1)`).join()}`)
+  for (const [table, original] of Object.entries(TABLES)) {
+    const isEdited = streamName !== undefined && 'stream_name' in original
+    const row = isEdited ? { ...original, stream_name: streamName } : original
     const values = Object.values(row).map((value) => value.replace('HASH', hash))
     await execute(`insert into ${table} (${Object.keys(row).join(', ')})
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
-      select ${values.join(', ')} from n`)
+      select ${values.join(', ')} from n where true on conflict do nothing`)
   }
 }
 
@@ -303,7 +312,19 @@ interface Plan {
   readonly Plans?: readonly Plan[]
 }
 
-describe.skipIf(!postgresUrl())('on PostgreSQL', () => {
+/** Statistics of PostgreSQL that lead to different plans. */
+const SHAPES = [
+  { shape: 'many streams', streamName: undefined, cases: CASES },
+  {
+    shape: 'few streams, one with nearly all rows',
+    // They are the first ones, so that a scan for another stream reads them all.
+    streamName: `'show-' || case when i < ${ROWS * 0.995} then 0 else i % 9 end`,
+    // Its streams are found by what comes after each feed: PostgreSQL compares all of the account there, in 33 ms for 20,000.
+    cases: CASES.filter(({ name }) => name !== 'streams off the air'),
+  },
+]
+
+describe.skipIf(!postgresUrl()).each(SHAPES)('on PostgreSQL with $shape', ({ streamName, cases }) => {
   let database: Awaited<ReturnType<typeof freshDatabase>>
   let client: Client
   beforeAll(async () => {
@@ -311,7 +332,7 @@ describe.skipIf(!postgresUrl())('on PostgreSQL', () => {
     await openStore({ url: database.url, log: quiet }).then((store) => store.close())
     client = new Client({ connectionString: database.url, types: types() })
     await client.connect()
-    await fill(postgresDialect, (sql) => client.query(sql))
+    await fill(postgresDialect, (sql) => client.query(sql), streamName)
     await client.query('analyze')
   })
   afterAll(async () => {
@@ -341,7 +362,7 @@ describe.skipIf(!postgresUrl())('on PostgreSQL', () => {
     return [...(isLong ? [`${type} of ${rows} rows of ${table}`] : []), ...(plan.Plans ?? []).flatMap(longReadsIn)]
   }
 
-  test.each(CASES)('$name reads few rows', async ({ ask }) => {
+  test.each(cases)('$name reads few rows', async ({ ask }) => {
     await client.query('begin')
     onTestFinished(async () => void (await client.query('rollback')))
     const { rows } = await client.query<{ hash: Uint8Array }>('select value_hash as hash from tokens where id = 7')
