@@ -56,7 +56,7 @@ function printPair(pair: { what: string; isHigherBetter: boolean; now: number; b
   const { what, isHigherBetter, now, before } = pair
   const isWorse = (isHigherBetter ? before / now : now / before) > WORSE_MAX
   console.log(
-    `${what}: ${now.toFixed(2)} against ${before.toFixed(2)}, ratio ${(now / before).toFixed(3)}${isWorse ? ' WORSE' : ''}`,
+    `${what}: ${now.toPrecision(3)} against ${before.toPrecision(3)}, ratio ${(now / before).toFixed(3)}${isWorse ? ' WORSE' : ''}`,
   )
   return !isWorse
 }
