@@ -19,13 +19,32 @@ const metrics = readSources(['src'], /\.ts$/)
   .map(({ text }) => text)
   .join('\n')
 
-/** Files, keys and metrics that a page names as code, and that are not there. */
+const operations = ['tokens', 'channels'].flatMap((name) => {
+  const document = readFileSync(`${repository}api/${name}.openapi.json`, 'utf8')
+  const { paths } = JSON.parse(document) as { paths: Record<string, Record<string, unknown>> }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({
+      method: method.toUpperCase(),
+      path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    })),
+  )
+})
+
+/** Of the two interfaces: media has no document, and a path that ends with / or … stands for those below it. */
+function isUnknownOperation(name: string): boolean {
+  const [, method, path = ''] = /^(GET|POST|PUT|PATCH|DELETE) (\/(?:api|v2)\/[^ ?]+)/.exec(name) ?? []
+  if (method === undefined || /^\/api\/wh[ie]p\/|\/openapi\.json$|[/…]$/.test(path)) return false
+  return !operations.some((one) => one.method === method && one.path.test(path))
+}
+
+/** Files, keys, metrics and operations that a page names as code, and that are not there. */
 function unknownNames({ path, text }: Page): string[] {
   const named = [...text.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
   return named.filter((name) => isUnknown(name)).map((name) => `${path}: ${name}`)
 }
 
 function isUnknown(name: string): boolean {
+  if (isUnknownOperation(name)) return true
   if (/^(test|src|bench|scripts|native|web|api)\/[\w/.-]+$/.test(name)) return !existsSync(repository + name)
   // `access/decide.ts` is src/core/access/decide.ts; NAME stands for a name.
   if (/^[\w.-]+\/[\w/.-]+\.tsx?$/.test(name) && !name.includes('NAME')) {
@@ -61,7 +80,7 @@ describe('the documentation', () => {
     expect(missing).toEqual([])
   })
 
-  test('names no file, configuration key or metric that does not exist', () => {
+  test('names no file, configuration key, metric or operation that does not exist', () => {
     expect(pages.flatMap(unknownNames)).toEqual([])
   })
 
@@ -150,11 +169,13 @@ describe('the readers of pages see', () => {
 
   test('names that do not exist', () => {
     const text =
-      'a `server.port` b `server.prt` `test/nothing.test.ts` `sluice_sessions{action}` `sluice_nothing` `channel.x`'
+      'a `server.port` b `server.prt` `test/nothing.test.ts` `sluice_sessions{action}` `sluice_nothing` `channel.x` ' +
+      '`GET /api/webhooks` `GET /api/webhooks/list` `DELETE /api/sessions/{id}` `POST /api/whip/show` `GET /v2/monitoring/`'
     expect(unknownNames({ path: 'a.md', text })).toEqual([
       'a.md: server.prt',
       'a.md: test/nothing.test.ts',
       'a.md: sluice_nothing',
+      'a.md: GET /api/webhooks',
     ])
   })
 

@@ -14,12 +14,14 @@ import { siblingCircles } from './tidy/siblings.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
 import { unusedClasses } from './tidy/styles.ts'
 import { unusedExports } from './tidy/unused.ts'
+import { fixedWaits, measuredTimes } from './tidy/waits.ts'
 import { browserWallsJumped, wallsJumped, wallsMarkdown } from './tidy/walls.ts'
 import { isRewritten, retiredNames, retiredPaths, stiltedCode, stiltedPage } from './tidy/words.ts'
 
 const code = /\.(ts|tsx|js|mjs|css)$/
 const modules = readSources(['src'], /\.ts$/).map(parse)
 const readers = readSources(['test', 'scripts', 'bench'], /\.ts$/).map(parse)
+const tests = readers.filter(({ path }) => path.startsWith('test/'))
 /** What runs in browsers: the client library, the player and the dashboard on top of it. */
 const browserModules = readSources(['web'], /(?<!\.config)\.tsx?$/).map(parse)
 const written = readSources(['.'], /\.(ts|js|mjs|md|yaml|yml|sql|html|css|tsx|sh)$|^\.ci\//)
@@ -195,7 +197,15 @@ describe('the house', () => {
   })
 
   test('no test and no wait has a limit that only a slow machine reaches', () => {
-    expect(readers.filter(({ path }) => path.startsWith('test/')).flatMap(shortLimits)).toEqual([])
+    expect(tests.flatMap(shortLimits)).toEqual([])
+  })
+
+  test('no test waits for a fixed time', () => {
+    expect(tests.flatMap(fixedWaits)).toEqual([])
+  })
+
+  test('no test measures a duration', () => {
+    expect(tests.flatMap(measuredTimes)).toEqual([])
   })
 
   test('functions, files and lines have a readable length', () => {

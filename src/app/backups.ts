@@ -133,7 +133,7 @@ async function readable<T>(
 const wrongEngine = (engine: Manifest['engine']): string =>
   engine === 'postgres'
     ? 'it is of a PostgreSQL database; set storage.url to the database to restore it to'
-    : 'it is of a SQLite database; leave storage.url empty, or set it to the path of a new file'
+    : 'it is of a SQLite database; leave storage.url empty, or set it to the path of a new file. The way to PostgreSQL is `sluice provision export`'
 
 interface RestoreKeys {
   readonly all: Uint8Array[]

@@ -27,3 +27,14 @@ export function fileProblem(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException
   return FILE_PROBLEMS.get(code) ?? `cannot be used: ${message}`
 }
+
+/** Why a new file was not written, in words. */
+export function newFileProblem(error: unknown, path: string): string {
+  if (hasCode(error, 'EEXIST')) return `${path} exists already, and is not overwritten`
+  if (hasCode(error, 'ENOENT', 'ENOTDIR')) return `the directory of ${path} does not exist`
+  return `${path} ${fileProblem(error)}`
+}
+
+/** The same error of the system, of this file: errors of writing name none, and those of a draft name the draft. */
+export const ofFile = (error: unknown, path: string): unknown =>
+  error instanceof Error && 'syscall' in error ? Object.assign(error, { path }) : error

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { hasCode } from './errorCode.ts'
+import { hasCode, ofFile } from './errorCode.ts'
 import { makeFolder } from './files.ts'
 import type { Random } from './random.ts'
 
@@ -24,6 +24,8 @@ function withDraft(path: string, text: string, random: Random, publish: (draft: 
   try {
     writeNew(draft, text)
     publish(draft)
+  } catch (error) {
+    throw ofFile(error, path)
   } finally {
     rmSync(draft, { force: true })
   }

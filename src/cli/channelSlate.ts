@@ -1,10 +1,12 @@
 import { readFile, stat } from 'node:fs/promises'
+import { newFileProblem } from '../base/errorCode.ts'
 import { writeNewFile } from '../base/files.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { deleteSlate, putSlate, readSlate } from '../commands/channels/slates.ts'
 import { toSlateRecord } from '../core/channels/channel.ts'
 import type { SlateRecord } from '../core/channels/channelSchema.ts'
 import { SLATE_MAX_BYTES } from '../core/channels/slate.ts'
+import { failure } from '../core/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { CHANNEL_ID, textFlag, toggleFlag } from './flag.ts'
 import { type Columns, record, yesNo } from './listing.ts'
@@ -93,7 +95,7 @@ async function showSlate({ ctx, accountId }: AccountScope, id: string, save: str
   try {
     await writeNewFile(save, found.value.media)
   } catch (error) {
-    return err(usage(`--save: ${(error as Error).message}`))
+    return err(failure('conflict', newFileProblem(error, save)))
   }
   return ok({ json, text: '', hint: `The slate is in ${save}.` })
 }

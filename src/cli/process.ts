@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { systemClock } from '../base/clock.ts'
-import { hasCode } from '../base/errorCode.ts'
+import { fileProblem, hasCode } from '../base/errorCode.ts'
 import { err, ok } from '../base/result.ts'
 import type { Host, ServingSignals, Terminal } from './host.ts'
 
@@ -47,7 +47,7 @@ export function programOf(env: Host['env'], main: string): string {
 function exitOnClosedPipe(): void {
   process.stdout.on('error', (error) => {
     if (hasCode(error, 'EPIPE')) process.exit(0)
-    process.stderr.write(`sluice: the command is done, but its output cannot be written: ${error.message}\n`)
+    process.stderr.write(`sluice: the command is done, but its output ${fileProblem(error)}\n`)
     process.exit(1)
   })
   // The server goes on to its orderly stop when its terminal closes (EIO).

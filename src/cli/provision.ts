@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { stringify } from 'yaml'
-import { hasCode } from '../base/errorCode.ts'
+import { newFileProblem } from '../base/errorCode.ts'
 import { writeNewFile } from '../base/files.ts'
 import { err, ok } from '../base/result.ts'
 import { type Exported, exportAccount } from '../commands/provisioning/export.ts'
@@ -81,8 +81,7 @@ async function writeSecret(file: string, text: string): Promise<string | null> {
     await writeNewFile(file, text)
     return null
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return `${file} exists already, and is not overwritten`
-    return `${file} cannot be written (${(error as Error).message})`
+    return newFileProblem(error, file)
   }
 }
 

@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { newFileProblem, operatorText } from '../../src/base/errorCode.ts'
 import { fileSize, makeFolder, writeNewFile } from '../../src/base/files.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { replaceSecretFile } from '../../src/base/secretFile.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-files-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -50,6 +54,42 @@ test('a folder is made with those above it, and one that cannot be made says why
   } finally {
     execFileSync('umount', ['--lazy', disk])
   }
+})
+
+/** Rejects with what an operator reads. */
+const said = async (path: string) => {
+  const error: unknown = await writeNewFile(path, 'text').catch((cause: unknown) => cause)
+  return newFileProblem(error, path)
+}
+
+test('a file that is not written is told by its name and in words, and so is a secret one on a full disk', async () => {
+  writeFileSync(join(dir, 'taken'), '')
+  expect(await said(join(dir, 'taken'))).toBe(`${join(dir, 'taken')} exists already, and is not overwritten`)
+  const [missing, below] = [join(dir, 'missing', 'x'), join(dir, 'taken', 'x')]
+  expect([await said(missing), await said(below)]).toEqual([
+    `the directory of ${missing} does not exist`,
+    `the directory of ${below} does not exist`,
+  ])
+  const { writeSync } = fs
+  onTestFinished(() => {
+    fs.writeSync = writeSync
+    syncBuiltinESMExports()
+  })
+  // As Node says it, without a path.
+  fs.writeSync = () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' })
+  }
+  syncBuiltinESMExports()
+  const key = join(dir, 'sealing.key')
+  const write = (): string => {
+    try {
+      replaceSecretFile(key, 'text', systemRandom)
+      return 'written'
+    } catch (error) {
+      return operatorText(error)
+    }
+  }
+  expect(write()).toBe(`${key} is on a disk that is full`)
 })
 
 /** Only root can, and not in every container. */

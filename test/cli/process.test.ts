@@ -37,6 +37,6 @@ test('a command whose output has no room on a full disk ends with 1 and a senten
   closeSync(full)
   expect([status, said]).toEqual([
     1,
-    expect.stringMatching(/^sluice: the command is done, but its output cannot be written: ENOSPC.*\n$/),
+    expect.stringMatching(/^sluice: the command is done, but its output is on a disk that is full\n$/),
   ])
 })

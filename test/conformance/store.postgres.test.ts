@@ -50,6 +50,16 @@ describe.skipIf(!findBinaries())('with a server', () => {
     afterEach(() => database.drop())
 
     test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
+    test('that is up to date is opened without the lock of migrations, which another node may hold', async () => {
+      await openStore({ url: database.url, log: quiet }).then((store) => store.close())
+      const client = await database.connect()
+      // That of Kysely.
+      await client.query('select pg_advisory_lock(3853314791062309107)')
+      const store = await openStore({ url: database.url, log: quiet })
+      await store.ping()
+      await store.close()
+      await client.end()
+    })
     test('has one account when several nodes begin with it together', async () => {
       const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: database.url, log: quiet })))
       if (!store || !other) throw new Error('not opened')

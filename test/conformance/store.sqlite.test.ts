@@ -60,6 +60,15 @@ describe('a SQLite file', () => {
   })
 
   test('is migrated once when several processes start together', () => expectConcurrentOpens(file))
+  test('that is up to date is opened without a look at the columns of its tables', async () => {
+    await openStore({ url: file, log: quiet }).then((store) => store.close())
+    const prepared = vi.spyOn(SqliteConnection.prototype, 'prepare')
+    onTestFinished(() => prepared.mockRestore())
+    await openStore({ url: file, log: quiet }).then((store) => store.close())
+    const asked = prepared.mock.calls.map(([sql]) => sql)
+    expect(asked.filter((sql) => /from "?kysely_migration/.test(sql))).toHaveLength(1)
+    expect(asked.filter((sql) => sql.includes('table_info'))).toEqual([])
+  })
   test('of a newer version is refused by name', () => expectNewerRefused(file, execute))
   test('from before the first release is refused, with the way over', () => {
     mkdirSync(dirname(file))

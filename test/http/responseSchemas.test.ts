@@ -7,7 +7,7 @@ type BuildSerializer = NonNullable<typeof COMPILERS.buildSerializer>
 type Route = Parameters<ReturnType<BuildSerializer>>[0]
 
 /** The schemas that Fastify compiles, compiled at once instead of later. */
-const asked: { route: Route; compile: () => unknown }[] = []
+const asked: { route: Route; compile: () => unknown; key: string }[] = []
 const eager = createRequire(import.meta.resolve('fastify'))(
   '@fastify/fast-json-stringify-compiler',
 ) as () => BuildSerializer
@@ -15,10 +15,15 @@ const eager = createRequire(import.meta.resolve('fastify'))(
 let sluice: RunningApp
 beforeAll(async () => {
   const lazy = COMPILERS.buildSerializer
-  const spy = vi.spyOn(COMPILERS, 'buildSerializer').mockImplementation((schemas, options) => (route) => {
-    asked.push({ route, compile: () => eager()(schemas, options)(route) })
-    if (!lazy) throw new Error('there is no serialiser to build')
-    return lazy(schemas, options)(route)
+  let factories = 0
+  const spy = vi.spyOn(COMPILERS, 'buildSerializer').mockImplementation((schemas, options) => {
+    const factory = factories++
+    return (route) => {
+      const key = JSON.stringify([factory, route.schema])
+      asked.push({ route, compile: () => eager()(schemas, options)(route), key })
+      if (!lazy) throw new Error('there is no serialiser to build')
+      return lazy(schemas, options)(route)
+    }
   })
   sluice = await runApp({ flags: { server: { demo: true } } })
   spy.mockRestore()
@@ -26,7 +31,9 @@ beforeAll(async () => {
 afterAll(() => sluice.close())
 
 it('every response schema of every route compiles, though a server compiles each with its first answer', () => {
-  const broken = asked.flatMap(({ route, compile }) => {
+  // Routes have the same refusals.
+  const different = new Map(asked.map((one) => [one.key, one])).values()
+  const broken = [...different].flatMap(({ route, compile }) => {
     try {
       return typeof compile() === 'function' ? [] : [`${nameOf(route)}: makes no function`]
     } catch (error) {

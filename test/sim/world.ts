@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
@@ -35,6 +35,8 @@ export class World {
   readonly #time = new WorldTime()
   readonly #real: Store
   readonly #database: DatabaseSync
+  /** What every step asks of it is prepared once. */
+  readonly #questions = new Map<string, StatementSync>()
   readonly #nodes: Nodes
   readonly #clients: Clients
   readonly #targets: Targets
@@ -311,8 +313,14 @@ export class World {
       links: this.#links,
       hasLosses: this.#nodes.losses > 0,
       isFaultless: this.#faultRate === 0,
-      rows: (sql) => this.#database.prepare(sql).all(),
+      rows: (sql) => this.#rows(sql),
     }
+  }
+
+  #rows(sql: string): readonly Record<string, unknown>[] {
+    const question = this.#questions.get(sql) ?? this.#database.prepare(sql)
+    this.#questions.set(sql, question)
+    return question.all()
   }
 }
 

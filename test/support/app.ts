@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
+import { loadOrCreateKeyFile } from '../../src/base/keyfile.ts'
 import type { Logger, LogLevel } from '../../src/base/log.ts'
 import type { PasswordCost } from '../../src/base/password.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import { repeat } from '../../src/base/repeat.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import type { ReloadAnswer } from '../../src/commands/nodes/reload.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { sealingKeyFile, storageUrl } from '../../src/config/paths.ts'
 import { speaksTls } from '../../src/config/tlsSource.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
@@ -17,6 +20,7 @@ import { startServing } from '../../src/app/server.ts'
 import { FastClock } from './fastClock.ts'
 import { silentLog } from './log.ts'
 import { CHEAP_PASSWORDS } from './passwords.ts'
+import { migrateByCopy } from './place.ts'
 
 export interface RunningApp {
   app: App
@@ -80,6 +84,10 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
     })
   const config = load(flags)
   if (!config.ok) throw new Error(JSON.stringify(config.error))
+  if (dataDir === undefined && config.value.storage.url === '') {
+    if (config.value.secrets.sealingKey === '') loadOrCreateKeyFile(sealingKeyFile(config.value), systemRandom)
+    await migrateByCopy(storageUrl(config.value))
+  }
   const options = { config: config.value, log, isServer: true, passwordCost }
   const app = await openApp({ ...options, ...(clock ? { clock } : {}) })
   const [account] = await app.ctx.store.read.accounts.list()

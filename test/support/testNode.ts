@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { InjectOptions } from 'fastify'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
+import { isPostgresUrl } from '../../src/base/postgresUrl.ts'
 import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import type { AccessAttempt } from '../../src/commands/access/authorize.ts'
 import { cliActor, type Context } from '../../src/commands/context.ts'
@@ -23,6 +25,7 @@ import { startLeases } from '../../src/store/leases/leases.ts'
 import { unrenewed } from './leases.ts'
 import { NODE_FACTS } from './nodeFacts.ts'
 import { CHEAP_PASSWORDS } from './passwords.ts'
+import { migrateByCopy, newPlace } from './place.ts'
 import { SEALING_KEY } from './sealingKey.ts'
 
 /** A node without sockets, timers and deliveries: everything happens under the test's control. */
@@ -83,15 +86,16 @@ export interface NodeSettings {
 const FACTS = { ...NODE_FACTS, version: '9.8.7', cores: 4, cpuPercent: 12 }
 
 export async function startTestNode(settings: NodeSettings = {}): Promise<TestNode> {
-  const ownFolder = settings.url === undefined ? await mkdtemp(join(tmpdir(), 'sluice-database-')) : null
+  const own = settings.url === undefined ? await newPlace('SQLite') : null
   const {
-    url = join(ownFolder ?? '', 'sluice.db'),
+    url = own?.url ?? '',
     clock,
     machineClock,
     leaseMs = LEASE_MAX_MS,
     isRunning = () => true,
     max = 10_000,
   } = settings
+  if (!isPostgresUrl(url)) await migrateByCopy(url)
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
   const secrets = { sealingKey: SEALING_KEY }
   // A clock that a test advances makes the store look silent.
@@ -120,7 +124,9 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     url: settings.nodeUrl ?? null,
     facts: () => ({ ...FACTS, region: config.value.server.region }),
   })
-  const http = await buildHttp(app)
+  // Its routes take longer than all else of a node, and most nodes are asked nothing.
+  let http: ReturnType<typeof buildHttp> | undefined
+  const inject = async (request: InjectOptions) => (await (http ??= buildHttp(app))).inject(request)
   const [account] = await ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
   const actor = cliActor(account.id)
@@ -129,7 +135,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
   const headers = { authorization: `Bearer ${secret.value.value}` }
   const crash = async () => {
     await leases?.close()
-    await http.close()
+    await (await http)?.close()
     await app.close()
     await rm(dir, { recursive: true, force: true })
   }
@@ -141,15 +147,15 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
     url,
     async call(method, url_, payload, more = {}) {
       const all = { ...headers, ...more }
-      const answer = await http.inject({ method, url: url_, headers: all, ...(payload ? { payload } : {}) })
+      const answer = await inject({ method, url: url_, headers: all, ...(payload ? { payload } : {}) })
       return { status: answer.statusCode, json: answer.body === '' ? undefined : answer.json() }
     },
-    scrape: async () => (await http.inject({ url: '/metrics' })).body,
+    scrape: async () => (await inject({ url: '/metrics' })).body,
     crash,
     async close() {
       await node.stop()
       await crash()
-      if (ownFolder !== null) await rm(ownFolder, { recursive: true })
+      await own?.remove()
     },
   }
 }

@@ -285,14 +285,15 @@ describe('a store of its own', () => {
     const ports = { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
     const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0', ...ports }
     const doctor = (env: Record<string, string>) => command(['--data', dir, 'doctor'], { env })
+    const untried = { ...free, SLUICE_FFMPEG_PATH: '/nowhere/ffmpeg' } // To try encoders takes a second.
     const otherKey = Buffer.alloc(32, 7).toString('base64')
     await at('token', 'create', '--label', 'Press', '--stream', 's', '--expires', '86400')
     const [healthy, blocked, misconfigured, wrongKey, noCertificates] = await Promise.all([
       doctor(free),
-      doctor({ ...free, SLUICE_SERVER_PORT: String(port) }),
-      doctor({ SLUICE_SERVER_PORT: 'many', SLUICE_LOG_LEVEL: 'loud' }),
-      doctor({ ...free, SLUICE_SECRETS_SEALING_KEY: otherKey }),
-      doctor({ ...free, SLUICE_WEBHOOKS_CA_FILE: join(dir, 'no-such.pem') }),
+      doctor({ ...untried, SLUICE_SERVER_PORT: String(port) }),
+      doctor({ ...untried, SLUICE_SERVER_PORT: 'many', SLUICE_LOG_LEVEL: 'loud' }),
+      doctor({ ...untried, SLUICE_SECRETS_SEALING_KEY: otherKey }),
+      doctor({ ...untried, SLUICE_WEBHOOKS_CA_FILE: join(dir, 'no-such.pem') }),
     ])
     blocker.close()
     expect(healthy.status).toBe(0)
@@ -314,11 +315,10 @@ describe('a store of its own', () => {
     writeFileSync(join(copy, 'sluice.db'), '')
     const file = join(copy, 'file')
     writeFileSync(file, '')
-    const [lost, noDirectory, missing] = await Promise.all([
-      command(['--data', copy, 'doctor', '--json']),
-      command(['--data', file, 'doctor']),
-      command(['--data', join(copy, 'not', 'there'), 'doctor']),
-    ])
+    const doctor = (data: string, ...form: string[]) =>
+      command(['--data', data, 'doctor', ...form], { env: { SLUICE_FFMPEG_PATH: '/nowhere/ffmpeg' } })
+    const all = [doctor(copy, '--json'), doctor(file), doctor(join(copy, 'not', 'there'))] as const
+    const [lost, noDirectory, missing] = await Promise.all(all)
     expect(lost.status).toBe(1)
     expect(parsed(lost.stdout)).toMatchObject({
       ok: false,

@@ -43,7 +43,10 @@ export class DatabaseTooOld extends UnusableDatabase {
  * @throws DatabaseTooOld when it is from before the first release
  */
 export async function migrate(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
-  refuseOthers(await namesOf(db))
+  const found = await namesOf(db, dialect)
+  refuseOthers(found)
+  // What follows reads the columns of all tables, and locks, which each command and each start would pay for.
+  if (found.length === MIGRATIONS.size) return
   const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations(dialect)) } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
@@ -55,10 +58,16 @@ function migrations(dialect: DialectName): Record<string, Migration> {
   )
 }
 
+/** The table in which Kysely notes what has run, if there is one. */
+const NOTES = {
+  sqlite: sql`select name from sqlite_master where type = 'table' and name = 'kysely_migration'`,
+  postgres: sql`select 1 as name where to_regclass('kysely_migration') is not null`,
+} as const satisfies Record<DialectName, unknown>
+
 /** The migrations that the database has. */
-async function namesOf(db: Kysely<unknown>): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === 'kysely_migration')) return []
+async function namesOf(db: Kysely<unknown>, dialect: DialectName): Promise<string[]> {
+  const notes = await NOTES[dialect].execute(db)
+  if (notes.rows.length === 0) return []
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
   return rows.map(({ name }) => name)
 }

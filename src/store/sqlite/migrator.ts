@@ -48,6 +48,9 @@ async function migrateOnce(file: string, onLocked: OnLocked): Promise<void> {
   })
   try {
     await migrate(db, 'sqlite')
+    // Without a migration the file was only read: a disk that takes no writes is told at the start, not with the first change.
+    connection.runSync('begin immediate')
+    connection.runSync('rollback')
   } finally {
     await db.destroy()
     connection.close()

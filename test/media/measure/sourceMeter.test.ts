@@ -9,6 +9,7 @@ import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 import { type EncoderName, ENCODER_NAMES, ENCODERS, recordedBy } from '../../support/encoders.ts'
 
 const LOOK_MS = 2000
+const RECORDED_MS = 30_000
 const isFrame = ({ type, payload }: Message): boolean => type !== MESSAGE.data && payload[1] === 1
 
 interface Watched {
@@ -41,7 +42,7 @@ function watch(name: EncoderName, seconds: number, slowness = 1): Watched {
     if (found.some(({ code }) => code === ENCODERS[name].finding)) firstMs ??= clock.monotonic() - began
   }
   const recorded = recordedBy(name)
-  const lengthMs = Math.max(...recorded.map(({ timestamp }) => timestamp)) + 40
+  const lengthMs = lengthMsOf(name, recorded)
   for (let round = 0; round * lengthMs < seconds * 1000; round++)
     for (const [at, message] of recorded.filter((one) => round === 0 || isFrame(one)).entries()) {
       const dueMs = began + (round * lengthMs + sentAtMs(name, recorded, message, at)) * slowness
@@ -52,10 +53,15 @@ function watch(name: EncoderName, seconds: number, slowness = 1): Watched {
   return { codes, firstMs, reading: meter.reading() }
 }
 
+/** Timestamps that an encoder changes say nothing of its length: those of 0 would be sent again hundreds of times. */
+function lengthMsOf(name: EncoderName, recorded: readonly Message[]): number {
+  return 'times' in ENCODERS[name] ? RECORDED_MS : Math.max(...recorded.map(({ timestamp }) => timestamp)) + 40
+}
+
 /** A clock that was set, or sound that is late, is sent when it is made. */
 function sentAtMs(name: EncoderName, all: readonly Message[], message: Message, at: number): number {
   if (!('times' in ENCODERS[name])) return message.timestamp
-  return (at * 30_000) / all.length
+  return (at * RECORDED_MS) / all.length
 }
 
 const bad = ENCODER_NAMES.filter((name) => ENCODERS[name].finding !== null && name !== '2 Mbit/s')
