@@ -124,6 +124,14 @@ export interface EndedFeed extends StoredFeed {
   readonly endedAtMs: number
 }
 
+/** How a feed ended whose session is over. */
+export interface FeedEnd {
+  readonly sessionId: string
+  readonly node: string
+  readonly reason: SessionEndReason
+  readonly atMs: number
+}
+
 /** A page of active sessions that match all given filters. */
 export interface SessionQuery {
   readonly accountId: string
@@ -227,8 +235,8 @@ export interface FeedReads {
   recent(query: RecentFeedQuery): Promise<RecentFeed[]>
   /** Feeds that have ended, with what was counted of them. */
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
-  /** Why the last broadcast of a source has ended, or of the whole stream for a null id; null: there is none on record. */
-  endReason(source: StreamRef & { readonly sourceId: string | null }): Promise<SessionEndReason | null>
+  /** The end of the last broadcast of a source, or of the whole stream for a null id; null: there is none on record. */
+  lastEnd(source: StreamRef & { readonly sourceId: string | null }): Promise<FeedEnd | null>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: StreamRef): Promise<LocatedFeed[]>
   /** Feeds of several streams at all nodes, oldest first. */

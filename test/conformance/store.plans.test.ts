@@ -69,7 +69,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
   [
     'the last end of a stream',
-    ({ reads }) => reads.feeds.endReason({ accountId, streamName: 'show-100', sourceId: null }),
+    ({ reads }) => reads.feeds.lastEnd({ accountId, streamName: 'show-100', sourceId: null }),
     'feeds_stream',
   ],
   ['streams off the air', ({ reads }) => reads.feeds.broadcasts({ ...page, isLast: true }), 'feeds_broadcasts'],

@@ -261,10 +261,10 @@ export function streamsSuite(stores: Stores): void {
       await write((tx) => tx.feeds.insert(one))
       return one
     }
-    const reasons = () =>
+    const ends = () =>
       Promise.all(
         [null, 'b', 'other'].map((sourceId) =>
-          stores.other.read.feeds.endReason({ accountId, streamName: 'a', sourceId }),
+          stores.other.read.feeds.lastEnd({ accountId, streamName: 'a', sourceId }),
         ),
       )
     const end = async ({ feedId, sessionId }: StoredFeed, atMs: number, reason: 'left' | 'lost') => {
@@ -272,11 +272,13 @@ export function streamsSuite(stores: Stores): void {
       await write((tx) => tx.sessions.end([{ id: sessionId, atMs, reason, bytesIn: 0, bytesOut: 0 }]))
     }
     const [unnamed, named] = [await add(null), await add('b')]
-    expect(await reasons()).toEqual([null, null, null])
+    expect(await ends()).toEqual([null, null, null])
     await end(named, 3000, 'left')
-    expect(await reasons()).toEqual(['left', 'left', null])
+    const { sessionId, node } = named
+    const left = { sessionId, node, reason: 'left', atMs: 3000 }
+    expect(await ends()).toEqual([left, left, null])
     await end(unnamed, 4000, 'lost')
-    expect(await reasons()).toEqual(['lost', 'left', null])
+    expect(await ends()).toMatchObject([{ reason: 'lost', atMs: 4000 }, left, null])
   })
 
   test('streams that are off the air are listed once, by the end of their last broadcast, and found by a part of their names', async () => {

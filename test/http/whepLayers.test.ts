@@ -105,7 +105,7 @@ test('only the client of a session, only while it lasts, and no publisher has la
   expect(engine.choices).toEqual([])
 })
 
-test('a viewer that gets nothing more and asks learns that its publisher has left, until the next one comes, and not that one is lost', async () => {
+test('a viewer that gets nothing more and asks learns that its publisher has left, or may be back, until the next one comes', async () => {
   const { ctx } = sluice.app
   const { token } = await makeToken(sluice, 'publish')
   const goOnAir = async () => (await publish({ ctx }, { presented: token, streamName: 'studio' })).session.id
@@ -114,15 +114,40 @@ test('a viewer that gets nothing more and asks learns that its publisher has lef
   const ask = (candidates = '') =>
     send('PATCH', at.replace('/layer', ''), `a=ice-ufrag:EsAw\r\n${candidates}`, 'application/trickle-ice-sdpfrag')
   expect((await ask()).status).toBe(204)
+  const returnsIn = async () => {
+    const answer = await ask()
+    expect(answer).toMatchObject({ status: 409, text: 'Stream not being published' })
+    return Number(answer.headers.get('retry-after'))
+  }
   await closeSession(ctx, first, 'lost')
-  expect((await ask()).status).toBe(204)
+  expect([1, 2, 3, 4, 5]).toContain(await returnsIn())
   const next = await goOnAir()
   expect((await ask()).status).toBe(204)
   await closeSession(ctx, next, 'left')
-  expect(await ask()).toMatchObject({ status: 409, text: 'Stream not being published' })
+  expect(await returnsIn()).toBe(0)
   expect((await ask('a=end-of-candidates\r\n')).status).toBe(204)
   await goOnAir()
   expect((await ask()).status).toBe(204)
+})
+
+test('viewers await a publisher that only closes its connection, as one that loads its page again, until its DELETE comes', async () => {
+  const { token } = await makeToken(sluice, 'publish')
+  const answer = await fetch(`${sluice.base}/api/whip/stage`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/sdp' },
+    body: 'v=0\r\n',
+  })
+  const sessionId = engine.asked.at(-1)?.sessionId ?? ''
+  engine.emit({ kind: 'connected', sessionId, address: '127.0.0.1' })
+  await until(() => sluice.app.ctx.sessions.feeds.onAir(sluice.accountId, 'stage'))
+  const at = (await watching('stage')).at.replace('/layer', '')
+  const ask = () => send('PATCH', at, 'a=ice-ufrag:EsAw\r\n', 'application/trickle-ice-sdpfrag')
+  engine.emit({ kind: 'ended', sessionId, reason: 'left' })
+  await until(async () => (await ask()).status === 409)
+  const returnsIn = async () => Number((await ask()).headers.get('retry-after'))
+  expect([1, 2, 3, 4, 5]).toContain(await returnsIn())
+  expect((await send('DELETE', answer.headers.get('location') ?? '')).status).toBe(200)
+  expect(await returnsIn()).toBe(0)
 })
 
 test('a viewer who lacks the codec is told so where it would get H.264, but the machine has no room to encode', async () => {

@@ -132,6 +132,19 @@ describe('a viewer', () => {
     expect(viewer.state).toBe('live')
   })
 
+  it('says no goodbye for a publisher when the user leaves the page, which may be loaded again, but when it is stopped', async () => {
+    for (const [end, goodbyes] of [
+      [({ browser }: Awaited<ReturnType<typeof live>>) => browser.leave(), 0],
+      [({ publisher }: Awaited<ReturnType<typeof live>>) => publisher.stop(), 1],
+    ] as const) {
+      const all = await live([CREATED], { publishes: true })
+      await end(all)
+      await all.browser.pass(0)
+      expect([all.browser.peer.connectionState, all.publisher.state]).toEqual(['closed', 'ended'])
+      expect(all.browser.requests('DELETE')).toHaveLength(goodbyes)
+    }
+  })
+
   it('ends its session when the user leaves the page, and can begin again', async () => {
     const { browser, viewer, states } = await live()
     browser.leave()

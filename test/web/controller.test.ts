@@ -137,12 +137,15 @@ describe('a player', () => {
     ])
   })
 
-  it('does not call a broadcast ended whose publisher is back a second after the player learns that it has left', async () => {
-    for (const [awayMs, last] of [
-      [1000, 'playing'],
-      [2000, 'ended: stream_not_published'],
+  it('calls a broadcast ended at once when its publisher has said goodbye, and else if it is not back in time', async () => {
+    const interrupted = 'interrupted: stream_not_published'
+    const ended = 'ended: stream_not_published'
+    for (const [returnsIn, awayMs, then] of [
+      ['0', 0, [ended]],
+      ['5', 4000, [interrupted, 'playing']],
+      ['5', 5000, [interrupted, ended]],
     ] as const) {
-      const { browser, states } = playing([CREATED, NOT_LIVE])
+      const { browser, states } = playing([CREATED, REFUSED(409, 'Stream not being published', returnsIn)])
       await browser.pass(0)
       browser.peer.become('connected')
       const send = (bytesReceived: number) => (browser.peer.report = [{ type: 'inbound-rtp', bytesReceived }])
@@ -150,9 +153,9 @@ describe('a player', () => {
       await browser.pass(0)
       while (states.at(-1) === 'playing') await browser.pass(100)
       await browser.pass(awayMs)
-      if (last === 'playing') send(2000)
+      if (then.at(-1) === 'playing') send(2000)
       await browser.pass(500)
-      expect(states).toEqual(['connecting', 'playing', 'interrupted: stream_not_published', last])
+      expect(states).toEqual(['connecting', 'playing', ...then])
     }
   })
 })
@@ -172,7 +175,6 @@ describe('over HLS a player', () => {
       'connecting',
       'waiting: stream_not_published',
       'playing',
-      'interrupted: stream_not_published',
       'ended: stream_not_published',
       'playing',
     ])

@@ -8,7 +8,8 @@ import { bytesReceived, type MediaStats, StatsReader } from './stats.ts'
 
 /**
  * `waiting`: the stream has no publisher; the client asks again by itself, or keeps its session for the next one. `reconnecting`:
- * the network is interrupted, or a new session is under way. `ended`: nothing happens until the next `start`.
+ * the network is interrupted, the publisher may be back soon, or a new session is under way. `ended`: nothing happens until the next
+ * `start`.
  */
 export type ClientState = 'idle' | 'connecting' | 'waiting' | 'live' | 'reconnecting' | 'ended'
 
@@ -79,13 +80,17 @@ export abstract class Client {
   }
 
   /** Ends the session at once, and stops every attempt. Safe to call at any time. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return this.#stop(true)
+  }
+
+  async #stop(saysGoodbye: boolean): Promise<void> {
     const session = this.#session
     if (this.#run !== null) {
       this.closed(new SluiceError('stopped', 'Stopped'), true)
       this.#finish(null)
     }
-    await session?.close()
+    await session?.close(saysGoodbye)
   }
 
   /** Adds the media of the session to a new connection. */
@@ -102,6 +107,8 @@ export abstract class Client {
   protected closed(_reason: SluiceError, _isFinal: boolean): void {}
   /** Called when media can flow. */
   protected connected(): void {}
+  /** Whether a page that is left may have been loaded again, so that its session ends without a goodbye. */
+  protected abstract readonly mayReturn: boolean
   /** What the server sends as long as its media process lives: the statistics that count it. */
   protected abstract readonly hears: 'inbound-rtp' | 'candidate-pair'
   /** Called with the statistics at each look. Returns the time to the next one. */
@@ -122,7 +129,10 @@ export abstract class Client {
     if (this.#run !== null) return Promise.reject(new Error('It has already begun'))
     const run = new AbortController()
     this.#run = run
-    const releases = [this.env.onNetworkChange(() => this.#networkChanged()), this.env.onLeave(() => void this.stop())]
+    const releases = [
+      this.env.onNetworkChange(() => this.#networkChanged()),
+      this.env.onLeave(() => void this.#stop(!this.mayReturn)),
+    ]
     run.signal.addEventListener('abort', () => {
       releases.forEach((release) => release())
       this.#wake()
@@ -216,15 +226,23 @@ export abstract class Client {
     const all = await readReports(session.pc).catch(() => [])
     if (this.#session !== session) return
     this.#silence.look(bytesReceived(all, this.hears))
-    if (this.#state === 'waiting' && !this.#silence.isSilent) this.#set('live')
+    if (this.#reason?.code === 'stream_not_published' && !this.#silence.isSilent) this.#set('live')
     this.env.later(() => void this.#look(session), this.looked(all))
   }
 
-  /** A session whose publisher has left waits some seconds for the next one, whose media then comes without a new session. */
+  /**
+   * A session without a publisher waits some seconds for the next one, whose media then comes without a new session. One that has not
+   * said goodbye may be back first.
+   */
   async #ask(): Promise<void> {
     const session = this.#session
     const reason = (await session?.ask()) ?? null
-    if (reason !== null && this.#session === session) this.#set('waiting', reason)
+    if (reason === null || this.#session !== session) return
+    if (reason.retryAfterMs === 0) return this.#set('waiting', reason)
+    this.#set('reconnecting', reason)
+    this.env.later(() => {
+      if (this.#reason === reason) this.#set('waiting', reason)
+    }, reason.retryAfterMs)
   }
 
   /** Restarts ICE, because media would else wait until the browser misses the old network; or tries again now. */

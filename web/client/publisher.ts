@@ -28,6 +28,7 @@ export class WhipPublisher extends Client {
   readonly #options: PublisherOptions
   /** Reports of what arrived. */
   protected override readonly hears = 'candidate-pair'
+  protected override readonly mayReturn = true
   #media: MediaStream | null = null
 
   constructor(options: PublisherOptions) {

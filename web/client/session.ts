@@ -1,5 +1,5 @@
 import type { Environment } from './environment.ts'
-import { SluiceError } from './errors.ts'
+import { refusalOf, SluiceError } from './errors.ts'
 import { fragmentOf, withCredentials } from './sdp.ts'
 import { layersOf, type ViewerLayers } from './layers.ts'
 import { type Answer, deleteSession, patchSession, postOffer } from './signaling.ts'
@@ -27,7 +27,6 @@ const REASON_MS = 2000
 const MOVED = (): SluiceError => new SluiceError('moved', 'Another server continues the session', 410)
 const AWAY = (): SluiceError => new SluiceError('connection_lost', 'The server went away')
 const ENDED = (): SluiceError => new SluiceError('connection_lost', 'The server has ended the session', 404)
-const NOT_PUBLISHED = (): SluiceError => new SluiceError('stream_not_published', 'The publisher has left', 409)
 const NOT_CONNECTED = (): SluiceError => new SluiceError('not_connected', 'No media connection came up')
 
 /** One WHIP or WHEP session: a peer connection with its resource at the server. */
@@ -92,12 +91,15 @@ export class Session {
     return layersOf(this.#env, this.#resource, choice).catch(() => null)
   }
 
-  /** Ends the session, here and at the server. The status of the server's answer; null without one. */
-  async close(): Promise<number | null> {
+  /**
+   * Ends the session, here and at the server. The status of the server's answer; null without one.
+   * @param saysGoodbye false: the server only sees that the connection is closed, and awaits a publisher back for some seconds
+   */
+  async close(saysGoodbye = true): Promise<number | null> {
     if (this.#isClosed) return null
     this.#isClosed = true
     this.pc.close()
-    return deleteSession(this.#env, this.#resource)
+    return saysGoodbye ? deleteSession(this.#env, this.#resource) : null
   }
 
   /** Closes a session that is over. A server that ended it says whether another one continues it, unless it stops itself. */
@@ -113,13 +115,13 @@ export class Session {
   /**
    * Asks the server whether it still has the session; if not, it ends here too. A list of no candidates changes nothing at any
    * server (RFC 9725 section 4.3.2). A restart of ICE that is under way says the same. Resolves with a reason if the session
-   * waits for another publisher.
+   * waits for a publisher: the last one, if it is back by its `retryAfterMs`, or another one.
    */
   async ask(): Promise<SluiceError | null> {
     if (this.pc.signalingState !== 'stable') return null
-    const status = await this.#patch([]).catch(() => null)
-    this.#heard(status)
-    return status === 409 ? NOT_PUBLISHED() : null
+    const answer = await this.#patch([]).catch(() => null)
+    this.#heard(answer?.status ?? null)
+    return answer?.status === 409 ? refusalOf(409, await answer.text(), answer.headers.get('Retry-After')) : null
   }
 
   /** The machine has another network: an offer that is under way has the addresses of the one before. */
@@ -149,9 +151,9 @@ export class Session {
   }
 
   /** Sends candidates of this ICE session. */
-  async #patch(candidates: readonly string[]): Promise<number> {
+  #patch(candidates: readonly string[]): Promise<Response> {
     const fragment = fragmentOf(this.pc.localDescription?.sdp ?? '', candidates)
-    return (await patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: this.#etag })).status
+    return patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: this.#etag })
   }
 
   /** The status of the answer. An offer without an answer is sent again, unless it is of another network. */

@@ -40,6 +40,7 @@ export class WhepViewer extends Client {
   readonly #options: ViewerOptions
   readonly #quality: QualityReporter
   protected override readonly hears = 'inbound-rtp'
+  protected override readonly mayReturn = false
   #counted: Counted = NOTHING_COUNTED
   #freezes = new Freezes()
   #media: MediaStream | null = null

@@ -13,7 +13,7 @@ export function broadcastTab(root) {
   let live = null
 
   /** False if it is already over, or another one has begun. */
-  const end = async (which = live) => {
+  const end = async (which = live, saysGoodbye = true) => {
     const ended = live
     if (ended === null || ended !== which) return false
     live = null
@@ -22,7 +22,8 @@ export function broadcastTab(root) {
     view.state('idle', 'Off the air')
     view.figures({})
     face(false)
-    await ended.session?.stop()
+    if (saysGoodbye) await ended.session?.stop()
+    else ended.session?.pc.close()
     return true
   }
 
@@ -54,7 +55,8 @@ export function broadcastTab(root) {
     event.preventDefault()
     void (live === null ? begin() : end().then(() => view.inform()))
   })
-  addEventListener('pagehide', () => void end())
+  // The page may have been loaded again.
+  addEventListener('pagehide', () => void end(live, false))
 }
 
 async function goLive(view, mine, media, end) {

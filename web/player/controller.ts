@@ -35,9 +35,6 @@ export interface Listener {
 /** HLS may work where WHEP does not, for these reasons. */
 const HLS_MAY_WORK: ReadonlySet<SluiceErrorCode> = new Set(['not_connected', 'no_webrtc', 'codec_not_supported'])
 
-/** A broadcaster who reloads their page is back by then. Until then viewers see an interruption, and not the end. */
-const RETURN_MS = 2000
-
 /** Plays one stream after the other in a video element, by the protocol that works. */
 export class Controller {
   readonly #video: HTMLVideoElement
@@ -48,10 +45,6 @@ export class Controller {
   #state: PlayerState = 'idle'
   #reason: SluiceError | null = null
   #hasPlayed = false
-  /** When the state began. */
-  #sinceMs = 0
-  /** Set while it waits for a publisher that has just left. */
-  #cancelEnd: (() => void) | null = null
   /** What played the stream before; null: nothing did. */
   #before: { readonly key: string; readonly delivery: Delivery } | null = null
 
@@ -133,17 +126,8 @@ export class Controller {
 
   #report(state: PlaybackState, reason: SluiceError | null): void {
     if (reason !== null && this.#fallsBack(reason)) return this.#fallBack()
-    if (state === 'waiting' && this.#hasPlayed) return this.#left(reason)
     if (state === 'playing') this.#hasPlayed = true
-    this.#set(state, reason)
-  }
-
-  /** The publisher has left, and may be back at once. */
-  #left(reason: SluiceError | null): void {
-    if (this.#state === 'ended' || this.#cancelEnd !== null) return
-    if (this.#state !== 'interrupted') this.#set('interrupted', reason)
-    const lastedMs = this.#environment.now() - this.#sinceMs
-    this.#cancelEnd = this.#environment.later(() => this.#set('ended', reason), Math.max(0, RETURN_MS - lastedMs))
+    this.#set(state === 'waiting' && this.#hasPlayed ? 'ended' : state, reason)
   }
 
   #over(reason: SluiceError): void {
@@ -163,9 +147,6 @@ export class Controller {
 
   #set(state: PlayerState, reason: SluiceError | null): void {
     if (this.#state === state && this.#reason?.code === reason?.code) return
-    this.#cancelEnd?.()
-    this.#cancelEnd = null
-    this.#sinceMs = this.#environment.now()
     this.#state = state
     this.#reason = reason
     this.#listener.onState(state, reason)

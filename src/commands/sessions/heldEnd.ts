@@ -85,13 +85,27 @@ export function endHeld({ sessions }: Pick<SessionContext, 'sessions'>, sessionI
   for (const end of sessions.heldEnds.get(sessionId)) end()
 }
 
-/** Whether no source is on the air at any node, and the publisher of the last one is not expected back. */
-export async function hasLeft(ctx: Pick<SessionContext, 'sessions' | 'store'>, of: SourceName): Promise<boolean> {
+/** A publisher of another node may have closed its connection without a goodbye, as a page that is loaded again: only its node knows. */
+const REMOTE_RETURN_MS = 2_000
+
+/**
+ * How long the publisher of a source that is on the air at no node is still expected back, in milliseconds; 0: it has left. Null: one
+ * is on the air, or none is on record.
+ * @param mayDelete whether the client of this session has closed its connection, and sent no DELETE
+ */
+export async function returnsWithinMs(
+  ctx: Pick<SessionContext, 'sessions' | 'store' | 'clock'>,
+  { accountId, streamName, sourceId }: SourceName,
+  mayDelete: (sessionId: string) => boolean,
+): Promise<number | null> {
   const { feeds } = ctx.sessions
-  const { accountId, streamName, sourceId } = of
-  if (feeds.get(accountId, streamName, sourceId) || feeds.remote(accountId, streamName, sourceId)) return false
-  const reason = await ctx.store.read.feeds.endReason({ accountId, streamName, sourceId })
-  return reason !== null && RETURN_MS[reason] === undefined
+  if (feeds.get(accountId, streamName, sourceId) || feeds.remote(accountId, streamName, sourceId)) return null
+  const last = await ctx.store.read.feeds.lastEnd({ accountId, streamName, sourceId })
+  if (last === null) return null
+  const isRemote = last.reason === 'left' && last.node !== ctx.sessions.node
+  const reason = last.reason === 'left' && mayDelete(last.sessionId) ? 'lost' : last.reason
+  const returnMs = isRemote ? REMOTE_RETURN_MS : (RETURN_MS[reason] ?? 0)
+  return Math.max(0, returnMs - (ctx.clock.now() - last.atMs))
 }
 
 /** Why the media of a publisher has ended. Over WebRTC one says goodbye with a DELETE, which is on record as the end of the session. */

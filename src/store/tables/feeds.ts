@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
-import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
+import { readEndReason } from '../../core/sessions/endReason.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { type DbBoolean, dbFlag } from '../columns.ts'
@@ -12,6 +12,7 @@ import type {
   BroadcastQuery,
   EndedFeed,
   FeedBytes,
+  FeedEnd,
   FeedReport,
   LocatedFeed,
   OnAirFeed,
@@ -115,7 +116,7 @@ const lastEnded = (db: Kysely<DB>, p: StreamRef) =>
   db
     .selectFrom('feeds')
     .innerJoin('sessions', 'sessions.id', 'feeds.session_id')
-    .select('sessions.end_reason')
+    .select(['feeds.session_id', 'feeds.node', 'feeds.ended_at_ms', 'sessions.end_reason'])
     .where('feeds.account_id', '=', p.accountId)
     .where('feeds.stream_name', '=', p.streamName)
     .where('feeds.ended_at_ms', 'is not', null)
@@ -231,12 +232,14 @@ export class FeedReadVerbs extends Verbs {
     return recentFeeds(this.executor, query)
   }
 
-  async endReason({ sourceId, ...stream }: StreamRef & { sourceId: string | null }): Promise<SessionEndReason | null> {
+  async lastEnd({ sourceId, ...stream }: StreamRef & { sourceId: string | null }): Promise<FeedEnd | null> {
     const last =
       sourceId === null
         ? await this.executor.first(lastOfStream, stream)
         : await this.executor.first(lastOfSource, { ...stream, source: sourceId })
-    return typeof last?.end_reason === 'string' ? readEndReason(last.end_reason) : null
+    if (typeof last?.end_reason !== 'string') return null
+    const { session_id: sessionId, node, end_reason: reason, ended_at_ms: atMs } = last
+    return { sessionId, node, reason: readEndReason(reason), atMs: Number(atMs) }
   }
 
   onAir(query: OnAirQuery): Promise<OnAirFeed[]> {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { hasLeft } from '../../../commands/sessions/heldEnd.ts'
+import { returnsWithinMs } from '../../../commands/sessions/heldEnd.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
 import type { Patched } from '../../../media/engine.ts'
 import type { SignalingParts } from './parts.ts'
@@ -20,19 +20,23 @@ export function patchRoute(app: FastifyInstance, parts: SignalingParts): void {
     const refused = precondition(request, resource)
     if (refused !== null) return sendRefusal(reply, refused)
     const answered = await patched(parts, resource, request)
-    if (answered.ok && isQuestion(request.body as Buffer) && (await isWithoutPublisher(parts, resource)))
-      return sendRefusal(reply, { status: 409, text: REFUSALS.stream_not_published.text })
-    return answer(reply, resource, answered)
+    const returnMs = answered.ok && isQuestion(request.body as Buffer) ? await publisherReturns(parts, resource) : null
+    if (returnMs === null) return answer(reply, resource, answered)
+    const retryAfterSeconds = Math.ceil(returnMs / 1000)
+    return sendRefusal(reply, { status: 409, text: REFUSALS.stream_not_published.text, retryAfterSeconds })
   })
 }
 
 /** Without candidates it changes nothing: a client that gets no more media asks whether its session is there. */
 const isQuestion = (fragment: Buffer): boolean => !/^a=(candidate|end-of-candidates)/m.test(fragment.toString())
 
-/** A viewer's session, which goes on for some seconds and ends if no other publisher comes. */
-function isWithoutPublisher({ ctx }: SignalingParts, { sessionId }: SignalingResource): Promise<boolean> | false {
+/** See `returnsWithinMs`. A viewer's session without a publisher goes on for some seconds, and ends if none comes. */
+async function publisherReturns(
+  { ctx, resources }: SignalingParts,
+  { sessionId }: SignalingResource,
+): Promise<number | null> {
   const session = ctx.sessions.get(sessionId)?.session
-  return session?.action === 'view' && hasLeft(ctx, session)
+  return session?.action === 'view' ? returnsWithinMs(ctx, session, (id) => resources.mayDelete(id)) : null
 }
 
 async function patched(

@@ -24,8 +24,10 @@ const MOVED_MAX = 20_000
 export class Resources {
   readonly #byId = new Map<string, SignalingResource>()
   readonly #bySession = new Map<string, SignalingResource>()
-  /** By the id of the resource, the oldest first. `isDeletable`: the client is gone, and has not sent its DELETE. */
-  readonly #ended = new Map<string, { readonly sessionId: string; isDeletable: boolean }>()
+  /** Sessions by the id of the resource, the oldest first. */
+  readonly #ended = new Map<string, string>()
+  /** Sessions among them whose client is gone, and has not sent its DELETE. */
+  readonly #deletable = new Set<string>()
   /** Ids of resources; the oldest first. */
   readonly #moved = new Set<string>()
   readonly #random: Random
@@ -48,7 +50,7 @@ export class Resources {
 
   /** The session of a resource, also of one that is over. Null: there never was one, or it was long ago. */
   sessionOf(id: string): string | null {
-    return this.#byId.get(id)?.sessionId ?? this.#ended.get(id)?.sessionId ?? null
+    return this.#byId.get(id)?.sessionId ?? this.#ended.get(id) ?? null
   }
 
   /**
@@ -59,9 +61,13 @@ export class Resources {
     const present = this.#byId.get(id)
     if (present !== undefined) this.forget(present.sessionId)
     const ended = this.#ended.get(id)
-    if (ended === undefined || (present === undefined && !ended.isDeletable)) return null
-    ended.isDeletable = false
-    return ended.sessionId
+    if (ended === undefined || (!this.#deletable.delete(ended) && present === undefined)) return null
+    return ended
+  }
+
+  /** Whether the client of this session is gone, and may still send its DELETE. */
+  mayDelete(sessionId: string): boolean {
+    return this.#deletable.has(sessionId)
   }
 
   /** The session ends because this node drains. */
@@ -85,9 +91,12 @@ export class Resources {
     if (resource === undefined) return
     this.#bySession.delete(sessionId)
     this.#byId.delete(resource.id)
-    this.#ended.set(resource.id, { sessionId, isDeletable })
-    const [oldest] = this.#ended.keys()
-    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest)
+    this.#ended.set(resource.id, sessionId)
+    if (isDeletable) this.#deletable.add(sessionId)
+    const [oldest] = this.#ended
+    if (this.#ended.size <= ENDED_MAX || oldest === undefined) return
+    this.#ended.delete(oldest[0])
+    this.#deletable.delete(oldest[1])
   }
 }
 
