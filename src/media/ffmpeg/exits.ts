@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { repeat, type RepeatOptions } from '../../base/repeat.ts'
 import { coded, type CodedSentence, noticeText } from '../../core/notices.ts'
 import type { FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 
@@ -41,6 +42,23 @@ export async function exitWithin(
   const exit = await process.exited
   over.abort()
   return { ...exit, isLate: await late }
+}
+
+/** Waits until a process ends, and kills it if it makes no progress from one look to the next. @param name of the process, for the log */
+export async function exitUnlessStalled(
+  process: Pick<FfmpegProcess, 'exited' | 'stop' | 'progress'>,
+  { name, log, ...options }: Pick<RepeatOptions, 'clock' | 'log' | 'name' | 'everyMs'>,
+): Promise<FfmpegExit> {
+  let beforeMs: number | undefined
+  const guard = repeat({ ...options, log, name: `watch ${name}`, pausesFirst: true }, async () => {
+    const { outTimeMs } = process.progress
+    if (beforeMs !== outTimeMs) return void (beforeMs = outTimeMs)
+    log.warn({ name }, 'an ffmpeg makes no progress and is killed')
+    await process.stop(0)
+  })
+  const exit = await process.exited
+  await guard.stop()
+  return exit
 }
 
 /** The last line of the output, at most 300 characters. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { type ProcessLooks, Starvation } from '../../base/processors.ts'
+import type { ProcessLooks } from '../../base/processors.ts'
 import { type EncodingRoom, EncodingSeat, NO_ROOM_TO_ENCODE } from '../convert/encodingRoom.ts'
 import { InStep } from '../convert/inStep.ts'
 import { HLS_OFFSET_MS, hlsArguments } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
+import { StallWatch } from '../ffmpeg/stallWatch.ts'
 import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
 import { FlvFrames } from './flvFrames.ts'
 
@@ -21,19 +22,13 @@ export interface FeedConverterOptions {
   readonly encodingRoom: EncodingRoom
   /** Its `end` is called when the last converted frame was read. */
   readonly out: FrameSink
-  /**
-   * A process that takes frames without output for this long is killed, milliseconds: unless it waits for a processor, and has used
-   * less of it than this.
-   */
+  /** A process that takes frames without output for this long is killed, milliseconds; see `StallWatch`. */
   readonly stallMs: number
-  /** What is known of a process. Absent: what the system says. */
   readonly looks?: ProcessLooks
   /** A process ended by itself, could not be started, or has no room. `ranMs`: how long it ran. */
   readonly failed: (problem: string, ranMs: number) => void
 }
 
-/** Longer than any frame interval. */
-const PAUSE_MS = 2000
 const STOP_GRACE_MS = 2000
 /** How long a process may take to convert the rest of a source. */
 const REST_MS = 5000
@@ -66,10 +61,7 @@ export class FeedConverter implements FrameSink {
   /** Settles when the output of all earlier processes was read. */
   #before: Promise<unknown> = Promise.resolve()
   #latestMs = 0
-  /** Since when the process has taken frames without output; null: it keeps up. */
-  #silentSinceMs: number | null = null
-  readonly #starvation: Starvation
-  #writtenAtMs = 0
+  readonly #stall: StallWatch
   #stopped = false
   /** Settles when the process of a source that ended is gone. */
   #finished: Promise<unknown> = Promise.resolve()
@@ -78,7 +70,7 @@ export class FeedConverter implements FrameSink {
     this.#options = options
     this.#step = new InStep(options.clock, (frame) => options.out.frame(frame))
     this.#seat = new EncodingSeat(options.encodingRoom)
-    this.#starvation = new Starvation(options.stallMs, options.looks)
+    this.#stall = new StallWatch(options.clock, options.stallMs, options.looks)
   }
 
   /** A failed conversion can go on with the next frame; otherwise the feed has to begin again at a keyframe. */
@@ -125,16 +117,7 @@ export class FeedConverter implements FrameSink {
 
   /** Kills a process that hangs. Call it about every second. True: it did. */
   async checkProgress(): Promise<boolean> {
-    const [process, sinceMs] = [this.#process, this.#silentSinceMs]
-    if (process === null || sinceMs === null) return false
-    const { pid } = process
-    const nowMs = this.#options.clock.monotonic()
-    const countsSinceMs = pid === null ? sinceMs : await this.#starvation.countsSince(pid, sinceMs, nowMs)
-    const isStill = this.#process === process && this.#silentSinceMs === sinceMs
-    if (!isStill || this.#writtenAtMs - countsSinceMs < this.#options.stallMs) return false
-    this.#silentSinceMs = null
-    void process.stop(0)
-    return true
+    return this.#process !== null && this.#stall.check(this.#process)
   }
 
   /** Nothing comes out any more. Resolves when the process is gone. */
@@ -170,11 +153,9 @@ export class FeedConverter implements FrameSink {
   }
 
   #write(bytes: Uint8Array): boolean {
-    const nowMs = this.#options.clock.monotonic()
-    // After a pause of the publisher the process had no input, so the time starts again.
-    if (this.#silentSinceMs === null || nowMs - this.#writtenAtMs > PAUSE_MS) this.#silentSinceMs = nowMs
-    this.#writtenAtMs = nowMs
-    return this.#process?.write(bytes) ?? false
+    const isTaken = this.#process?.write(bytes) ?? false
+    this.#stall.fed(isTaken)
+    return isTaken
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
@@ -209,7 +190,7 @@ export class FeedConverter implements FrameSink {
       if (this.#process !== process || this.#stopped) return
       this.#process = null
       this.#seat.leave()
-      this.#silentSinceMs = null
+      this.#stall.moved()
       failed(`ffmpeg ended (${signal ?? code}): ${tail}`, clock.monotonic() - startedAtMs)
     })
   }
@@ -244,7 +225,7 @@ export class FeedConverter implements FrameSink {
 
   #read(frames: FlvFrames, chunk: Buffer): void {
     if (this.#stopped) return
-    this.#silentSinceMs = null
+    this.#stall.moved()
     frames.push(chunk)
   }
 
@@ -253,7 +234,7 @@ export class FeedConverter implements FrameSink {
     void this.#process?.stop(REST_MS)
     this.#process = null
     this.#seat.leave()
-    this.#silentSinceMs = null
+    this.#stall.moved()
   }
 
   async #finish(): Promise<void> {

@@ -6,12 +6,11 @@ import { SetIndex } from '../../base/setIndex.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
-import { exitReason, exitSentence, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
-import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import { exitReason, exitSentence, exitUnlessStalled, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
+import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder, type RecordingEnd } from './recorder.ts'
 import { TO_JPEG } from './thumbnails.ts'
-import type { Progress } from '../ffmpeg/progress.ts'
 import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
 /** Saves the state of recordings. Every method is idempotent, and rejects when the store is unavailable. */
@@ -286,16 +285,16 @@ export class Recordings {
   /** The duration; or the problem; or null when the next round has to try again. */
   async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | Said | null> {
     const { ffmpeg, files, clock, log } = this.#options
-    const args = finishArguments(parts, files.unfinished(id))
+    const [args, name] = [finishArguments(parts, files.unfinished(id)), `recording ${id}`]
     for (let attempt = 1; ; attempt++) {
-      const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
+      const started = ffmpeg.run({ name, args, background: true })
       if (!started.ok && started.error.code === 'missing') return started.error
       if (!started.ok) {
         await pause(clock, BUSY_MS, this.#stopping.signal)
         return null
       }
       this.#process = started.value
-      const exit = await this.#finished(started.value)
+      const exit = await exitUnlessStalled(started.value, { clock, log, name, everyMs: STALL_MS })
       this.#process = null
       if (this.#stopping.signal.aborted) return null
       if (exit.code === 0) return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
@@ -312,21 +311,6 @@ export class Recordings {
       // A kill, such as for lack of memory, may not happen again.
       if (!wasKilled(exit) || attempt === ATTEMPTS) return say(exitSentence(exit))
     }
-  }
-
-  /** Waits for the end of a conversion, and stops it when it makes no progress. */
-  async #finished(process: FfmpegProcess): Promise<FfmpegExit> {
-    const { clock, log } = this.#options
-    const options = { clock, log, name: 'watch a conversion', everyMs: STALL_MS, pausesFirst: true }
-    let before: Progress | null = null
-    const guard = repeat(options, async () => {
-      const { progress } = process
-      if (before?.outTimeMs === progress.outTimeMs) await process.stop(0)
-      before = progress
-    })
-    const exit = await process.exited
-    await guard.stop()
-    return exit
   }
 
   async #watchSpace(): Promise<void> {

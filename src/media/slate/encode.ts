@@ -1,11 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
 import type { SlateMedia } from '../../core/channels/slate.ts'
 import { OFFSET_US } from '../encoder/arguments.ts'
 import { FragmentReader } from '../encoder/fragmentReader.ts'
-import { exitReason } from '../ffmpeg/exits.ts'
+import { exitReason, exitUnlessStalled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { TrackInfo } from '../frame.ts'
 import { AAC_SAMPLES, AUDIO_RATE, audioFrames, slateArguments, slateSeconds } from './arguments.ts'
@@ -13,6 +15,8 @@ import type { LoopFrame, SlateLoop } from './loop.ts'
 
 export interface EncodeSlateOptions {
   readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
   /** For the log. */
   readonly name: string
   /** An existing folder for the file, while it is read. */
@@ -28,12 +32,14 @@ export interface EncodeSlateOptions {
 const FILE = 'slate'
 /** The first frames know of nothing before them. After these, a frame is what it would be in an endless loop. */
 const LEAD_FRAMES = 8
+/** A process without progress for this long hangs: live streams come first, and may leave it little of the processor. */
+const STALL_MS = 60_000
 /** 20 seconds of six large renditions at their highest rate, with audio; more is refused. */
 const MAX_BYTES = 96 * 1024 * 1024
 
 /** Encodes a slate for the rungs of a ladder. The error is a sentence for the operator. */
 export async function encodeSlate(options: EncodeSlateOptions): Promise<Result<SlateLoop, string>> {
-  const { ffmpeg, name, folder, media, bytes, rungs, audioKbps, signal } = options
+  const { ffmpeg, clock, log, name, folder, media, bytes, rungs, audioKbps, signal } = options
   const path = join(folder, FILE)
   const outputs = [...rungs.map(() => new Collected()), ...(audioKbps === null ? [] : [new Collected()])]
   try {
@@ -44,7 +50,7 @@ export async function encodeSlate(options: EncodeSlateOptions): Promise<Result<S
     if (!run.ok) return err(run.error.message)
     const stop = (): void => void run.value.stop(0)
     signal.addEventListener('abort', stop, { once: true })
-    const exit = await run.value.exited
+    const exit = await exitUnlessStalled(run.value, { clock, log, name, everyMs: STALL_MS })
     signal.removeEventListener('abort', stop)
     if (exit.code !== 0) return err(exitReason(exit))
     return loopOf(outputs.slice(0, rungs.length), outputs[rungs.length] ?? null, media)

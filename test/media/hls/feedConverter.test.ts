@@ -146,12 +146,12 @@ test('an ffmpeg that does not end after its last frame is killed, so that the st
   expect(processes).toEqual([{ graces: [5000] }])
 })
 
-test('an ffmpeg that got no processor was taken for one that hangs, and one that runs in circles is killed', async () => {
+test('an ffmpeg that got no processor was taken for one that hangs; one that runs in circles, or takes nothing more, is killed', async () => {
   const clock = new ManualClock()
   const state = { cpuMs: 0, isReady: true }
-  let kills = 0
+  let [kills, isFull] = [0, false]
   const exited = new Promise(() => undefined)
-  const process = { pid: 7, write: () => true, end: () => undefined, stop: async () => void kills++, exited }
+  const process = { pid: 7, write: () => !isFull, end: () => undefined, stop: async () => void kills++, exited }
   const converter = new FeedConverter({
     ffmpeg: { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg,
     clock,
@@ -164,18 +164,27 @@ test('an ffmpeg that got no processor was taken for one that hangs, and one that
     looks: { cpuMsOf: async () => state.cpuMs, isReady: async () => state.isReady },
     failed: () => undefined,
   })
-  converter.tracks([rtpAudioTrack('opus', 48_000)])
-  const frames = async (seconds: number, cpuMs: number): Promise<void> => {
-    for (let left = seconds; left > 0; left -= 1) {
+  const video = { kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array() } as const
+  const frames = async (seconds: number, cpuMs: number, isKey = (_second: number) => true): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
       const timeUs = clock.now() * 1000
-      converter.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data: new Uint8Array(9) })
+      converter.frame({ kind: 'video', timeUs, decodeTimeUs: timeUs, key: isKey(second), data: new Uint8Array(9) })
       clock.advance(1000)
       state.cpuMs += cpuMs
       await converter.checkProgress()
     }
   }
+  converter.tracks([video])
   await frames(60, 100)
   expect(kills).toBe(0)
   await frames(5, 1000)
+  expect(kills).toBe(1)
+  // One that hangs takes no more once its input is full: then keyframes alone are written, which may be far apart.
+  converter.tracks([{ ...video, width: 128 }])
+  kills = 0
+  state.isReady = false
+  await frames(3, 0, (second) => second === 0)
+  isFull = true
+  await frames(8, 0, (second) => second === 5)
   expect(kills).toBe(1)
 })

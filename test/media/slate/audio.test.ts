@@ -37,6 +37,8 @@ async function looped(bytes: Buffer, media: SlateMedia): Promise<SlateLoop> {
   const { signal } = new AbortController()
   const loop = await encodeSlate({
     ffmpeg,
+    clock: systemClock,
+    log: silentLog,
     name: 'a slate',
     folder,
     media,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { ChannelStreams } from '../../../src/media/hls/channelStreams.ts'
-import { createFfmpeg, type Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { createFfmpeg, type Ffmpeg, type FfmpegExit } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { SlateShow } from '../../../src/media/slate/show.ts'
 import { clip } from '../../support/clips.ts'
 import { until } from '../../support/until.ts'
@@ -185,4 +185,29 @@ test('what cannot be encoded is tried again after a pause that grows', async () 
   await view()
   await pass(200)
   expect([loads, engine.stream.showsSlate]).toEqual([3, true])
+})
+
+/** A process that does nothing until it is killed. */
+function hanging(): ReturnType<Ffmpeg['run']> {
+  const { promise: exited, resolve } = Promise.withResolvers<FfmpegExit>()
+  const stop = (): typeof exited => (resolve({ code: null, signal: 'SIGKILL', tail: '' }), exited)
+  return { ok: true, value: { pid: null, progress: {}, write: () => false, end: () => undefined, exited, stop } }
+}
+
+test('an ffmpeg that hung kept a slate from ever being shown, and is killed after a minute', async () => {
+  const real = { ...ffmpeg }
+  let hangs = 0
+  ffmpeg.run = () => ((hangs += 1), counted(hanging()))
+  show.viewed('sl_1')
+  await until(() => hangs === 1, 'ffmpeg hangs')
+  await pass(59_000)
+  expect(encoded).toBe(0)
+  await pass(2000)
+  expect(encoded).toBe(1)
+  await until(() => readdirSync(folder).length === 0, 'the failure is noticed')
+  ffmpeg.run = (job) => real.run(job)
+  await pass(1100)
+  await view()
+  await pass(200)
+  expect(engine.stream.showsSlate).toBe(true)
 })
