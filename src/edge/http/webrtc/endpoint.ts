@@ -58,16 +58,14 @@ async function answerOffer(
 ): Promise<FastifyReply> {
   const offer = readOffer(request, endpoint.protocol)
   if (!offer.ok) return sendRefusal(reply, offer.error)
-  const { pending, limits } = parts
-  if (pending.count >= Math.max(1, Math.floor(limits.maxPending * endpoint.pendingShare)))
-    return sendRefusal(reply, BUSY)
-  pending.count++
+  const { pending } = parts
+  if (!pending.enter(endpoint.pendingShare)) return sendRefusal(reply, BUSY)
   try {
     const admitted = await endpoint.admit(request, offer.value)
     if (!admitted.ok) return await sendRefusal(reply, admitted)
     return await begin(parts, endpoint, admitted, offer.value, reply)
   } finally {
-    pending.count--
+    pending.leave()
   }
 }
 

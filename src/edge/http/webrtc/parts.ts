@@ -8,6 +8,7 @@ import type { Handover } from '../media/handover.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { PeerOf } from '../peer.ts'
 import type { SignalingOffer } from './offer.ts'
+import type { PendingOffers } from './pendingOffers.ts'
 import type { Resources } from './resources.ts'
 
 /** Read at each use, so they may change. */
@@ -34,8 +35,7 @@ export interface WebRtcParts extends WebRtcOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
   readonly resources: Resources
-  /** Counts the offers under way at all endpoints. */
-  readonly pending: { count: number }
+  readonly pending: PendingOffers
 }
 
 export interface AdmittedOffer {
@@ -64,7 +64,7 @@ export interface SignalingParts {
   readonly ctx: Context
   readonly engine: MediaEngine
   readonly resources: Resources
-  readonly limits: WebRtcLimits
+  readonly limits: Pick<WebRtcLimits, 'iceServers'>
   readonly resourceBase: WebRtcOptions['resourceBase']
-  readonly pending: WebRtcParts['pending']
+  readonly pending: PendingOffers
 }

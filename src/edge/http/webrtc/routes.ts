@@ -3,6 +3,7 @@ import type { Context } from '../../../commands/context.ts'
 import type { PeerOf } from '../peer.ts'
 import { openSignalingEndpoint } from './endpoint.ts'
 import type { WebRtcOptions } from './parts.ts'
+import { PendingOffers } from './pendingOffers.ts'
 import { FRAGMENT, plainErrorHandler, SDP } from '../media/refusal.ts'
 import { Resources } from './resources.ts'
 import { whepEndpoint } from './whep.ts'
@@ -21,7 +22,7 @@ export async function webRtcRoutes(
     if (event.kind === 'ended') resources.forget(event.sessionId, event.reason === 'left' || event.reason === 'lost')
   })
   app.addHook('onClose', async () => unwatch())
-  const pending = { count: 0 }
+  const pending = new PendingOffers(limits)
   const parts = { ctx, engine, resources, limits, pending, resourceBase }
   for (const endpoint of [whipEndpoint, whepEndpoint].map((make) =>
     make({ ...options, ctx, peerOf, resources, pending }),

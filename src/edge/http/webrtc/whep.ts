@@ -4,6 +4,9 @@ import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint, WebRtcParts } from './parts.ts'
 
+/** Leaves room for publishers: a crowd of viewers must not make the server busy for them. */
+const SHARE = 7 / 8
+
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
 export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
   const { ctx, peerOf, engine, resources, handover, pending, encodingRefusalOf } = parts
@@ -11,8 +14,7 @@ export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
     protocol: 'whep',
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
-    // Leaves room for publishers: a crowd of viewers must not make the server busy for them.
-    pendingShare: 7 / 8,
+    pendingShare: SHARE,
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
       const target = { action: 'view', protocol: 'whep', accountId, streamName } as const
@@ -24,7 +26,7 @@ export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
         followsRedirects: !isHandedOver,
         userAgent,
         cut: cutOf({ engine, resources }),
-        whileWaiting: (wait) => asideFrom(pending, wait),
+        whileWaiting: (wait) => pending.aside(SHARE, wait),
       })
       return admitted.ok ? { ...admitted, attempt } : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
@@ -35,15 +37,5 @@ export function whepEndpoint(parts: WebRtcParts): SignalingEndpoint {
       const why = encodingRefusalOf(accountId, streamName, sourceId)
       return why === null ? negotiated : { ...negotiated, problem: `${negotiated.problem} ${why}.` }
     },
-  }
-}
-
-/** An offer whose viewer waits for a source costs nothing yet, and must not make the server busy for others. */
-async function asideFrom<T>(pending: WebRtcParts['pending'], wait: () => Promise<T>): Promise<T> {
-  pending.count--
-  try {
-    return await wait()
-  } finally {
-    pending.count++
   }
 }
