@@ -2,12 +2,14 @@ import { pause } from '../base/clock.ts'
 import { Failures, type RepeatOptions } from '../base/repeat.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
-/** Changes that may wait while the store is unavailable. */
+/** Changes that may wait while the store is unavailable. The oldest of more are lost: the newest say what is now. */
 const WAITING_MAX = 1000
 const AGAIN_MS = 1000
 
 /** @param isAgain it was tried before. That may have been written, and the answer lost. */
 type Work = (isAgain: boolean) => Promise<void>
+
+type Facts = Readonly<Record<string, string | number>>
 
 /**
  * Writes what became of targets or pulls, one after the other: an end must not come before its start. What cannot be written because
@@ -15,8 +17,8 @@ type Work = (isAgain: boolean) => Promise<void>
  */
 export interface InOrder {
   /** @param facts for the log, if it cannot be written */
-  write(work: Work, facts: Readonly<Record<string, string | number>>): void
-  /** Resolves when nothing waits of what there is now. */
+  write(work: Work, facts: Facts): void
+  /** Resolves when nothing waits. */
   readonly written: Promise<void>
   /** Tries what waits once more, and what comes later once. Resolves when nothing waits. */
   stop(): Promise<void>
@@ -29,7 +31,8 @@ export function inOrder({ clock, log }: Pick<RepeatOptions, 'clock' | 'log'>, wh
   const stopping = new AbortController()
   const { signal } = stopping
   let written: Promise<void> = Promise.resolve()
-  let waiting = 0
+  /** The first one is being written. */
+  const waiting: { readonly work: Work; readonly facts: Facts }[] = []
   const untilDone = async (work: Work): Promise<void> => {
     for (let isAgain = false; ; isAgain = true) {
       try {
@@ -42,14 +45,18 @@ export function inOrder({ clock, log }: Pick<RepeatOptions, 'clock' | 'log'>, wh
       await pause(clock, AGAIN_MS, signal)
     }
   }
+  const writeAll = async (): Promise<void> => {
+    for (let [first] = waiting; first !== undefined; [first] = waiting) {
+      const { work, facts } = first
+      await untilDone(work).catch((error: unknown) => log.warn({ err: error, ...facts }, lost))
+      waiting.shift()
+    }
+  }
   return {
     write(work, facts) {
-      if (waiting >= WAITING_MAX) return log.warn(facts, lost)
-      waiting += 1
-      written = written
-        .then(() => untilDone(work))
-        .catch((error: unknown) => log.warn({ err: error, ...facts }, lost))
-        .finally(() => (waiting -= 1))
+      waiting.push({ work, facts })
+      if (waiting.length === 1) written = writeAll()
+      for (const { facts: given } of waiting.splice(1, waiting.length - WAITING_MAX)) log.warn(given, lost)
     },
     get written() {
       return written

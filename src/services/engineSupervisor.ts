@@ -1,3 +1,4 @@
+import { allInTurn } from '../base/allEnded.ts'
 import type { Logger } from '../base/log.ts'
 import type { EngineEffect, EngineEvent } from '../core/channels/runs/engine.ts'
 import type {
@@ -127,7 +128,7 @@ export class EngineSupervisor {
     return this.#enqueue(async () => {
       const busy = await this.#records.busy()
       const mine = busy.filter(({ state }) => state.node === this.#options.node)
-      await inGroups(mine, ({ state, engine }) => this.#close(state, engine))
+      await this.#eachAlone(mine, ({ state, engine }) => this.#close(state, engine))
       await this.#releaseLease()
     })
   }
@@ -161,11 +162,14 @@ export class EngineSupervisor {
     const mine = supervised.filter(({ state }) => state.node === this.#options.node)
     this.#census = censusOf(mine)
     await (mine.length > 0 ? this.#keepLease() : this.#releaseLease())
-    await inGroups(supervised, (one) =>
-      // An engine that fails is tried again at the next reconciliation, and the others do not wait for it.
-      this.#reconcileOne(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId)),
-    )
+    // An engine that fails is tried again at the next reconciliation.
+    await this.#eachAlone(supervised, (one) => this.#reconcileOne(one))
     await this.#timeOut(supervised)
+  }
+
+  /** An engine that fails holds up none of the others. */
+  #eachAlone(all: readonly SupervisedEngine[], work: (one: SupervisedEngine) => Promise<void>): Promise<void> {
+    return inGroups(all, (one) => work(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId)))
   }
 
   #warnOf(error: unknown, engineId?: string): void {
@@ -301,10 +305,11 @@ export class EngineSupervisor {
   async #timeOut(supervised: readonly SupervisedEngine[]): Promise<void> {
     const mine = supervised.filter(({ state, isOverdue }) => state.node === this.#options.node && isOverdue)
     const channels = new Map(mine.map(({ state }) => [state.channelId, state.accountId]))
-    for (const [channelId, accountId] of channels) {
-      const stopped = await this.#records.timeOut(accountId, channelId)
-      if (stopped) void this.reconcile()
+    const timeOut = async ([channelId, accountId]: [string, string]): Promise<void> => {
+      if (await this.#records.timeOut(accountId, channelId)) void this.reconcile()
     }
+    // One that fails each time keeps no other on the air.
+    await allInTurn([...channels].map((channel) => () => timeOut(channel)))
   }
 }
 

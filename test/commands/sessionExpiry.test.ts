@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
-import { endExpired } from '../../src/commands/sessions/revoke.ts'
+import { endExpired, recheckAll } from '../../src/commands/sessions/revoke.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { passingStore } from '../support/passingStore.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
@@ -191,4 +191,24 @@ describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (eng
     const stored = await at.ctx.store.read.sessions.get(id)
     expect(stored).toMatchObject({ endReason: 'token_expired', endedAtMs: expect.any(Number) })
   })
+})
+
+it('a token that could not be checked kept the sessions of those after it open, although they were deleted', async () => {
+  const at = await startTestNode({})
+  try {
+    const tokens = [await makeToken(at, 'subscribe'), await makeToken(at, 'subscribe')]
+    const publisher = await publish(at, { presented: (await makeToken(at, 'publish')).token })
+    const [unchecked, deleted] = await Promise.all(tokens.map(({ token }) => view(at, { presented: token })))
+    const tokenById = at.ctx.cache.tokenById.bind(at.ctx.cache)
+    const looks = vi.spyOn(at.ctx.cache, 'tokenById').mockImplementation(async (id) => {
+      if (id === tokens[0]?.id) throw new Error('it is broken')
+      return id === tokens[1]?.id ? undefined : tokenById(id)
+    })
+    expect(await recheckAll(at.ctx)).toBe(false)
+    await until(() => deleted?.cuts.length === 1)
+    expect([deleted?.cuts, unchecked?.cuts, publisher.cuts]).toEqual([['token_deleted'], [], []])
+    looks.mockRestore()
+  } finally {
+    await at.close()
+  }
 })

@@ -123,3 +123,38 @@ test('many engines are adopted, started and reported together, so that what is w
   await supervisor.reconcile()
   expect(begun).toEqual(['adopt', 'launched', 'ready'].flatMap((step) => ids.map(() => step)))
 })
+
+test('at a stop, one engine that could not be closed left those after it open', async () => {
+  const ids = Array.from({ length: 70 }, (_, at) => `en_${at}`)
+  const released: string[] = []
+  const supervisor = supervise({
+    busy: async () =>
+      ids.map((engineId) => {
+        return { state: { ...STATE, engineId }, engine: undefined, publisherAt: null, isOverdue: false }
+      }),
+    release: async ({ engineId }) => {
+      if (engineId === 'en_1') throw new StoreUnavailable('the disk is full')
+      released.push(engineId)
+    },
+  })
+  await supervisor.stop()
+  expect(released).toEqual(ids.filter((id) => id !== 'en_1'))
+})
+
+test('one channel that could not be stopped after its timeout kept the others on the air', async () => {
+  const stopped: string[] = []
+  const overdue = (channelId: string) => {
+    const state = { ...STATE, engineId: `en of ${channelId}`, channelId }
+    return { state, engine: undefined, publisherAt: null, isOverdue: true }
+  }
+  const supervisor = supervise({
+    busy: async () => [overdue('ch_1'), overdue('ch_2')],
+    timeOut: async (_, channelId) => {
+      if (channelId === 'ch_1') throw new Error('it is broken')
+      stopped.push(channelId)
+      return false
+    },
+  })
+  await supervisor.reconcile()
+  expect(stopped).toEqual(['ch_2'])
+})

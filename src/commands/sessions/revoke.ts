@@ -1,3 +1,4 @@
+import { allInTurn } from '../../base/allEnded.ts'
 import { Batches } from '../../base/batches.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
@@ -100,7 +101,7 @@ async function recheckToken(ctx: SessionContext, tokenId: number): Promise<Activ
 export async function recheckLate(ctx: SessionContext): Promise<void> {
   // A copy: a check that fails again puts its token back, behind the others.
   const tokenIds = [...ctx.sessions.unchecked]
-  for (const tokenId of tokenIds) await recheckToken(ctx, tokenId)
+  await allInTurn(tokenIds.map((tokenId) => () => recheckToken(ctx, tokenId)))
 }
 
 /**
@@ -115,10 +116,11 @@ export function endExpired(ctx: SessionContext): void {
 async function recheck(ctx: SessionContext, accountId: string | null): Promise<ActiveSession[]> {
   const sessions = ctx.sessions.all().map(({ session }) => session)
   const ids = new Set(
-    sessions.filter((one) => accountId === null || one.accountId === accountId).map((one) => one.tokenId),
+    sessions.filter((one) => accountId === null || one.accountId === accountId).flatMap((one) => one.tokenId ?? []),
   )
   const ended: ActiveSession[] = []
-  for (const id of ids) if (id !== null) ended.push(...(await recheckToken(ctx, id)))
+  const check = async (id: number): Promise<void> => void ended.push(...(await recheckToken(ctx, id)))
+  await allInTurn([...ids].map((id) => () => check(id)))
   return ended
 }
 
