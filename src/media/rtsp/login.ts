@@ -11,7 +11,7 @@ type Challenge = { readonly scheme: string } & ReadonlyMap<string, string>
 
 /** Of Digest (RFC 7616 section 3.3), the better one first. */
 const HASHES: Readonly<Record<string, string>> = { 'SHA-256': 'sha256', MD5: 'md5' }
-/** A server that finds each of its own challenges too old would have us try for ever. */
+/** For one request: a server that finds each of its own challenges too old would have us try for ever. */
 const STALE_MAX = 3
 
 /** Answers the challenges of a server: Basic (RFC 7617) and Digest (RFC 7616), which RTSP has from HTTP. */
@@ -37,6 +37,11 @@ export class RtspLogin {
     this.#challenge = found
     this.#uses = 0
     return true
+  }
+
+  /** The server has taken a request. Its challenges may get old again, as those do that are for some minutes. */
+  taken(): void {
+    this.#stale = 0
   }
 
   /** The header of a request; null: the server has not asked for it. */

@@ -86,7 +86,8 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
   /** Also keeps the session. */
   override tick(nowMs: number): void {
     super.tick(nowMs)
-    const isDue = nowMs - this.#keptAtMs >= this.#keepAliveMs && this.#request === null
+    // Also where the one before it has no answer: some servers answer none of them.
+    const isDue = nowMs - this.#keptAtMs >= this.#keepAliveMs
     if (!this.takesMedia || this.isBlocked || !isDue) return
     this.#keptAtMs = nowMs
     this.#ask({ method: 'OPTIONS', uri: this.#uri, answered: () => undefined })
@@ -212,7 +213,10 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
     const isAwaited = Number(reply.headers.get('cseq') ?? this.#sequence) === this.#sequence
     if (this.isOver || request === null || !isAwaited || reply.status < 200) return
     this.#request = null
-    if (reply.status < 300) return request.answered(reply)
+    if (reply.status < 300) {
+      this.#login.taken()
+      return request.answered(reply)
+    }
     if (reply.status === 401 && this.#login.take(reply.headers.get('www-authenticate') ?? '')) return this.#ask(request)
     this.over(problemOf(reply, this.#options.url))
   }

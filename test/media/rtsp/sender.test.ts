@@ -163,6 +163,28 @@ describe('a sender', () => {
     expect(place.methods.filter((one) => one === 'OPTIONS')).toHaveLength(2)
   })
 
+  test('keeps the session of a server that answers no such request, as of one whose login gets old each time', async () => {
+    const old = 'RTSP/1.0 401 No\r\nCSeq: CSEQ\r\nWWW-Authenticate: Digest realm="r", nonce="n", stale=true\r\n\r\n'
+    const kept = async (login: string, more: RtspTargetOptions, each: number): Promise<void> => {
+      const place = await target(more)
+      const clock = new ManualClock()
+      const { hub, told, sender, ends } = await send(place.port, { clock, login })
+      const asked = (): number => place.methods.filter((one) => one === 'OPTIONS').length
+      hub.tracks([VIDEO])
+      hub.frame(videoAt(0, { key: true }))
+      await until(() => told.isAccepted)
+      for (let times = 1; times <= 5; times += 1) {
+        watch(sender, clock, 4)
+        await until(() => asked() === 1 + times * each)
+      }
+      expect(ends).toEqual([])
+    }
+    await kept('', { answer: (method, times) => (method === 'OPTIONS' && times > 1 ? '' : undefined) }, 1)
+    const login = { user: 'user', password: 'word', scheme: 'Digest' } as const
+    const isOld = (method: string, times: number): boolean => method === 'OPTIONS' && times % 2 === 0
+    await kept('user:word@', { login, answer: (...request) => (isOld(...request) ? old : undefined) }, 2)
+  })
+
   test('to a target that does not read holds two seconds at most, and gives it up after ten', async () => {
     const place = await target()
     const clock = new ManualClock()

@@ -52,6 +52,15 @@ export function steadyNow(clock: Clock): () => number {
 /** Made with the first use. All connections of this process have it. */
 let identity: Promise<Identity> | null = null
 
+/** One that could not be made is made again with the next use. */
+function identityOfProcess(): Promise<Identity> {
+  identity ??= createIdentity().catch((error: unknown) => {
+    identity = null
+    throw error
+  })
+  return identity
+}
+
 /**
  * The client of one WebRTC session at another server: makes the offer, and connects to what the answer names. It takes and sends
  * packets at the addresses of the answer that are allowed, and at no others.
@@ -87,8 +96,7 @@ export class RtcClient {
 
   /** @throws the error of a socket */
   static async open(options: RtcClientOptions): Promise<RtcClient> {
-    identity ??= createIdentity()
-    const client = new RtcClient(options, await identity)
+    const client = new RtcClient(options, await identityOfProcess())
     // In turn: without IPv4 nothing else may be open.
     for (const [via, host] of ANY.entries()) client.#ports.push(await client.#bind(host, via))
     return client

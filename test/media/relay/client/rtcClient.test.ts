@@ -1,4 +1,5 @@
 import { Socket } from 'node:dgram'
+import { RTCDtlsTransport } from 'werift'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.ts'
 import { hasCode } from '../../../../src/base/errorCode.ts'
@@ -6,8 +7,8 @@ import { systemRandom } from '../../../../src/base/random.ts'
 import { RtcClient, steadyNow } from '../../../../src/media/relay/client/rtcClient.ts'
 import { strictLog } from '../../../support/log.ts'
 
-const open = (): Promise<RtcClient> =>
-  RtcClient.open({
+const open = (Client = RtcClient): Promise<RtcClient> =>
+  Client.open({
     clock: systemClock,
     now: steadyNow(systemClock),
     random: systemRandom,
@@ -52,4 +53,16 @@ test('a client on a machine without IPv6 has a port of IPv4, and leaves no other
   const client = await open()
   expect(sockets.filter(isOpen)).toEqual([sockets[0]])
   client.close()
+})
+
+test('a certificate that could not be made once kept all sources over WHEP and targets over WHIP from being dialled', async () => {
+  // The certificate is of a module, and other tests have made that of theirs.
+  const path = '../../../../src/media/relay/client/rtcClient.ts?certificate'
+  const { RtcClient: Client } = (await import(path)) as { RtcClient: typeof RtcClient }
+  const made = vi.spyOn(RTCDtlsTransport, 'SetupCertificate').mockRejectedValueOnce(new Error('no more memory'))
+  onTestFinished(() => made.mockRestore())
+  await expect(open(Client)).rejects.toThrow('no more memory')
+  const clients = [await open(Client), await open(Client)]
+  expect(made).toHaveBeenCalledTimes(2)
+  for (const client of clients) client.close()
 })
