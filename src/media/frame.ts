@@ -68,6 +68,8 @@ export interface Frame {
   readonly isJump?: boolean
   /** Its timestamp stands still or goes back, so that Sluice has given it a time. */
   readonly isRetimed?: boolean
+  /** How long before now all of it had come, milliseconds: its end was seen late. Absent: it has just come. */
+  readonly waitedMs?: number
   /** Of renditions that are cut together: whether a segment begins here. Absent: the keyframes decide. */
   readonly beginsSegment?: boolean
   /** H.264 and HEVC: length-prefixed NAL units (4 bytes each, as in MP4); all others: the bare frame. */

@@ -15,7 +15,10 @@ const SLICES = 60
 /** A layer without frames for this long does not come now. */
 const LAYER_MS = 2000
 
-type MeasuredFrame = Pick<Frame, 'kind' | 'layer' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump' | 'isRetimed' | 'data'>
+type MeasuredFrame = Pick<
+  Frame,
+  'kind' | 'layer' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump' | 'isRetimed' | 'waitedMs' | 'data'
+>
 
 /**
  * Measures the media of one publisher as it comes in, in slices of a second; of video in layers the main one. Costs some
@@ -61,7 +64,7 @@ export class SourceMeter {
     if (!isOfMain(frame, this.#mainLayer)) return
     if (frame.isJump === true) this.#jumped()
     if (frame.isRetimed === true) this.#retimed(frame.kind)
-    this.#lags[frame.kind].came(frame.decodeTimeUs / 1000, nowMs)
+    this.#lags[frame.kind].came(frame.decodeTimeUs / 1000, nowMs - (frame.waitedMs ?? 0))
     if (frame.kind === 'video') this.#video.frame(frame)
     else this.#audio(frame)
   }

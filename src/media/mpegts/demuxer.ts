@@ -38,6 +38,7 @@ export class TsDemuxer {
   readonly #pids = new Map<number, PidReader>()
   #pmtPid: number | null = null
   #pmt = Buffer.alloc(0)
+  #nowMs = 0
 
   /** @param maxBytes of one PES packet */
   constructor(handler: TsHandler, maxBytes: number) {
@@ -54,7 +55,9 @@ export class TsDemuxer {
     return this.#packets.resyncs
   }
 
-  push(data: Buffer): void {
+  /** @param nowMs monotonic */
+  push(data: Buffer, nowMs: number): void {
+    this.#nowMs = nowMs
     for (const packet of this.#packets.push(data)) {
       const reader = this.#pids.get(packet.pid)
       if (reader !== undefined && packet.payload.length > 0) this.#take(reader, packet)
@@ -119,7 +122,7 @@ export class TsDemuxer {
     return {
       latest: null,
       take: (packet) => {
-        for (const complete of pes.push(packet)) {
+        for (const complete of pes.push(packet, this.#nowMs)) {
           if (complete === null) this.#handler.problem('damaged')
           else this.#handler.packet(stream, complete)
         }

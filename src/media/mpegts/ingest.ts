@@ -22,6 +22,8 @@ const ALONE_MS = 5000
 const AUDIO_LATE_MS = 1000
 /** More frames than a track has in that time. Together they are no larger than one may be. */
 const HELD_MAX = 240
+/** A picture that waited for less, or for none, has come when it leaves. */
+const WAITED_MIN_MS = 100
 /** From all tracks. As over RTMP: those that send a file at once send thousands. */
 const FRAMES_OF_SECOND = 10_000
 
@@ -100,7 +102,7 @@ export class TsIngest implements TsHandler {
   take(data: Buffer): Said | null {
     const nowMs = this.#options.clock.monotonic()
     this.#beganAtMs ??= nowMs
-    this.#demuxer.push(data)
+    this.#demuxer.push(data, nowMs)
     const isTooLate = !this.#hasBegun && nowMs - this.#beganAtMs > UNKNOWN_MS
     if (isTooLate && this.#missing !== null) this.#refusal ??= this.#missing
     return this.#refusal
@@ -204,7 +206,7 @@ export class TsIngest implements TsHandler {
     return []
   }
 
-  #videoPacket(codec: TsVideoCodec, { presentation, decode, isRandomAccess, data }: PesPacket): void {
+  #videoPacket(codec: TsVideoCodec, { presentation, decode, isRandomAccess, cameAtMs, data }: PesPacket): void {
     const unit = readAccessUnit(codec, data, isRandomAccess)
     const delay = presentation === null || decode === null ? null : ticksBetween(decode, presentation)
     const isLate = delay !== null && Math.abs(delay) > REORDERED_MAX_MS * TICKS_PER_MS
@@ -216,7 +218,9 @@ export class TsIngest implements TsHandler {
     if (unit.format !== null) this.#configureVideo(codec, unit.format)
     if (this.#video?.codec !== codec || unit.data.length === 0) return
     const timeUs = Math.max(0, decodeTimeUs + toUs(delay))
-    this.#emit({ kind: 'video', timeUs, decodeTimeUs, key: unit.key, data: unit.data, ...marks })
+    const waitedMs = this.#options.clock.monotonic() - cameAtMs
+    const waited = waitedMs >= WAITED_MIN_MS && { waitedMs }
+    this.#emit({ kind: 'video', timeUs, decodeTimeUs, key: unit.key, data: unit.data, ...waited, ...marks })
   }
 
   /** Keeps the configuration that a keyframe repeats. */

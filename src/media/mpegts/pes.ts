@@ -7,6 +7,8 @@ export interface PesPacket {
   /** The same as `presentation` where the sender gives none. */
   readonly decode: number | null
   readonly isRandomAccess: boolean
+  /** When the last of it came: one without a length may have waited for the next since. */
+  readonly cameAtMs: number
   readonly data: Buffer
 }
 
@@ -31,6 +33,7 @@ export class PesReader {
   /** Of the packet that is begun, in `#room`; 0: none is. */
   #bytes = 0
   #isRandomAccess = false
+  #cameAtMs = 0
   /** The latest packet is filled up. */
   #isFilledUp = false
   /** How many packets that are filled up were the last of their PES packets. */
@@ -44,7 +47,7 @@ export class PesReader {
    * Returns what is complete: a packet without a length when the next one begins, or at the stuffing that its muxer puts at its
    * end, which is a frame earlier. Null in it: a packet is damaged, scrambled or too large.
    */
-  push({ isStart, isRandomAccess, isFilledUp, payload }: TsPacket): (PesPacket | null)[] {
+  push({ isStart, isRandomAccess, isFilledUp, payload }: TsPacket, nowMs: number): (PesPacket | null)[] {
     const complete: (PesPacket | null)[] = []
     // A muxer that fills up packets in between, as for slices, always has to be waited for.
     if (this.#isFilledUp) this.#ends += isStart ? 1 : Number.NEGATIVE_INFINITY
@@ -59,6 +62,7 @@ export class PesReader {
       return complete
     }
     this.#add(payload)
+    this.#cameAtMs = nowMs
     if (this.#isFull()) complete.push(this.#finish())
     return complete
   }
@@ -92,9 +96,9 @@ export class PesReader {
   }
 
   #finish(): PesPacket | null {
-    const packet = readPes(Buffer.from(this.#room.subarray(0, this.#bytes)), this.#isRandomAccess)
+    const packet = readPes(Buffer.from(this.#room.subarray(0, this.#bytes)))
     this.#clear()
-    return packet
+    return packet && { ...packet, isRandomAccess: this.#isRandomAccess, cameAtMs: this.#cameAtMs }
   }
 
   #clear(): void {
@@ -103,7 +107,7 @@ export class PesReader {
   }
 }
 
-function readPes(bytes: Buffer, isRandomAccess: boolean): PesPacket | null {
+function readPes(bytes: Buffer): Pick<PesPacket, 'presentation' | 'decode' | 'data'> | null {
   if (bytes.length < FLAGS_END || bytes.readUIntBE(0, 3) !== 1) return null
   const length = bytes.readUInt16BE(4)
   const end = length === 0 ? bytes.length : HEAD_BYTES + length
@@ -113,7 +117,7 @@ function readPes(bytes: Buffer, isRandomAccess: boolean): PesPacket | null {
   const flags = bytes.readUInt8(7) >> 6
   const presentation = flags >= 2 && optionalEnd >= 14 ? readTime(bytes, 9) : null
   const decode = flags === 3 && optionalEnd >= 19 ? readTime(bytes, 14) : presentation
-  return { presentation, decode, isRandomAccess, data: bytes.subarray(optionalEnd, end) }
+  return { presentation, decode, data: bytes.subarray(optionalEnd, end) }
 }
 
 /** 33 bits in 5 bytes, with a marker after 3, 18 and 33 of them. */

@@ -3,9 +3,12 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import { type Found, FindingWatch } from '../../../src/core/streams/findings.ts'
 import type { SourceReading } from '../../../src/core/streams/source.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { TsIngest } from '../../../src/media/mpegts/ingest.ts'
 import { SourceMeter } from '../../../src/media/measure/sourceMeter.ts'
 import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
+import { adts, BOTH, keyframe, TsMuxer } from '../mpegts/muxer.ts'
+import { ticks } from '../mpegts/seen.ts'
 import { type EncoderName, ENCODER_NAMES, ENCODERS, recordedBy } from '../../support/encoders.ts'
 
 const LOOK_MS = 2000
@@ -151,6 +154,26 @@ describe('of an encoder', () => {
     meter.tracks([layer('1', 360), layer('0', 720)])
     send(['1'], 10_000)
     expect(meter.reading()).toMatchObject({ layers: 1, sentFrameRate: 25 })
+  })
+
+  it('whose pictures come once a second, their sound was said to come a second too early, since each ends with the next', () => {
+    const [meter, findings, ts] = [new SourceMeter(), new FindingWatch(), new TsMuxer()]
+    let nowMs = 0
+    const sink: FrameSink = {
+      tracks: (tracks) => meter.tracks(tracks),
+      frame: (frame) => meter.frame(frame, nowMs),
+      end: () => undefined,
+    }
+    const clock = { monotonic: () => nowMs }
+    const ingest = new TsIngest(sink, { clock, maxFrameBytes: 100_000, leftOut: () => undefined })
+    ingest.take(ts.tables(BOTH))
+    for (; nowMs < 20_000; nowMs += 20) {
+      if (nowMs % 1000 === 0) ingest.take(ts.video(keyframe(), ticks(nowMs)))
+      ingest.take(ts.audio(adts(), ticks(nowMs)))
+      if (nowMs % LOOK_MS === 0) findings.look({ protocol: 'srt', source: meter.reading() }, nowMs, nowMs)
+    }
+    expect(findings.found().map(({ code }) => code)).toEqual(['frame_rate', 'video_gaps'])
+    expect(meter.reading()).toMatchObject({ skewMs: 0, behindMs: 0, sentFrameRate: 1 })
   })
 
   it('the figures are those that ffmpeg was told', () => {
