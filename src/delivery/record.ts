@@ -80,16 +80,24 @@ export function interrupted(id: string, webhookId: number, error: unknown, ended
   return { webhookId, end: { ...end, state: 'unknown' }, failure, counts: false }
 }
 
-/** Writes the results of deliveries, and updates the health of their webhooks. What was not sent is pending again. */
+/**
+ * Writes the results of deliveries, and updates the health of their webhooks. What was not sent is pending again. A result counts once,
+ * and is followed by one attempt: it may be written again if the answer to its commit was lost, and what another node gave up meanwhile
+ * has its next attempt already.
+ */
 export async function recordEnds(
   tx: Tx,
   node: string,
   results: readonly (Ended | Unsent)[],
   random: Random,
 ): Promise<void> {
-  const ended = results.flatMap((one) => ('end' in one ? [one] : []))
   const ids = [...new Set(results.map((one) => one.webhookId))]
-  for (const webhook of await tx.webhooks.lockAll(ids)) {
+  const webhooks = await tx.webhooks.lockAll(ids)
+  const written = results.flatMap((one) => ('end' in one ? [one] : []))
+  const ends = written.map(({ end }) => end)
+  const finished = await tx.deliveries.finish(node, ends)
+  const ended = written.filter(({ end }) => finished.includes(end.id))
+  for (const webhook of webhooks) {
     const counted = ended.filter((one) => one.counts && one.webhookId === webhook.id)
     const health = counted.reduce((now, one) => healthAfter(webhook, now, one), webhook as Health)
     const same = health.failuresInRow === webhook.failuresInRow && health.disabled === webhook.disabled
@@ -97,10 +105,6 @@ export async function recordEnds(
     await tx.webhooks.setHealth(webhook.id, health)
     if (webhook.active !== undefined) await followPause(tx, webhook, health, counted.at(-1)?.end.endedAtMs ?? 0)
   }
-  await tx.deliveries.finish(
-    node,
-    ended.map(({ end }) => end),
-  )
   for (const one of ended) await scheduleRetry(tx, one, random)
   await tx.deliveries.requeue(
     node,

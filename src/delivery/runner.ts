@@ -191,21 +191,23 @@ class DeliveryRunner implements Runner {
   async #route(): Promise<boolean> {
     const { store, clock, random } = this.#options
     if (await offerProbes(store, clock.now(), random)) this.#claiming.ring()
-    await this.#releaseRetries()
+    const hasReleased = await this.#releaseRetries()
     // Reads first, so that an empty outbox costs no transaction.
     const waiting = await store.read.outbox.pending(EVENTS_AT_ONCE)
-    if (waiting.length === 0) return false
+    if (waiting.length === 0) return hasReleased
     const { pending } = await store.transaction((tx) => fanOut(tx, waiting, clock.now(), random))
     if (pending > 0) this.#claiming.ring()
     return true
   }
 
-  async #releaseRetries(): Promise<void> {
+  /** True: there may be more. Thousands of one webhook, which wait for the end of its pause, keep those of others for no second. */
+  async #releaseRetries(): Promise<boolean> {
     const { store, clock } = this.#options
     const nowMs = clock.now()
-    if (!(await store.read.deliveries.isRetryDue(nowMs))) return
-    await store.transaction((tx) => tx.deliveries.release(nowMs, RETRIES_AT_ONCE))
+    if (!(await store.read.deliveries.isRetryDue(nowMs))) return false
+    const released = await store.transaction((tx) => tx.deliveries.release(nowMs, RETRIES_AT_ONCE))
     this.#claiming.ring()
+    return released > 0
   }
 
   async #claim(): Promise<boolean> {

@@ -186,8 +186,11 @@ export interface DeliveryTx {
   claim(input: { webhookId: number; take: number; cap: number }): Promise<ClaimedDelivery[]>
   /** Marks claimed rows as `started` and stores their bytes. Send nothing before this is committed. */
   start(node: string, atMs: number, claimed: readonly { id: string; payload: Payload }[]): Promise<void>
-  /** Saves the ends of deliveries that this node started; a late result replaces `unknown`. */
-  finish(node: string, ends: readonly DeliveryEnd[]): Promise<void>
+  /**
+   * Saves the ends of deliveries that this node started; a late result replaces `unknown`. Returns the ids of those that were under way
+   * until now.
+   */
+  finish(node: string, ends: readonly DeliveryEnd[]): Promise<string[]>
   /**
    * Makes deliveries pending that this node started and did not send. One that became `unknown` meanwhile stays so if a
    * newer delivery of its event to the same webhook exists.

@@ -7,6 +7,7 @@ import { switchTokens } from '../../src/commands/tokens/switchTokens.ts'
 import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
 import { updateToken } from '../../src/commands/tokens/updateToken.ts'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
+import { overriding } from '../../src/store/nouns.ts'
 import { type Store, StoreUnavailable, type Tx } from '../../src/store/store.ts'
 import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
 import { readSources } from '../tidy/source.ts'
@@ -133,6 +134,39 @@ describe.each(VERBS)('%s: %s %s %#', (_file, action, kind, change) => {
     await change(at.ctx, { ...actor, accountId: 'nobody' }, id)
     expect(await at.ctx.store.read.tokens.get(id)).toEqual(stored)
     expect(await auditOf(id)).toEqual(before)
+  })
+})
+
+describe('a revocation of self-signed tokens', () => {
+  const revoke = (ctx: Context, id: number, body: object) => revokeSelfSigned(ctx, actor, id, body)
+
+  it('is taken back by no later one, whether that names a token or an earlier time', async () => {
+    const { id } = await makeToken(at, 'subscribe')
+    const before = async () => (await at.ctx.store.read.tokens.get(id))?.revokedBeforeMs
+    await revoke(at.ctx, id, { jti: 'one' })
+    expect(await before()).toBeNull()
+    const [early, late] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z']
+    for (const body of [{ issuedBefore: late }, { issuedBefore: early }, { jti: 'two' }]) {
+      await revoke(at.ctx, id, body)
+      expect(await before()).toBe(Date.parse(late))
+    }
+    expect(await at.ctx.store.read.revocations.list(id)).toEqual(['one', 'two'])
+  })
+
+  it('names one of 10,000 at most, and all before a time beyond that', async () => {
+    const { id } = await makeToken(at, 'subscribe')
+    /** As if so many were on record. */
+    const withRevoked = (count: number): Context => {
+      const counted = (tx: Tx) => overriding(tx.revocations, { count: () => Promise.resolve(count) })
+      const transaction: Store['transaction'] = (work) =>
+        at.ctx.store.transaction((tx) => work(overriding(tx, { revocations: counted(tx) })))
+      return { ...at.ctx, store: Object.create(at.ctx.store, { transaction: { value: transaction } }) as Store }
+    }
+    expect(await revoke(withRevoked(9_999), id, { jti: 'last' })).toMatchObject({ ok: true })
+    const refused = await revoke(withRevoked(10_000), id, { jti: 'more' })
+    expect(refused).toMatchObject({ error: { data: { message: expect.stringContaining('10000 revoked jtis') } } })
+    expect(await revoke(withRevoked(10_000), id, { issuedBefore: '2026-01-01T00:00:00Z' })).toMatchObject({ ok: true })
+    expect(await at.ctx.store.read.revocations.list(id)).toEqual(['last'])
   })
 })
 

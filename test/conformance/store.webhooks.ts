@@ -245,8 +245,13 @@ export function webhooksSuite(stores: Stores): void {
       await write((tx) => tx.deliveries.leave('alive'))
       await expire()
       expect(await stateOf(alive)).toBe('unknown')
-      await write((tx) => tx.deliveries.finish('alive', [ended(alive)]))
-      expect(await stateOf(alive)).toBe('delivered')
+      const [last] = rowsFor(webhook, 1)
+      await insert([last!])
+      await start('alive', [last!.id])
+      const results = [ended(alive), ended(last!.id, { state: 'failed' })]
+      const finish = (node: string) => write((tx) => tx.deliveries.finish(node, results))
+      expect([await finish('dead'), await finish('alive'), await finish('alive')]).toEqual([[], [last!.id], []])
+      expect([await stateOf(alive), await stateOf(last!.id)]).toEqual(['delivered', 'failed'])
     })
 
     test('that were not sent are pending again, unless a newer one of the same event was made meanwhile', async () => {

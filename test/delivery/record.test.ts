@@ -167,6 +167,20 @@ describe('what ends are recorded as', () => {
     await write((tx) => tx.deliveries.release(T + 1e9, 9))
   })
 
+  test('a result that is written again, or comes after the delivery was given up, counts once and has one next attempt', async () => {
+    const to = await channelWebhook({ failuresInRow: 9 })
+    const [late = '', again = '', last = ''] = await rows(to, 3)
+    await start([late])
+    const lost = { nowMs: T, startedBeforeMs: T, reason: { message: 'lost' }, limit: 9, retryId: () => 'next' }
+    expect(await write((tx) => tx.deliveries.expire(lost))).toBe(1)
+    await start([again, last])
+    const results = [...endedBy(to, [late, again], 500, 1), ...endedBy(to, [last], 500, 6)]
+    for (let times = 0; times < 2; times += 1) await record(results)
+    expect(await get(late)).toMatchObject({ state: 'failed', statusCode: 500 })
+    expect((await lock(to.id))?.failuresInRow).toBe(10)
+    expect(await write((tx) => tx.deliveries.release(T + 5000, 9))).toBe(2)
+  })
+
   test('a probe that is delivered ends the pause, and what waited for its end goes on at once', async () => {
     const untilMs = T + 500_000
     const to = await channelWebhook({ disabled: { untilMs, reason: [{ code: 'text', values: { text: 'slow' } }] } })

@@ -59,6 +59,24 @@ test('a look that finds nothing to do costs no transaction', async () => {
   expect(transactions()).toBe(busy)
 })
 
+test('retries of one webhook, more than one transaction releases, keep that of another for no further look', async () => {
+  const { runner, clock } = runnerWith({ limits: { perWebhook: 1, total: 8 } })
+  const [many, other] = [await channelWebhook(), await channelWebhook()]
+  await rows(many, 1001)
+  const [last] = await rows(other, 1)
+  const untilMs = clock.now() + 1000
+  for (const [{ id: webhookId }, ms] of [
+    [many, untilMs],
+    [other, untilMs + 1],
+  ] as const)
+    await store().transaction((tx) => tx.deliveries.hold({ webhookId, untilMs: ms, except: null, limit: 1001 }))
+  await runner.start()
+  await quiet()
+  clock.advance(2000)
+  runner.wake()
+  await eventually(async () => expect(await stateOf(last)).toBe('started'))
+})
+
 test('a row that other nodes have no slot left for is looked at once, and not again and again', async () => {
   const to = await webhook()
   const { counting, transactions } = counted()

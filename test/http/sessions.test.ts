@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes, writeBytes } from '../../src/commands/sessions/count.ts'
+import { newSession } from '../conformance/store.samples.ts'
 import { type TestNode, makeToken, publish, startTestNode, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
@@ -88,7 +89,9 @@ it('DELETE /api/sessions/{id} cuts one session and writes an audit row; an unkno
     subject: one.session.id,
     actor: { kind: 'secret', id: expect.any(Number) },
   })
-  for (const id of [one.session.id, 'nobody']) {
+  const foreign = newSession({ accountId: 'other1' })
+  await at.ctx.store.transaction((tx) => tx.sessions.insert(foreign, 'nowhere'))
+  for (const id of [one.session.id, foreign.id, 'nobody']) {
     const answer = await at.call('DELETE', `/api/sessions/${id}`)
     expect(answer).toMatchObject({ status: 404, json: { status: 'fail', data: { sessionId: expect.any(String) } } })
   }

@@ -134,6 +134,21 @@ describe.each(testedStores())('deliveries on %s', (name) => {
     expect(new Set(repeated).size).toBe(100)
   })
 
+  it('cannot be sent again before they have ended', async () => {
+    await skipped(0)
+    const [waiting, begun, gone] = [row({ state: 'pending' }), row({ state: 'pending' }), row()]
+    const payload = { body: new Uint8Array(), contentType: '', headers: {} }
+    await at.ctx.store.transaction(async (tx) => {
+      await tx.deliveries.insert([waiting, begun, gone])
+      await tx.deliveries.renew('n', 60_000)
+      await tx.deliveries.start('n', at.ctx.clock.now(), [{ id: begun.id, payload }])
+    })
+    const redeliver = async ({ id }: NewDelivery) =>
+      (await at.call('POST', `${path}/deliveries/${id}/redeliver`)).status
+    expect([await redeliver(waiting), await redeliver(begun), await redeliver(gone)]).toEqual([409, 409, 200])
+    expect((await at.call('GET', `${path}/deliveries`)).json.data).toHaveLength(4)
+  })
+
   it('are chosen by type and time, and never those of another webhook', async () => {
     await skipped(2, { createdAtMs: 1000 })
     const [old, other] = [path, webhookId]

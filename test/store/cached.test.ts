@@ -30,7 +30,7 @@ let held: Promise<void> | null
 /** How many times the changes have been read. */
 let reads: number
 /** What the store calls when another node may have changed something. */
-let ring: () => void
+let ring: (what?: 'changed' | 'second') => void
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'sluice-cache-'))
@@ -65,7 +65,7 @@ const watched = (real: Store): Store => ({
   read: real.read,
   transaction: (work) => real.transaction(work),
   watch(listener) {
-    ring = () => listener('changed')
+    ring = (what = 'changed') => listener(what)
     return () => undefined
   },
   changedRemotely: () => real.changedRemotely(),
@@ -217,7 +217,9 @@ test('the store is silent from its last question on that it answered, however la
 test('when the store has been silent for too long, nothing is answered from memory', async () => {
   await cache.tokenByValue(VALUE)
   await cache.secretByValue(SECRET)
-  clock.advance(STALE_MS + 1)
+  clock.advance(STALE_MS)
+  expect(cache.peekTokenById(token.id)).not.toBe('unknown')
+  clock.advance(1)
   expect([cache.peekTokenByValue(VALUE), cache.peekTokenById(token.id), cache.peekSecretByValue(SECRET)]).toEqual([
     'unknown',
     'unknown',
@@ -240,6 +242,7 @@ test('a silence is logged when it begins, when clients are refused, and when it 
     logged.unheard(away)
   }
   for (let second = 0; second < 2; second++) await logged.heard(false, clock.monotonic())
+  expect(() => logged.unheard(new RangeError('ours'))).toThrow(RangeError)
   expect(lines).toEqual([
     ['warn', { silentMs: 1000 }, 'the store is silent; answering from memory'],
     ['error', { silentMs: STALE_MS + 2000 }, expect.stringContaining('every client is refused until it answers')],
@@ -335,17 +338,34 @@ test('a secret that another process deletes is unknown, and who watches hears of
 
 test('when the store does not know what changed since, nothing is answered from memory, and who watches hears it', async () => {
   await cache.tokenByValue(VALUE)
-  await cache.secretByValue(SECRET)
   const [heard, forgotten] = [[] as unknown[], vi.spyOn(cache.secured, 'forget')]
-  cache.onChange((what) => heard.push(what))
+  const unwatch = cache.onChange((what) => heard.push(what))
   vi.spyOn(store, 'changesSince').mockResolvedValueOnce({ changes: [], cursor: 'new', reset: true })
-  await cache.heard(true, clock.monotonic())
+  // What was asked before is not known after either.
+  answeredBefore(store.read.secrets, 'findByHash', () => cache.heard(true, clock.monotonic()))
+  await cache.secretByValue(SECRET)
+  const asked = vi.spyOn(store.read.accounts, 'defaults').mockClear()
+  await cache.accountDefaults(ACCOUNT)
+  expect(asked).toHaveBeenCalledTimes(1)
   expect([cache.peekTokenByValue(VALUE), cache.peekTokenById(token.id), cache.peekSecretByValue(SECRET)]).toEqual([
     'unknown',
     'unknown',
     'unknown',
   ])
-  expect([heard, cache.position]).toEqual([[{ kind: 'all' }], 'new'])
+  unwatch()
   cache.forgetToken(token.id)
+  expect([heard, cache.position]).toEqual([[{ kind: 'all' }], 'new'])
   expect(forgotten).toHaveBeenCalledTimes(2)
+})
+
+test('the version of the file is looked at every five milliseconds at most, and changes are not read with every second', () => {
+  const looks = vi.spyOn(store, 'changedRemotely').mockClear()
+  for (const ms of [0, 4, 1, 5]) {
+    clock.advance(ms)
+    cache.peekTokenById(token.id)
+  }
+  expect(looks).toHaveBeenCalledTimes(3)
+  const read = vi.spyOn(store, 'changesSince').mockClear()
+  ring('second')
+  expect(read).not.toHaveBeenCalled()
 })

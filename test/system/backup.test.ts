@@ -15,7 +15,6 @@ import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { LEASE_MAX_MS } from '../../src/base/time.ts'
 import { openAuthority } from '../../src/tls/selfSigned.ts'
-import { formatManifest, type Manifest, parseManifest } from '../../src/store/backup/manifest.ts'
 import { command, endServers, listen, newDirectory, serve, type Served } from './cliProcess.ts'
 
 const root = newDirectory()
@@ -382,18 +381,4 @@ test('the next backup removes what a killed one has left', async () => {
   writeFileSync(left, 'x')
   expect(await at(source, 'backup', file)).toMatchObject({ status: 0 })
   expect(readdirSync(root)).not.toContain('again.tar.partial-4194305-data')
-})
-
-test('a manifest is read as it was written, and a format of the future is refused', () => {
-  const manifest: Manifest = {
-    version: '9.9.9',
-    engine: 'sqlite',
-    schema: ['0001_schema_0_1_0'],
-    createdAt: '2026-01-01T00:00:00.000Z',
-    sealedBy: [],
-    accounts: 1,
-    tokens: 0,
-    files: {},
-  }
-  expect(parseManifest(formatManifest(manifest).toString())).toEqual({ ok: true, value: manifest })
 })

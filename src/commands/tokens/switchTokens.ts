@@ -27,7 +27,7 @@ export async function switchTokens(
   const read = readDisable(body)
   if (!read.ok) return err(invalid(read.error))
   const answer: SwitchAnswer = { successfulTokens: [], failedTokens: [] }
-  for (const id of new Set(read.value)) {
+  for (const id of read.value) {
     if ((await switchOne(ctx, actor, to, id)).ok) answer.successfulTokens.push(id)
     else answer.failedTokens.push({ tokenId: id, errorMessage: `No ${to.kind} token with id: ${id}` })
   }

@@ -53,8 +53,6 @@ function maskOf(bits: number, index: number): number {
 
 function addressText(groups: readonly number[]): string {
   if (groups.length === 2) return groups.flatMap((group) => [group >> 8, group & 0xff]).join('.')
-  // Clearing host bits can leave an IPv4-mapped address, which has a text form of its own.
-  const plain = groups.map((group) => group.toString(16)).join(':')
-  const address = parseAddress(plain)
-  return address?.family === 6 ? address.text : plain
+  const text = groups.map((group) => group.toString(16)).join(':')
+  return parseAddress(text)?.text ?? text
 }

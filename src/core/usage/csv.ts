@@ -24,8 +24,8 @@ interface UsageColumns {
 }
 
 /**
- * The rows of a report as CSV (RFC 4180), in pieces: a line for each sum; times in which nothing happened have none. The last column, bytes from
- * caches, is there only if there are any.
+ * The rows of a report as CSV (RFC 4180), in pieces: a line for each sum, in order; times in which nothing happened have none. The last
+ * column, bytes from caches, is there only if there are any.
  */
 export function* usageCsv(
   rows: readonly UsageRow[],
@@ -57,7 +57,9 @@ export function* usageCsv(
     yield ''
   }
   yield `${[...dimensions.map((name) => HEADINGS[name]), ...Object.keys(figures([]))].join()}\r\n`
-  for (const [key, of] of sums)
+  // Rows of targets and of views come behind those of bytes, and some in the order in which the database found them.
+  const lines = hasRestreams || hasViews ? [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)) : sums
+  for (const [key, of] of lines)
     yield `${[...(dimensions.length === 0 ? [] : [key]), ...Object.values(figures(of))].join()}\r\n`
 }
 

@@ -129,11 +129,8 @@ class BackupReader implements OpenBackup {
   async extract(to: string): Promise<Result<void, string>> {
     const name = DATA_FILE[this.manifest.engine]
     const sha256 = await withFile(to, NEW_FILE, async (out) => {
-      let at = 0
-      const read = await readThrough(this.#source, this.#entry(name), async (chunk) => {
-        await out.writev([Buffer.from(chunk)], at)
-        at += chunk.length
-      })
+      // Writes until all of the chunk is written: a disk that is almost full takes a part of it first.
+      const read = await readThrough(this.#source, this.#entry(name), (chunk) => out.appendFile(chunk))
       await out.sync()
       return read
     })

@@ -57,14 +57,13 @@ const ENDS = new RowTable('ended', {
 })
 
 const end = statement(
-  (
-    _,
-    p: { node: string } & ReturnType<typeof ENDS.params>,
-    dialect,
-  ) => sql`update deliveries set state = end_state, ended_at_ms = at_ms, status_code = status, duration_ms = took_ms,
-      answer = said, error = problem
+  (_, p: { node: string; state: 'started' | 'unknown' } & ReturnType<typeof ENDS.params>, dialect) => sql<{
+    id: string
+  }>`update deliveries set state = end_state, ended_at_ms = at_ms, status_code = status,
+      duration_ms = took_ms, answer = said, error = problem
       from ${ENDS.from(p, dialect)}
-      where id = end_id and node = ${p.node} and state in (${STARTED}, ${sql.lit('unknown')})`,
+      where id = end_id and node = ${p.node} and state = ${p.state}
+      returning id`,
 )
 
 const toEndRow = (ended: DeliveryEnd) => ({
@@ -177,10 +176,15 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
     })
   }
 
-  async finish(node: string, ends: readonly DeliveryEnd[]): Promise<void> {
-    await inSlices(ends, (slice) =>
-      this.executor.run(end, { node, ...ENDS.params(this.executor, slice.map(toEndRow)) }),
-    )
+  async finish(node: string, ends: readonly DeliveryEnd[]): Promise<string[]> {
+    const ended: string[] = []
+    await inSlices(ends, async (slice) => {
+      const rows = ENDS.params(this.executor, slice.map(toEndRow))
+      const started = await this.executor.all(end, { node, state: 'started', ...rows })
+      ended.push(...started.map(({ id }) => id))
+      if (started.length < slice.length) await this.executor.run(end, { node, state: 'unknown', ...rows })
+    })
+    return ended
   }
 
   async skip({

@@ -63,6 +63,20 @@ describe('slots', () => {
     )
   })
 
+  test('of a report have the records of a time by their ids, with what caches sent beside it', () => {
+    const question = { fromMs: 0, untilMs: 1, resolution: 'hour', offsetMs: 0 } as const
+    const amounts = ['b', 'a', 'b'].map((id) => ({ slotMs: 0, id, amount: 3, bytesFromCaches: id === 'b' ? 1 : 0 }))
+    expect(atOnce(toSeries(question, amounts))).toStrictEqual([
+      {
+        timestamp: '1970-01-01T00:00:00.000Z',
+        records: [
+          { id: 'a', amount: 3 },
+          { id: 'b', amount: 6, bytesFromCaches: 2 },
+        ],
+      },
+    ])
+  })
+
   test('of runs add up to the run time within the queried span', () => {
     const run = fc.record({ from: fc.integer({ min: -500, max: 1500 }), minutes: fc.nat(600) })
     fc.assert(
@@ -116,10 +130,14 @@ describe('a query', () => {
     expect(backwards.ok ? [] : backwards.error.details).toEqual([
       { path: 'end', message: 'must be later than start; it is exclusive' },
     ])
+    expect(readSeriesQuery({ ...TIME, end: TIME.start, resolution: 'day' }, TAKES).ok).toBe(false)
+    const takes = (utcOffset: string) => readSeriesQuery({ ...TIME, resolution: 'day', utcOffset }, TAKES).ok
+    expect(['-735', '-720', '840', '855', '1.5', ''].map(takes)).toEqual([false, true, true, false, false, false])
   })
 
   test('is bounded by the most steps of a report', () => {
-    const spans = { '15min': 15, hour: 60, day: 1440 }
+    // No month is shorter than 28 days.
+    const spans = { '15min': 15, hour: 60, day: 1440, month: 28 * 1440 }
     for (const [resolution, minutes] of Object.entries(spans)) {
       const until = (steps: number) => new Date(Date.parse(TIME.start) + steps * minutes * MINUTE_MS).toISOString()
       const read = (steps: number) => readSeriesQuery({ start: TIME.start, end: until(steps), resolution }, TAKES)

@@ -31,6 +31,11 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 const token = (payload: object, header: object = { alg: 'HS256' }): string =>
   `${encode(header)}.${encode(payload)}.AAAA`
 const EXP = T0 / 1000 + 60
+/** A token of so many characters. */
+const sized = (length: number): string => {
+  const bare = token({ exp: EXP })
+  return `${bare}${'A'.repeat(length - bare.length)}`
+}
 
 /** Our claim, and the claim of tokens that were signed for a hosted service. */
 const claimName = fc.constantFrom('streaming', 'optiview')
@@ -88,10 +93,36 @@ describe('a viewer token', () => {
     ['market areas that are none', token({ exp: EXP, streaming: { geo: { dma: [{}] } } })],
     ['a tracking id that is too long', token({ exp: EXP, streaming: { tid: 'x'.repeat(129) } })],
     ['a tracking id that no database takes', token({ exp: EXP, streaming: { tid: 'a\0b' } })],
+    ['a viewer who has too much data', token({ exp: EXP, streaming: { cvd: 'x'.repeat(1025) } })],
+    ['a time that none can be', token({ exp: 1e11 })],
     ['four parts', `${token({ exp: EXP })}.AAAA`],
+    ['8,193 characters', sized(8193)],
     ['a second exp', `${encode({ alg: 'HS256' })}.${Buffer.from(`{"exp":1,"exp":${EXP}}`).toString('base64url')}.AAAA`],
   ])('with %s is refused', (_, text) => {
     expect(parseViewerToken(text, 'streaming').ok).toBe(false)
+  })
+
+  it('may be as long as 8,192 characters, and what it says as long as each part may be', () => {
+    expect(parseViewerToken(sized(8192), 'streaming')).toMatchObject({ ok: true })
+    const streaming = { tid: 'x'.repeat(128), cvd: 'x'.repeat(1024) }
+    expect(parseViewerToken(token({ exp: EXP, streaming }), 'streaming')).toMatchObject({
+      value: { claims: { expMs: EXP * 1000, nbfMs: null, iatMs: null, trackingId: streaming.tid, channels: null } },
+    })
+  })
+
+  test.each<[object, string | null]>([
+    [{ nbfMs: T0 + 60_000, iatMs: T0 + 60_000 }, null],
+    [{ nbfMs: T0 + 60_001 }, 'invalid_token'],
+    [{ iatMs: T0 + 60_001 }, 'invalid_token'],
+    [{ expMs: T0, nbfMs: T0 + 60_001 }, 'token_expired'],
+    [{ iatMs: T0 + 60_001, channels: [] }, 'invalid_token'],
+    [{ channels: ['ch_2'], countries: [] }, 'channel_not_allowed'],
+    [{ countries: ['NL'], devices: ['tv'] }, 'country_not_allowed'],
+    [{ countries: ['NZ'], devices: ['tv'] }, 'device_not_allowed'],
+  ])('that says %j is refused for the first reason: %s', (said, problem) => {
+    const nothing = { nbfMs: null, iatMs: null, channels: null, countries: null, devices: null, trackingId: null }
+    const claims = { ...nothing, expMs: T0 + 1, ...said }
+    expect(problemOfClaims(claims, { ...viewer, channelId: 'ch_1' })).toBe(problem)
   })
 
   it('restricts under the configured claim, and no longer under the default one', () => {
@@ -168,6 +199,7 @@ describe('the rules of a distribution', () => {
   const ip = (mode: string, enabled = true) => ({
     ipBlocking: { enabled, mode, cidrs: ['192.0.2.0/24', '2001:db8::/32'] },
   })
+  const all = (network: string) => ({ ipBlocking: { enabled: true, mode: 'allow', cidrs: [network] } })
   const pages = (more: object = {}) => ({
     refererBlocking: { enabled: true, allowedDomains: ['Shop.example', 'localhost:3000'], ...more },
   })
@@ -186,13 +218,19 @@ describe('the rules of a distribution', () => {
     ['another address', ip('allow'), at('198.51.100.1'), 'address_not_allowed'],
     ['an address of a network, denied', ip('deny'), {}, 'address_not_allowed'],
     ['networks that are off', ip('deny', false), {}, 'admitted'],
+    ['an IPv4 address beside all of IPv6', all('::/0'), {}, 'address_not_allowed'],
+    ['an IPv6 address beside all of IPv4', all('0.0.0.0/0'), at('2001:db8::1'), 'address_not_allowed'],
+    ['the country before the address', { ...geo('allow'), ...all('::/0') }, {}, 'country_not_allowed'],
+    ['the address before the page', { ...all('::/0'), ...pages() }, {}, 'address_not_allowed'],
     ['a page that is listed', pages(), from('https://shop.example/a'), 'admitted'],
     ['a page with its port', pages(), from('http://localhost:3000/'), 'admitted'],
     ['a page on another port', pages(), from('https://shop.example:8443/'), 'referer_not_allowed'],
     ['a page without a host', pages(), from('about:blank'), 'referer_not_allowed'],
     ['a referer that is no address', pages(), from('shop.example'), 'referer_not_allowed'],
     ['no referer', pages(), from(undefined), 'referer_not_allowed'],
+    ['an empty referer', pages(), from(''), 'referer_not_allowed'],
     ['an empty referer of an app', pages({ allowNativeApps: true }), from(''), 'admitted'],
+    ['no referer, of an app', pages({ allowNativeApps: true }), from(undefined), 'admitted'],
     ['pages that are off', pages({ enabled: false }), from('https://other.example/'), 'admitted'],
   ])('decide on %s', (_, security, who, expected) => {
     expect(reasonFor(security, who)).toBe(expected)
@@ -210,6 +248,8 @@ describe('the rules of a distribution', () => {
     }
     const open: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
     expect(reasonOf({})).toEqual(open)
+    const ignored = admit(compilePlayback(distribution(), [], [], new Map()), viewer, 'no token at all', 'streaming')
+    expect(ignored).toEqual({ ok: true, value: open })
     expect([{ enabled: false }, { hls: false }].map((over) => reasonOf(over))).toEqual(['not_found', 'not_found'])
     expect([reasonOf({}, anyKey), reasonOf({ closedWithoutKey: true })]).toEqual(['token_required', 'token_required'])
   })
@@ -242,8 +282,11 @@ describe('the rules of a distribution', () => {
 describe('engines', () => {
   it('serve in the order of their priority, the older first among equals, and only those that feed it', () => {
     const engine = (id: string, priority: number, createdAtMs: number) => ({ id, priority, createdAtMs }) as Engine
+    const serving = (...all: Engine[]) =>
+      compilePlayback(distribution(), all, [], new Map()).engines.map(({ id }) => id)
     const all = [engine('a', 5, 1), engine('b', -1, 3), engine('c', -1, 2), engine('d', -100, 1)]
-    expect(compilePlayback(distribution(), all, [], new Map()).engines.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+    expect(serving(...all)).toEqual(['c', 'b', 'a'])
+    expect(serving(engine('b', 0, 1), engine('a', 0, 1))).toEqual(['a', 'b'])
   })
 })
 
@@ -254,6 +297,11 @@ describe('a device', () => {
     ['Mozilla/5.0 (Linux; Android 15; Pixel 9) Chrome/130.0 Mobile Safari/537.36', 'mobile'],
     ['Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 Chrome/108.0 Safari/537.36', 'tv'],
     ['AppleCoreMedia/1.0.0.21L227 (Apple TV; U; CPU OS 18_0 like Mac OS X)', 'tv'],
+    ['Mozilla/5.0 (SMART-TV; LINUX; Tizen 8.0) AppleWebKit/537.36 TV Safari/537.36', 'tv'],
+    ['Mozilla/5.0 (Linux; Android 9; AFTMM) AppleWebKit/537.36 Chrome/110.0 Mobile Safari/537.36', 'tv'],
+    ['Mozilla/5.0 (Linux; Android 12) AppleWebKit/537.36 Chrome/110.0 Safari/537.36 CrKey/1.56', 'tv'],
+    ['Roku/DVP-12.5 (12.5.0.4178)', 'tv'],
+    ['Mozilla/5.0 (iPad; CPU OS 16_6 like Mac OS X) Version/16.6 Safari/604.1', 'mobile'],
     ['', 'desktop'],
     [undefined, 'desktop'],
   ])('%s is a %s', (userAgent, device) => {

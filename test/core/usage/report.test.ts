@@ -101,6 +101,22 @@ it('writes a line of CSV for each sum, with the column of caches only where they
   )
 })
 
+it('writes the lines of CSV in order, also those that have views and no bytes', () => {
+  const at = (slotMs: number, country: string, over = {}) => rowOf({ slotMs, country, ...over })
+  const watched = { publishes: 0, publishMs: 0, views: 1, viewMs: 0 }
+  const next = FROM + HOUR_MS
+  const rows = [at(FROM, 'NL'), at(next, ''), at(next, 'DE'), at(next, 'AT', { watched }), at(FROM, 'DE', { watched })]
+  const columns = { dimensions: ['slot', 'country'], hasRestreams: false, hasViews: true } as const
+  const lines = [...usageCsv(rows, columns, { slots: [FROM, next] })].join('').split('\r\n')
+  expect(lines.slice(1, -1).map((line) => line.slice(11, 23))).toEqual([
+    '00:00:00Z,DE',
+    '00:00:00Z,NL',
+    '01:00:00Z,AT',
+    '01:00:00Z,DE',
+    '01:00:00Z,ZZ',
+  ])
+})
+
 it('has an entry for each slot and each name that was asked for, whatever it is called', () => {
   const span = { fromMs: FROM, untilMs: FROM + 2 * HOUR_MS, resolution: 'Hour', zone: 'UTC' } as const
   const question = { ...span, names: [], slots: [FROM, FROM + HOUR_MS], mediaOnly: false }

@@ -8,7 +8,7 @@ import {
   INITIAL_STATE,
 } from '../../../../src/core/channels/runs/engine.ts'
 import { coded, say } from '../../../../src/core/notices.ts'
-import { ACTIVE_STATUSES, statusOf } from '../../../../src/core/channels/types.ts'
+import { ACTIVE_STATUSES, type ActiveStatus, statusOf } from '../../../../src/core/channels/types.ts'
 
 const API = { type: 'api', id: 'credential:1' } as const
 
@@ -154,6 +154,41 @@ describe('an engine', () => {
       }),
     )
   })
+})
+
+const DIED: EngineEvent = { kind: 'died', message: 'it broke' }
+const REACHED: Readonly<Record<ActiveStatus, EngineEvent[]>> = {
+  stopped: [],
+  deploying: [START],
+  starting: [START, { kind: 'launched' }],
+  waiting: UP,
+  ingesting: [...UP, { kind: 'source' }],
+  playing: PLAYING,
+  stopping: [...PLAYING, STOP],
+  error: [...UP, DIED],
+}
+const RUNNING = ['deploying', 'starting', 'waiting', 'ingesting', 'playing'] as const
+
+test.each<[EngineEvent, readonly ActiveStatus[], ActiveStatus]>([
+  [{ kind: 'launched' }, ['deploying'], 'starting'],
+  [{ kind: 'ready' }, ['starting'], 'waiting'],
+  [{ kind: 'source' }, ['starting', 'waiting', 'error'], 'ingesting'],
+  [{ kind: 'manifest' }, ['ingesting'], 'playing'],
+  [{ kind: 'sourceLost' }, ['ingesting', 'playing'], 'waiting'],
+  [{ kind: 'ended' }, ['stopping'], 'stopped'],
+  [{ kind: 'lost' }, [...RUNNING, 'error', 'stopping'], 'stopped'],
+  [{ kind: 'moved' }, [...RUNNING, 'error'], 'deploying'],
+  [DIED, RUNNING, 'error'],
+  [{ kind: 'tick' }, ['error'], 'starting'],
+])('%j means something where it can happen, and comes too late elsewhere', (event, where, next) => {
+  for (const status of ACTIVE_STATUSES) {
+    const { state } = through(REACHED[status])
+    expect(state.status).toBe(status)
+    const after = advanceEngine(state, event, 5000)
+    if (where.includes(status))
+      expect([after.state.status, after.effects[0]]).toEqual([next, { do: 'tell', status: next }])
+    else expect(after).toEqual({ state, effects: [] })
+  }
 })
 
 test('an engine that failed is tried again within a minute, although the clock was put back by an hour', () => {
