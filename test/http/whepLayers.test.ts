@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { returnsWithinMs } from '../../src/commands/sessions/heldEnd.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
@@ -121,6 +122,9 @@ test('a viewer that gets nothing more and asks learns that its publisher has lef
   }
   await closeSession(ctx, first, 'lost')
   expect([1, 2, 3, 4, 5]).toContain(await returnsIn())
+  const behind = { ...ctx, clock: { ...ctx.clock, now: () => 0 } }
+  const stream = { accountId: sluice.accountId, streamName: 'studio', sourceId: null }
+  expect(await returnsWithinMs(behind, stream, () => false)).toBe(5000)
   const next = await goOnAir()
   expect((await ask()).status).toBe(204)
   await closeSession(ctx, next, 'left')

@@ -105,7 +105,8 @@ export async function returnsWithinMs(
   const isRemote = last.reason === 'left' && last.node !== ctx.sessions.node
   const reason = last.reason === 'left' && mayDelete(last.sessionId) ? 'lost' : last.reason
   const returnMs = isRemote ? REMOTE_RETURN_MS : (RETURN_MS[reason] ?? 0)
-  return Math.max(0, returnMs - (ctx.clock.now() - last.atMs))
+  // The clock of its node may be ahead of ours.
+  return Math.max(0, returnMs - Math.max(0, ctx.clock.now() - last.atMs))
 }
 
 /** Why the media of a publisher has ended. Over WebRTC one says goodbye with a DELETE, which is on record as the end of the session. */
