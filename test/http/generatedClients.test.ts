@@ -30,8 +30,9 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
 })
 beforeEach(async () => {
+  // No answer needs ffmpeg, and the doctor would try its encoders.
   sluice = await runChannels({
-    flags: { webhooks: { allowPrivateTargets: true } },
+    flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, webhooks: { allowPrivateTargets: true } },
   })
   const { running } = sluice
   const { port } = receiver.address() as AddressInfo

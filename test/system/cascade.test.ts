@@ -109,11 +109,11 @@ test('sessions, usage and the sockets of clients agree on every byte at three no
   const publisher = await connect('sendonly', `${home.base}/api/whip/summed`, publishing)
   publisher.peer.sendFrame(1, true)
   await until(() => nodes.every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, 'summed') !== undefined))
-  const viewers: Awaited<ReturnType<typeof connect>>[] = []
-  for (let at = 0; at < 20; at += 1) {
+  const urls = Array.from({ length: 20 }, (_, at) => {
     const { base = '', accountId = '' } = nodes[at % nodes.length] ?? {}
-    viewers.push(await connect('recvonly', `${base}/api/whep/${accountId}/summed`, viewing))
-  }
+    return `${base}/api/whep/${accountId}/summed`
+  })
+  const viewers = await Promise.all(urls.map((url) => connect('recvonly', url, viewing)))
   for (let frame = 0; frame < 40; frame += 1) {
     const before = viewers.map(({ peer }) => peer.media.length)
     publisher.peer.sendFrame(10, frame === 0)
