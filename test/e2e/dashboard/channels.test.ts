@@ -108,9 +108,9 @@ test('the stream key is covered, shown and renewed, with the address of the serv
   const rtmp = String(server.addresses.rtmp).split('/v2/pub')[0]
   await page.locator('.copy code', { hasText: `${rtmp}/live` }).waitFor()
   expect(await page.locator('main').textContent()).not.toContain(key)
-  await button('Show Stream key').click()
+  await button('Show Stream key Camera').click()
   await page.locator('.copy code', { hasText: key }).waitFor()
-  await button('New key').click()
+  await button('New key Camera').click()
   await dialog().getByText('A publisher that uses the present key is cut off').waitFor()
   await confirm('New key')
   await toast('New stream key made').waitFor()

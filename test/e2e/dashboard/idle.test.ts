@@ -46,6 +46,19 @@ test('an open page asks its server only now and then', async () => {
   expect([...requests].filter(([, count]) => count > REQUESTS_MAX)).toEqual([])
 })
 
+test('a page that looks again and again shows an answer that takes longer than until its next look', async () => {
+  const context = await dashboard.newContext({ storageState: await dashboard.context.storageState() })
+  const page = await context.newPage()
+  await page.clock.install()
+  await page.route('**/dashboard/api/nodes', async (route) => {
+    await page.clock.runFor(6000)
+    await route.continue().catch(() => undefined)
+  })
+  await page.goto(`${dashboard.home}#/settings/nodes`)
+  await page.locator('main dl').first().waitFor()
+  await context.close()
+})
+
 /** Adds up how far the parts of a page jump, as browsers measure it. */
 const MEASURE_SHIFT = `
   globalThis.shift = 0

@@ -22,13 +22,21 @@ async function fill(): Promise<void> {
   await dashboard.token('subscribe', { label: 'Website', streams, bindIpsOnUsage: 1 })
   for (const label of ['Soon', 'Sooner']) await dashboard.token('subscribe', { label, streams, expires: 86_400 })
   await dashboard.api('POST', '/api/webhooks', { url: DEAF, isFeedHooks: true, isViewerConnectionHooks: true })
-  await dashboard.v2('POST', '/webhooks', { name: 'Hook', url: DEAF, events: ['*'], active: true })
+  const hook = (await dashboard.v2('POST', '/webhooks', { name: 'Hook', url: DEAF, events: ['*'], active: true })) as {
+    id: string
+  }
+  for (let times = 0; times < 2; times++) {
+    await dashboard.api('POST', '/api/webhooks/test/feeds', {})
+    await dashboard.v2('POST', `/webhooks/${hook.id}/test`, { type: 'engine.error' })
+  }
   await dashboard.v2('POST', '/channels', {
     name: 'News',
-    ingests: [
-      { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId: 'ab_default' } }] },
-    ],
-    distributions: [{ name: 'Web' }],
+    ingests: ['Camera', 'Spare camera'].map((name) => ({
+      name,
+      type: 'rtmp-push',
+      engines: [{ name: `Of ${name}`, quality: { abrLadderId: 'ab_default' } }],
+    })),
+    distributions: [{ name: 'Web' }, { name: 'App' }],
   })
   const publisher = await dashboard.peer()
   expect(await publisher.publish({ url: dashboard.whip('talk'), token, codec: 'vp8', scale: 0.25 })).toBe('ok')
@@ -165,6 +173,13 @@ const CUT = `[...document.querySelectorAll('.table :is(th, td)')]
   .filter((one) => one.getBoundingClientRect().right > one.closest('.table').getBoundingClientRect().right + 1)
   .map((one) => one.textContent)`
 
+/** Buttons and switches of a page whose names say the same, so that those who hear them alone cannot tell them apart. */
+async function alike(page: Page): Promise<string[]> {
+  const found = (await page.locator('body').ariaSnapshot()).matchAll(/- '?((?:button|switch) ".*?[^\\]")/g)
+  const names = [...found].map(([, name = '']) => name)
+  return names.filter((name, at) => names.indexOf(name) < at)
+}
+
 /** As long as one may be. */
 const LONG = `${'a-name-that-nobody-wants-to-read-'.repeat(2)}${'x'.repeat(62)}`
 
@@ -172,12 +187,13 @@ test.each([
   [360, 'de-DE'],
   [1280, 'en-GB'],
 ] as const)(
-  '%i pixels wide in %s, no page has a finding of axe in light or in dark, scrolls sideways or has a table that is cut',
+  '%i pixels wide in %s, no page has a finding of axe in light or in dark, two buttons of one name, scrolls sideways or has a table that is cut',
   { timeout: ALL_PAGES_MS },
   async (width, locale) => {
     expect(pages.size).toBeGreaterThan(20)
     nameThePage()
-    await dashboard.token('publish', { label: LONG, streams: [{ streamName: LONG }] })
+    // Labels may be alike, and these would be.
+    await dashboard.token('publish', { label: `${LONG.slice(4)}${width}`, streams: [{ streamName: LONG }] })
     const storageState = await dashboard.context.storageState()
     const context = await dashboard.newContext({ locale, storageState, viewport: { width, height: 900 } })
     const page = await context.newPage()
@@ -190,6 +206,7 @@ test.each([
       const shown = await page.evaluate('document.documentElement.scrollWidth')
       if (shown !== width) problems.push(`${href}: has ${String(shown)} pixels`)
       problems.push(...(await page.evaluate<string[]>(CUT)).map((cell) => `${href}: cuts ${cell}`))
+      problems.push(...(await alike(page)).map((name) => `${href}: has twice ${name}`))
     }
     expect(problems).toEqual([])
     await context.close()

@@ -33,14 +33,14 @@ test('sources are added, changed, switched off and deleted on the page of their 
   expect(await axe(page)).toEqual([])
 
   const more = () => card.getByRole('button', { name: 'More for Front door' }).click()
-  await card.getByRole('switch', { name: 'On', exact: true }).click()
+  await card.getByRole('switch', { name: 'On Front door', exact: true }).click()
   await expect.poll(stored, SOON).toMatchObject([{ enabled: false, status: 'off' }])
   await more()
   await page.getByRole('menuitem', { name: 'Change the source' }).click()
   await inDialog('Name').fill('Back door')
   await dialog.getByRole('switch', { name: 'Only while it is watched' }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await card.getByText('Back door').waitFor()
+  await card.getByRole('link', { name: 'Back door' }).waitFor()
   expect(await stored()).toMatchObject([
     { label: 'Back door', when: 'always', url: 'rtsp://viewer:••••@camera.invalid/main' },
   ])
@@ -91,7 +91,7 @@ test('a source of a channel gets another address while that is stopped, and the 
     await address.locator('input').fill(to)
     await dialog.getByRole('button', button).click()
   }
-  await page.getByRole('button', button).click()
+  await page.getByRole('button', { name: 'Change address ' }).click()
   expect(await address.locator('input').inputValue()).toContain('viewer')
   await change('http://camera.invalid/two')
   await address.locator('.err').waitFor()
@@ -100,7 +100,7 @@ test('a source of a channel gets another address while that is stopped, and the 
   await page.locator('main code', { hasText: 'camera.invalid/two' }).waitFor()
   expect(await page.content()).not.toContain('-pass')
   await dashboard.v2('POST', `/channels/${id}/start`)
-  await page.getByRole('button', button).click()
+  await page.getByRole('button', { name: 'Change address ' }).click()
   await change('rtsp://camera.invalid/three')
   await dialog.getByText('stop it first').waitFor()
   await dashboard.v2('POST', `/channels/${id}/stop`)

@@ -19,7 +19,6 @@ async function open(path: string): Promise<void> {
   onTestFinished(() => page.close())
 }
 
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 const dialog = () => page.getByRole('dialog')
 
 interface Recording {
@@ -30,7 +29,7 @@ interface Recording {
 const recordings = async (): Promise<Recording[]> => (await dashboard.api('GET', '/api/recordings')).data as Recording[]
 
 async function choose(item: string): Promise<void> {
-  await button(`More for ${inSentence(HOSTILE)}`).click()
+  await page.getByRole('button', { name: `More for ${inSentence(HOSTILE)}, ` }).click()
   await page.getByRole('menuitem', { name: item }).click()
 }
 

@@ -121,7 +121,7 @@ test('a credential that may read reads, changes nothing, and is deleted', async 
   expect(await asks('/v2/channels', basic)).toBe(200)
   expect(await asks('/v2/channels', basic, 'POST', { name: 'No' })).toBe(403)
   expect(await axe(page)).toEqual([])
-  await button('Delete Reader').click()
+  await page.getByRole('button', { name: 'Delete Reader, ' }).click()
   await confirm('Delete')
   await credentials.getByText('there is no credential').waitFor()
   expect(await credentials.locator('.copy code').count()).toBe(0)
@@ -237,6 +237,8 @@ test('the audit log names the user, and shows a change before and after', async 
   await page.getByLabel('Actor').fill('cli')
   await page.keyboard.press('Enter')
   await page.getByText('No change matches.').waitFor()
+  await page.goto(`${dashboard.home}#/settings/audit?action=user.create`)
+  await expect.poll(() => page.getByLabel('Actor').inputValue(), SOON).toBe('')
 })
 
 test('of hundreds of secrets and webhooks a page is shown, and a search finds the others; what a row opens is in view', async () => {

@@ -43,7 +43,7 @@ test('targets are added, changed, switched off and taken away, and only the end 
   await dialog.getByText('Encode other video as H.264').click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await expect.poll(stored, SOON).toEqual([{ ...target, transcode: true }])
-  await targets.getByRole('switch', { name: 'On', exact: true }).click()
+  await targets.getByRole('switch', { name: 'On YouTube', exact: true }).click()
   await expect.poll(stored, SOON).toEqual([{ ...target, enabled: false, transcode: true }])
   await button('Sync').click()
   await page.locator('.toast', { hasText: 'The targets are dialled again' }).waitFor()
@@ -119,7 +119,7 @@ test('targets of an engine are added and shown on the page of its channel, with 
   await dialog.getByRole('button', { name: 'Add a target' }).click()
   await targets.getByText('••••mnop').waitFor()
   const target = { id: '1', url: 'rtmps://a.rtmps.youtube.com/live2', key: '••••mnop', label: 'YouTube' }
-  await targets.getByRole('switch', { name: 'On', exact: true }).click()
+  await targets.getByRole('switch', { name: 'On YouTube', exact: true }).click()
   await expect.poll(stored, SOON).toEqual([{ ...target, enabled: false }])
   await targets.getByRole('button', { name: 'Sync' }).click()
   await page.locator('.toast', { hasText: 'The targets are dialled again' }).waitFor()

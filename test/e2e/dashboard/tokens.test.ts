@@ -158,6 +158,12 @@ test('a list of more than a page has pages, and each begins at its top', async (
   expect(page.url()).toContain('page=3')
   await button('Previous').click()
   await page.getByText('51 to 100 of 101').waitFor()
+  await button('Next').click()
+  await button('More for Row 1').click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  // Nothing is left of the page.
+  await page.getByText('51 to 100 of 100').waitFor()
 })
 
 test('a hostile label is text, and lists come without the values of tokens', async () => {

@@ -5,7 +5,7 @@ import { IconButton } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Menu } from './parts/menu.tsx'
 import { Shape, State } from './parts/state.tsx'
-import { Toasts } from './parts/toast.tsx'
+import { orToast, Toasts } from './parts/toast.tsx'
 import { streams, updates } from './live.ts'
 import { NAV_ITEMS, type NavItem, navPathOf } from './navigation.ts'
 import { onAir } from './onAir.ts'
@@ -80,7 +80,7 @@ function Account({ isShort = false }: { readonly isShort?: boolean }) {
       onSelect: () => chooseLanguage(one),
     })),
     { icon: 'settings' as IconName, text: text.settings, onSelect: () => go('/settings/security') },
-    { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void signOut() },
+    { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void orToast(signOut()) },
   ]
   const initials = email.slice(0, 2).toUpperCase()
   const face = <span class="face">{initials}</span>

@@ -24,6 +24,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Sign-in itself: a 401 is the answer, not the end of a session. */
   readonly signsIn?: boolean
+  /** Another form of the answer than JSON. */
+  readonly accept?: string
 }
 
 /** The refusal of an operation. */
@@ -64,6 +66,10 @@ export async function callRows<A, D>(operation: Operation<A, D>, args: A, option
   const rows = (await answerOf(operation, response)) as D
   return { rows, total: Number(response.headers.get('X-Total-Count') ?? 0) }
 }
+
+/** As `call`, for lists that the server also gives as a file. */
+export const callCsv = async <A, D>(operation: Operation<A, D>, args: A): Promise<string> =>
+  (await request(operation, args as AnyArgs, { accept: 'text/csv' })).text()
 
 /** One page of a list that is walked by cursor. */
 export interface CursorPage<D> {
@@ -127,13 +133,21 @@ async function request<A, D>(operation: Operation<A, D>, args: AnyArgs, options:
   }
 }
 
-async function send<A, D>(operation: Operation<A, D>, args: AnyArgs, { signal }: CallOptions): Promise<Response> {
+async function send<A, D>(
+  operation: Operation<A, D>,
+  args: AnyArgs,
+  { signal, accept }: CallOptions,
+): Promise<Response> {
   const { body, file } = args
   const type = file ? file.type : body === undefined ? null : 'application/json'
   try {
     return await fetch(addressOf(operation, args as A), {
       method: operation.method,
-      headers: { 'X-Sluice-Dashboard': '1', ...(type === null ? {} : { 'Content-Type': type }) },
+      headers: {
+        'X-Sluice-Dashboard': '1',
+        ...(type === null ? {} : { 'Content-Type': type }),
+        ...(accept ? { Accept: accept } : {}),
+      },
       ...(type === null ? {} : { body: file ?? JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { resets } from '../live.ts'
+import { toast } from '../parts/toast.tsx'
 import { type ApiError, asApiError, type CursorPage, firstPages } from './call.ts'
 
 /** What a page knows of something that it loads. `data` stays while it is loaded again, so that nothing jumps. */
@@ -7,7 +8,7 @@ export interface Loaded<T> {
   readonly data: T | undefined
   readonly error: ApiError | null
   readonly isLoading: boolean
-  /** Loads it again. */
+  /** Loads it again, once an answer that is under way is there: what is asked for often would else never have one. */
   readonly reload: () => void
   /** Shows a value at once, for a change that the server has taken. */
   readonly set: (data: T) => void
@@ -15,9 +16,13 @@ export interface Loaded<T> {
 
 /**
  * Loads something when the page opens, when one of `keys` changes, and when a server that was away is back. Only the answer of the
- * latest call counts.
+ * latest call counts. It is loaded again as `reload` does when `news` changes.
  */
-export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Loaded<T> {
+export function useLoad<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  keys: readonly unknown[],
+  news?: unknown,
+): Loaded<T> {
   const [state, setState] = useState<{ data: T | undefined; error: ApiError | null; isLoading: boolean }>({
     data: undefined,
     error: null,
@@ -26,21 +31,33 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: read
   const [round, setRound] = useState(0)
   const latest = useRef(load)
   latest.current = load
+  const turn = useRef({ isUnderWay: false, isOwed: false })
   useEffect(() => {
     const stopping = new AbortController()
+    turn.current = { isUnderWay: true, isOwed: false }
     setState((before) => ({ ...before, isLoading: true }))
+    const over = (outcome: { readonly data: T } | { readonly error: ApiError }): void => {
+      if (stopping.signal.aborted) return
+      setState((before) => ({ data: before.data, error: null, ...outcome, isLoading: false }))
+      turn.current.isUnderWay = false
+      if (turn.current.isOwed) reload()
+    }
     latest.current(stopping.signal).then(
-      (data) => {
-        if (!stopping.signal.aborted) setState({ data, error: null, isLoading: false })
-      },
-      (error: unknown) => {
-        if (stopping.signal.aborted) return
-        setState((before) => ({ ...before, error: asApiError(error), isLoading: false }))
-      },
+      (data) => over({ data }),
+      (error: unknown) => over({ error: asApiError(error) }),
     )
     return () => stopping.abort()
   }, [...keys, round])
-  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const reload = useCallback(() => {
+    if (turn.current.isUnderWay) turn.current.isOwed = true
+    else setRound((before) => before + 1)
+  }, [])
+  const told = useRef(news)
+  useEffect(() => {
+    if (told.current === news) return
+    told.current = news
+    reload()
+  }, [news])
   const isAway = state.error !== null && (state.error.status === 0 || state.error.status >= 500)
   useEffect(() => {
     if (!isAway) return undefined
@@ -49,7 +66,11 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: read
       if (now !== before) reload()
     })
   }, [isAway])
-  const set = useCallback((data: T) => setState({ data, error: null, isLoading: false }), [])
+  const set = useCallback((data: T) => {
+    setState({ data, error: null, isLoading: false })
+    // An answer that is under way may be older than the change.
+    if (turn.current.isUnderWay) setRound((before) => before + 1)
+  }, [])
   return { ...state, reload, set }
 }
 
@@ -90,7 +111,10 @@ export function useWalk<R>(
         depth.current = { of, pages: depth.current.pages + 1 }
         setRest({ of: first.data, pages: [...pages, page], isLoading: false })
       },
-      () => setRest({ of: first.data, pages, isLoading: false }),
+      (error: unknown) => {
+        toast(asApiError(error).message)
+        setRest({ of: first.data, pages, isLoading: false })
+      },
     )
   }
   // The same rows at each drawing: pages take them as a key of what they load besides.

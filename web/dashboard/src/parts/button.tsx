@@ -10,6 +10,8 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'icon' | 'size'> {
   readonly size?: 'small' | 'big'
   readonly isWide?: boolean
   readonly icon?: IconName
+  /** What it acts on, for those who hear its name alone, where a page has several such buttons. */
+  readonly of?: string | undefined
   /** Its action is under way. It keeps the focus, which a disabled button loses, and does nothing. */
   readonly isBusy?: boolean
   readonly children: ComponentChildren
@@ -21,7 +23,7 @@ const classOf = (look: Look, size: string | undefined, isWide: boolean): string 
 const ignore = (event: Event): void => event.preventDefault()
 
 export function Button(props: ButtonProps) {
-  const { look = 'plain', size, isWide = false, icon, isBusy = false, children, onClick, ...rest } = props
+  const { look = 'plain', size, isWide = false, icon, isBusy = false, of, children, onClick, ...rest } = props
   const name = isBusy ? 'refresh' : icon
   return (
     <button
@@ -34,13 +36,14 @@ export function Button(props: ButtonProps) {
     >
       {name && <Icon name={name} isSmall={size === 'small'} />}
       {children}
+      {of && <span class="sr"> {of}</span>}
     </button>
   )
 }
 
 /** A button with an icon alone; `label` names it and what it acts on. */
 export function IconButton(
-  props: Omit<ButtonProps, 'children' | 'look' | 'icon'> & { readonly icon: IconName; readonly label: string },
+  props: Omit<ButtonProps, 'children' | 'look' | 'icon' | 'of'> & { readonly icon: IconName; readonly label: string },
 ) {
   const { icon, label, size, isBusy: _, isWide: __, ...rest } = props
   return (
@@ -52,6 +55,20 @@ export function IconButton(
       title={label}
     >
       <Icon name={icon} />
+    </button>
+  )
+}
+
+/** What a row of a list is about: a press opens it. `of` tells it from others of the same text. */
+export function RowButton(props: {
+  readonly of: string
+  readonly onClick: () => void
+  readonly children: ComponentChildren
+}) {
+  return (
+    <button type="button" class="row" onClick={props.onClick}>
+      {props.children}
+      <span class="sr"> {props.of}</span>
     </button>
   )
 }

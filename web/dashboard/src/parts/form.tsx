@@ -212,13 +212,15 @@ export function ChipsField(props: {
 /** A switch or a checkbox with a sentence under it. */
 export function Toggle(props: {
   readonly label: ComponentChildren
+  /** What it switches, as of a `Button`. */
+  readonly of?: string | undefined
   readonly note?: ComponentChildren
   readonly isOn: boolean
   readonly isDisabled?: boolean
   readonly looks?: 'switch' | 'check'
   readonly onChange: (isOn: boolean) => void
 }) {
-  const { label, note, isOn, isDisabled = false, looks = 'switch', onChange } = props
+  const { label, of, note, isOn, isDisabled = false, looks = 'switch', onChange } = props
   return (
     <label class={looks === 'switch' ? 'check switch' : 'check'}>
       <input
@@ -228,7 +230,10 @@ export function Toggle(props: {
         disabled={isDisabled}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
-      <b>{label}</b>
+      <b>
+        {label}
+        {of && <span class="sr"> {of}</span>}
+      </b>
       {note && <small>{note}</small>}
     </label>
   )

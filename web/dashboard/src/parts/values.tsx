@@ -8,6 +8,14 @@ const near = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit
 const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
 const year = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' })
 const whole = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const exact = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
 const plain = new Intl.NumberFormat(locale)
 const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
 const parts = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
@@ -23,6 +31,9 @@ export function Time({ at, isWhole = false }: { readonly at: string; readonly is
     </time>
   )
 }
+
+/** A time that tells what has the same name apart. */
+export const moment = (at: string): string => exact.format(new Date(at))
 
 /** Names of events may go on in another line, at a capital or behind a full stop. */
 export const breakable = (name: string) =>

@@ -289,7 +289,6 @@ export const channelDe: Partly<Translation<typeof channelEn>> = {
         : `Von den letzten ${all} Versuchen ${delivered === 1 ? 'kam' : 'kamen'} ${delivered} an`,
     attempt: 'Versuch',
     attemptOf: (attempt) => `Versuch ${attempt}`,
-    again: (what) => `${what} noch einmal senden`,
     requested: 'Gesendet. Das Protokoll zeigt es, sobald Ihr Server geantwortet hat.',
     body: 'Inhalt',
   },

@@ -279,7 +279,6 @@ export const channelEn = {
         : `${delivered} of the latest ${all} attempts were delivered`,
     attempt: 'Attempt',
     attemptOf: (attempt: number) => `Attempt ${attempt}`,
-    again: (what: string) => `Send ${what} again`,
     requested: 'Sent. The log shows it when your server has answered.',
     body: 'Body',
   },

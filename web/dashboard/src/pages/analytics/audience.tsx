@@ -154,6 +154,7 @@ function Divided({ rows, by, query }: DividedProps) {
         <span class="end">
           <CsvButton
             name="sluice-audience.csv"
+            of={text.by[by]}
             rows={[[by, 'views', 'viewers', 'watchSeconds', 'mostAtOnce'], ...csv]}
           />
         </span>

@@ -141,7 +141,7 @@ function TrafficCard({ total, series, range, children }: TrafficProps) {
   return (
     <Card
       title={title}
-      aside={<CsvButton name="sluice-traffic.csv" rows={[['time', 'bytesOut', 'bytesIn'], ...rows]} />}
+      aside={<CsvButton name="sluice-traffic.csv" of={title} rows={[['time', 'bytesOut', 'bytesIn'], ...rows]} />}
     >
       {children}
       <Figures {...total} />
@@ -164,7 +164,7 @@ function Countries({ geo }: { readonly geo: Readonly<Record<string, Traffic>> })
   return (
     <Card
       title={text.byCountry}
-      aside={<CsvButton name="sluice-countries.csv" rows={[['country', 'bytesOut'], ...csv]} />}
+      aside={<CsvButton name="sluice-countries.csv" of={text.byCountry} rows={[['country', 'bytesOut'], ...csv]} />}
     >
       <BytesBars
         rows={rows.slice(0, COUNTRIES).map(([country, { bytesOut }]) => ({

@@ -23,7 +23,13 @@ export function Protocols({ range }: { readonly range: Range }) {
     <Card
       title={text.byProtocol}
       aside={
-        load.data && <CsvButton name="sluice-protocols.csv" rows={[['protocol', 'bytesOut', 'bytesIn'], ...csv]} />
+        load.data && (
+          <CsvButton
+            name="sluice-protocols.csv"
+            of={text.byProtocol}
+            rows={[['protocol', 'bytesOut', 'bytesIn'], ...csv]}
+          />
+        )
       }
     >
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}

@@ -38,7 +38,10 @@ interface Props {
 export function Quality({ total, series, rows, by, resolution, shown }: Props) {
   const reported = rows.flatMap(({ value, quality }) => (quality === undefined ? [] : [{ value, quality }]))
   return (
-    <Card title={text.title} aside={by && total && <CsvButton name="sluice-quality.csv" rows={csvOf(by, reported)} />}>
+    <Card
+      title={text.title}
+      aside={by && total && <CsvButton name="sluice-quality.csv" of={text.title} rows={csvOf(by, reported)} />}
+    >
       {total === undefined ? (
         <p class="note">{text.none}</p>
       ) : (

@@ -46,7 +46,11 @@ export function Tokens({ range }: { readonly range: Range }) {
     <Card
       title={text.byToken}
       isFlush
-      aside={load.data && <CsvButton name="sluice-tokens.csv" rows={[['tokenId', 'bytesOut', 'bytesIn'], ...csv]} />}
+      aside={
+        load.data && (
+          <CsvButton name="sluice-tokens.csv" of={text.byToken} rows={[['tokenId', 'bytesOut', 'bytesIn'], ...csv]} />
+        )
+      }
       foot={
         load.data && (
           <More

@@ -43,6 +43,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
         {canChange() && (
           <Toggle
             label={text.enabled}
+            of={name}
             note={text.enabledNote}
             isOn={enabled}
             isDisabled={toggle.isBusy}

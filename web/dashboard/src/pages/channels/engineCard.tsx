@@ -46,9 +46,8 @@ export function EngineCard({ engine, now, ladder, onChanged }: EngineCardProps) 
       </div>
       <div class="card-foot">
         {canChange() && (
-          <Button size="small" isBusy={toggle.isBusy} onClick={() => toggle.onSubmit()}>
+          <Button size="small" isBusy={toggle.isBusy} onClick={() => toggle.onSubmit()} of={engine.name}>
             {isRunning({ status }) ? words.channels.stop : words.channels.start}
-            <span class="sr"> {engine.name}</span>
           </Button>
         )}
         <span class="end">{text.priority(engine.priority)}</span>

@@ -25,6 +25,7 @@ export function EngineTargets({ engine, now, onChanged }: EngineTargetsProps) {
   return (
     <TargetList
       title={text.targetsOf(engine.name)}
+      of={engine.name}
       none={text.noTargets}
       targets={targets}
       nowOf={({ url }, at) => (now?.restreams ?? []).filter((one) => one.index === at && one.url === url)}

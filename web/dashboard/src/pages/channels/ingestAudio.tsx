@@ -35,7 +35,7 @@ export function IngestAudio({ ingest, onChanged }: IngestAudioProps) {
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <Button size="small" icon="edit" onClick={() => setAsking(true)}>
+      <Button size="small" icon="edit" of={ingest.name} onClick={() => setAsking(true)}>
         {text.audioTracks}
       </Button>
       {isAsking && <AudioDialog ingest={ingest} onChanged={onChanged} onClose={() => setAsking(false)} />}

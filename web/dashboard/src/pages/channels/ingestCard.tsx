@@ -55,12 +55,19 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
         </div>
         <Pairs rows={rows} />
         {rates.length > 1 && <Spark values={rates} sentence={text.incoming(bitrate(rates.at(-1) ?? 0))} />}
-        {ingest.type === 'rtmp-push' && <CopyField label={text.server} what={text.server} value={rtmpServer()} />}
+        {ingest.type === 'rtmp-push' && (
+          <CopyField label={text.server} what={`${text.server} ${ingest.name}`} value={rtmpServer()} />
+        )}
         {ingest.type === 'srt-push' && ingest.url && (
-          <CopyField label={text.srtServer} what={text.srtServer} value={srtAddressOf(ingest.url)} isSecret />
+          <CopyField
+            label={text.srtServer}
+            what={`${text.srtServer} ${ingest.name}`}
+            value={srtAddressOf(ingest.url)}
+            isSecret
+          />
         )}
         {ingest.streamKey && ingest.type === 'rtmp-push' && (
-          <CopyField label={text.key} what={text.key} value={ingest.streamKey} isSecret />
+          <CopyField label={text.key} what={`${text.key} ${ingest.name}`} value={ingest.streamKey} isSecret />
         )}
       </div>
       {canChange() && (
@@ -86,7 +93,7 @@ function Rotate({ ingest, onChanged }: { readonly ingest: Ingest; readonly onCha
   }
   return (
     <>
-      <Button size="small" icon="refresh" onClick={() => setAsking(true)}>
+      <Button size="small" icon="refresh" of={ingest.name} onClick={() => setAsking(true)}>
         {text.newKey}
       </Button>
       {isAsking && (

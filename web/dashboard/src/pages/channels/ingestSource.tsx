@@ -20,7 +20,7 @@ export function ChangeSource({ ingest, onChanged }: ChangeSourceProps) {
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <Button size="small" icon="edit" onClick={() => setAsking(true)}>
+      <Button size="small" icon="edit" of={ingest.name} onClick={() => setAsking(true)}>
         {text.changeSource}
       </Button>
       {isAsking && <SourceDialog ingest={ingest} onChanged={onChanged} onClose={() => setAsking(false)} />}

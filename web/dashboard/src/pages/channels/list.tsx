@@ -147,9 +147,13 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
       cell: (one) =>
         canChange() && (
           <>
-            <Button size="small" icon={isRunning(one) ? 'stop' : 'play'} onClick={() => void orToast(toggle(one))}>
+            <Button
+              size="small"
+              icon={isRunning(one) ? 'stop' : 'play'}
+              onClick={() => void orToast(toggle(one))}
+              of={one.name}
+            >
               {isRunning(one) ? text.stop : text.start}
-              <span class="sr"> {one.name}</span>
             </Button>{' '}
             <Menu
               label={words.parts.moreFor(one.name)}

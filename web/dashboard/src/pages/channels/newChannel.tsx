@@ -4,7 +4,7 @@ import { call, callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { ChipsField, Segment, SelectField, TextField, useSubmit } from '../../parts/form.tsx'
-import { Notice } from '../../parts/notice.tsx'
+import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { go, linkTo } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
@@ -144,6 +144,7 @@ function Ladder({ draft, change }: PartProps) {
   const rows = ladders.data?.rows ?? []
   const chosen = rows.find(({ id }) => id === draft.ladderId)
   const hint = chosen && [text.renditions(variantsOf(chosen)), copyHint(chosen)].filter(Boolean).join(' ')
+  if (ladders.error) return <LoadError error={ladders.error} onRetry={ladders.reload} />
   return (
     <SelectField
       label={text.ladder}

@@ -10,6 +10,8 @@ import {
 } from '#api/channels.ts'
 import { call, callPage, everyRow } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { channelEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -46,6 +48,7 @@ export function Schedules({ channel, query }: SchedulesProps) {
     // A scheduler begins and ends with its channel.
     [channel.id, channel.status],
   )
+  useFollow(channelEdits, list.reload)
   const { shown, tools, foot } = useWholeList(list.data, ({ name }) => name)
   const [isMaking, setMaking] = useState(false)
   return (

@@ -20,9 +20,8 @@ export function Security({ distribution, onChanged }: SecurityProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button size="small" onClick={() => setOpen(true)}>
+      <Button size="small" onClick={() => setOpen(true)} of={distribution.name}>
         {text.security}
-        <span class="sr"> {distribution.name}</span>
       </Button>
       {isOpen && <SecurityForm distribution={distribution} onChanged={onChanged} onClose={() => setOpen(false)} />}
     </>

@@ -61,15 +61,13 @@ export function ViewerKeys({ distribution, onChanged }: ViewerKeysProps) {
       {canChange() && (
         <div class="actions">
           {keys.length < KEYS_MOST && (
-            <Button size="small" icon="plus" onClick={() => setQuestion({ kind: 'new' })}>
+            <Button size="small" icon="plus" of={name} onClick={() => setQuestion({ kind: 'new' })}>
               {text.add}
-              <span class="sr"> {name}</span>
             </Button>
           )}
           {tokenRequired && (
-            <Button size="small" look="danger" icon="unlocked" onClick={() => setQuestion({ kind: 'open' })}>
+            <Button size="small" look="danger" icon="unlocked" of={name} onClick={() => setQuestion({ kind: 'open' })}>
               {text.open}
-              <span class="sr"> {name}</span>
             </Button>
           )}
         </div>

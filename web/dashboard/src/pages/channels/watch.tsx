@@ -18,9 +18,8 @@ export function Watch({ distribution }: { readonly distribution: Distribution })
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button size="small" icon="play" onClick={() => setOpen(true)}>
+      <Button size="small" icon="play" onClick={() => setOpen(true)} of={distribution.name}>
         {text.watch}
-        <span class="sr"> {distribution.name}</span>
       </Button>
       {isOpen && <Player distribution={distribution} onClose={() => setOpen(false)} />}
     </>

@@ -19,7 +19,7 @@ const text = words.overview
 export function Attention({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly wholeLink: string }) {
   // A stream that becomes uneven is one more.
   const health = (streams.value ?? []).map((one) => one.health).join()
-  const load = useLoad((signal) => call(readAttention, {}, { signal }), [changes.value, health])
+  const load = useLoad((signal) => call(readAttention, {}, { signal }), [], `${changes.value} ${health}`)
   const { rows, more } = needsOf(load.data ?? [], isWhole)
   return (
     <Card
@@ -116,7 +116,7 @@ export function WatchedBy() {
 
 /** Refusals of the last 24 hours by reason. */
 export function Refused() {
-  const load = useLoad((signal) => call(readAccessSummary, {}, { signal }), [refusals.value])
+  const load = useLoad((signal) => call(readAccessSummary, {}, { signal }), [], refusals.value)
   const { data } = load
   const link = linkToAccess({ outcome: 'refused' })
   const bars = (data?.codes ?? []).map(({ code, count: value }) => ({

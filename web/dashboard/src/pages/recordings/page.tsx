@@ -23,7 +23,7 @@ import { SearchField } from '../../parts/search.tsx'
 import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { bytes, count, duration, Time } from '../../parts/values.tsx'
+import { bytes, count, duration, moment, Time } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
@@ -244,7 +244,9 @@ function Actions({ recording, play, link, doom }: Choices & { readonly recording
       ? [{ icon: 'trash' as const, text: text.delete, isDanger: true, onSelect: () => doom(recording) }]
       : []),
   ]
-  return items.length > 0 ? <Menu label={words.parts.moreFor(recording.streamName)} items={items} /> : null
+  return items.length > 0 ? (
+    <Menu label={`${words.parts.moreFor(recording.streamName)}, ${moment(recording.startedOn)}`} items={items} />
+  ) : null
 }
 
 function Player({ recording, onClose }: { readonly recording: Recording; readonly onClose: () => void }) {

@@ -1,15 +1,16 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type Answer, listAudit } from '#api/dashboard.ts'
-import { addressOf, callPage } from '../../api/call.ts'
+import { callCsv, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, RowButton } from '../../parts/button.tsx'
 import { Code } from '../../parts/copy.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { breakable, Time } from '../../parts/values.tsx'
+import { orToast } from '../../parts/toast.tsx'
+import { breakable, moment, Time } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { saveFile } from '../analytics/csv.ts'
@@ -28,17 +29,14 @@ export function AuditPage({ query }: PageArgs) {
     [actor, action],
   )
   const [chosen, setChosen] = useState<Entry | null>(null)
-  const save = async (): Promise<void> => {
-    const response = await fetch(addressOf(listAudit, { query: asked }), { headers: { Accept: 'text/csv' } })
-    if (response.ok) saveFile('sluice-audit.csv', await response.text())
-  }
+  const save = async (): Promise<void> => saveFile('sluice-audit.csv', await callCsv(listAudit, { query: asked }))
   return (
     <SettingsFrame path="/settings/audit">
       <Card
         title={text.audit}
         isFlush
         aside={
-          <Button size="small" icon="download" onClick={() => void save()}>
+          <Button size="small" icon="download" onClick={() => void orToast(save())}>
             {words.analytics.csv}
           </Button>
         }
@@ -80,6 +78,8 @@ interface FilterProps {
 /** The API takes whole values only, so a filter waits for Enter. */
 function Filter({ label, name, placeholder, value }: FilterProps) {
   const [typed, setTyped] = useState(value)
+  // Another page of the history has another value.
+  useEffect(() => setTyped(value), [value])
   const submit = (event: Event): void => {
     event.preventDefault()
     setQuery({ [name]: typed.trim() || undefined })
@@ -113,9 +113,9 @@ const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
     id: 'action',
     title: text.action,
     cell: (entry) => (
-      <button type="button" class="row" onClick={() => choose(entry)}>
+      <RowButton of={`${entry.subject} ${moment(entry.at)}`} onClick={() => choose(entry)}>
         <code>{breakable(entry.action)}</code>
-      </button>
+      </RowButton>
     ),
   },
   { id: 'subject', title: text.subject, priority: 2, cell: Subject },

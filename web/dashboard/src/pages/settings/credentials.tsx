@@ -112,7 +112,7 @@ function Row({ credential, onDelete }: { readonly credential: Credential; readon
           {lastUsedOn ? <Time at={lastUsedOn} /> : words.parts.notYet}
         </p>
       </div>
-      <IconButton icon="trash" label={text.deleteThat(name)} onClick={onDelete} />
+      <IconButton icon="trash" label={text.deleteThat(`${name}, ${key}`)} onClick={onDelete} />
     </li>
   )
 }

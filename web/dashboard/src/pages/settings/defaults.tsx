@@ -83,7 +83,11 @@ function CountriesForm({ security: { allowedCountries, deniedCountries }, onSave
         : { allowedCountries: [], deniedCountries: countries },
     )
   return (
-    <SaveForm isWrong={countries.some((one) => checkCountry(one) !== null)} onSave={save}>
+    <SaveForm
+      of={words.tokens.form.countries}
+      isWrong={countries.some((one) => checkCountry(one) !== null)}
+      onSave={save}
+    >
       {(errors) => (
         <CountriesField
           {...form}
@@ -115,7 +119,7 @@ interface RegionFormProps {
 function RegionForm({ region, onSave }: RegionFormProps) {
   const [typed, setTyped] = useState(region)
   return (
-    <SaveForm isWrong={false} onSave={() => onSave(typed.trim() || 'auto')}>
+    <SaveForm of={text.region} isWrong={false} onSave={() => onSave(typed.trim() || 'auto')}>
       {(errors) => (
         <TextField
           label={text.regionName}
@@ -151,7 +155,7 @@ interface CascadeFormProps {
 function CascadeForm({ cascade, onSave }: CascadeFormProps) {
   const [{ isEnabled, clusters }, setForm] = useState(cascade)
   return (
-    <SaveForm isWrong={false} onSave={() => onSave({ isEnabled, clusters })}>
+    <SaveForm of={text.distribution} isWrong={false} onSave={() => onSave({ isEnabled, clusters })}>
       {(errors) => (
         <>
           <Toggle label={text.cascade} isOn={isEnabled} onChange={(isOn) => setForm({ isEnabled: isOn, clusters })} />
@@ -196,7 +200,11 @@ function DaysForm({ days, onSave }: DaysFormProps) {
   const [typed, setTyped] = useState(String(days ?? ''))
   const problem = checkWhole(typed, 1, DAYS_MOST)
   return (
-    <SaveForm isWrong={problem !== null} onSave={() => onSave(typed.trim() === '' ? null : Number(typed))}>
+    <SaveForm
+      of={words.frame.recordings}
+      isWrong={problem !== null}
+      onSave={() => onSave(typed.trim() === '' ? null : Number(typed))}
+    >
       {(errors) => (
         <NumberField
           label={text.days}

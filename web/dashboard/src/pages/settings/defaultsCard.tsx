@@ -48,6 +48,8 @@ export function DefaultsCard<T>({ title, about, read, write, sentence, form }: D
 }
 
 interface SaveFormProps {
+  /** What it is about. */
+  readonly of: string
   /** The form is not sent while something is wrong. */
   readonly isWrong: boolean
   readonly onSave: () => Promise<void>
@@ -56,7 +58,7 @@ interface SaveFormProps {
 }
 
 /** Fields with a button below them. */
-export function SaveForm({ isWrong, onSave, children }: SaveFormProps) {
+export function SaveForm({ of, isWrong, onSave, children }: SaveFormProps) {
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     if (!isWrong) await onSave()
   })
@@ -65,7 +67,7 @@ export function SaveForm({ isWrong, onSave, children }: SaveFormProps) {
       {children(fields)}
       {error && Object.keys(fields).length === 0 && <Notice kind="error">{error.message}</Notice>}
       <div>
-        <Button type="submit" isBusy={isBusy}>
+        <Button type="submit" of={of} isBusy={isBusy}>
           {text.save}
         </Button>
       </div>

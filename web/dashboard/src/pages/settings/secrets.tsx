@@ -115,9 +115,8 @@ const columnsOf = (ask: (question: Question) => void): Column<Secret>[] => [
     kind: 'actions',
     cell: (secret) => (
       <>
-        <Button size="small" onClick={() => ask({ what: 'refresh', secret })}>
+        <Button size="small" onClick={() => ask({ what: 'refresh', secret })} of={secret.name}>
           {text.refresh}
-          <span class="sr"> {secret.name}</span>
         </Button>{' '}
         <IconButton icon="trash" label={text.deleteThat(secret.name)} onClick={() => ask({ what: 'delete', secret })} />
       </>

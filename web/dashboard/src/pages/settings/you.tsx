@@ -15,10 +15,10 @@ import { NewPasswordField, PasswordField } from '../../parts/accountFields.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Segment, Toggle, useSubmit } from '../../parts/form.tsx'
-import { LoadError, Notice } from '../../parts/notice.tsx'
+import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { Time } from '../../parts/values.tsx'
+import { moment, Time } from '../../parts/values.tsx'
 import { onAir } from '../../onAir.ts'
 import { session } from '../../session.ts'
 import { chooseTheme, type Theme, theme } from '../../theme.ts'
@@ -148,6 +148,7 @@ function Sessions() {
   return (
     <Card title={text.sessions} isFlush>
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones rows={1} />}
       <ul class="rows">
         {list.data?.map((one) => (
           <li key={one.id}>
@@ -158,7 +159,11 @@ function Sessions() {
               </p>
             </div>
             {!one.isCurrent && (
-              <Button size="small" onClick={() => void orToast(end(one))}>
+              <Button
+                size="small"
+                of={`${one.address}, ${moment(one.lastUsedOn)}`}
+                onClick={() => void orToast(end(one))}
+              >
                 {text.end}
               </Button>
             )}

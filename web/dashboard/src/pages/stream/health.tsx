@@ -21,7 +21,7 @@ const EACH = 2
 export function Health({ streamName }: { readonly streamName: string }) {
   const input = { path: { streamName }, query: { history: false } }
   const round = Math.floor(sessionNews.value / EACH)
-  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, input, { signal }), [streamName, round])
+  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, input, { signal }), [streamName], round)
   // A stream that has just ended is not found; the page says so.
   if (error && error.status !== 404) return <LoadError error={error} onRetry={reload} />
   return (

@@ -49,7 +49,8 @@ const ONE = Promise.resolve<readonly string[]>([''])
 async function sourcesOf(streamName: string, signal: AbortSignal): Promise<readonly string[]> {
   const query = { streamName, action: 'publish', limit: SOURCES_MAX } as const
   const publishers = await call(listSessions, { query }, { signal })
-  return publishers.map(({ sourceId = '' }) => sourceId).toSorted()
+  // A spare has the source of the publisher that is shown.
+  return [...new Set(publishers.map(({ sourceId = '' }) => sourceId))].toSorted()
 }
 
 /** With the latest picture of the stream, if its token makes some. */

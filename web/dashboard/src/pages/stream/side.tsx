@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { Shape } from '../../parts/state.tsx'
-import { bytes, duration, Time } from '../../parts/values.tsx'
+import { bytes, duration, moment, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { linkToAccess } from '../access/filters.ts'
@@ -70,7 +70,7 @@ export function Recordings({ streamName, isRecorded }: RecordingsProps) {
               <a
                 class="icon-btn"
                 href={addressOf(downloadRecording, { path: { recordingId: one.id } })}
-                aria-label={words.recordings.download}
+                aria-label={`${words.recordings.download}: ${moment(one.startedOn)}`}
               >
                 <Icon name="download" />
               </a>
@@ -85,7 +85,7 @@ export function Recordings({ streamName, isRecorded }: RecordingsProps) {
 /** The newest refusals at a stream. */
 export function RecentRefusals({ streamName }: { readonly streamName: string }) {
   const query = { streamName, allowed: false, limit: 5 }
-  const load = useLoad((signal) => call(listAccessLog, { query }, { signal }), [streamName, refusals.value])
+  const load = useLoad((signal) => call(listAccessLog, { query }, { signal }), [streamName], refusals.value)
   const href = linkToAccess({ stream: streamName, outcome: 'refused' })
   return (
     <Card title={text.refused} aside={<a class="note" href={href} children={text.all} />} isFlush>

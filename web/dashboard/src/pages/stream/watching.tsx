@@ -8,8 +8,8 @@ import { IconButton } from '../../parts/button.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { toast } from '../../parts/toast.tsx'
-import { bytes, count, seconds, Since } from '../../parts/values.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
+import { bytes, count, moment, seconds, Since } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 
@@ -21,13 +21,13 @@ type Session = Answer<typeof listSessions>[number]
 /** Players report once a minute. */
 const REPORTS = { slowMs: 30_000 }
 
-/** The viewers of a stream. `viewers`: their number now; the list is loaded again when it changes. */
+/** The viewers of a stream. `viewers`: their number now. */
 export function Watching({ streamName, viewers }: { readonly streamName: string; readonly viewers: number }) {
   const [ended, setEnded] = useState<ReadonlySet<string>>(new Set())
   const list = useWalk(
     (cursor, signal) =>
       callPage(listSessions, { query: { streamName, action: 'view', limit: 50, cursor } }, { signal }),
-    [streamName, viewers],
+    [streamName],
   )
   useFollow(sessionNews, list.reload, REPORTS)
   const end = async ({ id, address }: Session): Promise<void> => {
@@ -104,7 +104,11 @@ function columnsOf(end: (one: Session) => Promise<void>): Column<Session>[] {
             title: words.parts.actions,
             kind: 'actions' as const,
             cell: (one: Session) => (
-              <IconButton icon="close" label={text.endSession(one.address)} onClick={() => void end(one)} />
+              <IconButton
+                icon="close"
+                label={text.endSession(one.address, moment(one.startedOn))}
+                onClick={() => void orToast(end(one))}
+              />
             ),
           },
         ]

@@ -1,5 +1,5 @@
 import { computed } from '@preact/signals'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { audiences, tokenEdits } from '../../live.ts'
@@ -72,6 +72,11 @@ function TokensPage({ kind, query }: { readonly kind: TokenKind; readonly query:
   useFollow(listNews, list.reload)
   const isNarrowed = wanted.search !== '' || wanted.state !== undefined
   const isEmpty = list.data?.total === 0 && !isNarrowed
+  const last = Math.ceil((list.data?.total ?? 0) / PER_PAGE)
+  // The tokens of the last page are deleted.
+  useEffect(() => {
+    if (list.data?.rows.length === 0 && last > 0) setQuery({ page: last === 1 ? undefined : String(last) })
+  }, [list.data])
   return (
     <Page
       title={text.title}

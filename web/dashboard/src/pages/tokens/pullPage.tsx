@@ -9,6 +9,7 @@ import { Confirm } from '../../parts/dialog.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card, Page, Pairs } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
+import { orToast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { go, linkTo, type PageArgs } from '../../router.ts'
 import { canChange } from '../../session.ts'
@@ -105,7 +106,7 @@ function Actions({ pull, onChanged, back }: ActionsProps) {
       <Button icon="edit" onClick={() => setAsking('change')}>
         {text.edit}
       </Button>
-      <Button onClick={() => void change({ enabled: !pull.enabled })}>
+      <Button onClick={() => void orToast(change({ enabled: !pull.enabled }))}>
         {pull.enabled ? words.tokens.switchOff : words.tokens.switchOn}
       </Button>
       <Button icon="trash" onClick={() => setAsking('remove')}>

@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { sessionNews } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
-import { LoadError } from '../../parts/notice.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
@@ -40,6 +40,7 @@ export function PullsCard({ token }: { readonly token: TokenRecord }) {
       foot={canChange() ? <Button icon="plus" onClick={() => setEditing('new')} children={text.add} /> : undefined}
     >
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones rows={1} />}
       {list.data && pulls.length === 0 && <p class="pad note">{text.none}</p>}
       <ul class="rows">
         {pulls.map((pull) => (

@@ -95,9 +95,8 @@ function OneSession({
         ]}
       />
       {canChange() && (
-        <Button look="danger" icon="stop" isWide onClick={onEnd}>
+        <Button look="danger" icon="stop" isWide of={kind === 'publish' ? streamName : address} onClick={onEnd}>
           {kind === 'publish' ? text.endPublish : text.endView}
-          <span class="sr"> {kind === 'publish' ? streamName : address}</span>
         </Button>
       )}
     </div>

@@ -34,7 +34,13 @@ export function SwitchedRow({ name, href, shape, isOn, text, onSwitch, onEdit, o
       </div>
       {canChange() && (
         <>
-          <Toggle label={text.enabled} isOn={isOn} isDisabled={toggle.isBusy} onChange={() => toggle.onSubmit()} />
+          <Toggle
+            label={text.enabled}
+            of={name}
+            isOn={isOn}
+            isDisabled={toggle.isBusy}
+            onChange={() => toggle.onSubmit()}
+          />
           <Menu
             label={words.parts.moreFor(name)}
             items={[

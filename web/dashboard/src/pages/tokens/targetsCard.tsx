@@ -38,6 +38,8 @@ export function TargetsCard({ token, onSaved }: TargetsProps) {
 
 interface TargetListProps {
   readonly title: string
+  /** Whose they are, where a page has several lists. */
+  readonly of?: string
   /** What is said if there are none. */
   readonly none: string
   readonly targets: readonly RestreamTarget[]
@@ -49,7 +51,7 @@ interface TargetListProps {
 }
 
 /** Targets, each with its state, and what changes them. */
-export function TargetList({ title, none, targets, nowOf, onSave: save, onSync, canTranscode }: TargetListProps) {
+export function TargetList({ title, of, none, targets, nowOf, onSave: save, onSync, canTranscode }: TargetListProps) {
   const [editing, setEditing] = useState<number | null>(null)
   const put = (at: number, target: RestreamTarget) => save([...targets.slice(0, at), target, ...targets.slice(at + 1)])
   const canAdd = canChange() && targets.length < TARGETS_MAX
@@ -57,8 +59,12 @@ export function TargetList({ title, none, targets, nowOf, onSave: save, onSync, 
     <Card
       title={title}
       isFlush
-      aside={canChange() && targets.length > 0 ? <Sync onSync={onSync} /> : undefined}
-      foot={canAdd ? <Button icon="plus" onClick={() => setEditing(targets.length)} children={text.add} /> : undefined}
+      aside={canChange() && targets.length > 0 ? <Sync of={of} onSync={onSync} /> : undefined}
+      foot={
+        canAdd ? (
+          <Button icon="plus" onClick={() => setEditing(targets.length)} of={of} children={text.add} />
+        ) : undefined
+      }
     >
       {targets.length === 0 && <p class="pad note">{none}</p>}
       <ul class="rows">
@@ -92,13 +98,13 @@ const onAirOf = (token: TokenRecord, { url }: RestreamTarget, at: number): Targe
     .filter(({ tokenId }) => tokenId === token.id)
     .flatMap(({ restreams = [] }) => restreams.filter((one) => one.index === at && one.url === url))
 
-function Sync({ onSync }: Pick<TargetListProps, 'onSync'>) {
+function Sync({ of, onSync }: Pick<TargetListProps, 'of' | 'onSync'>) {
   const { isBusy, onSubmit } = useSubmit(async () => {
     await onSync()
     toast(text.synced)
   })
   return (
-    <Button size="small" icon="refresh" isBusy={isBusy} onClick={onSubmit} title={text.syncNote}>
+    <Button size="small" icon="refresh" of={of} isBusy={isBusy} onClick={onSubmit} title={text.syncNote}>
       {text.sync}
     </Button>
   )

@@ -1,5 +1,6 @@
+import { RowButton } from '../../parts/button.tsx'
 import { State } from '../../parts/state.tsx'
-import { Time } from '../../parts/values.tsx'
+import { moment, Time } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
 import { DELIVERY_STATES, type DeliveryState } from './states.ts'
 import './webhooks.css'
@@ -32,9 +33,9 @@ export function Attempts({ attempts, chosenId, onChoose }: AttemptsProps) {
           <li key={id} class={id === chosenId ? 'now' : ''} aria-current={id === chosenId ? 'true' : undefined}>
             <State kind={DELIVERY_STATES[state]}>{statusCode ?? text.states[state]}</State>
             <div class="grow">
-              <button type="button" class="row" onClick={() => onChoose(id)}>
+              <RowButton of={moment(at)} onClick={() => onChoose(id)}>
                 {note}
-              </button>
+              </RowButton>
             </div>
             <Time at={at} />
           </li>

@@ -7,7 +7,7 @@ import {
 } from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
-import { IconButton } from '../../parts/button.tsx'
+import { IconButton, RowButton } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/copy.tsx'
 import { useInView } from '../../parts/inView.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
@@ -17,7 +17,7 @@ import { PastRangeSelect } from '../../parts/pastRangeSelect.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { breakable, count, Time } from '../../parts/values.tsx'
+import { breakable, count, moment, Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
@@ -107,6 +107,12 @@ function useAwaited(id: string | null, rows: readonly LogEntry[] | undefined, re
   }, [id, rows, reload])
 }
 
+/** Tells entries of the same type apart: what the event was about, and when it was sent. */
+function whichOf({ requestData, timestamp }: LogEntry): string {
+  const { object } = requestData as { readonly object?: { readonly name?: string } }
+  return `${object?.name ?? ''} ${moment(timestamp)}`.trim()
+}
+
 function columnsOf(choose: (one: LogEntry) => void, again: (one: LogEntry) => Promise<void>): Column<LogEntry>[] {
   return [
     { id: 'time', title: words.parts.time, cell: ({ timestamp }) => <Time at={timestamp} /> },
@@ -121,9 +127,9 @@ function columnsOf(choose: (one: LogEntry) => void, again: (one: LogEntry) => Pr
       id: 'event',
       title: common.event,
       cell: (one) => (
-        <button type="button" class="row" onClick={() => choose(one)}>
+        <RowButton of={whichOf(one)} onClick={() => choose(one)}>
           <code>{breakable(one.type)}</code>
-        </button>
+        </RowButton>
       ),
     },
     { id: 'attempt', title: text.attempt, kind: 'number', priority: 3, cell: ({ attempt }) => attempt },
@@ -140,7 +146,11 @@ function columnsOf(choose: (one: LogEntry) => void, again: (one: LogEntry) => Pr
       kind: 'actions',
       cell: (one) =>
         canChange() && (
-          <IconButton icon="refresh" label={text.again(one.type)} onClick={() => void orToast(again(one))} />
+          <IconButton
+            icon="refresh"
+            label={common.again(one.type, whichOf(one))}
+            onClick={() => void orToast(again(one))}
+          />
         ),
     },
   ]

@@ -2,14 +2,14 @@ import { useEffect } from 'preact/hooks'
 import { listWebhookDeliveries, redeliverWebhookEvent } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { usePages } from '../../api/load.ts'
-import { IconButton } from '../../parts/button.tsx'
+import { IconButton, RowButton } from '../../parts/button.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { useSince } from '../../parts/pastRange.ts'
 import { State } from '../../parts/state.tsx'
 import { type Column, Table, Turner } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { breakable, count, Time } from '../../parts/values.tsx'
+import { breakable, count, moment, Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
@@ -110,6 +110,9 @@ export function Deliveries({ webhook, query, tests, onEnded }: DeliveriesProps) 
 
 const choose = (id: string): void => setQuery({ delivery: id })
 
+/** Tells deliveries of the same kind apart. */
+const whichOf = ({ subject = '', createdOn }: Delivery): string => `${subject} ${moment(createdOn)}`.trim()
+
 function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] {
   return [
     { id: 'time', title: words.parts.time, cell: ({ createdOn }) => <Time at={createdOn} /> },
@@ -122,9 +125,9 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
       id: 'event',
       title: text.event,
       cell: (one) => (
-        <button type="button" class="row" onClick={() => choose(one.id)}>
+        <RowButton of={whichOf(one)} onClick={() => choose(one.id)}>
           <code>{breakable(`${one.type} ${one.event}`)}</code>
-        </button>
+        </RowButton>
       ),
     },
     {
@@ -153,7 +156,7 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
         canChange() && (
           <IconButton
             icon="refresh"
-            label={text.again(`${one.type} ${one.event}`)}
+            label={text.again(`${one.type} ${one.event}`, whichOf(one))}
             onClick={() => void orToast(again(one))}
           />
         ),
