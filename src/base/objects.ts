@@ -36,6 +36,15 @@ export const lazyList = <K>(keys: Iterable<K>, valueOf: (key: K) => unknown): La
     yield before === '[' ? '[]' : ']'
   })
 
+/** A value that takes long to make: `make` may pause wherever it yields. */
+export const lazyValue = (make: () => Generator<void, unknown>): Lazy =>
+  new Lazy(function* () {
+    const making = make()
+    let step = making.next()
+    for (; !step.done; step = making.next()) yield ''
+    yield* jsonOf(step.value)
+  })
+
 /** A value as JSON, in pieces. */
 export function* jsonOf(value: unknown): Generator<string, void> {
   if (value instanceof Lazy) yield* value.json()

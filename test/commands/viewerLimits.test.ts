@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { mayView } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
-import { recheckLate } from '../../src/commands/sessions/revoke.ts'
+import { recheckAll, recheckLate } from '../../src/commands/sessions/revoke.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
@@ -160,6 +160,25 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
     asked = 3
     await recheckLate(ctx)
     expect([asked, ...ctx.sessions.unchecked]).toEqual([4])
+  })
+
+  it('a fault in the check of one token keeps no other from its check', async () => {
+    await start(1)
+    const [faulty, deleted] = [await makeToken(first(), 'subscribe'), await makeToken(first(), 'subscribe')]
+    const [kept, cut] = [
+      await view(first(), { presented: faulty.token }),
+      await view(first(), { presented: deleted.token }),
+    ]
+    const { ctx } = first()
+    vi.spyOn(ctx.cache, 'tokenById').mockImplementation(async (id) => {
+      if (id === faulty.id) throw new Error('a fault of ours')
+      return undefined
+    })
+    const errors = vi.spyOn(ctx.log, 'error').mockImplementation(() => undefined)
+    expect(await recheckAll(ctx)).toBe(false)
+    await until(() => cut.cuts.length > 0)
+    expect([kept.cuts, cut.cuts, [...ctx.sessions.unchecked]]).toEqual([[], ['token_deleted'], [faulty.id]])
+    expect(errors.mock.calls.map(([facts]) => facts)).toEqual([expect.objectContaining({ tokenId: faulty.id })])
   })
 
   it('of a stream counts those who watch already when it is new', async () => {

@@ -1,7 +1,8 @@
 import { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
-import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { createSecret, deleteSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { dialOwnServer } from '../support/acceptedSocket.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -150,6 +151,25 @@ it('answers several requests of one packet in order, even if one has to wait for
   const answers = await exchange([packet], 3)
   for (const body of bodies) expected.push((await sluice.call('POST', '/api/access/check/', body)).text)
   expect(answers).toEqual(expected)
+})
+
+it('refuses as the framework does when the secret was deleted while its holder kept the body back', async () => {
+  const { app, base, accountId } = sluice
+  const made = await createSecret(app.ctx, cliActor(accountId), 'kept back')
+  if (!made.ok) return expect.fail()
+  const headers = { authorization: `Bearer ${made.value.value}` }
+  const body = { ...question, token }
+  // From now on memory has it.
+  expect((await sluice.call('POST', '/api/access/check', body, headers)).status).toBe(200)
+  const { socket, send } = await dialOwnServer(Number(new URL(base).port))
+  const { head, bytes } = asked(JSON.stringify(body))
+  await send(head.replace(sluice.secret, made.value.value).replace('host: x', 'host: x\r\nconnection: close'))
+  await deleteSecret(app.ctx, cliActor(accountId), made.value.secret.id)
+  socket.write(bytes)
+  const answer = await text(socket)
+  const refused = await sluice.call('POST', '/api/access/check/', body, headers)
+  expect([refused.status, answer.split('\r\n\r\n')[1]]).toEqual([401, refused.text])
+  expect(answer).toMatch(/^HTTP\/1\.1 401 .*\r\nWWW-Authenticate: Bearer realm="sluice"\r\n/s)
 })
 
 it('counts the answers of the fast path like those of the framework', async () => {

@@ -43,7 +43,7 @@ async function from(localAddress: string): Promise<Socket> {
 
 /** The answer to a request on a keep-alive connection; '' when it is closed. */
 async function ask(socket: Socket, path = '/healthz', headers = ''): Promise<string> {
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
   const [data] = (await Promise.race([once(socket, 'data'), once(socket, 'close')])) as [unknown]
   return Buffer.isBuffer(data) ? data.toString() : ''
 }

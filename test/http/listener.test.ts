@@ -53,6 +53,22 @@ test('a fault of ours in a request that the framework did not see ended the serv
   expect(faults).toEqual([fault])
 })
 
+test('a request for a whole URL, which proxies get, is one for its path: a redirect to another node was a 500', async () => {
+  const paths: unknown[] = []
+  const port = await listen({ isTaken: ({ url }) => paths.push(url) === 0 })
+  for (const target of [
+    'http://other.example:80/a/b?c',
+    'HTTPS://other.example',
+    'http://other.example?c',
+    '/http://a/',
+    '*',
+  ]) {
+    const answer = await (await RawConnection.open(port)).ask(target, {}, 'OPTIONS')
+    expect(answer.body.toString()).toBe('as ever')
+  }
+  expect(paths).toEqual(['/a/b?c', '/', '/?c', '/http://a/', '*'])
+})
+
 /** As many bytes as Node reads at once. */
 const READ = 65_536
 const CHUNK = '1\r\nx\r\n'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fastify from 'fastify'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { refuseWhenOver } from '../../src/edge/http/operations/routes.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -44,6 +45,33 @@ describe('operations', () => {
     expect((await bare('/metrics', { authorization: 'Bearer wrong' })).status).toBe(401)
     const secret = { ...forwarded, authorization: 'Bearer scrape-me-if-you-can' }
     expect((await bare('/metrics', secret)).status).toBe(200)
+  })
+
+  describe('metrics without the secret', () => {
+    const PATH = 'GET /metrics HTTP/1.1\r\nConnection: close\r\n'
+    const status = async (head: string): Promise<string> => {
+      const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1')
+      socket.write(`${head}\r\n`)
+      const answer = await text(socket)
+      return answer.slice(9, 12)
+    }
+
+    it.each(['localhost', 'LOCALHOST:9', '127.0.0.1:8080', '127.0.1.1', '[::1]:8080'])('are for %s', async (host) => {
+      expect(await status(`${PATH}Host: ${host}\r\n`)).toBe('200')
+    })
+
+    it.each([
+      ['a page whose name leads to this machine', `${PATH}Host: rebound.example:8080\r\n`],
+      ['a name that begins or ends like one of this machine', `${PATH}Host: 127.0.0.1.example\r\n`],
+      ['a page of this machine', `${PATH}Host: localhost\r\nOrigin: http://localhost:3000\r\n`],
+      ...['X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded', 'Via', 'X-Real-IP'].map((name) => [
+        `a proxy that adds ${name}`,
+        `${PATH}Host: localhost\r\n${name}: 203.0.113.9\r\n`,
+      ]),
+      ['nginx as it is by itself', 'GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:8080\r\n'],
+    ])('are not for %s', async (_who, head) => {
+      expect(await status(head)).toBe('401')
+    })
   })
 
   it('answers 404 where a route finds nothing, and 405 only to methods that no route has', async () => {

@@ -89,6 +89,18 @@ describe('the page at /watch', () => {
     }
   })
 
+  it('is kept by no shared cache while its links have the host of the request, and neither is its oEmbed', async () => {
+    const caching = async () => {
+      const page = `/watch/${sluice.accountId}/show`
+      const asked = [page, `/oembed?url=${encodeURIComponent(sluice.base + page)}`].map((path) => get(path))
+      return (await Promise.all(asked)).map(({ headers }) => headers.get('cache-control'))
+    }
+    expect(await caching()).toEqual(['private, no-cache', 'private, no-cache'])
+    expect((await sluice.reload({ server: { publicUrl: 'https://live.example.com' } })).ok).toBe(true)
+    onTestFinished(async () => void (await sluice.reload({})))
+    expect(await caching()).toEqual(['no-cache', 'no-cache'])
+  })
+
   it('may be embedded anywhere when the stream is open, and nowhere when only a fragment can have its token', async () => {
     expect(await ancestors('show')).toEqual(['*'])
     expect(await ancestors('club')).toEqual(["'none'"])

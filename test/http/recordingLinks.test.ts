@@ -1,5 +1,8 @@
 import { mkdirSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { get as httpGet, type IncomingMessage } from 'node:http'
 import { dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { macWith } from '../../src/app/derivedKeys.ts'
 import { recordingsHostKey } from '../../src/app/packager.ts'
@@ -7,22 +10,28 @@ import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { recordingLink } from '../../src/commands/recordings/links.ts'
-import { deleteUser } from '../../src/commands/users/users.ts'
+import { changeRole, deleteUser } from '../../src/commands/users/users.ts'
 import type { StoredRecording } from '../../src/store/store.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
 import { besideServer, run } from '../cli/fakeHost.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { until } from '../support/until.ts'
 
 const MP4 = Buffer.from('0123456789abcdefghij')
 const DAY_SECONDS = 86_400
 
+const clock = new FastClock(1)
 let sluice: RunningApp
 beforeAll(async () => {
-  sluice = await runApp({ engine: new ScriptedEngine() })
+  sluice = await runApp({ engine: new ScriptedEngine(), clock })
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  clock.close()
+})
 
 async function newAccount(name: string): Promise<string> {
   const made = await createAccount(sluice.app.ctx, name)
@@ -201,6 +210,51 @@ describe('a signed link to a recording', () => {
     expect((await refusal(url))[0]).toBe(410)
   })
 
+  test('ends a download that has begun with its maker, as do the deletion of a secret and the end of a session', async () => {
+    // More than the system keeps for a client that does not read.
+    const bytes = 64_000_000
+    const id = await recorded({ bytes })
+    truncateSync(fileOf(id), bytes)
+    const { ctx } = sluice.app
+    const actor = cliActor(sluice.accountId)
+    const made = await createSecret(ctx, actor, 'deleted meanwhile')
+    if (!made.ok) throw new Error('no secret')
+    const headers = { authorization: `Bearer ${made.value.value}` }
+    const [leaving, lowered] = [await browserOf(sluice), await browserOf(sluice)]
+    const begin = async (url: string, given: Record<string, string> = {}) => {
+      const [answer] = (await once(httpGet(url, { headers: given, agent: false }), 'response')) as [IncomingMessage]
+      return answer
+    }
+    const download = (path: string, given: Record<string, string>) =>
+      begin(`${sluice.base}${path}/recordings/${id}/download`, given)
+    const linked = (await sign(id, {}, headers)).json.data.url as string
+    const over = await Promise.all([
+      begin(linked),
+      download('/api', headers),
+      ...[leaving, lowered].map(({ cookie }) => download('/dashboard/api', { cookie })),
+    ])
+    const kept = await Promise.all([
+      begin((await linkTo(id)).href),
+      download('/api', { authorization: `Bearer ${sluice.secret}` }),
+    ])
+    await deleteSecret(ctx, actor, made.value.secret.id)
+    await leaving.call('DELETE', '/session')
+    await changeRole(ctx, actor, lowered.id, 'viewer')
+    clock.speed = 40
+    const revoked = /^sluice_http_connections_closed_total\{reason="revoked"\} 4$/m
+    await until(async () => revoked.test((await get(`${sluice.base}/metrics`)).text))
+    clock.speed = 1
+    const sizes = await Promise.all(
+      [...over, ...kept].map((answer) =>
+        buffer(answer).then(
+          ({ length }) => length,
+          () => null,
+        ),
+      ),
+    )
+    expect(sizes).toEqual([null, null, null, null, bytes, bytes])
+  })
+
   test('is in no line of the log', async () => {
     const url = await linkTo(await recorded())
     const { ctx } = sluice.app
@@ -258,7 +312,7 @@ describe('signing', () => {
     const path = `/api/recordings/${await recorded()}/link`
     const { json } = await sluice.call('GET', `${path}?seconds=60`)
     expect((await get(json.data.url as string)).status).toBe(200)
-    expect(Date.parse(json.data.expiresOn as string) - Date.now()).toBeLessThanOrEqual(60_000)
+    expect(Date.parse(json.data.expiresOn as string) - clock.now()).toBeLessThanOrEqual(60_000)
     expect((await sluice.call('GET', path)).status).toBe(200)
     for (const seconds of ['59', '604801', '1e3', ''])
       expect((await sluice.call('GET', `${path}?seconds=${seconds}`)).json.data.errors).toHaveProperty('seconds')

@@ -12,8 +12,9 @@ export async function endStalePreviews(ctx: SessionContext): Promise<void> {
       const isOpen = await isSessionOf(ctx, credential.sessionValue, credential.accountId)
       if (!isOpen) void endSession(ctx, entry, 'kicked')
     } catch (error) {
-      // The next run looks again.
-      if (!(error instanceof StoreUnavailable)) throw error
+      // The next run looks again. It keeps no other preview open.
+      if (!(error instanceof StoreUnavailable))
+        ctx.log.error({ sessionId: entry.session.id, err: error }, 'a preview could not be checked; trying again')
     }
   }
 }

@@ -91,8 +91,10 @@ async function recheckToken(ctx: SessionContext, tokenId: number): Promise<Activ
     ended = endRefused(ctx, entries, token)
     if (token) await takeLateSeats(ctx, token.snapshot, streams, isRepeated)
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
+    // It is repeated, and keeps no other token from its check.
     ctx.sessions.unchecked.add(tokenId)
+    if (!(error instanceof StoreUnavailable))
+      ctx.log.error({ tokenId, err: error }, 'the sessions of a token could not be checked; trying again')
   }
   return ended
 }

@@ -58,10 +58,10 @@ export async function findSignedIn(
   return ok(signedInOf(found.user, found.session))
 }
 
-/** Whether the session of this value is still open. To ask is no use of it. */
-export async function isSignedIn(ctx: CommandContext, value: string): Promise<boolean> {
+/** Whether the session of this value is still open, and its user has this role. To ask is no use of it. */
+export async function isSignedIn(ctx: CommandContext, value: string, role: UserRole): Promise<boolean> {
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
-  return found !== undefined && expiryOf(found.session, ctx.clock.now()) === null
+  return found?.user.role === role && expiryOf(found.session, ctx.clock.now()) === null
 }
 
 /** A store that cannot write now still lets users look. */

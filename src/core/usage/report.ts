@@ -1,4 +1,4 @@
-import { lazyList, lazyObject } from '../../base/objects.ts'
+import { lazyList, lazyObject, lazyValue } from '../../base/objects.ts'
 import type { Bytes } from '../sessions/types.ts'
 import { slotIn } from '../zonedSlots.ts'
 import type { UsageQuestion } from './query.ts'
@@ -126,12 +126,21 @@ export const byProtocol = (rows: Rows) =>
 /** The most tokens that a report shows. */
 const TOKENS_SHOWN = 100
 
-/** The tokens with the most bytes in both directions, the most first. */
+/** The tokens with the most bytes in both directions, the most first. Each has one row. */
 export const perToken = (rows: Rows) =>
-  [...Map.groupBy(rows, ({ tokenId = 0 }) => tokenId)]
-    .map(([tokenId, of]) => ({ ...(tokenId === 0 ? {} : { tokenId }), ...sumOfBytes(of) }))
-    .toSorted((a, b) => b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0))
-    .slice(0, TOKENS_SHOWN)
+  lazyValue(function* () {
+    const shown: UsageRow[] = []
+    for (const row of rows) {
+      const at = shown.findLastIndex((one) => compareBytes(one, row) <= 0) + 1
+      if (at < TOKENS_SHOWN) shown.splice(at, 0, row)
+      if (shown.length > TOKENS_SHOWN) shown.pop()
+      yield
+    }
+    return shown.map((row) => ({ ...(row.tokenId ? { tokenId: row.tokenId } : {}), ...sumOfBytes([row]) }))
+  })
+
+const compareBytes = (a: UsageRow, b: UsageRow): number =>
+  b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0)
 
 /** What was sent on to other servers, beside the bytes of publishers and viewers. */
 export function restreamOf(rows: Rows): { secondsUsed: number; bytesOut: number; bytesIn: number } {

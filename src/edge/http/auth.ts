@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateSecret } from '../../commands/accounts/authenticate.ts'
 import type { Actor, Context } from '../../commands/context.ts'
-import { failure } from '../../core/errors.ts'
+import { failure, type Failure } from '../../core/errors.ts'
+import { lastsWhile } from './httpConnection.ts'
 import { type RequestLimits, sayRetryAfter } from './limits.ts'
 import type { PeerOf } from './peer.ts'
 import { sendFailure } from './problem.ts'
@@ -44,21 +45,26 @@ export function requireSecret(ctx: Context, limits: RequestLimits): AdmissionHoo
   return async (request, reply) => {
     reply.header('Cache-Control', 'no-store')
     const presented = bearer(request.headers.authorization)
-    if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')
+    if (presented === null) return refuse(reply, unauthorized('no API secret was sent.'))
     const found = await authenticateSecret(ctx, presented)
     if (!found) return refuseInvalid(reply, limits.failed(request))
     request.secret = found
+    lastsWhile(reply.raw, async () => (await ctx.cache.secretByValue(presented))?.id === found.id)
     return undefined
   }
 }
 
-function refuse(reply: FastifyReply, why: string): FastifyReply {
-  reply.header('WWW-Authenticate', 'Bearer realm="sluice"')
-  return sendFailure(reply, failure('unauthorized', `${why} ${HOW_TO}`))
-}
+/** RFC 9110 section 15.5.2 asks for it with every 401. */
+export const CHALLENGE = ['WWW-Authenticate', 'Bearer realm="sluice"'] as const
+
+const unauthorized = (why: string): Failure => failure('unauthorized', `Unauthorized: ${why} ${HOW_TO}`)
+
+export const INVALID_SECRET = unauthorized('this API secret is not valid.')
+
+const refuse = (reply: FastifyReply, why: Failure): FastifyReply => sendFailure(reply.header(...CHALLENGE), why)
 
 function refuseInvalid(reply: FastifyReply, waitMs: number): FastifyReply {
-  if (waitMs === 0) return refuse(reply, 'Unauthorized: this API secret is not valid.')
+  if (waitMs === 0) return refuse(reply, INVALID_SECRET)
   sayRetryAfter(reply, waitMs)
   return sendFailure(reply, failure('rate_limited', 'Too many requests with a wrong API secret came from this address'))
 }

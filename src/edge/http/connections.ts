@@ -7,7 +7,7 @@ import { halfway } from '../../base/numbers.ts'
 import { type Address, addressKey, networkKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
 import { handleOf } from './socketHandle.ts'
-import { ConnectionGroup, endSoon, HttpConnection, type WaitingRequest } from './httpConnection.ts'
+import { ConnectionGroup, endSoon, HttpConnection, mayGoOn, type WaitingRequest } from './httpConnection.ts'
 import { unsentBytes } from './unsent.ts'
 import type { ViewerAnswer } from './viewerRequest.ts'
 
@@ -34,7 +34,7 @@ const SETTLED_LOOK_MS = 50
  * server closed the old one before its request (RFC 9112 section 9.3.1).
  */
 export class HttpConnections {
-  readonly counts = { gaveWay: 0, refused: 0, flooded: 0, stalled: 0, unsent: 0 }
+  readonly counts = { gaveWay: 0, refused: 0, flooded: 0, stalled: 0, unsent: 0, revoked: 0 }
   readonly #limits: ConnectionLimits
   readonly #isProxy: (address: Address) => boolean
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>
@@ -154,6 +154,15 @@ export class HttpConnections {
     }
   }
 
+  /** Closes connections whose answers have begun, but whose requests would not be admitted any more. Call it every few seconds. */
+  async lookAtAdmissions(): Promise<void> {
+    for (const connection of this.#connections.values()) {
+      const { answer } = connection
+      if (answer === null || (await mayGoOn(answer))) continue
+      if (connection.answer === answer) this.#drop(connection, 'revoked')
+    }
+  }
+
   #start(connection: HttpConnection, answer: ServerResponse | ViewerAnswer): void {
     connection.answer = answer
     for (const { link } of connection.memberships) link.leave()
@@ -238,7 +247,7 @@ export class HttpConnections {
     return true
   }
 
-  #drop(connection: HttpConnection, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent'): void {
+  #drop(connection: HttpConnection, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent' | 'revoked'): void {
     this.counts[why] += 1
     this.#remove(connection)
     connection.socket.destroy()

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ClientProgress } from './unsent.ts'
@@ -12,6 +12,19 @@ export function endSoon(socket: Duplex, last?: string): void {
   socket.end(last)
   socket.resume()
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
+
+/** By answers that may take long: whether their requests would be admitted again. */
+const ADMISSIONS = new WeakMap<ServerResponse, () => Promise<boolean>>()
+
+/** Ends an answer that takes long once `isAdmitted` says no. */
+export const lastsWhile = (answer: ServerResponse, isAdmitted: () => Promise<boolean>): void =>
+  void ADMISSIONS.set(answer, isAdmitted)
+
+/** Whether an answer that has begun may go on. It may while the store cannot say, and if no admission is known. */
+export async function mayGoOn(answer: ServerResponse | ViewerAnswer | null): Promise<boolean> {
+  if (!(answer instanceof ServerResponse) || !answer.headersSent) return true
+  return (await ADMISSIONS.get(answer)?.().catch(() => true)) ?? true
 }
 
 /** A request that came before the answer to an earlier one of its connection had left. */

@@ -27,6 +27,12 @@ interface Listening {
   readonly failed: (error: unknown, request: Pick<IncomingMessage, 'socket'>) => void
 }
 
+/** Keeps the path of a request for a whole URL, as programs send it that take this server for a proxy (RFC 9112 section 3.2.2). */
+function takePathOf(request: IncomingMessage): void {
+  const [, path] = /^https?:\/\/[^/?]*(.*)$/i.exec(request.url ?? '') ?? []
+  if (path !== undefined) request.url = path.startsWith('/') ? path : `/${path}`
+}
+
 /**
  * A server that passes a request to the framework unless a fast path has answered it. Every request has a time limit.
  */
@@ -46,6 +52,7 @@ export function listenerOf(
   const serve: RequestListener = walled((request: IncomingMessage, response: ServerResponse) => {
     if (https) addHsts(response, https)
     if (isEnding()) response.shouldKeepAlive = false
+    takePathOf(request)
     paceChunks(request)
     if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)

@@ -21,6 +21,13 @@ export function forwardedPrefix(
   return prefix.length <= 255 && PREFIX.test(prefix) ? prefix.replace(/\/$/, '') : ''
 }
 
+/** What a proxy or a browser adds, and no program that asks for itself. */
+const PASSED_ON = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip', 'origin'] as const
+
+/** Whether a proxy or a page says that the request is not its own. */
+export const isPassedOn = (headers: Readonly<NodeJS.Dict<string | string[]>>): boolean =>
+  PASSED_ON.some((name) => headers[name] !== undefined)
+
 const UNKNOWN: Address = { family: 6, text: '::' }
 
 /** Parsed addresses in the cache: active clients send one request after another. */

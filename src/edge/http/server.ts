@@ -210,7 +210,9 @@ function closeStalled(
     watched?.count()
     connections.look(UNSENT_MAX_BYTES)
   })
-  app.addHook('onClose', () => looking.stop())
+  const name = 'close connections whose answers are not admitted any more'
+  const admitting = repeat({ ...options, name }, () => connections.lookAtAdmissions())
+  app.addHook('onClose', () => Promise.all([looking.stop(), admitting.stop()]))
 }
 
 interface ManagementOptions extends ServerOptions {

@@ -75,6 +75,26 @@ describe('the frames of a publisher', () => {
     expect(tracks.map((all) => (all[0]?.kind === 'video' ? all[0].width : null))).toEqual([640, 320])
   })
 
+  it('have another size once a second, and twenty at once: each starts another process of those who convert them', () => {
+    const { source, video } = publisher({ hasAudio: false })
+    const { tracks, frames, sink } = recorder()
+    const count = () => [tracks.length, frames.length]
+    tap(source, sink, 1000)
+    for (let width = 100; width < 200; width++) {
+      const atMs = 1000 + 9 * (width - 100)
+      video(keyframe(width), atMs)
+      video(delta, atMs + 5)
+    }
+    expect(count()).toEqual([21, 42])
+    // The size that they have had last, whatever was left out since.
+    video(keyframe(120), 1950)
+    video(delta, 1960)
+    expect(count()).toEqual([21, 44])
+    video(keyframe(300), 3000)
+    expect(tracks.at(-1)).toMatchObject([{ width: 300 }])
+    expect(count()).toEqual([22, 45])
+  })
+
   it('begin with what was sent since the last keyframe, and go on until they are stopped', () => {
     const { source, video, audio } = publisher({ hasAudio: true })
     video(keyframe(), 1000)

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { authenticateFromMemory } from '../../../commands/accounts/authenticate.ts'
+import { authenticateFromMemory, authenticateSecret } from '../../../commands/accounts/authenticate.ts'
 import { checkAccess, checkFromMemory, type CheckAnswer } from '../../../commands/access/checkAccess.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Result } from '../../../base/result.ts'
 import { ERRORS, type Failure, REFUSALS_PAGE } from '../../../core/errors.ts'
-import { bearer } from '../auth.ts'
+import { bearer, CHALLENGE, INVALID_SECRET } from '../auth.ts'
 import { parseJson } from '../body.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
 import { failureBody, failureOf, helpLink } from '../problem.ts'
@@ -40,7 +40,7 @@ export function checkFastPath(ctx: Context, options: CheckFastPathOptions): Fast
     if (secret === null) return false
     const refuse = (error: unknown): void =>
       send(response, options, { ok: false, error: failureOf(error, ctx.sampled.refusals, 'check') })
-    readBody(request, (bytes) => {
+    const check = (bytes: Buffer): void => {
       try {
         const body = parseJson(bytes)
         const answer = checkFromMemory(ctx, secret.accountId, body)
@@ -49,7 +49,15 @@ export function checkFastPath(ctx: Context, options: CheckFastPathOptions): Fast
       } catch (error) {
         refuse(error)
       }
-    })
+    }
+    // As in the framework's route, the secret may have been deleted while its holder kept the body back.
+    const checkLate = (bytes: Buffer): void =>
+      void authenticateSecret(ctx, presented ?? '').then(
+        (found) =>
+          found?.id === secret.id ? check(bytes) : send(response, options, { ok: false, error: INVALID_SECRET }),
+        refuse,
+      )
+    readBody(request, check, checkLate)
     return true
   }
 }
@@ -65,11 +73,11 @@ function isPlain({ headers }: IncomingMessage, limit: number): boolean {
  * and to look once costs less than the events of the stream. The parser runs what `process.nextTick` was given before it
  * reports the end of the body, so that is too early to look.
  */
-function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
+function readBody(request: IncomingMessage, done: (body: Buffer) => void, doneLate: (body: Buffer) => void): void {
   setImmediate(() => {
     const there = request.read() as Buffer | null
     if (request.complete && there !== null) done(there)
-    else readRest(request, there, done)
+    else readRest(request, there, doneLate)
   })
 }
 
@@ -86,6 +94,7 @@ function send(response: ServerResponse, options: CheckFastPathOptions, result: R
   options.answered('POST', PATH, status)
   const head = [...FIXED_HEAD, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
   if (status === 503) head.push('Retry-After', '1')
+  if (status === 401) head.push(...CHALLENGE)
   if (!result.ok) head.push('Link', HELP_LINK)
   response.writeHead(status, head)
   response.end(body.text, body.encoding)

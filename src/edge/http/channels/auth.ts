@@ -4,6 +4,7 @@ import type { Actor, Context } from '../../../commands/context.ts'
 import type { ChannelReader } from '../../../commands/channels/channelCommand.ts'
 import { refusal } from '../../../core/channels/errors.ts'
 import { accountOf, actorOf, type AdmissionHook } from '../auth.ts'
+import { lastsWhile } from '../httpConnection.ts'
 import { type RequestLimits, sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendChannelFailure } from './problem.ts'
@@ -35,6 +36,10 @@ export function requireCredential(ctx: Context, limits: RequestLimits): Admissio
     // Asked again after the body, it is the same request.
     const pause = request.credential === null ? limits.request(found.id) : 0
     request.credential = found
+    lastsWhile(
+      reply.raw,
+      async () => (await authenticateCredential(ctx, presented.key, presented.secret))?.id === found.id,
+    )
     if (pause > 0) return refuseMore(reply, pause, 'This credential has made too many requests')
     if (found.scope === 'write' || request.method === 'GET' || request.method === 'HEAD') return undefined
     return sendChannelFailure(reply, refusal('insufficient_scope', 'This credential may only read (its scope is read)'))

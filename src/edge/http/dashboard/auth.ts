@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
-import { findSignedIn, type SignedIn } from '../../../commands/users/sessions.ts'
+import { findSignedIn, isSignedIn, type SignedIn } from '../../../commands/users/sessions.ts'
 import { failure, type Failure } from '../../../core/errors.ts'
 import type { AdmissionHook } from '../auth.ts'
+import { lastsWhile } from '../httpConnection.ts'
 import { sessionValue } from './cookie.ts'
 
 declare module 'fastify' {
@@ -64,8 +65,10 @@ export function requireSession(ctx: Context, refuse: Refuse): AdmissionHook {
     if (value === null) return refuse(reply, await notSignedIn(ctx))
     const found = await findSignedIn(ctx, value)
     if (!found.ok) return refuse(reply, unauthorized(WHY[found.error]))
+    const { role } = found.value
     request.user = found.value
-    if (found.value.role === 'admin' || mayView(request)) return undefined
+    lastsWhile(reply.raw, () => isSignedIn(ctx, value, role))
+    if (role === 'admin' || mayView(request)) return undefined
     return refuse(reply, failure('forbidden', 'Forbidden: your role is viewer, which may look and change nothing'))
   }
 }

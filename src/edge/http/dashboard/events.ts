@@ -8,6 +8,7 @@ import { isSignedIn } from '../../../commands/users/sessions.ts'
 import { failure } from '../../../core/errors.ts'
 import { userOf } from './auth.ts'
 import { sessionValue } from './cookie.ts'
+import { lastsWhile } from '../httpConnection.ts'
 import { sendsFrom } from '../unsent.ts'
 import { operation } from './openapi.ts'
 import { refuse } from './parts.ts'
@@ -46,7 +47,9 @@ export function dashboardEventRoutes(app: FastifyInstance, ctx: Context, hub: Up
       const close = hub.open(reader, lastEventId(request))
       if (close === null) return refuse(reply, failure('rate_limited', TOO_MANY))
       stream.readable.once('close', close)
-      void watchSession(ctx, sessionValue(request) ?? '', stream)
+      // Its own looks end it with a last event, and not its connection.
+      lastsWhile(reply.raw, () => Promise.resolve(true))
+      void watchSession(ctx, request, stream)
       return answer(reply, stream)
     },
   )
@@ -64,12 +67,14 @@ function lastEventId({ headers }: FastifyRequest): string | null {
 }
 
 /** Ends the stream soon after its session. A reader that has not read the rest by then is dropped: it would still count. */
-async function watchSession({ clock, ...ctx }: Context, value: string, stream: EventStream): Promise<void> {
+async function watchSession({ clock, ...ctx }: Context, request: FastifyRequest, stream: EventStream): Promise<void> {
+  const value = sessionValue(request) ?? ''
+  const { role } = userOf(request)
   let checkedAtMs = clock.monotonic()
   for (let waitedMs = 0; !stream.readable.destroyed; waitedMs += LOOK_MS) {
     await clock.sleep(LOOK_MS)
     if (waitedMs % HEARTBEAT_MS === 0) stream.write(': \n\n')
-    const isOpen = await isSignedIn({ clock, ...ctx }, value).catch(() => null)
+    const isOpen = await isSignedIn({ clock, ...ctx }, value, role).catch(() => null)
     if (isOpen === true) checkedAtMs = clock.monotonic()
     if (isOpen !== false && clock.monotonic() - checkedAtMs <= UNCHECKED_MAX_MS) continue
     stream.end()

@@ -6,6 +6,7 @@ import { type HttpRefusal, sendRefusal } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
 import type { DistributionViewers } from './admissions.ts'
 import type { HlsParts } from './parts.ts'
+import { isPassedOn } from '../peer.ts'
 import type { ViewerRequest } from '../viewerRequest.ts'
 
 /** For caches: what they sent to viewers, from their logs. */
@@ -19,9 +20,6 @@ const NOT_ITSELF: HttpRefusal = {
   status: 403,
   text: 'Forbidden: a cache must report by itself. This request was passed on by it',
 }
-
-/** What a proxy or a browser adds, and `sluice cache-log` never sends. */
-const PASSED_ON = ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip', 'origin'] as const
 
 /** Counts a range of a cache's log, once. Tickets that are forged or of another installation are left out. */
 export async function countLog(
@@ -57,7 +55,7 @@ export async function countLog(
 function refuseReport({ ctx, isReporting }: HlsParts, { socket, headers }: FastifyRequest): HttpRefusal | null {
   const asking = parseAddress(socket.remoteAddress ?? '')
   if (asking === null || !ctx.isProxy(asking) || !isReporting(asking)) return NOT_A_CACHE
-  return PASSED_ON.some((name) => headers[name] !== undefined) ? NOT_ITSELF : null
+  return isPassedOn(headers) ? NOT_ITSELF : null
 }
 
 /** The sessions that bytes of a ticket count for, the preferred one first: it may have another one at this node. */

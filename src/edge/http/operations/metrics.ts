@@ -65,13 +65,14 @@ function registerConnections(samples: Samples, connections: HttpConnections): vo
   samples.gauge('sluice_http_connections', 'Open HTTP connections.', [], () => connections.size)
   const help =
     'HTTP connections that were closed: idle ones for new ones, new ones as too many, for requests in advance (flooded), ' +
-    'and because clients did not take their answers (stalled; unsent: all answers together).'
+    'because clients did not take their answers (stalled; unsent: all answers together), and when a secret or session was over (revoked).'
   samples.counter('sluice_http_connections_closed_total', help, ['reason'], () => [
     [['gave_way'], connections.counts.gaveWay],
     [['refused'], connections.counts.refused],
     [['flooded'], connections.counts.flooded],
     [['stalled'], connections.counts.stalled],
     [['unsent'], connections.counts.unsent],
+    [['revoked'], connections.counts.revoked],
   ])
 }
 

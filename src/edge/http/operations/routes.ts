@@ -7,7 +7,7 @@ import type { Context } from '../../../commands/context.ts'
 import { failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
 import type { HttpConnections } from '../connections.ts'
-import type { PeerOf } from '../peer.ts'
+import { isPassedOn, type PeerOf } from '../peer.ts'
 import { healthReport, isFromDoctor } from './doctorRequests.ts'
 import type { Metrics } from './metrics.ts'
 import { publicReason, sendFailure } from '../problem.ts'
@@ -49,7 +49,7 @@ export function operationRoutes(
 
   app.get('/metrics', async (request, reply) => {
     if (!mayScrape(request, metricsSecret())) {
-      const how = 'Metrics are for this machine, or for holders of metrics.secret as a Bearer token'
+      const how = 'Metrics are for this machine, at localhost, or for holders of metrics.secret as a Bearer token'
       return sendFailure(reply, failure('unauthorized', `Unauthorized: ${how}`))
     }
     return reply.type(metrics.contentType).send(await metrics.render())
@@ -75,9 +75,21 @@ export function refuseWhenOver(app: FastifyInstance, isOver: () => boolean): voi
 const notReady = (reply: FastifyReply, why: string): FastifyReply =>
   reply.code(503).header('Retry-After', '1').type('text/plain').send(`not ready: ${why}\n`)
 
-/** Checks the socket's own address, not a forwarded one: a proxy on this machine must send the secret. */
 function mayScrape(request: FastifyRequest, secret: string): boolean {
   const presented = bearer(request.headers.authorization)
   if (secret !== '' && presented !== null) return constantTimeEqual(presented, secret)
-  return isLoopback(request.socket.remoteAddress ?? '') && request.headers['x-forwarded-for'] === undefined
+  return isFromHere(request)
 }
+
+/** A page of another site can have its own name lead to this machine (DNS rebinding), but not one of these. */
+const OWN_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
+
+/**
+ * Whether a program of this machine asks for itself. By the socket's own address; a proxy here passes on the host of its client, says
+ * that it is one, or, as nginx does by itself, speaks HTTP/1.0.
+ */
+const isFromHere = ({ socket, headers, raw }: FastifyRequest): boolean =>
+  isLoopback(socket.remoteAddress ?? '') &&
+  OWN_HOST.test(headers.host ?? '') &&
+  !isPassedOn(headers) &&
+  raw.httpVersion !== '1.0'

@@ -58,6 +58,8 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
   const { peerOf, hasNodes, facts } = options
   const baseOf = (request: FastifyRequest): string =>
     publicAddresses({ ...facts(), accountId: '', ...requestedAt(ctx, request) }).base
+  // Without a configured address, links have the host of the request, which a stranger may forge for others.
+  const caching = (): string => (facts().publicUrl || facts().nodeUrl ? 'no-cache' : 'private, no-cache')
   const viewerOf = ({ socket, headers }: FastifyRequest, { accountId, streamName }: StreamRef) =>
     ({
       action: 'view',
@@ -92,6 +94,7 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
     const embedding = await embeddingOf(ctx, { ...viewerOf(request, request.params), presented })
     // A page that is cross-origin isolated shows only frames that are, too.
     reply.headers({
+      'Cache-Control': caching(),
       'Content-Security-Policy': watchPolicies(hasNodes, embedding),
       'Cross-Origin-Embedder-Policy': 'require-corp',
       'Cross-Origin-Resource-Policy': 'cross-origin',
@@ -99,7 +102,7 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, options: Player
     return sendWatchPage(request, reply, page, await linkTo(request, { accountId, streamName }))
   })
   app.get<{ Querystring: Record<string, unknown> }>('/oembed', async (request, reply) => {
-    reply.headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' })
+    reply.headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': caching() })
     const read = readOembed(request.query, baseOf(request))
     if (!read.ok) return reply.code(read.error.status).type('text/plain; charset=utf-8').send(read.error.text)
     const { most, size, ...stream } = read.value

@@ -34,7 +34,7 @@ export async function sendWatchPage(
 ): Promise<FastifyReply> {
   const plain = (await page.in('identity')).toString()
   const named = new StoredText(Buffer.from(plain.replace(TITLE, () => previewOf(link))), 'identity')
-  reply.headers({ 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' })
+  reply.headers({ 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' })
   return sendText(request, reply, named, 'text/html; charset=utf-8')
 }
 

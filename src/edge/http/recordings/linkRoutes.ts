@@ -5,6 +5,7 @@ import type { Context } from '../../../commands/context.ts'
 import { isStillMaker } from '../../../commands/recordings/linkMaker.ts'
 import { readLink } from '../../../commands/recordings/links.ts'
 import { finishedRecording } from '../../../commands/recordings/recordings.ts'
+import { lastsWhile } from '../httpConnection.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { type HttpRefusal, plainErrorHandler, sendRefusal } from '../media/refusal.ts'
 import { sendRecordingFile } from './file.ts'
@@ -59,6 +60,7 @@ async function sendLinked(
   const path = pathOf(recordingId)
   const size = await fileSize(path)
   if (size === null) return refuse(reply, found.value.hostKey === hostKey ? DELETED : AT_ANOTHER_NODE)
+  lastsWhile(reply.raw, () => isStillMaker(ctx, accountId, maker))
   reply.header('Access-Control-Expose-Headers', EXPOSED)
   const disposition = request.query.download === undefined ? 'inline' : 'attachment'
   return sendRecordingFile(request, reply, { recordingId, path, size, disposition })

@@ -1,3 +1,4 @@
+import { Allowance } from '../../../base/allowance.ts'
 import { type AudioTrack, type Frame, type FrameSink, rtpAudioTrack, type VideoTrack } from '../../frame.ts'
 import type { MediaPacket } from './packet.ts'
 import type { Source } from './source.ts'
@@ -5,8 +6,10 @@ import type { RtpTrack } from './rtpTrack.ts'
 import { CLOCK_DRIFT } from './timeline.ts'
 import { timestampDistance } from '../wire/rtp.ts'
 import { type AssembledFrame, FrameAssembler } from '../../codecs/assembler.ts'
+import type { VideoFormat } from '../../codecs/codec.ts'
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
+import { TRACK_CHANGES } from '../../publishing.ts'
 
 /** Audio waits at most this long for the first video frame. */
 const WAIT_FOR_VIDEO_MS = 3000
@@ -45,7 +48,8 @@ function listenToVideo(track: RtpTrack, taken: Tap, nowMs: number): () => void {
   const times = new Times(track)
   let arrivesMs: number | null = null
   const push = (packet: MediaPacket, atMs: number): void => {
-    for (const frame of assembler.push(packet, atMs)) taken.video(codec, frame, times.at(frame.timestamp, arrivesMs))
+    for (const frame of assembler.push(packet, atMs))
+      taken.video(codec, frame, times.at(frame.timestamp, arrivesMs), atMs)
     if (assembler.needsKeyframe || track.keyAgeMs(atMs) > KEYFRAME_MS) track.requestKeyframe(atMs)
   }
   for (const packet of track.sinceKeyframe()) push(packet, nowMs)
@@ -70,6 +74,9 @@ class Tap {
   readonly #sink: FrameSink
   readonly #options: TapOptions
   #video: VideoTrack | null = null
+  readonly #changes = new Allowance(TRACK_CHANGES)
+  /** The size changes too often: video is left out, up to a keyframe that has the size of before or may have another one. */
+  #isLeftOut = false
   #isOpen = false
   /** Time 0 of the sink, on our clock. */
   #originMs: number | null = null
@@ -79,8 +86,10 @@ class Tap {
     this.#options = options
   }
 
-  video(codec: VideoTrack['codec'], frame: AssembledFrame, wallMs: number): void {
+  video(codec: VideoTrack['codec'], frame: AssembledFrame, wallMs: number, nowMs: number): void {
     const { format } = frame
+    if (frame.key) this.#isLeftOut = this.#video !== null && this.#isNew(format) && !this.#changes.take(nowMs)
+    if (this.#isLeftOut) return
     if (format !== null && this.#isNew(format)) {
       const { width, height, config } = format
       this.#video = { kind: 'video', codec, width, height, config }
@@ -99,10 +108,11 @@ class Tap {
     if (this.#isOpen) this.#frame({ kind: 'audio', key: true, data: payload }, wallMs)
   }
 
-  #isNew({ width, height, config }: { width: number; height: number; config: Uint8Array }): boolean {
+  #isNew(format: VideoFormat | null): boolean {
     const video = this.#video
-    if (video === null || video.width !== width || video.height !== height) return true
-    return Buffer.compare(video.config, config) !== 0
+    if (format === null || video === null) return format !== null
+    const { width, height, config } = format
+    return video.width !== width || video.height !== height || Buffer.compare(video.config, config) !== 0
   }
 
   #notify(): void {
