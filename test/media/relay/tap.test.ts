@@ -75,7 +75,7 @@ describe('the frames of a publisher', () => {
     expect(tracks.map((all) => (all[0]?.kind === 'video' ? all[0].width : null))).toEqual([640, 320])
   })
 
-  it('have another size once a second, and twenty at once: each starts another process of those who convert them', () => {
+  it('have another size once a second, and five at once: each starts another process of those who convert them', () => {
     const { source, video } = publisher({ hasAudio: false })
     const { tracks, frames, sink } = recorder()
     const count = () => [tracks.length, frames.length]
@@ -85,14 +85,14 @@ describe('the frames of a publisher', () => {
       video(keyframe(width), atMs)
       video(delta, atMs + 5)
     }
-    expect(count()).toEqual([21, 42])
+    expect(count()).toEqual([6, 12])
     // The size that they have had last, whatever was left out since.
-    video(keyframe(120), 1950)
+    video(keyframe(105), 1950)
     video(delta, 1960)
-    expect(count()).toEqual([21, 44])
+    expect(count()).toEqual([6, 14])
     video(keyframe(300), 3000)
     expect(tracks.at(-1)).toMatchObject([{ width: 300 }])
-    expect(count()).toEqual([22, 45])
+    expect(count()).toEqual([7, 15])
   })
 
   it('begin with what was sent since the last keyframe, and go on until they are stopped', () => {
