@@ -3,6 +3,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
+import { pace } from '../support/until.ts'
 import type { Peer } from './peer.ts'
 import { blocksOf, readPages } from '../support/markdown.ts'
 import { buildPlayer, PlayerPage, type PlayerPageOptions } from './playerPage.ts'
@@ -99,6 +100,18 @@ test('a stream over HLS that the browser cannot decode is named at once, with it
   const site = await watching([{ stream: named('hevc'), mode: 'hls' }])
   await site.reaches('refused: codec_not_supported')
   expect(await site.text()).toMatch(/^This browser cannot decode the stream\|.*hvc1/)
+})
+
+test('over HLS a player whose media takes longer than it may be behind shows a picture, and does not skip for ever', async () => {
+  await broadcast('open-slow')
+  const site = await watching([{ stream: named('open-slow'), mode: 'hls', autoplay: 'off' }])
+  await site.page.route(/\/hls\/~.+\.(mp4|m4s)/, async (route) => {
+    for (let heldMs = 0; heldMs < 7000; heldMs += 100) await pace(100)
+    await route.continue().catch(() => undefined)
+  })
+  await site.page.evaluate('document.querySelector("sluice-player").play()')
+  await site.reaches('playing')
+  await site.page.unrouteAll({ behavior: 'ignoreErrors' })
 })
 
 test('sound alone is named, and pictures without sound have no switch for it, over both protocols', async () => {

@@ -17,13 +17,15 @@ interface Run {
   readonly problem: string
 }
 
-/** After a stall the player would stay behind: it plays faster, and skips if that takes too long. */
+/** After a stall the player would stay behind: it plays faster, and skips if it is this far behind. */
+const BEHIND_MOST_SECONDS = 6
 const SETTINGS = {
   enableWorker: false,
   lowLatencyMode: true,
   maxLiveSyncPlaybackRate: 1.5,
   liveSyncDuration: 1.5,
-  liveMaxLatencyDuration: 6,
+  // Before the first picture it does not skip: a machine that needs longer would load and skip for ever.
+  liveMaxLatencyDuration: Number.POSITIVE_INFINITY,
   backBufferLength: 30,
 }
 
@@ -161,7 +163,8 @@ export class HlsPlayback implements Playback {
   }
 
   #withHlsJs(Library: typeof Hls, end: (why: string) => void): () => void {
-    const { url, token, video, onMedia } = this.#target
+    const { url, token, video, onMedia, environment } = this.#target
+    const beganMs = environment.now()
     const xhrSetup = (xhr: XMLHttpRequest): void => {
       if (token !== '') xhr.setRequestHeader('Authorization', `Bearer ${token}`)
     }
@@ -174,6 +177,10 @@ export class HlsPlayback implements Playback {
     })
     hls.on(Library.Events.ERROR, (_event, { fatal, details }) => fatal && end(details))
     this.#beginAfterOutage(Library, hls)
+    const skip = (): void => {
+      hls.config.liveMaxLatencyDuration = Math.max(BEHIND_MOST_SECONDS, (environment.now() - beganMs) / 500)
+    }
+    video.addEventListener('playing', skip, { once: true })
     hls.loadSource(url)
     hls.attachMedia(video)
     return () => {
