@@ -55,6 +55,14 @@ describe('how an exchange reads in the log', () => {
     expect(end.answer).toBe(shown)
   })
 
+  test.each([
+    ['/abc', 'Cannot POST …'],
+    ['/ab', 'Cannot POST /ab'],
+  ])('without a path of four characters or more: %s', (path, shown) => {
+    const outcome = { ...answered(404), answer: `Cannot POST ${path}` } as EgressOutcome
+    expect(deliveryEndOf({ ...STARTED, url: `https://example.com${path}` }, outcome, 99).end.answer).toBe(shown)
+  })
+
   test('as it was where the webhook has no path', () => {
     const outcome = { ...answered(200), answer: '/ a/b' } as EgressOutcome
     expect(deliveryEndOf({ ...STARTED, url: 'https://example.com/' }, outcome, 99).end.answer).toBe('/ a/b')

@@ -268,6 +268,20 @@ test('a token is compiled with what its account says, again after each change of
   expect(heard).toEqual([{ kind: 'account', id: ACCOUNT, atMs: 1 }])
 })
 
+test('a token is compiled with its bound addresses, or with the children that were revoked', async () => {
+  const binding = await insert(store, { accountId: ACCOUNT, bindIpsOnUsage: 1 })
+  const parent = await insert(store, { accountId: ACCOUNT, kind: 'subscribe' })
+  await store.transaction(async (tx) => {
+    await tx.bindings.bindFirst(binding.id, ['192.0.2.1'], 1)
+    await tx.revocations.add(parent.id, 'child', 1)
+  })
+  const snapshots = [await cache.tokenById(binding.id), await cache.tokenById(parent.id)].map((one) => one?.snapshot)
+  expect(snapshots).toMatchObject([
+    { boundAddresses: new Set(['192.0.2.1']), revokedJtis: new Set() },
+    { boundAddresses: new Set(), revokedJtis: new Set(['child']) },
+  ])
+})
+
 type Reads = Record<string, (...asked: unknown[]) => Promise<unknown>>
 
 /** The next read of `verb` has its answer before `meanwhile` happens, and gives it afterwards. */

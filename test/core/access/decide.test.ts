@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
 import { decide } from '../../../src/core/access/decide.ts'
-import { REFUSALS } from '../../../src/core/access/refusals.ts'
+import { publicAnswer, REFUSALS } from '../../../src/core/access/refusals.ts'
 import { sessionEndOf } from '../../../src/core/access/rules/expiry.ts'
 import type { AccessRequest, Credential, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
 import { MESSAGES, PLAIN_TOKEN } from '../../support/decisions.ts'
@@ -149,5 +149,12 @@ describe('refusals', () => {
       expect(status).toBe(other[code as keyof typeof other] ?? 401)
     }
     expect(Object.keys(REFUSALS)).toEqual(Object.keys(MESSAGES))
+  })
+
+  it('of limits have the text of the limit, and where another node takes the client that of a redirect', () => {
+    const step = { check: 'node', outcome: 'fail', detail: '' } as const
+    const other = { code: 'redirected', text: 'Another server takes this session' }
+    expect(publicAnswer({ nodeUrl: 'https://b.example', step })).toMatchObject(other)
+    expect(publicAnswer({ code: 'viewer_limit' })).toEqual({ code: 'viewer_limit', text: 'Too many viewers' })
   })
 })

@@ -31,6 +31,17 @@ const always = (): boolean => true
 const labels = (rungs: readonly Rung[]): string[] => rungs.map(({ label }) => label)
 const MINUTE = 60_000
 
+test('a rendition with half of its frames is not whole, though its frame rate has the same numerator or denominator', () => {
+  const [rung] = rungsOf(LADDER.slice(0, 1).map((one) => ({ ...one, frameRate: { value: 30, scale: 1 } })))
+  if (!rung) expect.fail()
+  for (const frameRate of [
+    { value: 15, scale: 1 },
+    { value: 30, scale: 2 },
+  ])
+    expect(heavier([weigh(rung, null)], [{ ...rung, frameRate }], always)).toEqual([rung])
+  expect(heavier([weigh(rung, null)], [{ ...rung, frameRate: { value: 30, scale: 1 } }], always)).toBeNull()
+})
+
 describe('an engine that is overloaded', () => {
   test('leaves out as many of its largest renditions as necessary, and keeps one', () => {
     for (const [speed, kept] of [
