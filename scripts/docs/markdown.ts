@@ -2,6 +2,7 @@
 import { posix } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
 import { requestSamples } from '../../src/edge/http/docs/samples.ts'
+import { anchorOf } from '../../web/docs/find.ts'
 import { requestOfBlock } from './request.ts'
 
 /** A part of a page, from a heading to the next. */
@@ -83,15 +84,12 @@ function tableOf({ header, rows }: Tokens.Table, inline: (cell: Tokens.TableCell
   return `<table>\n${head}<tbody>\n${rows.map((cells) => row(cells, 'td')).join('')}</tbody>\n</table>`
 }
 
-/** Anchors as the usual renderers of Markdown make them, so that links work there and here. */
+/** Of one page: headings that are there twice have different anchors. */
 class Anchors {
   readonly #taken = new Set<string>()
 
   next(heading: string): string {
-    const anchor = heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-')
+    const anchor = anchorOf(heading)
     let unique = anchor
     for (let n = 1; this.#taken.has(unique); n++) unique = `${anchor}-${n}`
     this.#taken.add(unique)

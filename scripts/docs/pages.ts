@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { anchorOf, type Known, type KnownPart } from '../../web/docs/find.ts'
 import { type AddressOf, escaped, renderPage, type RenderedPage } from './markdown.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
@@ -127,15 +128,15 @@ function copyFiles(): void {
 /** They say again what guides and reference explain, in a fifth of all text: their parts are found by their headings alone. */
 const FOUND_BY_HEADINGS = /^(?:docs\/guarantees\.md|docs\/decisions\/.*|CHANGELOG\.md)$/
 
-/** One line for each part of a page: title, heading, address, text. */
-const known = pages.flatMap(({ path, title, built, sections }) =>
-  sections.map(({ heading, anchor, text }) => [
-    title,
-    heading,
-    anchor === '' ? built : `${built}#${anchor}`,
-    FOUND_BY_HEADINGS.test(path) ? '' : text,
-  ]),
-)
+/** What the search reads. */
+const known = pages.map(({ path, title, built, sections }): Known => {
+  const hasText = !FOUND_BY_HEADINGS.test(path)
+  const parts = sections.map(({ heading, anchor, text }, n): KnownPart => {
+    const part = [heading, hasText ? text : ''] as const
+    return n === 0 || anchor === anchorOf(heading) ? part : [...part, anchor]
+  })
+  return [title, built, parts]
+})
 write('assets/search.json', JSON.stringify(known))
 write('assets/docs.css', read('web/api/reference.css') + read('web/docs/docs.css'))
 copyFiles()

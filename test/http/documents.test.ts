@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Finder, type Known } from '../../web/docs/find.ts'
+import { anchorOf, Finder, type Known } from '../../web/docs/find.ts'
 import { buildPages } from '../e2e/dashboard/build.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
@@ -193,6 +193,19 @@ describe('the documentation at /docs/', () => {
         : [[question, found.map(({ address }) => address)]]
     })
     expect(missed).toEqual([])
+  })
+
+  it('has a search that leads to parts that are there', async () => {
+    const known = (await (await fetch(`${sluice.base}/docs/assets/search.json`)).json()) as Known[]
+    const missing = known.flatMap(([, page, [, ...parts]]) => {
+      const there = new Set(attributes(texts.get(page) ?? '', / id="([^"]+)"/g))
+      return parts
+        .map(([heading, , anchor = anchorOf(heading)]) => anchor)
+        .filter((anchor) => !there.has(anchor))
+        .map((anchor) => `${page}#${anchor}`)
+    })
+    expect(missing).toEqual([])
+    expect(known.flatMap(([, , parts]) => parts).length).toBeGreaterThan(500)
   })
 
   it('leads from /docs to its first page, and needs no .html in an address', async () => {

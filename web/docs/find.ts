@@ -1,8 +1,18 @@
 import MiniSearch from 'minisearch'
 import { englishOf, GERMAN_EMPTY } from './german.ts'
 
-/** A part of a page: title, heading, address below the documents, text. */
-export type Known = readonly [title: string, heading: string, address: string, text: string]
+/** A page: title, address below the documents, parts. The first part is at its top. */
+export type Known = readonly [title: string, address: string, parts: readonly KnownPart[]]
+
+/** The anchor is there only if it is another one than that of the heading. */
+export type KnownPart = readonly [heading: string, text: string, anchor?: string]
+
+/** The anchor of a heading as the usual renderers of Markdown make it, so that links work there and here. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
 
 export interface Found {
   readonly title: string
@@ -143,7 +153,9 @@ export class Finder {
       return term
     }
     this.#index = new MiniSearch({ ...OPTIONS, processTerm })
-    this.#index.addAll(known.map(([title, heading, address, text]) => ({ title, heading, address, text })))
+    for (const [title, page, parts] of known)
+      for (const [n, [heading, text, anchor = anchorOf(heading)]] of parts.entries())
+        this.#index.add({ title, heading, address: n === 0 ? page : `${page}#${anchor}`, text })
   }
 
   /** Parts that have the text as it was typed come first: messages of errors are. The others come by how much of the question they answer. */
