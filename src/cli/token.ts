@@ -1,4 +1,3 @@
-import { isoTime } from '../base/time.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { type BoundIp, clearBoundIps, listBoundIps } from '../commands/tokens/boundAddresses.ts'
 import { createToken } from '../commands/tokens/createToken.ts'
@@ -223,9 +222,10 @@ const revoke = command({
     const { jti, 'issued-before': before } = call.flags
     if (jti === undefined && before === undefined) return err(usage('--jti or --issued-before is required'))
     return withAccount(call, async ({ ctx, actor }) => {
-      const issuedBefore = before === 'now' ? isoTime(ctx.clock.now()) : before
-      const body = { ...(jti === undefined ? {} : { jti }), ...(issuedBefore === undefined ? {} : { issuedBefore }) }
-      const done = await revokeSelfSigned(ctx, actor, call.args.id, body)
+      const done = await revokeSelfSigned(ctx, actor, call.args.id, {
+        ...(jti === undefined ? {} : { jti }),
+        ...(before === undefined ? {} : { issuedBefore: before }),
+      })
       return done.ok ? ok({ json: true, text: '', hint: 'Revoked.' }) : done
     })
   },

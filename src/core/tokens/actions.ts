@@ -34,7 +34,7 @@ export function readRevoke(body: unknown, nowMs: number): Result<Revocation, Fie
 }
 
 function readIssuedBefore(text: string, nowMs: number, problems: Problems): number | null {
-  const ms = parseDateTime(text)
+  const ms = text === 'now' ? nowMs : parseDateTime(text)
   if (ms === null) problems.add('issuedBefore', 'must be a date and time that exists, from 1970 on')
   else if (ms > nowMs + SKEW_MS) problems.add('issuedBefore', 'must not be in the future')
   return ms

@@ -67,9 +67,13 @@ export const RevokeSelfSigned = Type.Object(
       }),
     ),
     issuedBefore: Type.Optional(
-      Type.Union([Type.String({ format: 'date-time', minLength: 20, maxLength: 40 }), Type.Null()], {
-        description: 'Every self-signed token issued before this time (RFC 3339, with an offset); not in the future.',
-      }),
+      Type.Union(
+        [Type.Literal('now'), Type.String({ format: 'date-time', minLength: 20, maxLength: 40 }), Type.Null()],
+        {
+          description:
+            'Every self-signed token issued before this time (RFC 3339, with an offset); not in the future. Or `now`, by the clock of the server.',
+        },
+      ),
     ),
   },
   {
@@ -77,7 +81,7 @@ export const RevokeSelfSigned = Type.Object(
     ...closed,
     minProperties: 1,
     description: 'Which self-signed children of a subscribe token are refused from now on. At least one field.',
-    examples: [{ jti: 'guest-42' }, { issuedBefore: '2026-01-31T09:30:00Z' }],
+    examples: [{ jti: 'guest-42' }, { issuedBefore: '2026-01-31T09:30:00Z' }, { issuedBefore: 'now' }],
   },
 )
 

@@ -166,11 +166,13 @@ function resolve(schema: TSchema): TSchema {
   return (typeof reference === 'string' ? REFERENCES.get(reference) : undefined) ?? schema
 }
 
-/** The variant of a union for this JSON type; null when there is none. */
+/** The variant of a union for this value, or else for its JSON type; null when there is none. A literal comes before its type. */
 function variantFor(schema: TSchema, value: unknown): TSchema | null {
   if (!Type.IsUnion(schema)) return schema
   const variants = schema.anyOf.map(resolve)
-  return variants.find((variant) => 'type' in variant && variant.type === jsonType(value)) ?? null
+  const takes = (variant: TSchema): boolean =>
+    Type.IsLiteral(variant) ? variant.const === value : 'type' in variant && variant.type === jsonType(value)
+  return variants.find(takes) ?? null
 }
 
 function jsonType(value: unknown): string {
@@ -186,6 +188,7 @@ export function allowed(schema: TSchema): string {
   const node = resolve(schema)
   if (Type.IsUnion(node)) return node.anyOf.map(allowed).join(' or ')
   if (Type.IsNull(node)) return 'null'
+  if (Type.IsLiteral(node)) return String(node.const)
   if (Type.IsBoolean(node)) return 'true or false'
   if (Type.IsObject(node)) return `an object with ${Object.keys(node.properties).join(' and ')}`
   const bounds = node as Bounds

@@ -172,7 +172,7 @@ function Revoke({ token, jti: latest = '' }: { readonly token: TokenRecord; read
     toast(text.revoked)
   })
   const revokeAll = async (): Promise<void> => {
-    await call(revokeSelfSignedTokens, { path, body: { issuedBefore: new Date().toISOString() } })
+    await call(revokeSelfSignedTokens, { path, body: { issuedBefore: 'now' } })
     toast(text.revoked)
   }
   return (
