@@ -253,10 +253,12 @@ describe.each([true, false])('viewers in another process than their publisher, n
     await Promise.all(viewers.map(({ gets }) => gets()))
     for (const pid of processIdsOf(process.pid)) if (pid !== home) process.kill(pid, 'SIGKILL')
     await until(() => ended().length >= 20)
-    const lost = ids.slice(20)
-    expect(ended()).toEqual(lost.map((sessionId) => `${sessionId} engine_died`))
+    // Not always the last twenty: a process that is busy for a moment takes none meanwhile.
+    const isLost = (sessionId: string): boolean => ended().includes(`${sessionId} engine_died`)
+    const [lost, left] = [ids.filter(isLost), viewers.filter((_, at) => !isLost(ids[at] ?? ''))]
+    expect([lost.length, ended().length]).toEqual([20, 20])
     const back = await Promise.all(lost.map((sessionId) => view(`${sessionId} again`)))
-    await Promise.all([...viewers.slice(0, 20), ...back].map(({ gets }) => gets()))
+    await Promise.all([...left, ...back].map(({ gets }) => gets()))
     expect(ended()).toHaveLength(20)
   })
 })
