@@ -106,7 +106,8 @@ test('over HLS a player whose media takes longer than it may be behind shows a p
   await broadcast('open-slow')
   const site = await watching([{ stream: named('open-slow'), mode: 'hls', autoplay: 'off' }])
   await site.page.route(/\/hls\/~.+\.(mp4|m4s)/, async (route) => {
-    for (let heldMs = 0; heldMs < 7000; heldMs += 100) await pace(100)
+    // It begins 1.5 s behind, and more than six are too much.
+    for (let heldMs = 0; heldMs < 5500; heldMs += 100) await pace(100)
     await route.continue().catch(() => undefined)
   })
   await site.page.evaluate('document.querySelector("sluice-player").play()')
