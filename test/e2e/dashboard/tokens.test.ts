@@ -186,6 +186,22 @@ test('a hostile label is text, and lists come without the values of tokens', asy
   expect(await axe(page)).toEqual([])
 })
 
+test('all that a subscribe token has signed so far is revoked by the clock of the server', async () => {
+  const { id } = await dashboard.token('subscribe', { label: 'Signer', streams: [{ streamName: 'show' }] })
+  const signed = await dashboard.api('POST', `/api/subscribe_token/${id}/sign`, { streamName: 'show' })
+  const { token: presented } = signed.data as { token: string }
+  const body = { action: 'view', protocol: 'whep', streamName: 'show', ip: '203.0.113.7', token: presented }
+  const decision = async (): Promise<unknown> => (await dashboard.api('POST', '/api/access/check', body)).data
+  expect(await decision()).not.toMatchObject({ code: 'token_revoked' })
+  await page.goto(`${dashboard.home}#/tokens/subscribe/${id}`)
+  await page.clock.setFixedTime(Date.now() - 3_600_000)
+  await page.getByText('Revoke signed tokens').click()
+  await button('Revoke all signed so far').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke all signed so far' }).click()
+  await toast('Revoked').waitFor()
+  expect(await decision()).toMatchObject({ code: 'token_revoked' })
+})
+
 test('a phone shows the same without scrolling sideways', async () => {
   await token(HOSTILE, 'press')
   const phone = await dashboard.open('/tokens/publish?search=press', { width: 390, theme: 'dark' })
