@@ -1,4 +1,3 @@
-import { allInTurn } from '../../base/allEnded.ts'
 import { Batches } from '../../base/batches.ts'
 import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
@@ -76,7 +75,10 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
     })
 }
 
-/** Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. */
+/**
+ * Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. Never
+ * rejects: a check that fails is repeated.
+ */
 async function recheckToken(ctx: SessionContext, tokenId: number): Promise<ActiveSession[]> {
   const entries = ctx.sessions.ofToken(tokenId)
   const streams = ctx.sessions.feeds.streamsOf(tokenId)
@@ -103,7 +105,7 @@ async function recheckToken(ctx: SessionContext, tokenId: number): Promise<Activ
 export async function recheckLate(ctx: SessionContext): Promise<void> {
   // A copy: a check that fails again puts its token back, behind the others.
   const tokenIds = [...ctx.sessions.unchecked]
-  await allInTurn(tokenIds.map((tokenId) => () => recheckToken(ctx, tokenId)))
+  for (const tokenId of tokenIds) await recheckToken(ctx, tokenId)
 }
 
 /**
@@ -121,8 +123,7 @@ async function recheck(ctx: SessionContext, accountId: string | null): Promise<A
     sessions.filter((one) => accountId === null || one.accountId === accountId).flatMap((one) => one.tokenId ?? []),
   )
   const ended: ActiveSession[] = []
-  const check = async (id: number): Promise<void> => void ended.push(...(await recheckToken(ctx, id)))
-  await allInTurn([...ids].map((id) => () => check(id)))
+  for (const id of ids) ended.push(...(await recheckToken(ctx, id)))
   return ended
 }
 
