@@ -45,13 +45,13 @@ export const sessionJobs = (
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
   { name: 'write usage of restreams', everyMs: REPORT_MS, run: () => ctx.restreamUsage.write(ctx.store) },
   { name: 'write reports of players', everyMs: REPORT_MS, run: () => ctx.playerReports.write(ctx.store) },
-  { name: 'write the audience of past hours', everyMs: AUDIENCE_MS, run: () => writeAudience(ctx) },
+  { name: 'write the audience of past hours', everyMs: AUDIENCE_MS, run: () => node.forAll(() => writeAudience(ctx)) },
   { name: 'report the load of this node', everyMs: FACTS_MS, run: () => node.report() },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'emit streams without viewers',
     everyMs: Math.min(noViewersMs(), SWEEP_MS),
-    run: () => emitIdleStreams(ctx, noViewersMs()),
+    run: () => node.forAll(() => emitIdleStreams(ctx, noViewersMs())),
   },
 ]
 

@@ -247,6 +247,8 @@ export interface NodeReads {
   list(): Promise<Node[]>
   /** Nodes that may be dead: those whose lease has expired, and those of this host. */
   doubtful(hostKey: string): Promise<Node[]>
+  /** Whether no node that registered before this one is alive. */
+  isFirst(id: string): Promise<boolean>
   /** The ids of the keys that nodes seal with, by node. */
   keys(): Promise<ReadonlyMap<string, string>>
   /** What each node does for an account; nodes that do nothing are left out. */

@@ -1,10 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { startNode } from '../../src/commands/nodes/servingNode.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { sessionJobs } from '../../src/jobs/sessions.ts'
 import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import type { Leases } from '../../src/store/store.ts'
+import { expireLease } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
-import { startTestNode } from '../support/testNode.ts'
+import { eventsOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
 const LEASE_MS = 15_000
 
@@ -40,4 +43,29 @@ test('a node that could not renew its own lease gives up no other one until that
   clock.advance(LEASE_MS / 2)
   renewed()
   expect([isEven, await isThere()]).toEqual([true, false])
+})
+
+test('one node looks for all after streams without viewers: of those that are alive the one that registered first', async () => {
+  const clock = new ManualClock()
+  const first = await startTestNode({ clock })
+  onTestFinished(() => first.close())
+  const second = await startTestNode({ clock, url: first.url })
+  onTestFinished(() => second.close())
+  const { token } = await makeToken(first, 'publish', { subscribeRequiresAuth: false })
+  await publish(first, { presented: token, streamName: 'show' })
+  const settings = { flushMs: 1000, noViewersMs: () => 1000 }
+  const emitted = async () => (await eventsOf(first)).filter(({ name }) => name.endsWith('NoActiveViewers')).length
+  const look = async ({ ctx, node }: TestNode) => {
+    await closeSession(first.ctx, (await view(first, { streamName: 'show' })).session.id, 'left')
+    clock.advance(2000)
+    await sessionJobs(ctx, node, settings)
+      .find(({ name }) => name === 'emit streams without viewers')
+      ?.run()
+    return emitted()
+  }
+  expect(await look(second)).toBe(0)
+  expect(await look(first)).toBe(1)
+  expect(await look(second)).toBe(1)
+  await expireLease(first.url, first.ctx.sessions.node)
+  expect(await look(second)).toBe(2)
 })

@@ -35,6 +35,8 @@ export interface ServingNode {
   report(): Promise<void>
   /** Gives up dead nodes, with their sessions and feeds. */
   sweep(): Promise<void>
+  /** Does what one node does for all, if this is the one: of those that are alive it registered first. */
+  forAll(work: () => Promise<unknown>): Promise<void>
   /** Ends every session, then removes this node. Idempotent. */
   stop(): Promise<void>
 }
@@ -120,6 +122,11 @@ class HoldingNode implements ServingNode {
     for (const node of await this.#ctx.store.read.nodes.doubtful(this.#options.hostKey)) {
       if (node.id !== this.#ctx.sessions.node) await this.#judge(node)
     }
+  }
+
+  async forAll(work: () => Promise<unknown>): Promise<void> {
+    const { sessions, store } = this.#ctx
+    if (sessions.node !== '' && (await store.read.nodes.isFirst(sessions.node))) await work()
   }
 
   stop(): Promise<void> {

@@ -56,14 +56,17 @@ export async function emitIdleStreams(ctx: SessionContext, idleMs: number): Prom
   const atMs = ctx.clock.now()
   const beforeMs = atMs - idleMs
   let emitted = 0
-  for (const stream of await ctx.store.read.viewing.idle(beforeMs, IDLE_AT_ONCE)) {
-    await ctx.store.transaction(async (tx) => {
-      if (!(await tx.viewing.desert(stream, beforeMs))) return
-      await emitEvent(tx, stream, 'NoActiveViewers', atMs)
-      emitted++
-    })
+  for (;;) {
+    const streams = await ctx.store.read.viewing.idle(beforeMs, IDLE_AT_ONCE)
+    for (const stream of streams) {
+      await ctx.store.transaction(async (tx) => {
+        if (!(await tx.viewing.desert(stream, beforeMs))) return
+        await emitEvent(tx, stream, 'NoActiveViewers', atMs)
+        emitted++
+      })
+    }
+    if (streams.length < IDLE_AT_ONCE) return emitted
   }
-  return emitted
 }
 
 type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'

@@ -136,6 +136,15 @@ const doubtful = statement((db, p: { hostKey: string }, dialect) =>
   listed(db, dialect).where((eb) => eb.or([isLeaseOver(dialect, 'alive_until_ms'), eb('host_key', '=', p.hostKey)])),
 )
 
+const aliveBefore = statement((db, p: { id: string }, dialect) =>
+  db
+    .selectFrom('serving_nodes')
+    .select('id')
+    .where('id', '<', p.id)
+    .where((eb) => eb.not(isLeaseOver(dialect, 'alive_until_ms')))
+    .limit(sql.lit(1)),
+)
+
 export class NodeReadVerbs extends Verbs {
   async list(): Promise<Node[]> {
     return (await this.executor.all(list, {})).map(fromRow)
@@ -143,6 +152,10 @@ export class NodeReadVerbs extends Verbs {
 
   async doubtful(hostKey: string): Promise<Node[]> {
     return (await this.executor.all(doubtful, { hostKey })).map(fromRow)
+  }
+
+  async isFirst(id: string): Promise<boolean> {
+    return (await this.executor.first(aliveBefore, { id })) === undefined
   }
 
   async keys(): Promise<ReadonlyMap<string, string>> {
