@@ -1,12 +1,17 @@
 import { afterEach, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import { ServedBytesCounter } from '../../src/services/servedBytes.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { newPlace } from '../support/place.ts'
 
-const viewers = { took: () => undefined }
+const counterOn = (store: Pick<Store, 'transaction'>) =>
+  new ServedBytesCounter(
+    { store, clock: new ManualClock(), random: systemRandom, log: quiet },
+    { took: () => undefined },
+  )
 const served = (trackingId: string, bytesOut = 1) => ({
   accountId: 'a1b2c3',
   channelId: 'ch',
@@ -45,7 +50,7 @@ async function begin() {
 
 test('bytes that the database never takes stop the counts of no other viewer', async () => {
   const store = await begin()
-  const counter = new ServedBytesCounter({ store, clock: new ManualClock(), log: quiet }, viewers)
+  const counter = counterOn(store)
   // What no column takes, as a NUL would be on PostgreSQL.
   for (const id of ['a', 'b', null as unknown as string, 'c']) counter.add(served(id))
   await counter.flush()
@@ -68,7 +73,7 @@ test('bytes that come while others are written are written by the next call, whi
       return store.transaction(work)
     },
   }
-  const counter = new ServedBytesCounter({ store: slow, clock: new ManualClock(), log: quiet }, viewers)
+  const counter = counterOn(slow)
   counter.add(served('a'))
   const first = counter.flush()
   await begun.promise
@@ -88,7 +93,7 @@ test('bytes wait while the database is away, and are added once', async () => {
   const away: Pick<Store, 'transaction'> = {
     transaction: (work) => (isDown ? Promise.reject(new StoreUnavailable('gone')) : store.transaction(work)),
   }
-  const counter = new ServedBytesCounter({ store: away, clock: new ManualClock(), log: quiet }, viewers)
+  const counter = counterOn(away)
   counter.add(served('a'))
   await counter.flush()
   counter.add(served('a'))
@@ -96,4 +101,42 @@ test('bytes wait while the database is away, and are added once', async () => {
   await counter.flush()
   await counter.flush()
   expect(await sums(store)).toEqual([['a', 2]])
+})
+
+/** Its first transactions fail so, but for those that `null` stands for. */
+const faulty = (store: Store, ...faults: ('lost answer' | 'no connection' | null)[]): Pick<Store, 'transaction'> => ({
+  async transaction<T>(work: Parameters<typeof store.transaction<T>>[0]): Promise<T> {
+    const fault = faults.shift() ?? null
+    if (fault === 'no connection') throw new StoreUnavailable(fault)
+    const done = await store.transaction(work)
+    if (fault !== null) throw new StoreUnavailable(fault)
+    return done
+  },
+})
+
+test('bytes whose commit got no answer are counted once, beside those that came meanwhile', async () => {
+  const store = await begin()
+  const counter = counterOn(faulty(store, 'lost answer', 'no connection'))
+  for (const id of ['a', 'b']) counter.add(served(id))
+  await counter.flush()
+  counter.add(served('a', 10))
+  await counter.flush()
+  counter.add(served('a', 100))
+  await counter.flush()
+  await counter.flush()
+  expect(await sums(store)).toEqual([
+    ['a', 111],
+    ['b', 1],
+  ])
+})
+
+test('of bytes that were not written at once, those that the database never takes stop no others', async () => {
+  const store = await begin()
+  const counter = counterOn(faulty(store, 'no connection', null, null, 'no connection'))
+  for (const id of ['a', null as unknown as string, 'b']) counter.add(served(id))
+  for (let n = 0; n < 3; n++) await counter.flush()
+  expect(await sums(store)).toEqual([
+    ['a', 1],
+    ['b', 1],
+  ])
 })
