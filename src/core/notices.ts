@@ -282,7 +282,6 @@ export const NOTICES = {
   /** Why a recording has no file, or ended before its broadcast. */
   recording_formats: 'the broadcast changes its format too often',
   recording_not_written: 'the recording cannot be written: {text}',
-  recording_not_saved: 'the store could not save the recording',
   recording_disk_full: 'the disk is full: less is free than recordings.minFreeMegabytes asks for',
   recording_empty: 'nothing was recorded',
   recording_restored: 'the database was restored from a backup of this moment',

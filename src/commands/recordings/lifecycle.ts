@@ -44,6 +44,7 @@ export async function beginRecording(
     node: ctx.sessions.node,
   }
   await ctx.store.transaction(async (tx) => {
+    if (await tx.recordings.lock(id)) return
     await tx.recordings.insert(recording)
     await emitStreamEvent(
       tx,

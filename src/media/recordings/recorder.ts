@@ -21,8 +21,8 @@ export interface RecorderOptions {
   readonly feed: ActiveFeed
   readonly files: RecordingFiles
   readonly id: string
-  /** Called with the first media, and its date. Rejects when the store cannot save the recording, which then ends. */
-  readonly begun: (tracks: readonly PartTrack[], atMs: number) => Promise<void>
+  /** Called with the first media, and its date. */
+  readonly begun: (tracks: readonly PartTrack[], atMs: number) => void
   /** Called once at the end, even when no media ever came. */
   readonly ended: (end: RecordingEnd) => void
 }
@@ -96,7 +96,7 @@ export class Recorder {
     }
     if (!isFirst) return
     const atMs = dateSince(this.#createdAt, this.#options.clock)
-    this.#options.begun(this.#parts[0]?.tracks ?? [], atMs).catch(() => this.stop(say(coded('recording_not_saved'))))
+    this.#options.begun(this.#parts[0]?.tracks ?? [], atMs)
   }
 
   #opened(file: WriteStream): WriteStream {

@@ -89,13 +89,13 @@ export class Recordings {
     const { clock, files, log, newId } = this.#options
     if (this.#stopping.signal.aborted || this.#recorders.get(feed.feedId)?.isOver === false) return
     const id = newId()
-    let begun: Promise<void> | null = null
+    let begun: Promise<boolean> | null = null
     const recorder = new Recorder({
       clock,
       feed,
       files,
       id,
-      begun: (tracks, atMs) => (begun = this.#begin(feed, id, tracks, atMs)),
+      begun: (tracks, atMs) => void (begun = this.#begin(feed, id, tracks, atMs)),
       ended: (end) => {
         const { problem, dropped } = end
         if (problem !== null) log.error({ recordingId: id, problem: problem.message }, 'a recording ended early')
@@ -140,15 +140,11 @@ export class Recordings {
     await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishWaiting()])
   }
 
-  async #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[], atMs: number): Promise<void> {
-    const { book, log } = this.#options
+  /** Media are recorded while it cannot be saved, too. False: the server stops before. */
+  #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[], atMs: number): Promise<boolean> {
     this.#active.add(id)
-    try {
-      await book.begin(feed, { id, atMs, tracks: tracks.map(trackOf) })
-    } catch (error) {
-      log.error({ recordingId: id, err: error }, 'a recording could not be begun')
-      throw error
-    }
+    const begun = { id, atMs, tracks: tracks.map(trackOf) }
+    return this.#untilDone('save the begin of a recording', () => this.#options.book.begin(feed, begun))
   }
 
   /** Saves a recording that failed before its first media, so that its account gets the reason. */
@@ -169,14 +165,11 @@ export class Recordings {
   async #end(
     { accountId }: ActiveFeed,
     id: string,
-    begun: Promise<void>,
+    begun: Promise<boolean>,
     { atMs: endedAtMs, problem }: RecordingEnd,
   ): Promise<void> {
     const { book, files } = this.#options
-    const isSaved = await begun.then(
-      () => true,
-      () => false,
-    )
+    const isSaved = await begun
     if (isSaved) await this.#untilDone('save the end of a recording', () => book.end(id, endedAtMs, problem))
     this.#active.delete(id)
     if (!isSaved) return files.remove(id)
@@ -185,12 +178,15 @@ export class Recordings {
     void this.#finishWaiting()
   }
 
-  /** Retries until the work is done or the server stops; the next start then finds the recording. */
-  #untilDone(name: string, work: () => Promise<void>): Promise<void> {
-    return this.#repeat(name, RETRY_MS, async () => {
+  /** Retries until the work is done. False: the server stops before; the next start finds what is on record. */
+  async #untilDone(name: string, work: () => Promise<void>): Promise<boolean> {
+    let isDone = false
+    await this.#repeat(name, RETRY_MS, async () => {
       await work()
+      isDone = true
       return 'done'
     }).over
+    return isDone
   }
 
   /** Those of other processes, and what failed before. There may be thousands, so that they are read seldom. */

@@ -69,7 +69,7 @@ function recordings(
     limits: { minFreeBytes: 0 },
   })
   stops.push(() => made.stop(0))
-  return { made, files, ended, failed, begun, completed, looks, deleted, forgotten }
+  return { made, files, book, ended, failed, begun, completed, looks, deleted, forgotten }
 }
 
 const HOUR_MS = 3_600_000
@@ -94,6 +94,25 @@ test.each([0, HOUR_MS, -HOUR_MS])(
     expect(ended.get(begun[0] ?? '')).toBe(lastMs)
   },
 )
+
+test('a recording whose begin the store did not take at once goes on, and keeps its files', async () => {
+  const clock = new ManualClock()
+  const { made, files, book, ended, begun } = recordings(clock)
+  const begin = book.begin.bind(book)
+  let tries = 0
+  book.begin = (...given) => (++tries < 3 ? Promise.reject(new Error('unavailable')) : begin(...given))
+  const media = new Hub()
+  made.start(feedOf('feed', 'a1b2c3', media))
+  media.tracks([{ kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) }])
+  media.frame({ kind: 'video', key: true, timeUs: 0, decodeTimeUs: 0, data: Buffer.alloc(5000) })
+  await until(() => tries === 1)
+  media.end()
+  await until(() => {
+    clock.advance(1000)
+    return ended.size === 1
+  })
+  expect(await files.parts(begun[0] ?? '')).toHaveLength(1)
+})
 
 const PART = { file: 'part-0.mkv', tracks: [{ kind: 'video', codec: 'vp8' }] } as const
 

@@ -277,7 +277,6 @@ export const noticesDe: Readonly<Record<string, string>> = {
   backup_broken_off: 'die Sicherung wurde abgebrochen',
   recording_formats: 'die Sendung wechselt ihr Format zu oft',
   recording_not_written: 'die Aufzeichnung kann nicht geschrieben werden: {text}',
-  recording_not_saved: 'die Datenbank konnte die Aufzeichnung nicht sichern',
   recording_disk_full: 'der Datenträger ist voll: Es ist weniger frei, als recordings.minFreeMegabytes verlangt',
   recording_empty: 'nichts wurde aufgezeichnet',
   recording_restored: 'die Datenbank wurde aus einer Sicherung dieses Moments wiederhergestellt',
