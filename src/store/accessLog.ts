@@ -70,7 +70,7 @@ export interface AccessLogQuery extends AccessLogFilter {
 export interface AccessLogReads {
   page(query: AccessLogQuery): Promise<AccessLogRow[]>
   get(accountId: string, id: string): Promise<AccessLogRow | undefined>
-  /** Counts with repeats, in the order of the codes. */
+  /** Counts with repeats, in no order. */
   countCodes(query: CodeCountQuery): Promise<CodeCount[]>
 }
 

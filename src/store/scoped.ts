@@ -1,10 +1,22 @@
 import { type QueryAnswer, type Query, Executor } from './executor.ts'
 
+/** Runs the work of a transaction. @throws also the first error of a statement that the work has swallowed */
+export async function runScoped<T>(inner: Executor, work: (executor: Executor) => Promise<T>): Promise<T> {
+  const scoped = new ScopedExecutor(inner)
+  try {
+    const value = await work(scoped)
+    scoped.assertValid()
+    return value
+  } finally {
+    scoped.end()
+  }
+}
+
 /**
  * The executor that a transaction's work gets. Refuses use after the end, and remembers a failed statement: PostgreSQL then
  * aborts the whole transaction, so work that swallowed the error must not see a commit.
  */
-export class ScopedExecutor extends Executor {
+class ScopedExecutor extends Executor {
   readonly #inner: Executor
   #failure: { error: unknown } | undefined
   #ended = false
@@ -22,7 +34,6 @@ export class ScopedExecutor extends Executor {
     })
   }
 
-  /** @throws the first error of a statement, so that it cannot be swallowed */
   assertValid(): void {
     if (this.#failure) throw this.#failure.error
   }

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { ScopedExecutor } from '../scoped.ts'
+import { runScoped } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
 import { OutdatedPlan, Retry, translatePostgresError, Unreachable } from './errors.ts'
 import type { StorePool } from './pool.ts'
@@ -32,7 +32,7 @@ export class Transactions {
     const client = await this.#pool.lend(isFirst)
     try {
       await control(client, 'begin')
-      const value = await runScoped(client, work)
+      const value = await runScoped(new PgExecutor(client), work)
       await control(client, 'commit')
       this.#pool.giveBack(client)
       return value
@@ -50,17 +50,6 @@ async function control(client: PoolClient, command: 'begin' | 'commit'): Promise
     await client.query(command)
   } catch (error) {
     throw translatePostgresError(error)
-  }
-}
-
-async function runScoped<T>(client: PoolClient, work: (executor: Executor) => Promise<T>): Promise<T> {
-  const session = new ScopedExecutor(new PgExecutor(client))
-  try {
-    const value = await work(session)
-    session.assertValid()
-    return value
-  } finally {
-    session.end()
   }
 }
 

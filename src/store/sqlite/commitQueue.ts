@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { ScopedExecutor } from '../scoped.ts'
+import { runScoped } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
@@ -88,7 +88,7 @@ export class CommitQueue {
 
   async #runAll(group: Job[]): Promise<Outcome[]> {
     const [only] = group
-    if (only && group.length === 1) return [{ ok: true, value: await this.#run(only.work) }]
+    if (only && group.length === 1) return [{ ok: true, value: await runScoped(this.#writer, only.work) }]
     const outcomes: Outcome[] = []
     for (const job of group) outcomes.push(await this.#runInSavepoint(job.work))
     return outcomes
@@ -98,7 +98,7 @@ export class CommitQueue {
   async #runInSavepoint(work: Work): Promise<Outcome> {
     this.#writer.runSync('savepoint work')
     try {
-      const value = await this.#run(work)
+      const value = await runScoped(this.#writer, work)
       this.#writer.runSync('release work')
       return { ok: true, value }
     } catch (error) {
@@ -107,17 +107,6 @@ export class CommitQueue {
       this.#writer.runSync('rollback to work')
       this.#writer.runSync('release work')
       return { ok: false, error }
-    }
-  }
-
-  async #run(work: Work): Promise<unknown> {
-    const session = new ScopedExecutor(this.#writer)
-    try {
-      const value = await work(session)
-      session.assertValid()
-      return value
-    } finally {
-      session.end()
     }
   }
 

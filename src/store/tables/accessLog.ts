@@ -42,7 +42,7 @@ export class AccessLogReadVerbs extends Verbs {
     return this.executor.ask((db) => {
       const all = db.selectFrom('access_log').select(['code', sql<number>`cast(sum(count) as bigint)`.as('count')])
       const found = within(matching(all, { account_id: accountId, source }), 'at_ms', { fromMs, untilMs })
-      return found.groupBy('code').orderBy('code')
+      return found.groupBy('code')
     })
   }
 }
