@@ -63,7 +63,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): PlainRules {
     maxViewers: body.value('maxViewers') ?? 0,
     recordingDays: body.value('recordingDays') ?? null,
   }
-  checkLabel('label', rules.label, body.problems)
+  checkLabel('label', body.value('label'), body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
   checkCountries(rules, body.problems)
   return rules

@@ -24,8 +24,8 @@ const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deni
 
 /**
  * Parses the body of an update, from either version of the path. Both spellings of a field are accepted, also
- * together when they agree. Null changes nothing, except that it clears `priority`, `recordingDays` and
- * `enableUTCInsertion`.
+ * together when they agree. Null changes nothing, except that it clears `maxViewers`, `priority`,
+ * `recordingDays` and `enableUTCInsertion`.
  * @param regions those that a body may name
  */
 export function readTokenUpdate(
@@ -54,12 +54,17 @@ function saysNothing(kind: TokenKind, body: Record<string, unknown>): boolean {
 }
 
 /** What null sets. */
-const CLEARED = { priority: null, recordingDays: null, enableUTCInsertion: false } as const
+const CLEARED = {
+  publish: { maxViewers: 0, priority: null, recordingDays: null, enableUTCInsertion: false },
+  subscribe: { maxViewers: 0 },
+} as const
 
 /** The fields that the body sets by null. */
 const clearedBy = (kind: TokenKind, body: unknown): Changes =>
-  kind === 'publish' && isObject(body)
-    ? Object.fromEntries(Object.entries(CLEARED).filter(([name]) => Object.hasOwn(body, name) && body[name] === null))
+  isObject(body)
+    ? Object.fromEntries(
+        Object.entries(CLEARED[kind]).filter(([name]) => Object.hasOwn(body, name) && body[name] === null),
+      )
     : {}
 
 function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {

@@ -183,7 +183,7 @@ describe('refused values, each named by its field', () => {
   })
 
   test.each([[null], [undefined], ['x'], [[]], [5]])('a body that is not an object: %j', (body) => {
-    expect(error(readTokenCreate('publish', body))).toHaveProperty('body')
+    expect(error(readTokenCreate('publish', body))).toEqual({ body: ['must be a JSON object'] })
   })
 
   it('both country lists together', () => {

@@ -90,6 +90,7 @@ describe('an update', () => {
     expect(set({ priority: 5 })).toEqual({ priority: 5 })
     expect(set({ priority: null })).toEqual({ priority: null })
     expect(set({ recordingDays: null })).toEqual({ recordingDays: null })
+    expect(set({ maxViewers: null })).toEqual({ maxViewers: 0 })
   })
 
   it('adds and removes streams, as names or as entries', () => {
