@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { Lru } from '../base/lru.ts'
 import { literalPrefix } from '../core/access/literalPrefix.ts'
-import { compilePattern } from '../core/access/streamName.ts'
+import { compilePattern, stepsOf } from '../core/access/streamName.ts'
 import type { Store } from './store.ts'
 
 /** How long the patterns of an account are used, unless a token changes here. */
@@ -11,6 +11,8 @@ const ACCOUNTS_MAX = 20
 const PATTERNS_MAX = 5000
 /** Patterns that one name is compared with, in about a tenth of a millisecond. */
 const MATCHES_MAX = 100
+/** Their steps, for patterns that are made to take long: about three milliseconds. */
+const STEPS_MAX = 2_000
 
 /** Patterns by the text that they begin with. */
 type PatternIndex = ReadonlyMap<string, readonly string[]>
@@ -42,7 +44,7 @@ export class SecuredPatterns {
     const index = await this.#indexOf(accountId)
     if (index === null) return true
     const candidates = candidatesIn(index, streamName)
-    return candidates.length > MATCHES_MAX || candidates.some((text) => matches(text, streamName))
+    return candidates.length > MATCHES_MAX || mayMatch(candidates, streamName)
   }
 
   /** A token was made or changed on this node. */
@@ -75,7 +77,12 @@ function candidatesIn(index: PatternIndex, name: string): string[] {
   return found
 }
 
-function matches(text: string, name: string): boolean {
-  const pattern = compilePattern(text)
-  return pattern.ok && pattern.value.matches(name)
+/** Also true where it would take too long to say. */
+function mayMatch(patterns: readonly string[], name: string): boolean {
+  let steps = 0
+  return patterns.some((text) => {
+    const pattern = compilePattern(text)
+    steps += stepsOf(pattern)
+    return steps > STEPS_MAX || (pattern.ok && pattern.value.matches(name))
+  })
 }

@@ -124,6 +124,18 @@ describe('an invalid body', () => {
     expect((await sluice.call('GET', '/api/webhooks/list?itemCount=100')).json.data).toHaveLength(before)
   })
 
+  it('with a filter that is too much beside those of other webhooks is refused', async () => {
+    const filter = (n: number) => `[\\pL\\pN]{1,99}${n}`
+    const others = [await made({ filter: filter(1) }), await made({ filter: filter(2) })]
+    const why = { filter: [expect.stringContaining('more than 20000 steps together')] }
+    expect((await create({ url, filter: filter(3) })).json.data.errors).toEqual(why)
+    const { id } = await made()
+    const change = (body: object) => sluice.call('PUT', `/api/webhooks/${id}`, body)
+    expect((await change({ filter: filter(3) })).json.data.errors).toEqual(why)
+    expect((await change({ filter: 'prod-.*' })).status).toBe(200)
+    for (const other of others) await sluice.call('DELETE', `/api/webhooks/${other.id}`)
+  })
+
   it('without a url is refused with that field', async () => {
     expect((await create({ isFeedHooks: true })).json.data.errors).toEqual({
       url: [expect.stringContaining('required')],

@@ -47,6 +47,8 @@ test('of thousands of patterns a name is compared with those that begin as it do
 test('a stream counts as secured where an answer would cost too much', async () => {
   const many = account(Array.from({ length: 150 }, (_, n) => `.*-${n}`))
   expect(await many.cover('other')).toEqual([true])
+  const slow = account(Array.from({ length: 9 }, (_, n) => `(.*a|.*b|.*c){20}.{40}${n}`))
+  expect(await slow.cover('other')).toEqual([true])
   const tooMany = account(Array.from({ length: 6000 }, (_, n) => `user-${n}-.*`))
   expect(await tooMany.cover('other')).toEqual([true])
 })

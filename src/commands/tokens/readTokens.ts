@@ -9,6 +9,7 @@ import {
 } from '../../core/tokens/listQuery.ts'
 import { toListedRecord, type ListedTokenRecord, type TokenRecord, withDefaults } from '../../core/tokens/record.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { inTurns } from '../../base/turns.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
 import { regionsNow } from '../regions/regions.ts'
@@ -119,8 +120,18 @@ export const activeTokenIds = (ctx: AccessContext, accountId: string, streamName
 
 /** Ids of the publish tokens that could publish a stream now: active, not expired and covering its name. Ascending. */
 export async function usableTokenIds(ctx: AccessContext, accountId: string, streamName: string): Promise<number[]> {
-  const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
-  return usable.filter(({ exact, patterns }) => exact || anyMatches(patterns, streamName)).map(({ id }) => id)
+  return inTurns(idsCovering(await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName), streamName))
+}
+
+type Usable = Awaited<ReturnType<AccessContext['store']['read']['tokens']['usable']>>[number]
+
+function* idsCovering(usable: readonly Usable[], streamName: string): Generator<undefined, number[]> {
+  const ids: number[] = []
+  for (const { id, exact, patterns } of usable) {
+    if (exact || anyMatches(patterns, streamName)) ids.push(id)
+    yield
+  }
+  return ids
 }
 
 /** Whether a feed of this stream that starts now would be secured: any usable publish token that covers it decides so. */

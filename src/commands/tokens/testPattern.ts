@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import { inTurns } from '../../base/turns.ts'
 import { compilePattern, type Pattern } from '../../core/access/streamName.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { readPatternTest, TESTED_NAMES_MAX } from '../../core/tokens/patternTest.ts'
@@ -28,10 +29,22 @@ export async function testPattern(
     return ok({ isValid: false, error: pattern.error, matches: [], misses: [], source, isComplete: true })
   const names = given ?? (await ctx.store.read.feeds.recentNames(accountId, TESTED_NAMES_MAX + 1))
   const tried = names.slice(0, TESTED_NAMES_MAX)
-  return ok({ isValid: true, ...sorted(pattern.value, tried), source, isComplete: tried.length === names.length })
+  return ok({
+    isValid: true,
+    ...(await inTurns(sorted(pattern.value, tried))),
+    source,
+    isComplete: tried.length === names.length,
+  })
 }
 
-function sorted(pattern: Pattern, names: readonly string[]): Pick<PatternAnswer, 'matches' | 'misses'> {
-  const matches = new Set(names.filter((name) => pattern.matches(name)))
+function* sorted(
+  pattern: Pattern,
+  names: readonly string[],
+): Generator<undefined, Pick<PatternAnswer, 'matches' | 'misses'>> {
+  const matches = new Set<string>()
+  for (const name of names) {
+    if (pattern.matches(name)) matches.add(name)
+    yield
+  }
   return { matches: [...matches], misses: names.filter((name) => !matches.has(name)) }
 }

@@ -1,10 +1,16 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
+import { failure, type FieldErrors, invalid, notFound, type Failure } from '../../core/errors.ts'
 import { readWebhookListQuery } from '../../core/webhooks/requests.ts'
-import { patched, readWebhookCreate, readWebhookUpdate, toWebhookRecord } from '../../core/webhooks/rules.ts'
+import {
+  patched,
+  readWebhookCreate,
+  readWebhookUpdate,
+  refuseFilters,
+  toWebhookRecord,
+} from '../../core/webhooks/rules.ts'
 import type { WebhookRecord } from '../../core/webhooks/schema.ts'
 import type { Webhook } from '../../core/webhooks/types.ts'
-import type { StoredWebhook } from '../../store/store.ts'
+import type { StoredWebhook, Tx } from '../../store/store.ts'
 import { hasRoom } from '../accounts/accounts.ts'
 import { type Actor, type CommandContext, type WebhookContext, audit } from '../context.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
@@ -37,6 +43,8 @@ export async function createWebhook(
   const made = await ctx.store.transaction(async (tx): Promise<Result<StoredWebhook, Failure>> => {
     if (!(await hasRoom(tx, accountId, WEBHOOKS_MAX, async () => (await tx.webhooks.forAccount(accountId)).length)))
       return err(failure('conflict', `There are ${WEBHOOKS_MAX} webhooks, the most`))
+    const refused = await refusedFilters(tx, { ...rules.value, accountId, id: 0 })
+    if (refused !== null) return err(invalid(refused))
     const health = { failuresInRow: 0, disabled: null }
     const stored = await tx.webhooks.insert({ ...rules.value, ...health, ...fresh, accountId, addedAtMs: nowMs })
     await audit(tx, actor, nowMs, { action: 'webhook.create', subject: String(stored.id), after: auditView(stored) })
@@ -83,11 +91,13 @@ export async function updateWebhook(
   if (!patch.ok) return err(invalid(patch.error))
   const { refreshSecret } = patch.value
   const nowMs = ctx.clock.now()
-  const after = await ctx.store.transaction(async (tx) => {
+  const after = await ctx.store.transaction(async (tx): Promise<Result<StoredWebhook, Failure>> => {
     const before = await tx.webhooks.lock(actor.accountId, id)
-    if (!before) return undefined
+    if (!before) return err(noWebhook(id))
     const { secretSealed } = refreshSecret ? newWebhookSecret(ctx, chosen) : before
     const changed = { ...patched(before, patch.value), secretSealed }
+    const refused = changed.filter === before.filter ? null : await refusedFilters(tx, changed)
+    if (refused !== null) return err(invalid(refused))
     await tx.webhooks.replace(changed)
     await audit(tx, actor, nowMs, {
       action: 'webhook.update',
@@ -95,9 +105,19 @@ export async function updateWebhook(
       before: auditView(before),
       after: { ...auditView(changed), ...(refreshSecret ? { refreshSecret } : {}) },
     })
-    return changed
+    return ok(changed)
   })
-  return after ? ok(recordOf(ctx, after)) : err(noWebhook(id))
+  return after.ok ? ok(recordOf(ctx, after.value)) : after
+}
+
+/** What is wrong with the filters of an account when a webhook has this one; null: nothing. */
+async function refusedFilters(
+  tx: Pick<Tx, 'webhooks'>,
+  webhook: Pick<Webhook, 'filter' | 'accountId' | 'id'>,
+): Promise<FieldErrors | null> {
+  if (webhook.filter === null) return null
+  const others = await tx.webhooks.forAccount(webhook.accountId)
+  return refuseFilters([...others.filter(({ id }) => id !== webhook.id), webhook])
 }
 
 /** Deletes a webhook and its pending deliveries. A delivery under way ends by itself. */

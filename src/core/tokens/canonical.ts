@@ -1,7 +1,14 @@
 import { parseAddressRule } from '../access/address.ts'
 import { parseCountry } from '../access/country.ts'
 import { parseOriginRule } from '../access/origin.ts'
-import { checkStreamName, compilePattern, type StreamEntry } from '../access/streamName.ts'
+import {
+  checkStreamName,
+  compilePattern,
+  PATTERN_STEPS_MAX,
+  type StreamEntry,
+  stepsOf,
+  TOO_MANY_STEPS,
+} from '../access/streamName.ts'
 import { ok, type Result } from '../../base/result.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
 import { type Problems, shown } from '../validation/problems.ts'
@@ -58,10 +65,17 @@ interface StreamInput {
 export function canonicalStreams(body: BodyReader<Streams>, name: keyof Streams): StreamEntry[] {
   const entries: StreamEntry[] = []
   const unique = uniqueNames(body.problems)
+  let steps = 0
   for (const { at, item } of body.items(name)) {
     const { streamName, isRegex } = item
     const path = `${at}.streamName`
-    const wrong = isRegex === true ? whyNoPattern(streamName) : checkStreamName(streamName)
+    const pattern = isRegex === true ? compilePattern(streamName) : null
+    if (pattern !== null) steps += stepsOf(pattern)
+    if (steps > PATTERN_STEPS_MAX) {
+      body.problems.add(name, `patterns ${TOO_MANY_STEPS}`)
+      break
+    }
+    const wrong = pattern === null ? checkStreamName(streamName) : pattern.ok ? null : pattern.error
     if (wrong !== null) body.problems.add(path, wrong)
     else if (unique(path, streamName)) entries.push({ streamName, isRegex: isRegex === true })
   }
@@ -88,11 +102,6 @@ function uniqueNames(problems: Problems): (path: string, name: string) => boolea
     if (seen.has(name)) problems.add(path, `${shown(name)} is listed twice; names are unique within a token`)
     return seen.size < seen.add(name).size
   }
-}
-
-function whyNoPattern(pattern: string): string | null {
-  const compiled = compilePattern(pattern)
-  return compiled.ok ? null : compiled.error
 }
 
 /** The two country lists exclude each other. */

@@ -1,5 +1,5 @@
 import type { Result } from '../../base/result.ts'
-import type { StreamEntry } from '../access/streamName.ts'
+import { haveTooManySteps, type StreamEntry, TOO_MANY_STEPS } from '../access/streamName.ts'
 import { Problems, shown } from '../validation/problems.ts'
 import type { FieldErrors } from '../errors.ts'
 import { pickFlags, TOKEN_FLAGS } from './flags.ts'
@@ -65,7 +65,11 @@ function mergeStreams(stored: readonly StreamEntry[], patch: TokenPatch, problem
     merged.set(entry.streamName, entry)
   }
   checkStreamCount(merged.size, problems)
-  return [...merged.values()]
+  const streams = [...merged.values()]
+  const patterns = streams.filter(({ isRegex }) => isRegex).map(({ streamName }) => streamName)
+  if (patch.addStreams.length > 0 && haveTooManySteps(patterns))
+    problems.add('addTokenStreams', `patterns ${TOO_MANY_STEPS}`)
+  return streams
 }
 
 function checkStreamCount(count: number, problems: Problems): void {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { isObject } from '../../base/objects.ts'
 import { err, type Result } from '../../base/result.ts'
-import { compilePattern } from '../access/streamName.ts'
+import { compilePattern, haveTooManySteps, TOO_MANY_STEPS } from '../access/streamName.ts'
 import { Problems } from '../validation/problems.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type Hints, readShape, type BodyReader } from '../validation/bodyReader.ts'
@@ -50,6 +50,12 @@ export function readWebhookUpdate(body: unknown, checkUrl: CheckUrl): Result<Web
     refreshSecret: reader.value('refreshSecret') ?? false,
     reEnable: reader.value('reEnable') ?? false,
   })
+}
+
+/** What is wrong with the filters of all webhooks of an account, with which each event is compared; null: nothing. */
+export function refuseFilters(webhooks: readonly Pick<Webhook, 'filter'>[]): FieldErrors | null {
+  const filters = webhooks.flatMap(({ filter }) => filter ?? [])
+  return haveTooManySteps(filters) ? { filter: [`the filters of the account ${TOO_MANY_STEPS}`] } : null
 }
 
 /** A webhook for a reader who sees no secrets: the path and the query of its URL may hold a key. */

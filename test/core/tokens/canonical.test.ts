@@ -74,6 +74,19 @@ describe('the streams of a token', () => {
     expect(errors?.['streams[2].streamName']).toEqual(['a is listed twice; names are unique within a token'])
   })
 
+  test('have patterns that take no second to compile and to compare, however they are made', () => {
+    const patterns = (make: (n: number) => string) =>
+      Array.from({ length: 1000 }, (_, n) => ({ streamName: make(n), isRegex: true }))
+    const errorsOf = (make: (n: number) => string) =>
+      using({ streams: patterns(make) }, (reader) => canonicalStreams(reader, 'streams')).errors
+    const tooMany = { streams: [expect.stringContaining('more than 20000 steps together')] }
+    expect(errorsOf((n) => `camera-${n}-[0-9]+`)).toBeNull()
+    expect(errorsOf((n) => `(.*a|.*b|.*c){20}.{40}${n}`)).toEqual(tooMany)
+    expect(errorsOf((n) => `(?i:${'\\pL'.repeat(29)})${n}`)).toEqual(tooMany)
+    // Each of these takes milliseconds before it is refused.
+    expect(Object.keys(errorsOf((n) => `(?i)\\pL{600}${n}`) ?? {})).toHaveLength(11)
+  })
+
   test('are removed by name, each once', () => {
     const removeTokenStreams = ['b', { streamName: 'a' }, 'b']
     const { value, errors } = using({ removeTokenStreams }, namesToRemove)

@@ -48,6 +48,16 @@ describe('streams', () => {
     expect(merged.rules.streams).toEqual([exact('b'), { streamName: 'a', isRegex: true }])
   })
 
+  it('refuses a pattern that is too much beside the stored ones, and changes without one never', () => {
+    const costly = Array.from({ length: 60 }, (_, n) => ({ streamName: `(.*a|.*b|.*c){20}.{40}${n}`, isRegex: true }))
+    const full = aToken({ streams: costly })
+    expect(apply(full, { addTokenStreams: [exact('b')] }).ok).toBe(true)
+    const added = [6, 7].map((n) => ({ streamName: `(.*a|.*b|.*c){20}.{40}x${n}`, isRegex: true }))
+    expect(error(apply(full, { addTokenStreams: added }))).toEqual({
+      addTokenStreams: [expect.stringContaining('more than 20000 steps together')],
+    })
+  })
+
   it('can replace all of them', () => {
     const merged = value(apply(token, { removeTokenStreams: ['a', 'b'], addTokenStreams: [exact('c')] }))
     expect(merged.rules.streams).toEqual([exact('c')])
