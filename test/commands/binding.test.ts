@@ -93,6 +93,17 @@ describe.each(testedStores())('bind-on-usage on %s', (engine) => {
     expect((await publish(first, token, '192.0.2.2')).decision.allowed).toBe(true)
   })
 
+  it('reads the bound addresses once, however many are bound after that', async () => {
+    const nodes = await start(engine)
+    const [first] = nodes as [RunningApp]
+    const { token } = await makeToken(first, { bindIpsOnUsage: 20 })
+    const reads = vi.spyOn(first.app.ctx.store.read.bindings, 'list')
+    for (let n = 0; n < 20; n++) expect((await publish(first, token, addressText(n))).decision.allowed).toBe(true)
+    expect((await publish(first, token, addressText(20))).decision.allowed).toBe(false)
+    for (let n = 0; n < 20; n++) expect((await publish(first, token, addressText(n))).decision.allowed).toBe(true)
+    expect(reads).toHaveBeenCalledTimes(1)
+  })
+
   it('binds no address that another check refuses, and none in a dry run', async () => {
     const [sluice] = (await start(engine)) as [RunningApp]
     const { id, token } = await makeToken(sluice, { allowedIpAddresses: ['192.0.2.0/24'] })

@@ -20,6 +20,7 @@ import {
   type Credential,
   type Decision,
   type Evaluation,
+  type TokenSnapshot,
   tokenOf,
   type TraceStep,
 } from '../../core/access/types.ts'
@@ -300,12 +301,22 @@ async function carryOut(ctx: AccessContext, evaluation: Evaluation): Promise<Eva
   const { decision } = evaluation
   if (!decision.allowed) return evaluation
   const { bind, stamp } = decision.effects
+  const { credential } = evaluation.request
   if (stamp) ctx.lastUses.note(stamp.tokenId, stamp.address, ctx.clock.now())
   if (!bind) return evaluation
   const outcome = await ctx.store.transaction((tx) => tx.bindings.bind({ ...bind, atMs: ctx.clock.now() }))
+  if (outcome === 'bound' || outcome === 'known') {
+    if ('token' in credential) noteBound(ctx, credential.token, bind.address)
+    return evaluation
+  }
   ctx.cache.forgetToken(bind.tokenId)
-  if (outcome === 'changed') return null
-  return outcome === 'full' ? { ...evaluation, decision: refuseBinding(decision) } : evaluation
+  return outcome === 'full' ? { ...evaluation, decision: refuseBinding(decision) } : null
+}
+
+/** To read all that are bound again would cost more with each. A snapshot that was read since may have forgotten this one. */
+function noteBound({ cache }: AccessContext, token: TokenSnapshot, address: string): void {
+  const cached = cache.peekTokenById(token.id)
+  if (cached !== 'unknown' && cached.snapshot === token) token.boundAddresses.add(address)
 }
 
 /** Another address took the last free binding, or three attempts failed: refuses like any other unbound address. */

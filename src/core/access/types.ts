@@ -33,8 +33,8 @@ export interface TokenSnapshot {
   readonly addresses: readonly AddressRule[]
   /** How many distinct addresses may use the token; 0 switches binding off. */
   readonly bindLimit: number
-  /** Canonical text of the bound addresses, as last read. */
-  readonly boundAddresses: ReadonlySet<string>
+  /** Canonical text of the bound addresses, as last read. This node adds those that it binds. */
+  readonly boundAddresses: Set<string>
   /** ISO 3166-1 alpha-2, upper case. At most one of the two lists is non-empty. */
   readonly allowedCountries: ReadonlySet<string>
   readonly deniedCountries: ReadonlySet<string>
