@@ -51,7 +51,7 @@ export interface SupervisorOptions {
 
 export interface SupervisedEngine {
   readonly state: StoredEngineState
-  /** Undefined: it is deleted. */
+  /** Undefined: it is deleted, or other nodes run its channel. */
   readonly engine: Engine | undefined
   /** The node that its publisher is connected to; null: none is known. */
   readonly publisherAt: string | null

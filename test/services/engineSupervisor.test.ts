@@ -161,8 +161,12 @@ describe('a node', () => {
     const { settle, keeper } = keeperWith(other, undefined, { ...evenTime, isEven: () => Promise.resolve(isEven) })
     // This node's own clock has no influence.
     clock.advance(60_000)
+    const read = vi.spyOn(ctx.store.read.engines, 'all')
     await settle()
     expect(other.launches).toEqual([])
+    // Not even reads them: each node looks once a second.
+    expect(read.mock.calls.flat(2)).not.toContain(engineId)
+    read.mockRestore()
     await expireLease(testNode.url, node, 'engines')
     isEven = false
     await settle()

@@ -24,17 +24,19 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
   async busy() {
     const { read } = ctx.store
     const states = await read.engineStates.busy()
-    const engines = new Map(
-      (await read.engines.all(states.map(({ engineId }) => engineId))).map((one) => [one.id, one]),
-    )
-    const found = states.map((state) => ({ state, engine: engines.get(state.engineId) }))
+    const { near = [], far = [] } = Object.groupBy(states, nearness(at, states))
+    const engines = new Map((await read.engines.all(near.map(({ engineId }) => engineId))).map((one) => [one.id, one]))
+    const found = near.map((state) => ({ state, engine: engines.get(state.engineId) }))
     const publisherAt = await publisherNodes(ctx, at, found)
     const overdue = await overdueChannels(ctx, found)
-    return found.map((one) => ({
-      ...one,
-      publisherAt: publisherAt(one.engine),
-      isOverdue: overdue.has(one.state.channelId),
-    }))
+    return [
+      ...found.map((one) => ({
+        ...one,
+        publisherAt: publisherAt(one.engine),
+        isOverdue: overdue.has(one.state.channelId),
+      })),
+      ...far.map((state) => ({ state, engine: undefined, publisherAt: null, isOverdue: false })),
+    ]
   },
   adopt: (state) => adoptEngine(ctx, at, state),
   handOver: (engine, node) => handOverEngine(ctx, at, engine, node),
@@ -45,6 +47,14 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
   jobOf: (engine) => jobOf(ctx, engine),
   timeOut: (accountId, channelId) => ctx.store.transaction((tx) => timeOut(ctx, tx, accountId, channelId)),
 })
+
+/** `far`: channels that other nodes run, all of which are alive. With many nodes those are most, and each node looks once a second. */
+function nearness({ node, isGone }: EngineNode, states: readonly StoredEngineState[]) {
+  const isOurs = (state: StoredEngineState): boolean =>
+    state.node === null || state.node === node || state.isExpired || isGone(state.node)
+  const channels = new Set(states.filter(isOurs).map(({ channelId }) => channelId))
+  return ({ channelId }: StoredEngineState): 'near' | 'far' => (channels.has(channelId) ? 'near' : 'far')
+}
 
 type Found = Pick<SupervisedEngine, 'state' | 'engine'>
 
