@@ -34,7 +34,7 @@ export const cacheLogCommand = command({
     void host.stopRequested(null).then(() => stopping.abort())
     const note = (text: string): void => host.stderr(`sluice: ${text}\n`)
     const reporter = new CacheReporter({ url, stop, note })
-    const logs = file === undefined ? [pipedLog(process.stdin, stop)] : filedLogs({ path: file, isOnce, stop })
+    const logs = file === undefined ? [pipedLog(process.stdin, stop)] : filedLogs({ path: file, isOnce, stop, note })
     for await (const log of logs) {
       const reported = await new LogReport(log, reporter, { everyMs: seconds * 1000, note }).run()
       if (!reported.ok) return err(failure('unavailable', reported.error))

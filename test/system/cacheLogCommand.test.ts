@@ -167,3 +167,19 @@ test('ends with the reason when the node refuses, and when another process repor
   expect(await ran).toMatchObject({ status: 1, stderr: expect.stringContaining('another process') })
   expect(counted()).toEqual({ a: 1 })
 })
+
+test('says why a log cannot be opened and why no node answers, each once, and goes on when it can', async () => {
+  const said: string[] = []
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const argv = ['cache-log', '--file', file, '--url', await node.url(), '--seconds', '1']
+  const ran = run(argv, { stopRequested: () => promise, stderr: (text) => void said.push(text) })
+  const waiting = `sluice: ${file} does not exist, and is awaited\n`
+  await vi.waitFor(() => expect(said).toEqual([waiting]), 30_000)
+  node.faults.push('before')
+  writeFileSync(file, line('a', 1))
+  await vi.waitFor(() => expect(counted()).toEqual({ a: 1 }), 30_000)
+  resolve('SIGTERM')
+  expect((await ran).status).toBe(0)
+  const away = 'sluice: the node does not answer, trying again: other side closed\n'
+  expect(said).toEqual([waiting, away, 'sluice: the node answers again\n'])
+})

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { operatorText } from '../../base/errorCode.ts'
 import { CACHE_LINE_MAX } from '../../core/usage/cacheLog.ts'
 
 /** One log, from its first byte. */
@@ -47,6 +48,8 @@ export interface LogFileOptions {
   /** Read to its end, and do not wait for more. */
   readonly isOnce: boolean
   readonly stop: AbortSignal
+  /** Tells the operator that the file cannot be opened, once until it can. */
+  readonly note: (text: string) => void
 }
 
 /**
@@ -54,9 +57,15 @@ export interface LogFileOptions {
  * follows after the end of this one.
  */
 export async function* filedLogs(options: LogFileOptions): AsyncGenerator<CacheLog> {
-  const { path, isOnce, stop } = options
+  const { path, isOnce, stop, note } = options
+  let isMissing = false
   while (!stop.aborted) {
-    const file = isOnce ? await open(path) : await open(path).catch(() => null)
+    const file = await open(path).catch((error: unknown) => {
+      if (isOnce) throw error
+      if (!isMissing) note(`${operatorText(error)}, and is awaited`)
+      return null
+    })
+    isMissing = file === null
     if (file !== null) {
       try {
         const id = await identityOf(file, options)

@@ -74,7 +74,7 @@ export class CacheReporter {
       if (response.status < 500 && response.status !== 429) return err(`${response.status} ${text}`)
       return this.#failed(`${response.status} ${text}`)
     } catch (error) {
-      return this.#failed(errorText(error))
+      return this.#failed(reasonOf(error))
     }
   }
 
@@ -89,4 +89,10 @@ export class CacheReporter {
     this.#isFailing = true
     return null
   }
+}
+
+/** `fetch` says only that it failed. Its cause says why, and a name with several addresses has a cause of each. */
+function reasonOf(error: unknown): string {
+  const { cause = error } = error as Error
+  return errorText(cause instanceof AggregateError ? cause.errors[0] : cause)
 }
