@@ -8,7 +8,7 @@ export interface CountryDatabase {
   countryOf(address: string): string | null
   /** When its provider made it, epoch milliseconds; null: it does not say. */
   readonly builtMs: number | null
-  /** Reads the file again when it has changed. If the file cannot be read, the old data stays in use. */
+  /** Reads the file again when it has changed. @throws when the file cannot be read; the old data stays in use */
   reload(): void
 }
 
@@ -32,7 +32,7 @@ export function openCountryDatabase(path: string, log: Logger): CountryDatabase 
         seen = now
         log.info({ path }, 'the country database was reloaded')
       } catch (error) {
-        log.warn({ path, err: error }, 'the country database cannot be read; the old data stays in use')
+        throw new Error(`${path} cannot be read; the old data stays in use`, { cause: error })
       }
     },
   }

@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorText, fileProblem } from '../base/errorCode.ts'
@@ -63,7 +63,7 @@ export function checkDiskSpace(config: Config): Finding[] {
 function recordingSpace(config: Config): Finding[] {
   const dir = recordingsDir(config)
   const { minFreeMegabytes } = config.recordings
-  const free = statSync(dir, { throwIfNoEntry: false }) ? freeMegabytes(dir) : null
+  const free = existsSync(dir) ? freeMegabytes(dir) : null
   if (free === null || free >= minFreeMegabytes) return []
   return [found('warn', 'disk space', 'recordings_low', { free, dir, least: minFreeMegabytes })]
 }
@@ -73,9 +73,9 @@ function freeMegabytes(dir: string): number {
   return Math.floor((bavail * bsize) / MEGABYTE)
 }
 
-const databaseMegabytes = (config: Config): number => {
-  if (isPostgres(config)) return 0
-  return Math.ceil((statSync(storageUrl(config), { throwIfNoEntry: false })?.size ?? 0) / MEGABYTE)
+function databaseMegabytes(config: Config): number {
+  const file = storageUrl(config)
+  return isPostgres(config) || !existsSync(file) ? 0 : Math.ceil(statSync(file).size / MEGABYTE)
 }
 
 const OLD_DAYS = 60
@@ -84,12 +84,11 @@ const OLD_DAYS = 60
 export function checkCountryDatabase({ geoip: { database: file } }: Config): Finding[] {
   const check = 'country database'
   if (file === '') return [found('ok', check, 'countries_none')]
-  const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats?.isFile()) return [found('FAIL', check, 'countries_missing', { file })]
+  if (!existsSync(file)) return [found('FAIL', check, 'countries_missing', { file })]
   const built = builtMs(file)
   if (!built.ok) return [found('FAIL', check, 'countries_unreadable', { file, problem: built.error })]
   // A copy is as new as its copying.
-  const days = Math.floor((Date.now() - (built.value ?? stats.mtimeMs)) / DAY_MS)
+  const days = Math.floor((Date.now() - (built.value ?? statSync(file).mtimeMs)) / DAY_MS)
   if (days <= OLD_DAYS) return [found('ok', check, 'countries', { file, days })]
   return [found('warn', check, 'countries_old', { file, days })]
 }

@@ -1,5 +1,5 @@
 import { mediaProcessCount } from '../base/processors.ts'
-import { execFile } from 'node:child_process'
+import { execFile, type ExecFileException } from 'node:child_process'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createSecureContext } from 'node:tls'
@@ -131,15 +131,29 @@ export function checkWebhookCertificates({ webhooks: { caFile: file } }: Config)
 const run = promisify(execFile)
 
 /** External programs of Sluice. Tokens and access decisions need none of them. */
-export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
+export async function checkTools({ ffmpeg: { path } }: Config): Promise<Finding[]> {
   try {
-    const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
+    const { stdout } = await run(path, ['-version'], { timeout: 5000, env: childEnvironment() })
     const version = /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found'
-    return [found('ok', 'ffmpeg', 'ffmpeg', { version }), await checkOffline(), ...(await checkEncoders(ffmpeg.path))]
-  } catch {
-    return [found('warn', 'ffmpeg', 'ffmpeg_missing')]
+    const finding = found(isOld(version) ? 'warn' : 'ok', 'ffmpeg', isOld(version) ? 'ffmpeg_old' : 'ffmpeg', {
+      version,
+    })
+    return [finding, await checkOffline(), ...(await checkEncoders(path))]
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [found('warn', 'ffmpeg', 'ffmpeg_missing')]
+    return [found('warn', 'ffmpeg', 'ffmpeg_broken', { path, problem: failureOf(error as ExecFileException) })]
   }
 }
+
+/** Versions before 5.1 lack options that Sluice uses. A build of a commit has no number. */
+function isOld(version: string): boolean {
+  const [, major = '6', minor = '0'] = /^n?(\d{1,2})\.(\d+)/.exec(version) ?? []
+  return Number(major) < 5 || (major === '5' && minor === '0')
+}
+
+/** Its last words, such as the library that it lacks; without any, how it ended. */
+const failureOf = ({ stderr = '', signal, message }: ExecFileException): string =>
+  stderr.trim().split('\n').at(-1) || (signal ? `it was ended by ${signal}` : message.trim())
 
 /** Only a note: a service may be allowed less than the user of the doctor. */
 async function checkOffline(): Promise<Finding> {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { authoritiesProblem } from '../base/authorities.ts'
 import { areFor } from '../base/certificateNames.ts'
 import { isoDay } from '../base/time.ts'
@@ -46,7 +46,7 @@ function checkCertificate({ server }: Config, certificate: Certificate, nowMs: n
 
 /** Groups may read it on purpose: certbot and Kubernetes give it to one. */
 function checkKeyFile(path: string): Finding[] {
-  const mode = process.platform === 'win32' ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0)
+  const mode = process.platform === 'win32' || !existsSync(path) ? 0 : statSync(path).mode
   if ((mode & 0o007) === 0) return []
   return [found('warn', 'private key', 'private_key_open', { file: path })]
 }

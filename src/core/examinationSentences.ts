@@ -76,7 +76,7 @@ export const SENTENCES = {
   private_key_open: '{file} can be read by other users of this machine: chmod 600 it',
   countries: '{file} is {days} days old',
   countries_none: 'none: the country of every address is unknown (geoip.database)',
-  countries_missing: '{file} does not exist; correct geoip.database, or remove it',
+  countries_missing: '{file} does not exist, or is closed to this user; correct geoip.database, or remove it',
   countries_unreadable: '{file} cannot be read as an MMDB file, so no server starts with it; replace it: {problem}',
   countries_old: '{file} is {days} days old; replace it: Sluice reads it again when it changes',
   host_ipv4:
@@ -129,7 +129,11 @@ export const SENTENCES = {
   udp_buffers_small:
     '{limits}, so bursts to many viewers lose packets; run: sysctl -w {settings}, and keep it in /etc/sysctl.d',
   ffmpeg: '{version}',
-  ffmpeg_missing: 'not found: only tokens and access work without it; install ffmpeg, or set ffmpeg.path',
+  ffmpeg_missing:
+    'not found: WebRTC works without it, and HLS of H.264 with AAC, but no channels, recordings, thumbnails, cameras and conversions; install it, or set ffmpeg.path',
+  ffmpeg_broken: '{path} does not run: {problem}; install another build, or set ffmpeg.path',
+  ffmpeg_old:
+    '{version} is older than 5.1, so channels, recordings and conversions fail; install a newer one, or set ffmpeg.path',
   ffmpeg_offline: 'started by this user, it has no network where it needs none ({launcher})',
   ffmpeg_online: 'unshare does not work here, so ffmpeg keeps the network of this host',
   encoders: '{names}',

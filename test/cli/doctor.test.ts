@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ import {
 } from '../../src/cli/doctorMachine.ts'
 import { checkHosts } from '../../src/cli/doctorPort.ts'
 import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
+import { checkTls } from '../../src/cli/doctorTls.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
 import { countryFile } from '../support/countryFile.ts'
@@ -223,6 +224,17 @@ describe('the machine', () => {
     expect(recordings).toMatchObject([{ check: 'recordings directory', outcome: 'FAIL', code: 'directory_impossible' }])
   })
 
+  test('has a place that the system does not let it look at, as in a folder of another user, and makes the other checks all the same', async () => {
+    const loop = join(dir, 'loop')
+    symlinkSync(loop, loop)
+    const file = join(loop, 'file')
+    const config = configOf({ recordings: { dir: file }, storage: { url: file }, geoip: { database: file } })
+    expect(checkDiskSpace(config)).toMatchObject([{ check: 'disk space', code: 'disk_space' }])
+    expect(checkCountryDatabase(config)).toMatchObject([{ outcome: 'FAIL', code: 'countries_missing' }])
+    const tls = await checkTls(configOf({ tls: { certFile: file, keyFile: file } }), 0)
+    expect(tls).toMatchObject([{ outcome: 'FAIL', detail: expect.stringContaining('tls.certFile') as string }])
+  })
+
   test('has an ffmpeg with the encoders, or the doctor names those that it lacks', async () => {
     const path = join(dir, 'ffmpeg')
     writeFileSync(path, '#!/bin/sh\necho "ffmpeg version 9.9"\necho " A....D aac  AAC"\n')
@@ -234,6 +246,29 @@ describe('the machine', () => {
       { outcome: 'warn', detail: expect.stringMatching(/lacks libx264 \(.*\):/) },
       { outcome: 'warn', code: 'encoder_missing_libopus', values: {} },
     ])
+  })
+
+  test('has no ffmpeg, one that is too old, or one that does not run', async () => {
+    const path = join(dir, 'wrong-ffmpeg')
+    const check = async (script: string) => {
+      writeFileSync(path, `#!/bin/sh\n${script}\n`)
+      chmodSync(path, 0o755)
+      const [finding] = await checkTools(configOf({ ffmpeg: { path } }))
+      return finding
+    }
+    const [missing] = await checkTools(configOf({ ffmpeg: { path } }))
+    expect(missing).toMatchObject({ outcome: 'warn', code: 'ffmpeg_missing' })
+    for (const version of ['4.4.2-0ubuntu0.22.04.1', '5.0.1', 'n3.4'])
+      expect(await check(`echo ffmpeg version ${version}`)).toMatchObject({ outcome: 'warn', code: 'ffmpeg_old' })
+    for (const version of ['5.1.9-0+deb12u1', '10.0', 'n7.1', 'N-119-g12345', '2026-11-01-git-1234'])
+      expect(await check(`echo ffmpeg version ${version}`)).toMatchObject({ outcome: 'ok', detail: version })
+    const broken = { outcome: 'warn', code: 'ffmpeg_broken' }
+    const lacking = 'echo "ffmpeg: libavdevice.so.59: cannot open shared object file" >&2; exit 127'
+    expect(await check(lacking)).toMatchObject({
+      ...broken,
+      detail: expect.stringContaining('does not run: ffmpeg: libav'),
+    })
+    expect(await check('kill -SEGV $$')).toMatchObject({ ...broken, values: { problem: 'it was ended by SIGSEGV' } })
   })
 
   test('has a country database that is old, damaged, missing, or not configured', () => {

@@ -141,7 +141,8 @@ export const doctorDe: {
     private_key_open: 'Andere Benutzer dieses Computers können {file} lesen: chmod 600 ändert das',
     countries: '{file} ist {days} Tage alt',
     countries_none: 'keine: Das Land jeder Adresse ist unbekannt (geoip.database)',
-    countries_missing: '{file} gibt es nicht; berichtigen oder entfernen Sie geoip.database',
+    countries_missing:
+      '{file} gibt es nicht, oder dieser Benutzer sieht es nicht; berichtigen oder entfernen Sie geoip.database',
     countries_unreadable:
       '{file} ist nicht als MMDB-Datei zu lesen, also startet kein Server damit; ersetzen Sie die Datei: {problem}',
     countries_old: '{file} ist {days} Tage alt; ersetzen Sie die Datei: Sluice liest sie neu, wenn sie sich ändert',
@@ -214,7 +215,12 @@ export const doctorDe: {
       'behalten Sie es in /etc/sysctl.d',
     ffmpeg: '{version}',
     ffmpeg_missing:
-      'nicht gefunden: Ohne ffmpeg gehen nur Tokens und Zugriff; installieren Sie es oder setzen Sie ffmpeg.path',
+      'nicht gefunden: Ohne ffmpeg gehen WebRTC und HLS aus H.264 mit AAC, aber keine Kanäle, Aufnahmen, ' +
+      'Vorschaubilder, Kameras und Umwandlungen; installieren Sie es oder setzen Sie ffmpeg.path',
+    ffmpeg_broken: '{path} läuft nicht: {problem}; installieren Sie eine andere Version oder setzen Sie ffmpeg.path',
+    ffmpeg_old:
+      '{version} ist älter als 5.1, also schlagen Kanäle, Aufnahmen und Umwandlungen fehl; installieren Sie eine neuere ' +
+      'oder setzen Sie ffmpeg.path',
     ffmpeg_offline: 'Unter diesem Benutzer hat es kein Netzwerk, wo es keines braucht ({launcher})',
     ffmpeg_online: 'unshare geht hier nicht, also behält ffmpeg das Netzwerk dieses Computers',
     encoders: '{names}',
