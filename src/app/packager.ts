@@ -6,6 +6,7 @@ import { timeOrderedId } from '../base/ids.ts'
 import type { Context } from '../commands/context.ts'
 import {
   abandonedRecordings,
+  adoptRecordings,
   beginRecording,
   completeRecording,
   deletedRecordings,
@@ -95,6 +96,7 @@ const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
   complete: (id, file) => completeRecording(ctx, id, file),
   fail: (id, problem) => failRecording(ctx, id, problem),
   forget: (id) => forgetRecording(ctx, id),
+  adopt: (ids) => adoptRecordings(ctx, hostKey, ids),
   abandoned: () => abandonedRecordings(ctx, hostKey),
   deleted: () => deletedRecordings(ctx, hostKey),
 })

@@ -44,5 +44,7 @@ export interface RecordingTx {
   lock(id: string): Promise<StoredRecording | undefined>
   /** Overwrites the whole row, which must be locked. */
   replace(recording: StoredRecording): Promise<void>
+  /** Gives those of these that have another host key this one. */
+  move(ids: readonly string[], hostKey: string): Promise<void>
   delete(id: string): Promise<void>
 }

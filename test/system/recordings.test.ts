@@ -1,5 +1,14 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, type WriteStream, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type WriteStream,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -345,8 +354,9 @@ describe('when a process dies', () => {
     await host.close()
   })
 
-  test('a start that finds a finished file records it, at whatever point the previous process was killed', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-twice-'))
+  test('a start that finds a finished file records it, at whatever point the previous process was killed, also where its folder was moved or its host got another name', async () => {
+    const scratch = mkdtempSync(join(tmpdir(), 'sluice-recording-twice-'))
+    const [dataDir, moved] = [join(scratch, 'data'), join(scratch, 'moved')]
     const first = await runApp({ dataDir })
     const live = await broadcast(first, h264, { token: { record: true } })
     await until(async () => (await list('', first)).length === 1)
@@ -360,12 +370,16 @@ describe('when a process dies', () => {
     })
     writeFileSync(join(dataDir, 'recordings', entry.id, 'part-0.mkv'), 'left over')
     await first.close()
-    const next = await runApp({ dataDir })
+    renameSync(dataDir, moved)
+    const next = await runApp({ dataDir: moved })
     await until(async () => (await one('show', next)).state === 'completed')
     expect(await one('show', next)).toEqual(entry)
-    expect(readdirSync(join(dataDir, 'recordings', entry.id))).not.toContain('part-0.mkv')
+    expect(readdirSync(join(moved, 'recordings', entry.id))).not.toContain('part-0.mkv')
+    expect((await next.call('POST', `/api/recordings/${entry.id}/sign`, {})).status).toBe(200)
+    expect((await next.call('DELETE', `/api/recordings/${entry.id}`)).status).toBe(200)
+    expect(readdirSync(join(moved, 'recordings'))).toEqual([])
     await next.close()
-    rmSync(dataDir, { recursive: true })
+    rmSync(scratch, { recursive: true })
   })
 
   test('a stop of the server finishes recordings under way', async () => {

@@ -95,6 +95,16 @@ export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> 
     if (state === 'deleting') await tx.recordings.delete(id)
   })
 
+/**
+ * Makes this host that of the recordings whose files it has. Its key was another one when they were made if its container was
+ * made again since, its machine got another name, or the folder another path.
+ */
+export const adoptRecordings = (
+  { store }: Pick<SessionContext, 'store'>,
+  hostKey: string,
+  ids: readonly string[],
+): Promise<void> => store.transaction((tx) => tx.recordings.move(ids, hostKey))
+
 /** Recordings of this host that no running process works on, so that they can be completed or failed. */
 export async function abandonedRecordings(
   ctx: SessionContext,

@@ -1,4 +1,4 @@
-import { type WriteStream, createWriteStream, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { type WriteStream, createWriteStream, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
@@ -21,6 +21,7 @@ export interface Finished {
   readonly tracks: readonly PartTrack[]
 }
 
+const ID = /^[1-9A-HJ-NP-Za-km-z]{22}$/
 const MANIFEST = 'parts.json'
 const UNFINISHED_MANIFEST = 'parts.partial.json'
 const FINISHED = 'recording.mp4'
@@ -39,6 +40,12 @@ export class RecordingFiles {
 
   constructor(dir: string) {
     this.#dir = dir
+  }
+
+  /** Those that have files. */
+  async ids(): Promise<string[]> {
+    const names = existsSync(this.#dir) ? await readdir(this.#dir) : []
+    return names.filter((name) => ID.test(name))
   }
 
   /** The path of the finished file. */
@@ -175,7 +182,7 @@ export class RecordingFiles {
 
   /** The folder of a recording. Checks the id, which alone forms the path. */
   #folder(id: string): string {
-    if (!/^[1-9A-HJ-NP-Za-km-z]{22}$/.test(id)) throw new Error(`${id} is not the id of a recording`)
+    if (!ID.test(id)) throw new Error(`${id} is not the id of a recording`)
     return join(this.#dir, id)
   }
 }

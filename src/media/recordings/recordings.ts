@@ -22,6 +22,8 @@ export interface RecordingBook {
   fail(id: string, problem: Said): Promise<void>
   /** Its files are removed. */
   forget(id: string): Promise<void>
+  /** The files of these are here, whatever this host was called when it made them. */
+  adopt(ids: readonly string[]): Promise<void>
   /** Recordings that no other process works on, for this one to finish. */
   abandoned(): Promise<readonly { readonly id: string; readonly accountId: string }[]>
   /** Recordings whose files have to be removed. */
@@ -74,6 +76,7 @@ export class Recordings {
   readonly #rounds = new Batches<null>(1)
   readonly #removals = new Batches<null>(1)
   #process: FfmpegProcess | null = null
+  #isAdopted = false
 
   constructor(options: RecordingsOptions) {
     this.#options = options
@@ -191,8 +194,10 @@ export class Recordings {
 
   /** Those of other processes, and what failed before. There may be thousands, so that they are read seldom. */
   async #findUnfinished(): Promise<void> {
-    for (const { id, accountId } of await this.#options.book.abandoned())
-      if (!this.#active.has(id)) this.#waiting.add(accountId, id)
+    const { book, files } = this.#options
+    if (!this.#isAdopted) await book.adopt(await files.ids())
+    this.#isAdopted = true
+    for (const { id, accountId } of await book.abandoned()) if (!this.#active.has(id)) this.#waiting.add(accountId, id)
     void this.#finishWaiting()
   }
 

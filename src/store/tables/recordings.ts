@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
-import { statement, Verbs } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
 import { namesOf } from '../schema.ts'
@@ -11,7 +11,7 @@ import { lockRows } from './lockRows.ts'
 
 type Row = FieldsOf<'recordings'>
 
-/** A recording stays what it is of, and where its files are. */
+/** A recording stays what it is of; `move` says where its files are. */
 const FIXED = new Set<string>(['id', 'account_id', 'stream_name', 'token_id', 'feed_id', 'host_key'])
 const CHANGING = namesOf('recordings').filter((column) => !FIXED.has(column))
 
@@ -119,6 +119,18 @@ export class RecordingTxVerbs extends RecordingReadVerbs {
 
   async replace(recording: StoredRecording): Promise<void> {
     await this.executor.run(replace, toRow(recording))
+  }
+
+  async move(ids: readonly string[], hostKey: string): Promise<void> {
+    await inSlices(ids, (slice) =>
+      this.executor.change((db) =>
+        db
+          .updateTable('recordings')
+          .set({ host_key: hostKey })
+          .where('id', 'in', slice)
+          .where('host_key', '!=', hostKey),
+      ),
+    )
   }
 
   async delete(id: string): Promise<void> {

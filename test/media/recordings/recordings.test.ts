@@ -53,6 +53,7 @@ function recordings(
       forgotten.push(id)
       deleted.delete(id)
     },
+    adopt: async () => undefined,
     async abandoned() {
       looks.count += 1
       return unfinished.map((id) => ({ id, accountId: accountOf(id) }))
