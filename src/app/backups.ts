@@ -7,9 +7,9 @@ import { systemRandom } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { Sealer, sealingKeyId } from '../base/sealer.ts'
 import { VERSION } from '../base/version.ts'
+import { hostKeyOf } from '../config/dataDirectory.ts'
 import {
   authorityFile,
-  hostKeyOf,
   isPostgres,
   previousKeyFile,
   recordingsDir,
@@ -106,7 +106,7 @@ async function restoreTo(
       database: storageUrl(config),
       sealer: new Sealer(keys.all, systemRandom),
       nowMs,
-      recordingsHostKey: hostKeyOf(recordingsDir(config)),
+      recordingsHostKey: hostKeyOf(config.data.dir, recordingsDir(config)),
       writeSecrets: () => writeSecrets(config, keys.toWrite, authority),
     })
   }

@@ -16,7 +16,8 @@ import {
 } from '../commands/recordings/lifecycle.ts'
 import { followSwitches } from '../commands/recordings/followSwitches.ts'
 import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
-import { hostKeyOf, recordingsDir } from '../config/paths.ts'
+import { hostKeyOf } from '../config/dataDirectory.ts'
+import { recordingsDir } from '../config/paths.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import type { RecordingRouteOptions } from '../edge/http/recordings/routes.ts'
@@ -78,7 +79,7 @@ const limitsOf = ({ hls, thumbnails, recordings }: Config): PackagerLimits => ({
 })
 
 /** Identifies the directory of recordings among nodes. */
-export const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))
+export const recordingsHostKey = (config: Config): string => hostKeyOf(config.data.dir, recordingsDir(config))
 
 /** The files of finished recordings, for the routes. */
 export const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({

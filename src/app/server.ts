@@ -26,7 +26,7 @@ import type { NodeReporting } from '../commands/nodes/nodeReports.ts'
 import { answerReloads, type Reload } from '../commands/nodes/reload.ts'
 import { VERSION } from '../base/version.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
-import { noteDatabase } from '../config/dataDirectory.ts'
+import { noteDatabase, numberDirectory } from '../config/dataDirectory.ts'
 import { storageUrl } from '../config/paths.ts'
 import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../services/channelGauges.ts'
@@ -181,10 +181,11 @@ export async function startServing(
   }
 }
 
-/** Only commands without the configuration of the server need the note. */
+/** Only commands without the configuration of the server need the note, and only machines of the same name the number. */
 function noteDatabaseOf({ config, ctx }: App): void {
   try {
     noteDatabase(config)
+    numberDirectory(config.data.dir)
   } catch (error) {
     ctx.log.warn({ problem: fileProblem(error) }, 'the data directory does not say which database this server uses')
   }

@@ -6,7 +6,8 @@ import {
   type RecordingEntry,
 } from '../commands/recordings/recordings.ts'
 import { signRecording } from '../commands/recordings/signRecording.ts'
-import { hostKeyOf, recordingsDir } from '../config/paths.ts'
+import { hostKeyOf } from '../config/dataDirectory.ts'
+import { recordingsDir } from '../config/paths.ts'
 import type { RecordedTrack } from '../core/recordings/types.ts'
 import { RECORDING_LINK_SECONDS } from '../core/recordings/signSchema.ts'
 import { command } from './command.ts'
@@ -96,7 +97,7 @@ const link = command({
     const config = readConfig(call)
     if (!config.ok) return Promise.resolve(config)
     return withAccount(call, async ({ ctx, actor }) => {
-      const hostKey = hostKeyOf(recordingsDir(config.value))
+      const hostKey = hostKeyOf(config.value.data.dir, recordingsDir(config.value))
       const seconds = ok(call.flags['expires-in'])
       const signed = await signRecording(ctx, actor, { id: call.args.id, hostKey, seconds })
       if (!signed.ok) return signed

@@ -1,5 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import { systemRandom } from '../base/random.ts'
+import { writeSecretFile } from '../base/secretFile.ts'
 import { shownDatabase } from '../base/postgresUrl.ts'
 import { isPostgres, sealingKeyFile, storageUrl } from './paths.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -40,6 +43,21 @@ function readNote(file: string): string | null {
     return null
   }
 }
+
+const numberFile = (dataDir: string): string => join(dataDir, 'host')
+
+/** Gives a data directory its number, unless it has one. Call it in a server. @throws an error of the file system */
+export function numberDirectory(dataDir: string): void {
+  if (!existsSync(numberFile(dataDir)))
+    writeSecretFile(numberFile(dataDir), `${systemRandom.bytes(8).toString('hex')}\n`, systemRandom)
+}
+
+/**
+ * Identifies a directory on this machine, among nodes that share the database but not their disks. Two machines or containers may
+ * have the same name and the same paths, so the number of the data directory is a part of it.
+ */
+export const hostKeyOf = (dataDir: string, dir = dataDir): string =>
+  [hostname(), resolve(dir), readNote(numberFile(dataDir)) ?? []].flat().join(':')
 
 /**
  * What is wrong when the SQLite database is there and its key is not: the key is made before the database, and a new one

@@ -1,13 +1,9 @@
-import { hostname } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { isPostgresUrl } from '../base/postgresUrl.ts'
 import type { Config } from './schema.ts'
 
 /** The location of the database: the configured file path or `postgres://` URL, or SQLite in the data directory. */
 export const storageUrl = (config: Config): string => config.storage.url || join(config.data.dir, 'sluice.db')
-
-/** Identifies a directory on this machine, among nodes that share the database but not their disks. */
-export const hostKeyOf = (dir: string): string => `${hostname()}:${resolve(dir)}`
 
 /** The name of the machine in such a key. */
 export const machineOf = (hostKey: string): string => hostKey.split(':', 1)[0] ?? ''

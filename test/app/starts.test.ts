@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
+import { hostKeyOf } from '../../src/config/dataDirectory.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
@@ -41,6 +42,8 @@ test('of two servers on a data directory the second is refused, until the first 
   const first = await runApp({ dataDir })
   // The lock has no journal beside it, which a kill would leave.
   expect(readdirSync(dataDir).filter((name) => name.startsWith('lock'))).toEqual(['lock'])
+  expect(await first.app.ctx.store.read.nodes.list()).toMatchObject([{ hostKey: hostKeyOf(dataDir) }])
+  expect(hostKeyOf(dataDir)).toMatch(/:[\da-f]{16}$/)
   await expect(runApp({ dataDir })).rejects.toThrow(`data.dir: ${dataDir} is in use by another server; stop it`)
   await first.close()
   await (await runApp({ dataDir })).close()

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { checkPort } from '../../src/cli/doctorPort.ts'
 import { checkStore, ownServer } from '../../src/cli/doctorStore.ts'
 import { LEASE_MAX_MS } from '../../src/base/time.ts'
-import { hostKeyOf } from '../../src/config/paths.ts'
+import { hostKeyOf } from '../../src/config/dataDirectory.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { startTestNode } from '../support/testNode.ts'
 

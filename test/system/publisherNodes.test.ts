@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { hostKeyOf } from '../../src/config/paths.ts'
+import { hostKeyOf } from '../../src/config/dataDirectory.ts'
 import { endChildren, pushTo, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hostKeyOf } from '../../src/config/paths.ts'
+import { hostKeyOf } from '../../src/config/dataDirectory.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'

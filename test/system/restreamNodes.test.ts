@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { hostKeyOf } from '../../src/config/paths.ts'
+import { hostKeyOf } from '../../src/config/dataDirectory.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { listenFor, type Place as Listener, type RtmpPublication } from '../media/rtmp/publications.ts'
