@@ -4,7 +4,7 @@ import http from 'node:http'
 import https from 'node:https'
 
 const { SLUICE_SERVER_HOST: listens, SLUICE_SERVER_PORT } = process.env
-const port = SLUICE_SERVER_PORT || 8080
+const port = Number(SLUICE_SERVER_PORT) || 8080
 const host = !listens || ['0.0.0.0', '::'].includes(listens) ? '127.0.0.1' : listens
 
 const isReady = (protocol) =>

@@ -18,21 +18,23 @@ const pathOf = new Map(allKeys().map(([path]) => [environmentName(path), path]))
 
 /** Sorts the SLUICE_ variables into settings and problems. It ignores other variables. */
 export function readEnvironment(env: Environment): { settings: EnvironmentSetting[]; problems: ConfigProblem[] } {
-  const ours = Object.entries(env).filter(([name]) => name.startsWith('SLUICE_') && !(name in OTHER_VARIABLES))
+  const ours = Object.entries(env).filter(
+    ([name, text = '']) => name.startsWith('SLUICE_') && !(name in OTHER_VARIABLES) && !isServiceLink(name, text),
+  )
   const settings: EnvironmentSetting[] = []
   const problems: ConfigProblem[] = []
   for (const [name, text] of ours) {
     const path = pathOf.get(name)
     if (text === undefined) continue
     if (path !== undefined) settings.push({ path, text, source: name })
-    else if (!isServiceLink(name, text)) problems.push(unknownVariable(name))
+    else problems.push(unknownVariable(name))
   }
   return { settings, problems }
 }
 
 /**
- * Kubernetes and container links describe a service called `sluice` to every container beside it, with variables
- * such as SLUICE_SERVICE_HOST=10.0.0.7 and SLUICE_PORT=tcp://10.0.0.7:80. They are not misspelt keys.
+ * Kubernetes and container links describe services called `sluice` or `sluice-rtmp` to every container beside them, with
+ * variables such as SLUICE_SERVICE_HOST=10.0.0.7 and SLUICE_RTMP_PORT=tcp://10.0.0.7:1935. They are neither keys nor misspelt.
  */
 function isServiceLink(name: string, text: string): boolean {
   if (/_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name)) return true

@@ -84,6 +84,6 @@ function renderOthers(): string {
 
 ${rows.join('\n')}
 
-Variables that an orchestrator sets to describe a service called \`sluice\` (\`SLUICE_SERVICE_HOST\`,
-\`SLUICE_PORT=tcp://…\` and the like) are ignored.`
+Variables that an orchestrator sets to describe services called \`sluice\`, \`sluice-rtmp\` and the like (\`SLUICE_SERVICE_HOST\`,
+\`SLUICE_RTMP_PORT=tcp://…\`) are ignored.`
 }

@@ -214,11 +214,13 @@ describe('valid input', () => {
     expect(proxies('')).toEqual([])
   })
 
-  test('variables that describe a service called sluice are ignored', () => {
+  test('variables that describe services called sluice and sluice-rtmp are ignored, which would be a port otherwise', () => {
     const env = {
       SLUICE_SERVICE_HOST: '10.0.0.7',
       SLUICE_SERVICE_PORT_HTTP: '80',
       SLUICE_PORT: 'tcp://10.0.0.7:80',
+      SLUICE_RTMP_PORT: 'tcp://10.0.0.8:1935',
+      SLUICE_WEBRTC_PORT: 'udp://10.0.0.9:8081',
       SLUICE_PORT_80_TCP: 'tcp://10.0.0.7:80',
       SLUICE_PORT_80_TCP_ADDR: '10.0.0.7',
     }
