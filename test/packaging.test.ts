@@ -71,6 +71,12 @@ describe('the manifests', () => {
         if (/PASSWORD/.test(value)) expect(value).toContain('${POSTGRES_PASSWORD:?')
   })
 
+  test('of nginx keep the log with tickets from the rotation of Debian, which takes every *.log there and two rules for none', () => {
+    const [, log = ''] = /access_log (\S+) hls_bytes/.exec(read('packaging/nginx-hls.conf')) ?? []
+    expect(log).toMatch(/^\/var\/log\/nginx\/[^.]+$/)
+    expect(read('docs/guides/hls-cache.md')).toContain(`\n${log} {\n  hourly\n`)
+  })
+
   test('name this version, and so do the guide and the changelog', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string }
     const texts = readdirSync(new URL('packaging/kubernetes/', root)).map((name) =>

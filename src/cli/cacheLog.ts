@@ -23,7 +23,7 @@ export const cacheLogCommand = command({
     once: toggleFlag('Report the file up to its end, and exit.'),
   },
   examples: [
-    'sluice cache-log --file /var/log/nginx/hls-bytes.log',
+    'sluice cache-log --file /var/log/nginx/hls-bytes',
     'stdbuf -oL varnishncsa -F "%{%s}t %s %O %U" | sluice cache-log --url http://127.0.0.1:8080',
   ],
   run: async ({ flags: { file, url = 'http://127.0.0.1:8080', seconds, once: isOnce }, host }) => {
