@@ -227,7 +227,8 @@ function proxied(program: Program, command: Proxy['command']): void {
       body,
       headers: { 'content-type': 'application/json' },
     })
-    expect(answer.status).toBe(413)
+    // By Sluice: a proxy that takes less would refuse slates.
+    expect([answer.status, answer.headers.get('x-request-id')]).toEqual([413, expect.any(String)])
   })
 
   test('a page with a video is served', async () => {
