@@ -1,7 +1,7 @@
 import { isoTime } from '../base/time.ts'
 import { setTimeout } from 'node:timers/promises'
 import { isRunning } from '../base/processes.ts'
-import { err, ok, type Result } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { cliActor } from '../commands/context.ts'
 import { drainNode } from '../commands/nodes/drain.ts'
 import { type ClusterNode, clusterNodes } from '../commands/nodes/listNodes.ts'
@@ -9,7 +9,7 @@ import { hostKeyOf } from '../config/dataDirectory.ts'
 import { machineOf } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import type { NodeLink } from '../core/nodes/nodeLinks.ts'
-import { type Failure, failure } from '../core/errors.ts'
+import { failure } from '../core/errors.ts'
 import { command } from './command.ts'
 import { textFlag, toggleFlag } from './flag.ts'
 import type { OpenedApp } from './host.ts'
@@ -82,13 +82,15 @@ const drain = command({
   examples: ['sluice node drain --data /var/lib/sluice --wait', 'sluice node drain 1Cv2nDq8PzUeZ5oYyZ3kQw --json'],
   run: (call) =>
     withApp(call, async ({ ctx, config }) => {
-      const id = call.args.id === undefined ? await nodeHere({ ctx, config }) : ok(call.args.id)
-      if (!id.ok) return id
-      const asked = await drainNode(ctx, cliActor, id.value)
+      const here = await nodeHere({ ctx, config })
+      const id = call.args.id ?? here?.id
+      if (id === undefined) return err(failure('unavailable', `no server runs on ${config.data.dir}`))
+      const asked = await drainNode(ctx, cliActor, id)
       if (!asked.ok) return asked
-      const isOver = call.flags.wait ? await ended(ctx, id.value, waitMsOf(config)) : null
-      const json = { node: id.value, ...(isOver === null ? {} : { ended: isOver }) }
-      return ok({ json, text: textOf(id.value, isOver), exitCode: isOver === false ? 1 : 0 })
+      const pid = id === here?.id ? here.pid : null
+      const isOver = call.flags.wait ? await ended(ctx, { id, pid }, waitMsOf(config)) : null
+      const json = { node: id, ...(isOver === null ? {} : { ended: isOver }) }
+      return ok({ json, text: textOf(id, isOver), exitCode: isOver === false ? 1 : 0 })
     }),
 })
 
@@ -99,10 +101,9 @@ function textOf(id: string, isOver: boolean | null): string {
 
 type Opened = Pick<OpenedApp, 'ctx' | 'config'>
 
-async function nodeHere({ ctx, config }: Opened): Promise<Result<string, Failure>> {
+async function nodeHere({ ctx, config }: Opened) {
   const hostKey = hostKeyOf(config.data.dir)
-  const here = (await ctx.store.read.nodes.list()).find((node) => node.hostKey === hostKey && isRunning(node.pid))
-  return here ? ok(here.id) : err(failure('unavailable', `no server runs on ${config.data.dir}`))
+  return (await ctx.store.read.nodes.list()).find((node) => node.hostKey === hostKey && isRunning(node.pid))
 }
 
 /** A stop gives requests, recordings and deliveries the grace, and waits briefly for the rest. */
@@ -111,12 +112,21 @@ const waitMsOf = ({ server: { drainSeconds, shutdownGraceSeconds } }: Config): n
 
 const LOOK_MS = 500
 
-/** Waits until a node has removed itself. False: it still serves after `ms`. */
-async function ended({ store, clock }: OpenedApp['ctx'], id: string, ms: number): Promise<boolean> {
+interface Ending {
+  readonly id: string
+  /** Its process, if it is on this machine. */
+  readonly pid: number | null
+}
+
+/**
+ * Waits until a node has removed itself, and its process has ended: until then it finishes recordings and deliveries, and has its
+ * ports and directory. False: it still runs after `ms`.
+ */
+async function ended({ store, clock }: OpenedApp['ctx'], { id, pid }: Ending, ms: number): Promise<boolean> {
   const untilMs = clock.monotonic() + ms
   for (;;) {
     const nodes = await store.read.nodes.list()
-    if (nodes.every((node) => node.id !== id)) return true
+    if (nodes.every((node) => node.id !== id) && (pid === null || !isRunning(pid))) return true
     if (clock.monotonic() >= untilMs) return false
     await setTimeout(LOOK_MS)
   }
