@@ -32,6 +32,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   provision: async (...request) => (await import('./app/provision.ts')).provisionFrom(...request),
   rotateSealingKey: async (options) => (await import('./app/keyRotation.ts')).rotateSealingKey(options),
   tryVideoEncoder: async (trial) => (await import('./app/videoEncoder.ts')).tryVideoEncoder(trial),
+  addressesOf: async (name) => (await import('./app/health.ts')).addressesOf(name),
   askHealth: async (...request) => (await import('./app/health.ts')).askHealth(...request),
   verifyCallback: async ({ headerPrefix, ...received }) => {
     const { headerProfile, verifySignature } = await import('./delivery/signature.ts')

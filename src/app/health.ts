@@ -7,8 +7,12 @@ import { tlsSource } from '../config/tlsSource.ts'
 import { CLAIMED_ADDRESS, DOCTOR_HEADER } from '../core/health.ts'
 import { signDoctorRequest } from '../edge/http/operations/doctorRequests.ts'
 import { createEgress } from '../net/egress.ts'
+import { answeringNames } from '../net/resolve.ts'
 import { doctorKey } from './derivedKeys.ts'
 import { readKeyring } from './keyring.ts'
+
+/** For questions of the doctor. Rejects within seconds when there is none. */
+export const addressesOf = (name: string): Promise<string[]> => answeringNames(name, AbortSignal.timeout(2000))
 
 /**
  * Requests a URL of the configured server as its clients would, who trust its own authority if it has one. The request
@@ -20,6 +24,7 @@ export async function askHealth(config: Config, url: string): Promise<HealthAnsw
   const isOurs = source.ok && source.value === 'self-signed' && existsSync(authority)
   const egress = createEgress({
     allowPrivateTargets: true,
+    resolver: answeringNames,
     ...(isOurs ? { caFile: authority } : {}),
     totalTimeoutMs: 8_000,
     maxAnswerBytes: 2048,

@@ -47,6 +47,7 @@ function examineFrom(call: Call<typeof FLAGS>, config: Config): Promise<Finding[
       }
     },
     tryEncoder: (name) => host.tryVideoEncoder({ config, name, log }),
+    addressesOf: (name) => host.addressesOf(name),
     askHealth: (url) => host.askHealth(config, url),
     timeServer: flags['time-server'],
     isServer: false,

@@ -1,12 +1,12 @@
 import { mediaProcessCount } from '../base/processors.ts'
-import { lookup } from 'node:dns/promises'
 import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { checkTlsPorts } from './doctorTls.ts'
 import { portProblem, RTMP_INSTEAD, udpPortProblem } from './port.ts'
-import { askOverUdp, type UdpEndpoint, udpEndpoint } from './udpQuestion.ts'
+import { type AddressesOf, askOverUdp, type UdpEndpoint, udpEndpoint } from './udpQuestion.ts'
 
 /** Whether RTMP, SRT and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
 export async function checkMediaPorts(config: Config, isServing: boolean): Promise<Finding[]> {
@@ -68,25 +68,20 @@ const STUN_PORT = 3478
  * Asks the configured STUN servers (RFC 8489) from which address this machine's packets come, and compares that with what
  * Sluice announces to publishers and viewers.
  */
-export async function checkPublicAddress({ webrtc }: Config): Promise<Finding> {
+export async function checkPublicAddress({ webrtc }: Config, addressesOf: AddressesOf): Promise<Finding> {
   const check = 'public address'
   const servers = webrtc.iceServers.flatMap((server) => stunAddress(server) ?? []).slice(0, SERVERS_MAX)
   if (servers.length === 0) return found('ok', check, 'address_not_asked')
-  const answers = await Promise.all(servers.map((server) => mappedAddress(server)))
+  const answers = await Promise.all(servers.map((server) => mappedAddress(server, addressesOf)))
   const seen = [...new Set(answers.filter((answer) => answer !== null))]
   if (seen.length === 0) {
     const names = servers.map(({ host, port }) => `${host}:${port}`).join(', ')
     return found('warn', check, 'address_silent', { servers: names })
   }
-  return judgeAddresses(seen, (await Promise.all(webrtc.publicAddresses.map(addressesOf))).flat())
+  // The name itself if it has none now.
+  const announced = webrtc.publicAddresses.map((name) => (isIP(name) ? [name] : addressesOf(name).catch(() => [name])))
+  return judgeAddresses(seen, (await Promise.all(announced)).flat())
 }
-
-/** Those of a host name; the name itself if it has none now. */
-const addressesOf = (name: string): Promise<string[]> =>
-  lookup(name, { all: true }).then(
-    (found) => found.map(({ address }) => address),
-    () => [name],
-  )
 
 function judgeAddresses(seen: readonly string[], announced: readonly string[]): Finding {
   const check = 'public address'
@@ -103,10 +98,10 @@ const stunAddress = (server: string): UdpEndpoint | null =>
   server.startsWith('stun:') ? udpEndpoint(server.slice('stun:'.length), STUN_PORT) : null
 
 /** The address that the server sees; null without an answer. */
-function mappedAddress(server: UdpEndpoint): Promise<string | null> {
+function mappedAddress(server: UdpEndpoint, addressesOf: AddressesOf): Promise<string | null> {
   const id = randomBytes(12)
   const request = Buffer.concat([Buffer.from([0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42]), id])
-  return askOverUdp(server, { request: () => request, read: (message) => readMapped(message, id) })
+  return askOverUdp(server, { addressesOf, request: () => request, read: (message) => readMapped(message, id) })
 }
 
 const XOR_MAPPED_ADDRESS = 0x0020

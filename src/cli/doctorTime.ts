@@ -3,19 +3,20 @@ import { systemClock } from '../base/clock.ts'
 import { quote } from '../base/quote.ts'
 import { judgeClock } from './doctorClock.ts'
 import { type Finding, found } from '../core/examination.ts'
-import { askOverUdp, udpEndpoint } from './udpQuestion.ts'
+import { type AddressesOf, askOverUdp, udpEndpoint } from './udpQuestion.ts'
 
 const CHECK = 'clock and time server'
 const NTP_PORT = 123
 
 /** Asks a time server, by SNTP (RFC 5905 section 14). @param server `HOST` or `HOST:PORT`; undefined: none */
-export async function checkTime(server: string | undefined): Promise<Finding[]> {
+export async function checkTime(server: string | undefined, addressesOf: AddressesOf): Promise<Finding[]> {
   if (server === undefined) return [found('ok', CHECK, 'time_server_none')]
   const endpoint = udpEndpoint(server, NTP_PORT)
   if (endpoint === null) return [found('FAIL', CHECK, 'time_server_wrong', { server: quote(server) })]
   // Each request has a number of its own, as its answer tells only with it when it was sent.
   const sentAtMs = new Map<string, number>()
   const behindMs = await askOverUdp(endpoint, {
+    addressesOf,
     request: () => {
       const id = randomBytes(ID_BYTES)
       sentAtMs.set(id.toString('hex'), systemClock.now())

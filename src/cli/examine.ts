@@ -26,11 +26,13 @@ import { checkTime } from './doctorTime.ts'
 import { checkTls } from './doctorTls.ts'
 import { checkPublicUrl } from './doctorUrl.ts'
 import type { HealthAnswer } from './host.ts'
+import type { AddressesOf } from './udpQuestion.ts'
 
 /** What the checks use besides the configuration. */
 export interface Examiner {
   readonly withStore: WithStore
   readonly tryEncoder: TryEncoder
+  readonly addressesOf: AddressesOf
   readonly askHealth: (url: string) => Promise<HealthAnswer>
   /** To compare the clock with; undefined: with none. */
   readonly timeServer: string | undefined
@@ -65,7 +67,7 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
     checkMemory(config),
     ...store,
     ...clock,
-    ...(await checkTime(examiner.timeServer)),
+    ...(await checkTime(examiner.timeServer, examiner.addressesOf)),
     ...disk,
     ...checkWebhookCertificates(config),
     ...(await checkTls(config, systemClock.now())),
@@ -73,7 +75,7 @@ export async function examine(config: Config, examiner: Examiner): Promise<Findi
     port,
     ...checkHosts(config),
     ...(await checkMediaPorts(config, serves || port.code === 'port_hangs')),
-    await checkPublicAddress(config),
+    await checkPublicAddress(config, examiner.addressesOf),
     ...publicUrl.findings,
     ...checkProxy(config, publicUrl.report),
     ...checkKernelBuffers(),

@@ -161,6 +161,8 @@ export interface Host {
   rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>
   /** Encodes a few frames. Resolves with what is wrong, or null, within ten seconds. */
   tryVideoEncoder(trial: VideoEncoderTrial): Promise<string | null>
+  /** The addresses of a name. Rejects within seconds when there is none. */
+  addressesOf(name: string): Promise<string[]>
   /** Requests the URL as a client of the configured server would. Never rejects, resolves within ten seconds. */
   askHealth(config: Config, url: string): Promise<HealthAnswer>
   /** Whether the callback was signed with its secret. The id is that of the event; null when the sender sets none. */

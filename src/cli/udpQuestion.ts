@@ -7,7 +7,11 @@ export interface UdpEndpoint {
   readonly port: number
 }
 
+/** The addresses of a name. Rejects within seconds when there is none. */
+export type AddressesOf = (name: string) => Promise<string[]>
+
 interface Question<T> {
+  readonly addressesOf: AddressesOf
   /** One more request. */
   readonly request: () => Buffer
   /** What a datagram answers; null: it is no answer to one of the requests. */
@@ -25,9 +29,14 @@ export function udpEndpoint(text: string, defaultPort: number): UdpEndpoint | nu
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-/** The first answer within two seconds; null: there was none. */
-export async function askOverUdp<T>({ host, port }: UdpEndpoint, { request, read }: Question<T>): Promise<T | null> {
-  const socket = createSocket({ type: isIP(host) === 6 ? 'udp6' : 'udp4' })
+/** The first answer within two seconds of the first request; null: there was none, or the name has no address. */
+export async function askOverUdp<T>(
+  { host, port }: UdpEndpoint,
+  { addressesOf, request, read }: Question<T>,
+): Promise<T | null> {
+  const [address] = isIP(host) ? [host] : await addressesOf(host).catch(() => [])
+  if (address === undefined) return null
+  const socket = createSocket({ type: isIP(address) === 6 ? 'udp6' : 'udp4' })
   const timers: NodeJS.Timeout[] = []
   try {
     return await new Promise<T | null>((resolve) => {
@@ -36,7 +45,7 @@ export async function askOverUdp<T>({ host, port }: UdpEndpoint, { request, read
         if (answer !== null) resolve(answer)
       })
       socket.on('error', () => resolve(null))
-      const send = (): void => socket.send(request(), port, host, (error) => error && resolve(null))
+      const send = (): void => socket.send(request(), port, address, (error) => error && resolve(null))
       timers.push(
         ...SENT_AT_MS.map((afterMs) => setTimeout(send, afterMs)),
         setTimeout(() => resolve(null), ANSWER_MS),

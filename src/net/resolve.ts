@@ -70,6 +70,12 @@ export function namesOfSystem({ lookUp, isSilent }: SystemResolver): ResolveName
   }
 }
 
+/** As `systemNames`. A name whose servers are silent is refused: its look-up would keep a process that ends for half a minute. */
+export const answeringNames: ResolveName = async (name, signal) => {
+  if (await isSilent(name, signal)) throw Object.assign(new Error('the name servers are silent'), { code: 'ETIMEOUT' })
+  return lookUp(name)
+}
+
 async function lookUp(name: string): Promise<string[]> {
   const found = await lookup(name, { all: true, order: 'verbatim' })
   return found.map(({ address }) => address)
@@ -82,6 +88,6 @@ async function isSilent(name: string, signal: AbortSignal): Promise<boolean> {
     await untilDone(resolver, signal, () => resolver.resolve4(name))
     return false
   } catch (error) {
-    return hasCode(error, 'ETIMEOUT')
+    return signal.aborted || hasCode(error, 'ETIMEOUT')
   }
 }

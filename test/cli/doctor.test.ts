@@ -51,10 +51,13 @@ async function stunServer(address: string, lost = 0): Promise<{ url: string; soc
   return { url: `stun:127.0.0.1:${socket.address().port}`, socket }
 }
 
+const NAMES: Record<string, string[]> = { 'nat.example': ['198.51.100.7'], 'stun.example': ['127.0.0.1'] }
+const addressesOf = async (name: string): Promise<string[]> => NAMES[name] ?? Promise.reject(new Error('no such name'))
+
 async function publicAddress(seen: string, webrtc: PartialConfig['webrtc'] = {}, lost = 0) {
   const { url, socket } = await stunServer(seen, lost)
   try {
-    return await checkPublicAddress(configOf({ webrtc: { ...webrtc, iceServers: [url] } }))
+    return await checkPublicAddress(configOf({ webrtc: { ...webrtc, iceServers: [url] } }), addressesOf)
   } finally {
     socket.close()
   }
@@ -70,16 +73,26 @@ describe('the public address', () => {
     expect(behind).toMatchObject({ outcome: 'warn' })
     expect(behind.detail).toContain('others see 198.51.100.7; this machine is behind NAT: set webrtc.publicAddresses')
     expect(await publicAddress('198.51.100.7', { publicAddresses: ['198.51.100.7'] })).toMatchObject({ outcome: 'ok' })
+    expect(await publicAddress('198.51.100.7', { publicAddresses: ['nat.example'] })).toMatchObject({ outcome: 'ok' })
     const wrong = await publicAddress('198.51.100.7', { publicAddresses: ['198.51.100.8'] })
     expect(wrong.detail).toContain('webrtc.publicAddresses has 198.51.100.8: correct it')
   })
 
   test('is unknown without an answer, which the check does not wait for long, and without a server', async () => {
     const { url, socket } = await stunServer('127.0.0.1', 99)
-    const silent = await checkPublicAddress(configOf({ webrtc: { iceServers: [url] } }))
+    const silent = await checkPublicAddress(configOf({ webrtc: { iceServers: [url] } }), addressesOf)
     socket.close()
     expect(silent).toMatchObject({ outcome: 'warn', detail: expect.stringContaining('no answer over UDP') as string })
-    expect(await checkPublicAddress(configOf({}))).toMatchObject({ outcome: 'ok' })
+    expect(await checkPublicAddress(configOf({}), addressesOf)).toMatchObject({ outcome: 'ok' })
+  })
+
+  test('is asked from servers by names that are looked up with a bound, since those of silent name servers kept the process', async () => {
+    const { url, socket } = await stunServer('127.0.0.1')
+    const check = (name: string) =>
+      checkPublicAddress(configOf({ webrtc: { iceServers: [url.replace('127.0.0.1', name)] } }), addressesOf)
+    expect(await check('stun.example')).toMatchObject({ outcome: 'ok' })
+    expect(await check('silent.example')).toMatchObject({ code: 'address_silent' })
+    socket.close()
   })
 
   test('is not taken from an answer to another request, or from one that is cut', () => {

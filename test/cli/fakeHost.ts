@@ -43,6 +43,7 @@ export async function run(
     backups: () => Promise.reject(new Error('no backups here')),
     provision: () => Promise.reject(new Error('no files here')),
     rotateSealingKey: () => Promise.reject(new Error('no keys here')),
+    addressesOf: () => Promise.reject(new Error('no names here')),
     askHealth: () => Promise.reject(new Error('no network here')),
     tryVideoEncoder: () => Promise.reject(new Error('no encoders here')),
     verifyCallback: () => Promise.reject(new Error('no callbacks here')),
