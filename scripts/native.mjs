@@ -94,7 +94,11 @@ function findHeaders() {
  * error, or undefined.
  */
 function compile(compiler, headers, source, output, more) {
-  mkdirSync(dirname(output), { recursive: true })
+  try {
+    mkdirSync(dirname(output), { recursive: true })
+  } catch (error) {
+    return error.message
+  }
   const made = `${output}.${process.pid}`
   // With `now`, a Node that lacks one of the functions refuses to load the addon, instead of crashing at the first
   // call.
