@@ -26,7 +26,7 @@ const PROGRAMS = [
     isThere: () => isOnPath('ffmpeg'),
     debian: 'ffmpeg',
     without:
-      'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. Channels, recordings, thumbnails, the audio of RTMP and most HLS do not.',
+      'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. Channels, recordings, the audio of RTMP and most HLS do not.',
   },
   {
     for: ['test', 'interop'],

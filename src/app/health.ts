@@ -12,7 +12,7 @@ import { doctorKey } from './derivedKeys.ts'
 import { readKeyring } from './keyring.ts'
 
 /** For questions of the doctor. Rejects within seconds when there is none. */
-export const addressesOf = (name: string): Promise<string[]> => answeringNames(name, AbortSignal.timeout(2000))
+export const addressesForDoctor = (name: string): Promise<string[]> => answeringNames(name, AbortSignal.timeout(2000))
 
 /**
  * Requests a URL of the configured server as its clients would, who trust its own authority if it has one. The request

@@ -47,7 +47,7 @@ function doctorOf(app: App, readConfig: ReadConfig): Doctor {
   const { ctx } = app
   return new OneByOne(ctx.clock, async () => {
     // Loaded by the first examination.
-    const [{ examine, examineMachine }, { addressesOf, askHealth }] = await Promise.all([
+    const [{ examine, examineMachine }, { addressesForDoctor, askHealth }] = await Promise.all([
       import('../cli/examine.ts'),
       import('./health.ts'),
     ])
@@ -55,7 +55,7 @@ function doctorOf(app: App, readConfig: ReadConfig): Doctor {
     const findings = await examine(config, {
       withStore: (check) => check(ctx),
       tryEncoder: (name) => tryVideoEncoder({ config, name, log: ctx.log }),
-      addressesOf,
+      addressesOf: addressesForDoctor,
       askHealth: (url) => askHealth(config, url),
       timeServer: undefined,
       isServer: true,

@@ -78,10 +78,13 @@ export async function checkPublicAddress({ webrtc }: Config, addressesOf: Addres
     const names = servers.map(({ host, port }) => `${host}:${port}`).join(', ')
     return found('warn', check, 'address_silent', { servers: names })
   }
-  // The name itself if it has none now.
-  const announced = webrtc.publicAddresses.map((name) => (isIP(name) ? [name] : addressesOf(name).catch(() => [name])))
+  const announced = webrtc.publicAddresses.map((name) => announcedFor(name, addressesOf))
   return judgeAddresses(seen, (await Promise.all(announced)).flat())
 }
+
+/** The name itself if it has no address now. */
+const announcedFor = async (name: string, addressesOf: AddressesOf): Promise<string[]> =>
+  isIP(name) ? [name] : addressesOf(name).catch(() => [name])
 
 function judgeAddresses(seen: readonly string[], announced: readonly string[]): Finding {
   const check = 'public address'

@@ -130,7 +130,7 @@ export const SENTENCES = {
     '{limits}, so bursts to many viewers lose packets; run: sysctl -w {settings}, and keep it in /etc/sysctl.d',
   ffmpeg: '{version}',
   ffmpeg_missing:
-    'not found: WebRTC works without it, and HLS of H.264 with AAC, but no channels, recordings, thumbnails, cameras and conversions; install it, or set ffmpeg.path',
+    'not found: WebRTC works, and HLS of H.264 with AAC, but no channels, recordings, cameras or conversions; install it or set ffmpeg.path',
   ffmpeg_broken: '{path} does not run: {problem}; install another build, or set ffmpeg.path',
   ffmpeg_old:
     '{version} is older than 5.1, so channels, recordings and conversions fail; install a newer one, or set ffmpeg.path',

@@ -140,7 +140,7 @@ export class AccessCache {
   /** Call it with the error instead, if the store does not answer. @throws what is not StoreUnavailable */
   unheard(error: unknown): void {
     if (!(error instanceof StoreUnavailable)) throw error
-    this.#silence.lasts(this.silentMs(), this.#staleMs())
+    this.#silence.lasts(this.silentMs(), this.#staleMs(), error)
   }
 
   /** Waits for a read of changes that is under way, so that closing the store causes no false warning. */

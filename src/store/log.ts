@@ -14,12 +14,15 @@ export class SilenceLog {
     this.#log = log
   }
 
-  /** @param staleMs for so long memory answers */
-  lasts(silentMs: number, staleMs: number): void {
+  /**
+   * @param staleMs for so long memory answers
+   * @param error of the latest question
+   */
+  lasts(silentMs: number, staleMs: number, error: Error): void {
     const now = silentMs > staleMs ? 'refusing' : 'from memory'
     if (now === this.#said) return
     this.#said = now
-    const fields = { silentMs: Math.round(silentMs) }
+    const fields = { silentMs: Math.round(silentMs), err: error }
     if (now === 'from memory') this.#log.warn(fields, 'the store is silent; answering from memory')
     else
       this.#log.error(

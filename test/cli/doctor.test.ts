@@ -237,7 +237,7 @@ describe('the machine', () => {
     expect(recordings).toMatchObject([{ check: 'recordings directory', outcome: 'FAIL', code: 'directory_impossible' }])
   })
 
-  test('has a place that the system does not let it look at, as in a folder of another user, and makes the other checks all the same', async () => {
+  test('has a place that the system does not let it look at, as in a folder of another user, and still makes the other checks', async () => {
     const loop = join(dir, 'loop')
     symlinkSync(loop, loop)
     const file = join(loop, 'file')

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addressesOf } from '../../src/app/health.ts'
+import { addressesForDoctor } from '../../src/app/health.ts'
 import { behindOf, checkTime } from '../../src/cli/doctorTime.ts'
 import { udpEndpoint } from '../../src/cli/udpQuestion.ts'
 
@@ -48,7 +48,7 @@ async function timeServer(
 async function asked(answer: (request: Buffer) => Buffer, lost = 0) {
   const { endpoint, socket } = await timeServer(answer, lost)
   try {
-    return await checkTime(endpoint, addressesOf)
+    return await checkTime(endpoint, addressesForDoctor)
   } finally {
     socket.close()
   }
@@ -76,8 +76,8 @@ describe('the clock', () => {
     const silent = await asked((request) => answerTo(request, Date.now()), 99)
     expect(silent).toMatchObject([{ outcome: 'warn', detail: expect.stringContaining('no answer') as string }])
     for (const endpoint of ['', 'a b', 'host:0', 'host:70000', 'host:1:2', '::1'])
-      expect(await checkTime(endpoint, addressesOf), endpoint).toMatchObject([{ outcome: 'FAIL' }])
-    expect(await checkTime(undefined, addressesOf)).toMatchObject([
+      expect(await checkTime(endpoint, addressesForDoctor), endpoint).toMatchObject([{ outcome: 'FAIL' }])
+    expect(await checkTime(undefined, addressesForDoctor)).toMatchObject([
       { outcome: 'ok', detail: 'not asked: name a time server with --time-server HOST' },
     ])
   })

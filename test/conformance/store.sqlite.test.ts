@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -73,6 +82,22 @@ describe('a SQLite file', () => {
   test('from before the first release is refused, with the way over', () => {
     mkdirSync(dirname(file))
     return expectEarlierRefused(file, execute)
+  })
+  test('that was moved away took writes that were lost with it: it refuses them until it is back, also beside another one', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const [folder, away] = [dirname(file), `${dirname(file)}-away`]
+    const refused = { publicReason: 'the database file is gone', message: expect.stringContaining(`${file} was moved`) }
+    const write = () => store.transaction((tx) => tx.accounts.list())
+    renameSync(folder, away)
+    await expect(store.ping()).rejects.toMatchObject(refused)
+    await expect(write()).rejects.toMatchObject(refused)
+    await expect(store.due({ nowMs: 0, cursor: null, node: '' })).rejects.toMatchObject(refused)
+    await openStore({ url: file, log: quiet }).then((other) => other.close())
+    await expect(write()).rejects.toMatchObject(refused)
+    rmSync(folder, { recursive: true })
+    renameSync(away, folder)
+    expect(await write()).toEqual([])
+    await store.close()
   })
   test('is closed in order', () => expectOrderlyClose(file))
   test('says in one read what is due', () => expectDue(file))

@@ -230,7 +230,7 @@ test('when the store has been silent for too long, nothing is answered from memo
   await expect(cache.secretByValue(SECRET)).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
-test('a silence is logged when it begins, when clients are refused, and when it is over', async () => {
+test('a silence is logged with its reason when it begins, when clients are refused, and when it is over', async () => {
   const lines: [string, object, string][] = []
   const to = (level: string) => (fields: object, message: string) => void lines.push([level, fields, message])
   const log = { ...silentLog, info: to('info'), warn: to('warn'), error: to('error') }
@@ -244,8 +244,12 @@ test('a silence is logged when it begins, when clients are refused, and when it 
   for (let second = 0; second < 2; second++) await logged.heard(false, clock.monotonic())
   expect(() => logged.unheard(new RangeError('ours'))).toThrow(RangeError)
   expect(lines).toEqual([
-    ['warn', { silentMs: 1000 }, 'the store is silent; answering from memory'],
-    ['error', { silentMs: STALE_MS + 2000 }, expect.stringContaining('every client is refused until it answers')],
+    ['warn', { silentMs: 1000, err: away }, 'the store is silent; answering from memory'],
+    [
+      'error',
+      { silentMs: STALE_MS + 2000, err: away },
+      expect.stringContaining('every client is refused until it answers'),
+    ],
     ['info', { silentMs: STALE_MS + 3000 }, 'the store answers again'],
   ])
   await logged.stop()

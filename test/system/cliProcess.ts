@@ -7,7 +7,7 @@ import { openApp } from '../../src/app/app.ts'
 import { backups } from '../../src/app/backups.ts'
 import { provisionFrom } from '../../src/app/provision.ts'
 import { rotateSealingKey } from '../../src/app/keyRotation.ts'
-import { addressesOf, askHealth } from '../../src/app/health.ts'
+import { addressesForDoctor, askHealth } from '../../src/app/health.ts'
 import { tryVideoEncoder } from '../../src/app/videoEncoder.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { ok } from '../../src/base/result.ts'
@@ -99,7 +99,7 @@ async function inThisProcess(
     provision: provisionFrom,
     rotateSealingKey,
     tryVideoEncoder,
-    addressesOf,
+    addressesOf: addressesForDoctor,
     askHealth,
     verifyCallback: () => Promise.reject(new Error('receivers are processes here')),
     loadConfig,

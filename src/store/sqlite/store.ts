@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, statSync } from 'node:fs'
 import { access, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
@@ -68,6 +68,8 @@ class SqliteStore implements Store {
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
   readonly #file: string
+  readonly #inode: number | null
+  #isGone = false
   #version: number
   #closing: Promise<void> | undefined
 
@@ -81,6 +83,7 @@ class SqliteStore implements Store {
     this.#reports = new ReportReader(file)
     this.read = this.#reads(readsOf(this.#executor), readsOf(new OpenExecutor(this.#reports, isOpen)))
     this.#version = this.#writer.dataVersion()
+    this.#inode = inodeOf(file)
   }
 
   /** @param there in the thread: what may read very many rows */
@@ -92,8 +95,19 @@ class SqliteStore implements Store {
     return overriding(here, { accessLog, audience, restreamHours, served, usage, viewerTraces })
   }
 
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#assertThere()
     return this.#queue.add((session) => work(txOf(session)))
+  }
+
+  /** A file that was deleted or moved can still be written by this process, and all of that would be lost with it. */
+  #assertThere(): void {
+    const inode = inodeOf(this.#file)
+    // Another file in its place is another database.
+    this.#isGone = inode === null || (this.#isGone && inode !== this.#inode)
+    if (!this.#isGone) return
+    const why = `the database file ${this.#file} was moved or deleted: put it back, or stop this process and restore a backup`
+    throw new StoreUnavailable(why, { publicReason: 'the database file is gone' })
   }
 
   watch(listener: WatchListener): () => void {
@@ -112,7 +126,8 @@ class SqliteStore implements Store {
     return changesSinceSeq(this.#executor, cursor)
   }
 
-  due(query: DueQuery): Promise<DueKinds> {
+  async due(query: DueQuery): Promise<DueKinds> {
+    this.#assertThere()
     return readDue(this.#executor, query)
   }
 
@@ -121,6 +136,7 @@ class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
+    this.#assertThere()
     await this.#queue.add(writePing)
     await this.read.accounts.get('')
   }
@@ -153,6 +169,15 @@ class SqliteStore implements Store {
     await this.#reports.close()
     this.#reader.close()
     this.#writer.close()
+  }
+}
+
+/** Null: there is no such file any more; 0: this user may not look. */
+function inodeOf(file: string): number | null {
+  try {
+    return statSync(file).ino
+  } catch (error) {
+    return hasCode(error, 'ENOENT', 'ENOTDIR') ? null : 0
   }
 }
 

@@ -216,7 +216,7 @@ export const doctorDe: {
     ffmpeg: '{version}',
     ffmpeg_missing:
       'nicht gefunden: Ohne ffmpeg gehen WebRTC und HLS aus H.264 mit AAC, aber keine Kanäle, Aufnahmen, ' +
-      'Vorschaubilder, Kameras und Umwandlungen; installieren Sie es oder setzen Sie ffmpeg.path',
+      'Kameras und Umwandlungen; installieren Sie es oder setzen Sie ffmpeg.path',
     ffmpeg_broken: '{path} läuft nicht: {problem}; installieren Sie eine andere Version oder setzen Sie ffmpeg.path',
     ffmpeg_old:
       '{version} ist älter als 5.1, also schlagen Kanäle, Aufnahmen und Umwandlungen fehl; installieren Sie eine neuere ' +
