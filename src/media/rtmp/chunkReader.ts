@@ -190,7 +190,7 @@ export class ChunkReader {
     const count = Math.min(this.#left, data.length - at)
     this.#unfinishedBytes += count
     if (this.#unfinishedBytes > 2 * this.#limits.maxMessageBytes) return null
-    const payload = roomFor(stream, count)
+    const payload = roomFor(stream, data.length - at)
     data.copy(payload, stream.filled, at, at + count)
     stream.filled += count
     this.#left -= count
@@ -241,12 +241,17 @@ function readHeader(stream: ChunkStream, format: number, header: Buffer, extende
   if (format === 0) stream.streamId = header.readUInt32LE(7)
 }
 
-/** The buffer of the message; doubles when it is too small, up to the length of the message. */
-function roomFor(stream: ChunkStream, count: number): Buffer {
+/**
+ * The buffer of the message, with room for as many bytes as have come, of its other chunks too; doubles when it is too small, up
+ * to the length of the message.
+ */
+function roomFor(stream: ChunkStream, arrived: number): Buffer {
   const old = stream.payload ?? NONE
-  if (old.length >= stream.filled + count) return old
-  const size = Math.min(stream.length, Math.max(LEAST_ALLOCATION, old.length * 2, stream.filled + count))
-  const payload = Buffer.alloc(size)
+  const needed = Math.min(stream.length, stream.filled + arrived)
+  if (old.length >= needed) return old
+  const size = Math.min(stream.length, Math.max(LEAST_ALLOCATION, old.length * 2, needed))
+  // Each of its bytes is written before the message is complete.
+  const payload = Buffer.allocUnsafe(size)
   old.copy(payload, 0, 0, stream.filled)
   stream.payload = payload
   return payload
