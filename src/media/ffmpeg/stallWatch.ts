@@ -2,8 +2,11 @@ import type { Clock } from '../../base/clock.ts'
 import { type ProcessLooks, Starvation } from '../../base/processors.ts'
 import type { FfmpegProcess } from './ffmpeg.ts'
 
-/** Longer than any frame interval. */
-const PAUSE_MS = 2000
+/**
+ * So much of the time between two frames counts; the rest is a pause, in which the process has no input. Decoders may wait for
+ * some frames more, however long these take to come.
+ */
+const FRAME_MS = 1000
 
 /** Finds out that a process takes frames and gives no output. */
 export class StallWatch {
@@ -12,6 +15,8 @@ export class StallWatch {
   readonly #starvation: Starvation
   /** Since when the process has taken frames without output; null: it keeps up. */
   #silentSinceMs: number | null = null
+  /** Of that time, the pauses. Milliseconds. */
+  #pausedMs = 0
   #fedAtMs = 0
   /** It takes no more. */
   #isFull = false
@@ -30,9 +35,8 @@ export class StallWatch {
   /** A frame was written to the process. @param isTaken false: too much waits for it, so that later frames are not written */
   fed(isTaken: boolean): void {
     const nowMs = this.#clock.monotonic()
-    // After a pause of the publisher the process had no input, so the time starts again.
-    const isPause = !this.#isFull && nowMs - this.#fedAtMs > PAUSE_MS
-    if (this.#silentSinceMs === null || isPause) this.#silentSinceMs = nowMs
+    if (this.#silentSinceMs === null) [this.#silentSinceMs, this.#pausedMs] = [nowMs, 0]
+    else if (!this.#isFull) this.#pausedMs += Math.max(0, nowMs - this.#fedAtMs - FRAME_MS)
     this.#fedAtMs = nowMs
     this.#isFull = !isTaken
   }
@@ -50,7 +54,7 @@ export class StallWatch {
     const nowMs = this.#clock.monotonic()
     const countsSinceMs = pid === null ? sinceMs : await this.#starvation.countsSince(pid, sinceMs, nowMs)
     const untilMs = this.#isFull ? nowMs : this.#fedAtMs
-    if (this.#silentSinceMs !== sinceMs || untilMs - countsSinceMs < this.#stallMs) return false
+    if (this.#silentSinceMs !== sinceMs || untilMs - countsSinceMs - this.#pausedMs < this.#stallMs) return false
     this.#silentSinceMs = null
     void process.stop(0)
     return true

@@ -15,16 +15,21 @@ const FIRST_HANG_MS = 10_000
 export class HangWatch {
   /** Since when it stands: the sample at that time. */
   #since: PaceSample | null = null
+  /** Of that time, what media came in: a source may send a frame every few seconds. Milliseconds. */
+  #fedMs = 0
   #latest: PaceSample | null = null
 
   look(sample: PaceSample): Motion {
     const latest = this.#latest ?? sample
     this.#latest = sample
-    if (this.#since === null || moves(this.#since, sample) || !isFed(latest, sample)) {
+    if (this.#since === null || moves(this.#since, sample)) {
       this.#since = sample
+      this.#fedMs = 0
       return 'moves'
     }
-    return sample.atMs - this.#since.atMs >= limitOf(sample) ? 'hangs' : 'stands'
+    if (!isFed(latest, sample)) return 'moves'
+    this.#fedMs += sample.atMs - latest.atMs
+    return this.#fedMs >= limitOf(sample) ? 'hangs' : 'stands'
   }
 }
 

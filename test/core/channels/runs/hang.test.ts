@@ -26,6 +26,12 @@ test('a process without a source, or with a camera that is switched off, does no
   expect(hangsAfter(watch(30, back))).toBe(-1)
 })
 
+test('a process whose source sends a frame every five seconds hangs after three that it did not take', () => {
+  const slow = (at: number) => ({ leadMs: 5000 * Math.floor(at / 5) })
+  expect(hangsAfter(watch(20, slow)) + 1).toBe(15)
+  expect(hangsAfter(watch(60, (at) => ({ ...slow(at), outMs: 500 + 5000 * Math.floor((at - 1) / 5) })))).toBe(-1)
+})
+
 test('a process that has made nothing yet has ten seconds', () => {
   expect(hangsAfter(watch(20, () => ({ outMs: 0 })))).toBe(10)
 })
