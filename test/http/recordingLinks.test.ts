@@ -210,11 +210,11 @@ describe('a signed link to a recording', () => {
     expect((await refusal(url))[0]).toBe(410)
   })
 
-  test('ends a download that has begun with its maker, as do the deletion of a secret and the end of a session', async () => {
+  test('ends a download that has begun with its maker, as do the ends of a secret, a session and a recording', async () => {
     // More than the system keeps for a client that does not read.
     const bytes = 64_000_000
-    const id = await recorded({ bytes })
-    truncateSync(fileOf(id), bytes)
+    const [id, gone] = [await recorded({ bytes }), await recorded({ bytes })]
+    for (const one of [id, gone]) truncateSync(fileOf(one), bytes)
     const { ctx } = sluice.app
     const actor = cliActor(sluice.accountId)
     const made = await createSecret(ctx, actor, 'deleted meanwhile')
@@ -225,12 +225,14 @@ describe('a signed link to a recording', () => {
       const [answer] = (await once(httpGet(url, { headers: given, agent: false }), 'response')) as [IncomingMessage]
       return answer
     }
-    const download = (path: string, given: Record<string, string>) =>
-      begin(`${sluice.base}${path}/recordings/${id}/download`, given)
+    const download = (path: string, given: Record<string, string>, of = id) =>
+      begin(`${sluice.base}${path}/recordings/${of}/download`, given)
     const linked = (await sign(id, {}, headers)).json.data.url as string
     const over = await Promise.all([
       begin(linked),
+      begin((await linkTo(gone)).href),
       download('/api', headers),
+      download('/api', { authorization: `Bearer ${sluice.secret}` }, gone),
       ...[leaving, lowered].map(({ cookie }) => download('/dashboard/api', { cookie })),
     ])
     const kept = await Promise.all([
@@ -238,10 +240,11 @@ describe('a signed link to a recording', () => {
       download('/api', { authorization: `Bearer ${sluice.secret}` }),
     ])
     await deleteSecret(ctx, actor, made.value.secret.id)
+    await sluice.call('DELETE', `/api/recordings/${gone}`)
     await leaving.call('DELETE', '/session')
     await changeRole(ctx, actor, lowered.id, 'viewer')
     clock.speed = 40
-    const revoked = /^sluice_http_connections_closed_total\{reason="revoked"\} 4$/m
+    const revoked = /^sluice_http_connections_closed_total\{reason="revoked"\} 6$/m
     await until(async () => revoked.test((await get(`${sluice.base}/metrics`)).text))
     clock.speed = 1
     const sizes = await Promise.all(
@@ -252,7 +255,7 @@ describe('a signed link to a recording', () => {
         ),
       ),
     )
-    expect(sizes).toEqual([null, null, null, null, bytes, bytes])
+    expect(sizes).toEqual([...over.map(() => null), bytes, bytes])
   })
 
   test('is in no line of the log', async () => {

@@ -21,6 +21,12 @@ const ADMISSIONS = new WeakMap<ServerResponse, () => Promise<boolean>>()
 export const lastsWhile = (answer: ServerResponse, isAdmitted: () => Promise<boolean>): void =>
   void ADMISSIONS.set(answer, isAdmitted)
 
+/** Ends it also once what it is of is gone. */
+export function lastsWhileThere(answer: ServerResponse, isThere: () => Promise<boolean>): void {
+  const isAdmitted = ADMISSIONS.get(answer)
+  lastsWhile(answer, async () => (await isAdmitted?.()) !== false && isThere())
+}
+
 /** Whether an answer that has begun may go on. It may while the store cannot say, and if no admission is known. */
 export async function mayGoOn(answer: ServerResponse | ViewerAnswer | null): Promise<boolean> {
   if (!(answer instanceof ServerResponse) || !answer.headersSent) return true

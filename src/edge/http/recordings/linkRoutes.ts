@@ -63,7 +63,7 @@ async function sendLinked(
   lastsWhile(reply.raw, () => isStillMaker(ctx, accountId, maker))
   reply.header('Access-Control-Expose-Headers', EXPOSED)
   const disposition = request.query.download === undefined ? 'inline' : 'attachment'
-  return sendRecordingFile(request, reply, { recordingId, path, size, disposition })
+  return sendRecordingFile(ctx, request, reply, { accountId, recordingId, path, size, disposition })
 }
 
 const refuse = (reply: FastifyReply, refused: HttpRefusal): FastifyReply =>

@@ -170,7 +170,8 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
   const path = parts.pathOf(recordingId)
   const size = await fileSize(path)
   if (size === null) return sendFailure(reply, noFile(found.value, parts.hostKey))
-  return sendRecordingFile(request, reply, { recordingId, path, size, disposition: 'attachment' })
+  const { accountId } = found.value
+  return sendRecordingFile(parts.ctx, request, reply, { accountId, recordingId, path, size, disposition: 'attachment' })
 }
 
 async function sign(
