@@ -171,6 +171,23 @@ test('who is refused for the media is in the access log, with the text of the an
   await expect.poll(rows, SOON).toMatchObject([viewer, row(1), row(0)])
 })
 
+test('an offer whose token went meanwhile, or its stream was stopped, was told to try again as if nothing were wrong', async () => {
+  const made = await makeToken(sluice, 'publish', { streams: [{ streamName: 'lost' }] })
+  const { negotiated } = engine
+  const ending = async (end: () => Promise<unknown>) => {
+    engine.negotiated = async () => {
+      await end()
+      return { ok: false, status: 503, problem: 'This session is over' }
+    }
+    return answerOver('WHIP', made.token, { stream: 'lost' })
+  }
+  const stop = () => sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/lost` })
+  expect(await ending(stop)).toBe('503 The broadcast was ended by the server: the stream was stopped')
+  const remove = () => sluice.call('DELETE', `/api/publish_token/${made.id}`)
+  expect(await ending(remove)).toBe('401 Unauthorized: Invalid token')
+  engine.negotiated = negotiated
+})
+
 test('a publisher cannot use a token with origin or address rules, and gets the reason', async () => {
   const answer = async (body: object) => answerOver('RTMP', await made('publish', body))
   const filters = '401 Unauthorized: IP filters are not supported with RTMP'

@@ -67,6 +67,7 @@ const REASONS: Readonly<Record<PublishEnd, SessionEndReason>> = {
 const CUTS = {
   token_deleted: 'cut_token_gone',
   token_refreshed: 'cut_token_gone',
+  token_revoked: 'cut_token_gone',
   token_edited: 'cut_token_edited',
   token_expired: 'cut_token_expired',
   replaced: 'publisher_replaced',

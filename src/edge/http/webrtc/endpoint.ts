@@ -4,7 +4,9 @@ import { recordInvalidMedia } from '../../../commands/access/authorize.ts'
 import { closeSession, endSession } from '../../../commands/sessions/close.ts'
 import { endHeld } from '../../../commands/sessions/heldEnd.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
+import type { SessionEndReason } from '../../../core/sessions/endReason.ts'
 import { streamIdOf } from '../../../core/streams/streamId.ts'
+import { cutNotice } from '../../ingest/broadcast.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { reportRoute } from '../media/playerReport.ts'
 import { iceLinks } from './iceLinks.ts'
@@ -50,6 +52,12 @@ const BUSY: HttpRefusal = { status: 503, text: 'Busy: too many offers are being 
 const ENGINE_GONE: HttpRefusal = { status: 503, text: 'The media engine cannot be reached now. Try again.' }
 const OVER_ALREADY: HttpRefusal = { status: 503, text: 'The session ended before it began. Try again.' }
 
+/** The session was ended from our side while the engine answered its offer. */
+const endedFor = (reason: SessionEndReason): HttpRefusal => ({
+  status: reason.startsWith('token_') ? 401 : 503,
+  text: cutNotice(reason).message,
+})
+
 async function answerOffer(
   parts: SignalingParts,
   endpoint: SignalingEndpoint,
@@ -80,22 +88,24 @@ async function begin(
   const { ctx, engine, resources, limits, resourceBase } = parts
   // Open the resource before asking the engine. A session that ends before its answer left must not leave a resource.
   const resource = resources.open(session.id)
+  const entry = ctx.sessions.get(session.id)
   const negotiated = await endpoint.negotiate(session, offer).catch((error: unknown) => {
     ctx.log.warn({ sessionId: session.id, err: error }, 'the media engine did not answer an offer')
     return null
   })
-  if (negotiated?.ok !== true) {
+  const ended = entry?.ending?.reason
+  if (ended === undefined && negotiated?.ok !== true) {
     resources.forget(session.id)
     // Encoders such as OBS show the status of an answer, and not its text.
     if (negotiated?.status === 406) recordInvalidMedia(ctx, session, attempt, negotiated.problem)
     await closeSession(ctx, session.id, 'not_negotiated')
     return sendRefusal(reply, negotiated === null ? ENGINE_GONE : { ...negotiated, text: negotiated.problem })
   }
-  if (!ctx.sessions.has(session.id) || resources.find(resource.id) === undefined) {
+  if (negotiated?.ok !== true || !ctx.sessions.has(session.id) || resources.find(resource.id) === undefined) {
     // The session was cut while the engine answered its offer, perhaps before the engine had created it.
     resources.forget(session.id)
     await engine.end(session.id)
-    return sendRefusal(reply, OVER_ALREADY)
+    return sendRefusal(reply, ended === undefined ? OVER_ALREADY : endedFor(ended))
   }
   resource.etag = quotedTag(negotiated.etag)
   const base = resourceBase() || forwardedPrefix(ctx.isProxy, reply.request)
