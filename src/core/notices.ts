@@ -188,7 +188,6 @@ export const NOTICES = {
   ts_scrambled: 'The transport stream is scrambled; send it without',
   ts_programs: 'The transport stream has several programs; send one',
   ts_no_program: 'No MPEG transport stream with a program came',
-  tracks_change_too_often: 'The publisher changes the configuration of its tracks too often',
   ts_no_media: 'The program of the transport stream has no video or audio',
   ts_none_listed: 'The program of the transport stream has no video, and none of the listed audio tracks',
   source_ended_session: 'The source has ended the session',

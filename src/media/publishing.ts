@@ -5,10 +5,13 @@ import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 
 /**
- * How often the tracks of a publisher may change, as between two recordings that it joins, where each track changes by itself. With each
- * change HLS begins a period, a recording a part, and each conversion another process of ffmpeg, which takes as long as hundreds of frames.
+ * How often the tracks of a publisher may change. Browsers make their picture smaller or larger in a few steps, and between two
+ * recordings that are joined each track changes by itself. With each change conversions start another ffmpeg: twenty at once held up
+ * the server for two seconds. Media after a change that comes too soon is left out until there may be one again.
  */
-export const TRACK_CHANGES = { burst: 20, perSecond: 1 }
+export const TRACK_CHANGES = { burst: 5, perSecond: 1 }
+export const CHANGES_TOO_OFTEN =
+  'The tracks change more than once a second; media is left out until they may change again'
 
 /** Why a publication is over. */
 export type PublishEnd =

@@ -4,7 +4,7 @@ import { coded, type Said, say } from '../../core/notices.ts'
 import { alternatives, unsupportedCodec } from '../codecs/codecs.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
 import { type AudioTrack, type Frame, type FrameSink, trackKey, type VideoTrack } from '../frame.ts'
-import { TRACK_CHANGES } from '../publishing.ts'
+import { CHANGES_TOO_OFTEN, TRACK_CHANGES } from '../publishing.ts'
 import { clockProblemOf, REORDERED_MAX_MS, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
@@ -273,16 +273,19 @@ export class TsIngest implements TsHandler {
 
   #emit(frame: Frame): void {
     if (this.#waits(frame)) return void this.#held.push(frame)
-    if (this.#tracksAreNew) this.#notifyTracks()
+    if (!this.#notifyTracks()) return this.#options.leftOut(CHANGES_TOO_OFTEN)
     this.#hasBegun = true
     for (const one of this.#held.splice(0)) this.#sink.frame(one)
     this.#sink.frame(frame)
   }
 
-  #notifyTracks(): void {
+  /** False: they have changed too often. */
+  #notifyTracks(): boolean {
+    if (!this.#tracksAreNew) return true
+    if (!this.#changes.take(this.#options.clock.monotonic())) return false
     this.#tracksAreNew = false
-    if (!this.#changes.take(this.#options.clock.monotonic())) this.#refusal ??= say(coded('tracks_change_too_often'))
-    else this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...this.#audioInOrder])
+    this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...this.#audioInOrder])
+    return true
   }
 
   get #audioInOrder(): AudioTrack[] {

@@ -1,11 +1,11 @@
 import { Allowance } from '../../base/allowance.ts'
 import type { Clock } from '../../base/clock.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { coded, type Said, say } from '../../core/notices.ts'
+import type { Said } from '../../core/notices.ts'
 import { readFrame } from '../codecs/wholeFrame.ts'
 import { type AudioTrack, type FrameSink, type TrackInfo, trackKey, type VideoTrack } from '../frame.ts'
 import { MainLayer } from '../layers.ts'
-import { TRACK_CHANGES } from '../publishing.ts'
+import { CHANGES_TOO_OFTEN, TRACK_CHANGES } from '../publishing.ts'
 import { clockProblemOf, REORDERED_MAX_MS, type TrackTime, TrackTimes } from '../trackTimes.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { FlvPart, FlvPayload, FlvProblem } from './flvPayload.ts'
@@ -66,7 +66,6 @@ export class RtmpIngest {
   readonly #unconfiguredSinceMs = new Map<string, number>()
   #hasBegun = false
   readonly #changes = new Allowance(TRACK_CHANGES)
-  #changesTooOften = false
   readonly #times: TrackTimes
   readonly #metadata = new MetadataReader()
   #declared: DeclaredBitrates = {}
@@ -82,7 +81,7 @@ export class RtmpIngest {
     this.#declared = this.#metadata.read(message, this.#options.clock?.monotonic() ?? 0) ?? this.#declared
   }
 
-  /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several, or too many changes. */
+  /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several. */
   take({ type, timestamp, payload }: Message): Result<Taken, Said> {
     const isVideo = type === MESSAGE.video
     let taken: Taken = 'dropped'
@@ -91,7 +90,7 @@ export class RtmpIngest {
       if (!one.ok) return one
       if (one.value === 'media') taken = 'media'
     }
-    return this.#changesTooOften ? err(say(coded('tracks_change_too_often'))) : ok(taken)
+    return ok(taken)
   }
 
   #drop(why: string): 'dropped' {
@@ -168,7 +167,7 @@ export class RtmpIngest {
     this.#tracksAreNew ||= isDescribed || isListNew
     // A layer that comes late begins with its first keyframe.
     if (!layer.isListed) return 'media'
-    this.#notifyTracks(timeMs)
+    if (!this.#notifyTracks(timeMs)) return this.#drop(CHANGES_TOO_OFTEN)
     const { offsetUs = 0, compositionMs } = video
     const timeUs = Math.max(0, timeMs + compositionMs) * 1000 + offsetUs
     const decodeTimeUs = timeMs * 1000 + offsetUs
@@ -184,7 +183,7 @@ export class RtmpIngest {
     this.#audioSinceMs ??= timeMs
     const mayGetCompany = !this.#hasBegun && this.#video.isAwaited
     if (mayGetCompany && Math.abs(timeMs - this.#audioSinceMs) < ALONE_MS) return 'media'
-    this.#notifyTracks(timeMs)
+    if (!this.#notifyTracks(timeMs)) return this.#drop(CHANGES_TOO_OFTEN)
     const { data, offsetUs = 0 } = audio
     const timeUs = timeMs * 1000 + offsetUs
     this.#sink.frame({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data, ...marks })
@@ -197,16 +196,17 @@ export class RtmpIngest {
     return Math.abs(timeMs - sinceMs) < UNCONFIGURED_MS ? 'dropped' : this.#drop(problem)
   }
 
-  #notifyTracks(timeMs: number): void {
-    if (!this.#tracksAreNew) return
-    this.#tracksAreNew = false
+  /** False: they have changed too often. */
+  #notifyTracks(timeMs: number): boolean {
+    if (!this.#tracksAreNew) return true
     const { clock } = this.#options
-    this.#changesTooOften ||= clock !== null && !this.#changes.take(clock.monotonic())
-    if (this.#changesTooOften) return
+    if (clock !== null && !this.#changes.take(clock.monotonic())) return false
+    this.#tracksAreNew = false
     this.#video.begin(timeMs)
     this.#hasBegun = true
     const audio = [...this.#audio].toSorted(([a], [b]) => a - b).map(([, track]) => track)
     this.#sink.tracks([...this.#video.list(), ...audio].map((track) => this.#withBitrate(track)))
+    return true
   }
 
   #withBitrate(track: TrackInfo): TrackInfo {

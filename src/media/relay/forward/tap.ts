@@ -9,16 +9,12 @@ import { type AssembledFrame, FrameAssembler } from '../../codecs/assembler.ts'
 import type { VideoFormat } from '../../codecs/codec.ts'
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
+import { TRACK_CHANGES } from '../../publishing.ts'
 
 /** Audio waits at most this long for the first video frame. */
 const WAIT_FOR_VIDEO_MS = 3000
 /** Packagers need a keyframe this often to start a segment, and browsers send keyframes only on request. */
 const KEYFRAME_MS = 1900
-/**
- * Browsers make their picture smaller or larger in a few steps. With each one conversions start another ffmpeg: twenty at once held up
- * the server for two seconds.
- */
-const SIZE_CHANGES = { burst: 5, perSecond: 1 }
 const NO_CONFIG = new Uint8Array(0)
 
 /**
@@ -78,7 +74,7 @@ class Tap {
   readonly #sink: FrameSink
   readonly #options: TapOptions
   #video: VideoTrack | null = null
-  readonly #changes = new Allowance(SIZE_CHANGES)
+  readonly #changes = new Allowance(TRACK_CHANGES)
   /** The size changes too often: video is left out, up to a keyframe that has the size of before or may have another one. */
   #isLeftOut = false
   #isOpen = false

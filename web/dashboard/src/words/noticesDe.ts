@@ -187,7 +187,6 @@ export const noticesDe: Readonly<Record<string, string>> = {
   ts_scrambled: 'Der Transportstrom ist verschlüsselt; senden Sie ihn unverschlüsselt',
   ts_programs: 'Der Transportstrom hat mehrere Programme; senden Sie eines',
   ts_no_program: 'Es kam kein MPEG-Transportstrom mit einem Programm',
-  tracks_change_too_often: 'Der Sender ändert die Konfiguration seiner Spuren zu oft',
   ts_no_media: 'Das Programm des Transportstroms hat weder Video noch Ton',
   ts_none_listed: 'Das Programm des Transportstroms hat kein Video und keine der genannten Tonspuren',
   source_ended_session: 'Die Quelle hat die Sitzung beendet',
