@@ -4,7 +4,7 @@
  * have no id: the reader looks them up.
  */
 export interface Change {
-  readonly kind: 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed' | 'recording'
+  readonly kind: 'token' | 'secret' | 'account' | 'kick' | 'feed' | 'recording'
   readonly accountId: string
   readonly id: number
   /** Of a feed or a recording: its stream. Absent: any stream of the account may have changed. */

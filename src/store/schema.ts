@@ -129,7 +129,7 @@ const TABLES = {
     seq: SERIAL,
     /** PostgreSQL only: the transaction that wrote the row, because there `seq` is not the order of commits. */
     xid: XID,
-    kind: TEXT as 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed' | 'recording',
+    kind: TEXT as 'token' | 'secret' | 'account' | 'kick' | 'feed' | 'recording',
     account_id: TEXT,
     ref_id: NUMBER,
     /** Of a feed or a recording; null: any of the account. */

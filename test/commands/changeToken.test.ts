@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../src/base/result.ts'
 import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
-import { clearBoundIps } from '../../src/commands/tokens/boundAddresses.ts'
+import { clearBoundIps, listBoundIps } from '../../src/commands/tokens/boundAddresses.ts'
+import { createToken } from '../../src/commands/tokens/createToken.ts'
 import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
 import { switchTokens } from '../../src/commands/tokens/switchTokens.ts'
 import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
+import { signToken } from '../../src/commands/tokens/signToken.ts'
 import { updateToken } from '../../src/commands/tokens/updateToken.ts'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
 import { overriding } from '../../src/store/nouns.ts'
 import { type Store, StoreUnavailable, type Tx } from '../../src/store/store.ts'
-import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
+import { makeToken, publish, startTestNode, type TestNode, tryToView } from '../support/testNode.ts'
 import { readSources } from '../tidy/source.ts'
 
 type Change = (ctx: Context, actor: Actor, id: number) => Promise<Result<unknown, unknown>>
@@ -153,6 +155,15 @@ describe('a revocation of self-signed tokens', () => {
     expect(await at.ctx.store.read.revocations.list(id)).toEqual(['one', 'two'])
   })
 
+  it('is forgotten with the value that signed', async () => {
+    const { id } = await makeToken(at, 'subscribe')
+    await revoke(at.ctx, id, { jti: 'one' })
+    await updateToken(at.ctx, actor, { kind: 'subscribe', id }, { label: 'b' })
+    expect(await at.ctx.store.read.revocations.list(id)).toEqual(['one'])
+    await updateToken(at.ctx, actor, { kind: 'subscribe', id }, { refreshToken: true })
+    expect(await at.ctx.store.read.revocations.list(id)).toEqual([])
+  })
+
   it('names one of 10,000 at most, and all before a time beyond that', async () => {
     const { id } = await makeToken(at, 'subscribe')
     /** As if so many were on record. */
@@ -200,5 +211,60 @@ describe('a change of a token', () => {
     const { ctx, transactions } = recorded()
     expect(await switchTokens(ctx, actor, OFF, { tokenIds: [id] })).toMatchObject({ value: { successfulTokens: [id] } })
     expect([transactions, await auditOf(id)]).toEqual([[['tokens.lock']], before])
+  })
+})
+
+describe('a publish token', () => {
+  it('gets no target in a network that is not allowed, at its making and later', async () => {
+    const restream = [{ url: 'rtmp://10.0.0.1/live', key: 'a-key' }]
+    const refused = { ok: false, error: { data: { errors: { 'restream[0].url': [expect.any(String)] } } } }
+    const body = { streams: [{ streamName: 'a' }], label: 'a', restream }
+    expect(await createToken(at.ctx, actor, 'publish', body)).toMatchObject(refused)
+    const { id } = await makeToken(at, 'publish')
+    expect(await updateToken(at.ctx, actor, { kind: 'publish', id }, { restream })).toMatchObject(refused)
+  })
+
+  it('secures the streams of its patterns from the answer on', async () => {
+    const look = () => tryToView(at, { streamName: 'secured-1' })
+    expect(await look()).toMatchObject({ status: 409 })
+    await makeToken(at, 'publish', {
+      streams: [{ streamName: 'secured-.*', isRegex: true }],
+      subscribeRequiresAuth: true,
+    })
+    expect(await look()).toMatchObject({ status: 401 })
+  })
+})
+
+describe('a token', () => {
+  const none = { ok: false, error: { code: 'not_found' } }
+
+  it('signs for its own account, until the millisecond of its expiry', async () => {
+    const { id } = await makeToken(at, 'subscribe', { expires: 60 })
+    const expiresAtMs = (await at.ctx.store.read.tokens.get(id))?.expiresAtMs ?? 0
+    const sign = (by: Actor, nowMs: number) => {
+      const clock = { ...at.ctx.clock, now: () => nowMs }
+      return signToken({ ...at.ctx, clock }, by, id, { streamName: 'show', expiresInSeconds: 60 })
+    }
+    expect(await sign(actor, expiresAtMs - 1)).toMatchObject({ ok: true })
+    expect(await sign(actor, expiresAtMs)).toMatchObject({ ok: false, error: { code: 'conflict' } })
+    expect(await sign({ ...actor, accountId: 'nobody' }, expiresAtMs - 1)).toMatchObject(none)
+  })
+
+  it('shows its own account the addresses with their last use, and no other account', async () => {
+    const { id, token } = await makeToken(at, 'publish', { bindIpsOnUsage: 1 })
+    const { session } = await publish(at, { presented: token })
+    const list = (accountId: string) => listBoundIps(at.ctx, accountId, 'publish', id)
+    const usedAtMs = session.startedAtMs + 3_600_000
+    at.ctx.lastUses.note(id, session.address, usedAtMs)
+    const lastUsedOn = new Date(usedAtMs).toISOString()
+    expect(await list(at.accountId)).toMatchObject({ value: [{ address: session.address, lastUsedOn }] })
+    expect(await list('nobody')).toMatchObject(none)
+  })
+
+  it('binds none of those whom a new value ends', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    await publish(at, { presented: token, streamName: 'ended' })
+    await updateToken(at.ctx, actor, { kind: 'publish', id }, { refreshToken: true, bindIpsOnUsage: 1 })
+    expect(await at.ctx.store.read.bindings.list(id)).toEqual([])
   })
 })

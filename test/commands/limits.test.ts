@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential, deleteCredential } from '../../src/commands/accounts/credentials.ts'
 import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
+import { room } from '../../src/commands/channels/channelCommand.ts'
+import { createIngest, deleteIngest } from '../../src/commands/channels/ingests.ts'
 import { createLadder } from '../../src/commands/channels/ladders.ts'
 import { createScheduler } from '../../src/commands/channels/schedules/schedulers.ts'
 import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
@@ -11,6 +13,7 @@ import { deletePasskey } from '../../src/commands/users/passkeys.ts'
 import { createSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
 import { createWebhook } from '../../src/commands/webhooks/webhooks.ts'
 import { defaultLadder } from '../../src/core/channels/ladder.ts'
+import { CHILDREN_MAX } from '../../src/core/channels/types.ts'
 import { offTarget } from '../../src/core/restream/state.ts'
 import { overriding } from '../../src/store/nouns.ts'
 import type { Tx } from '../../src/store/store.ts'
@@ -147,6 +150,20 @@ test('of two deletions of a secret or a credential, the second says that there i
   expect(await deleteCredential(inCredentials, actor, ids.credential)).toMatchObject(none)
   const actions = (await ctx.store.read.audit.recent(owner.accountId, 10)).map(({ action }) => action)
   expect(actions.filter((action) => action.endsWith('.delete'))).toEqual([])
+})
+
+test('of two deletions of a part of a channel, the second says that there is none', async () => {
+  const actor = cliActor(owner.accountId)
+  const { id } = await newChannel(ctx, owner.accountId)
+  const made = await createIngest(ctx, actor, id, { name: 'Camera', type: 'rtmp-push' })
+  if (!made.ok) throw new Error(JSON.stringify(made.error))
+  const ingestId = made.value.id
+  const store = waitingStore(ctx.store, 'channels', (tx) => tx.ingests.delete(ingestId))
+  expect(await deleteIngest({ ...ctx, store }, actor, ingestId)).toMatchObject({ error: { code: 'not_found' } })
+})
+
+test('a channel has no more parts of a kind than the limit', () => {
+  expect([room('engines', CHILDREN_MAX - 1).ok, room('engines', CHILDREN_MAX).ok]).toEqual([true, false])
 })
 
 test('of two deletions of a passkey, the second says that there is none', async () => {

@@ -1,8 +1,18 @@
 import { connected } from '../support/postgres.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PASSWORD_COST } from '../../src/base/password.ts'
+import { authenticateSecret } from '../../src/commands/accounts/authenticate.ts'
+import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
+import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
-import { findSignedIn, signOutEverywhere, type Visitor } from '../../src/commands/users/sessions.ts'
+import { changePassword } from '../../src/commands/users/password.ts'
+import {
+  findSignedIn,
+  isSignedIn,
+  listOwnSessions,
+  signOutEverywhere,
+  type Visitor,
+} from '../../src/commands/users/sessions.ts'
 import { createSetupCode, firstSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
 import { signIn } from '../../src/commands/users/signIn.ts'
 import { changeRole, createUser, deleteUser } from '../../src/commands/users/users.ts'
@@ -46,6 +56,27 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     return made.value
   }
 
+  it('a secret that got another value, or was deleted, opens nothing at the other node', async () => {
+    const of = (value: string) => authenticateSecret(other.ctx, value)
+    const made = await createSecret(one.ctx, actor(), 'backend')
+    if (!made.ok) throw new Error(JSON.stringify(made.error))
+    const { secret, value } = made.value
+    expect(await of(value)).toMatchObject({ id: secret.id })
+    const fresh = await refreshSecret(one.ctx, actor(), secret.id)
+    if (!fresh.ok) throw new Error(JSON.stringify(fresh.error))
+    await until(async () => (await of(value)) === undefined)
+    expect(await of(fresh.value.value)).toMatchObject({ id: secret.id, hint: fresh.value.value.slice(-4) })
+    await deleteSecret(one.ctx, actor(), secret.id)
+    await until(async () => (await of(fresh.value.value)) === undefined)
+  })
+
+  it('what an account says for its tokens counts at the other node', async () => {
+    const defaults = () => other.ctx.cache.accountDefaults(one.accountId)
+    const { logAdmissions } = await defaults()
+    await changeDefaults(one.ctx, actor(), 'logAdmissions', { isEnabled: !logAdmissions })
+    await until(async () => (await defaults()).logAdmissions !== logAdmissions)
+  })
+
   it('an admin whose role was lowered while the password of a new user was hashed creates none', async () => {
     const { signedIn } = await make('first@example.com')
     await make('second@example.com')
@@ -80,6 +111,37 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     )
     expect(redeemed.filter(({ ok }) => ok)).toHaveLength(1)
     expect(await list()).toHaveLength(1)
+  })
+
+  it('a link beside other users makes one too, and of two new passwords for an old one the first counts', async () => {
+    await make('first@example.com')
+    const code = await createSetupCode(one.ctx, actor(), { role: 'viewer', firstOnly: false })
+    const redeemed = await Promise.all(
+      [one, other].map(({ ctx }, at) =>
+        redeemSetupCode(ctx, { code, email: `u${at}@example.com`, password: PASSWORD }, VISITOR),
+      ),
+    )
+    const [made, ...more] = redeemed.flatMap((one) => (one.ok ? one.value : []))
+    if (!made) throw new Error(JSON.stringify(redeemed))
+    expect(more).toEqual([])
+    const changed = await Promise.all(
+      [one, other].map(({ ctx }, at) =>
+        changePassword(ctx, made.signedIn, { oldPassword: PASSWORD, newPassword: `${PASSWORD} ${at}` }, VISITOR),
+      ),
+    )
+    expect(changed.filter(({ ok }) => ok)).toHaveLength(1)
+  })
+
+  it('sessions that are over are not shown, and a session is noted as used once in minutes', async () => {
+    const { signedIn, value } = await make('mine@example.com')
+    const { id: userId, session } = signedIn
+    const over = { ...session, userId, hash: new Uint8Array(32), expiresAtMs: 1 }
+    await one.ctx.store.transaction((tx) => tx.dashboardSessions.insert(over))
+    expect(await listOwnSessions(one.ctx, signedIn)).toEqual([session])
+    const writes = vi.spyOn(one.ctx.store, 'transaction')
+    await findSignedIn(one.ctx, value)
+    expect(writes).not.toHaveBeenCalled()
+    writes.mockRestore()
   })
 
   it('a link for the first user waits for a user that another node is about to make', async () => {
@@ -123,8 +185,12 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     if (!again.ok) throw new Error('not signed in')
     const at = (node: TestNode, value: string) => findSignedIn(node.ctx, value)
     expect(await at(other, mine.value)).toEqual({ ok: true, value: mine.signedIn })
+    const roles = () =>
+      Promise.all((['admin', 'viewer'] as const).map((role) => isSignedIn(other.ctx, mine.value, role)))
+    expect(await roles()).toEqual([true, false])
     await changeRole(one.ctx, actor(), mine.signedIn.id, 'viewer')
     expect(await at(other, mine.value)).toMatchObject({ value: { role: 'viewer' } })
+    expect(await roles()).toEqual([false, true])
     await signOutEverywhere(one.ctx, actor(), mine.signedIn)
     expect(await at(other, mine.value)).toEqual({ ok: false, error: 'unknown' })
     expect(await at(one, again.value.value)).toEqual({ ok: false, error: 'unknown' })

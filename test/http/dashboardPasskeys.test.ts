@@ -124,6 +124,21 @@ test('a passkey is added only by its user, on this page, without certificates, a
   )
 })
 
+test('a user has twenty passkeys and no more', async () => {
+  const { browser, key } = await withPasskey()
+  const { store } = running.app.ctx
+  const [passkey] = await store.read.passkeys.list(browser.id)
+  if (!passkey) throw new Error('no passkey')
+  const add = async () => {
+    const response = new Authenticator().create({ ...SITE, challenge: await creationChallenge(browser) })
+    return (await browser.call('POST', '/passkeys', { name: 'Key', response }, AT)).status
+  }
+  await store.transaction(async (tx) => {
+    for (let n = 1; n < 19; n++) await tx.passkeys.insert({ ...passkey, id: `${key.id}${n}` })
+  })
+  expect([await add(), await add()]).toEqual([200, 409])
+})
+
 test('certificates in an attestation are refused before anything reads them', async () => {
   const mine = await browserOf(running, 'viewer')
   const certificates = [Buffer.from('any certificate')]

@@ -48,7 +48,6 @@ export async function deleteCredential(ctx: CommandContext, actor: Actor, id: nu
     const before = await tx.credentials.lock(actor.accountId, id)
     if (!before) return false
     await tx.credentials.delete(id)
-    await tx.changes.append({ kind: 'credential', accountId: actor.accountId, id, atMs: nowMs })
     await audit(tx, actor, nowMs, { action: 'credential.delete', subject: String(id), before: { name: before.name } })
     return true
   })
