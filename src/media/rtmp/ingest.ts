@@ -17,10 +17,12 @@ import { VideoLayers } from './videoLayers.ts'
 export type Taken = 'media' | 'dropped'
 
 /**
- * Audio before any video counts as audio only after this long, and is dropped until then; so it is before the keyframe that
- * describes the video. A change of tracks in the first moments would make every subscriber start twice.
+ * Audio before any video counts as audio only after this long, and is dropped until then: a change of tracks in the first moments
+ * would make every subscriber start twice.
  */
 const ALONE_MS = 500
+/** The same before the first keyframe of video that was announced: more than most encoders have between two. The camera may be off. */
+const KEYFRAME_MS = 10_000
 /** How long media before its configuration is dropped without a word, for publishers that send it late. */
 const UNCONFIGURED_MS = 5000
 
@@ -165,9 +167,9 @@ export class RtmpIngest {
     const isDescribed = format !== null && this.#video.describe(layer, format)
     const isListNew = this.#video.came(layer, key, timeMs)
     this.#tracksAreNew ||= isDescribed || isListNew
-    // A layer that comes late begins with its first keyframe.
+    // It begins with its first keyframe.
     if (!layer.isListed) return 'media'
-    if (!this.#notifyTracks(timeMs)) return this.#drop(CHANGES_TOO_OFTEN)
+    if (!this.#notifyTracks()) return this.#drop(CHANGES_TOO_OFTEN)
     const { offsetUs = 0, compositionMs } = video
     const timeUs = Math.max(0, timeMs + compositionMs) * 1000 + offsetUs
     const decodeTimeUs = timeMs * 1000 + offsetUs
@@ -181,9 +183,9 @@ export class RtmpIngest {
     const { timeMs, marks } = this.#timeOf(trackKey(of), timestamp)
     if (!this.#audio.has(index)) return this.#unconfigured(trackKey(of), timeMs, 'Audio came before its configuration')
     this.#audioSinceMs ??= timeMs
-    const mayGetCompany = !this.#hasBegun && this.#video.isAwaited
-    if (mayGetCompany && Math.abs(timeMs - this.#audioSinceMs) < ALONE_MS) return 'media'
-    if (!this.#notifyTracks(timeMs)) return this.#drop(CHANGES_TOO_OFTEN)
+    const aloneMs = this.#video.isEmpty ? ALONE_MS : KEYFRAME_MS
+    if (!this.#hasBegun && Math.abs(timeMs - this.#audioSinceMs) < aloneMs) return 'media'
+    if (!this.#notifyTracks()) return this.#drop(CHANGES_TOO_OFTEN)
     const { data, offsetUs = 0 } = audio
     const timeUs = timeMs * 1000 + offsetUs
     this.#sink.frame({ ...of, timeUs, decodeTimeUs: timeUs, key: true, data, ...marks })
@@ -197,12 +199,11 @@ export class RtmpIngest {
   }
 
   /** False: they have changed too often. */
-  #notifyTracks(timeMs: number): boolean {
+  #notifyTracks(): boolean {
     if (!this.#tracksAreNew) return true
     const { clock } = this.#options
     if (clock !== null && !this.#changes.take(clock.monotonic())) return false
     this.#tracksAreNew = false
-    this.#video.begin(timeMs)
     this.#hasBegun = true
     const audio = [...this.#audio].toSorted(([a], [b]) => a - b).map(([, track]) => track)
     this.#sink.tracks([...this.#video.list(), ...audio].map((track) => this.#withBitrate(track)))

@@ -40,11 +40,6 @@ export class VideoLayers {
     return this.#layers.size === 0
   }
 
-  /** Whether nothing describes the video yet: its configuration, or its first keyframe, has not come. */
-  get isAwaited(): boolean {
-    return (this.#largest()?.lengthBytes ?? null) === null
-  }
-
   get(trackId: number): VideoLayer | undefined {
     return this.#layers.get(trackId)
   }
@@ -60,11 +55,11 @@ export class VideoLayers {
     if (before === undefined) {
       if (this.#layers.size >= MAX_LAYERS) return unsupported(coded('video_tracks_too_many', { most: MAX_LAYERS }))
       this.#layers.set(trackId, { trackId, track, record: track.config, lengthBytes, isListed: false, latestMs: 0 })
-      return ok(this.#main === null)
+      return ok(false)
     }
     if (isRepeated(before, track, lengthBytes)) return ok(false)
     Object.assign(before, { track, record: track.config, lengthBytes })
-    return ok(before.isListed || this.#main === null)
+    return ok(before.isListed)
   }
 
   /** A keyframe describes its track. Says whether that is news. */
@@ -75,26 +70,22 @@ export class VideoLayers {
     return true
   }
 
-  /** Lists all that is configured, before the first frame of a publication. False: it has begun, or there is nothing yet. */
-  begin(timeMs: number): boolean {
-    if (this.#main !== null) return false
-    const largest = this.#largest()
-    if (largest === undefined) return false
-    this.#main = largest
-    for (const layer of this.#layers.values()) Object.assign(layer, { isListed: true, latestMs: timeMs })
-    return true
-  }
-
-  /** A frame came. Says whether it changes the list of tracks. */
+  /** A frame came. Says whether it changes the list of tracks: the first keyframe of all lists all that is configured. */
   came(layer: VideoLayer, key: boolean, timeMs: number): boolean {
-    const isFirst = this.begin(timeMs)
     layer.latestMs = timeMs
-    if (isFirst || !key || this.#main === null) return isFirst
+    if (!key) return false
+    if (this.#main === null) return this.#begin(timeMs)
     const isLate = !layer.isListed
     const outranks = layer !== this.#main && this.#outranks(layer, this.#main)
     layer.isListed = true
     if (outranks) this.#main = layer
     return isLate || outranks
+  }
+
+  #begin(timeMs: number): true {
+    this.#main = this.#largest() ?? null
+    for (const layer of this.#layers.values()) Object.assign(layer, { isListed: true, latestMs: timeMs })
+    return true
   }
 
   /** What is sent, the main layer first. Layers have names as soon as there are several. */

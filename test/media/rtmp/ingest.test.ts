@@ -42,8 +42,14 @@ describe('media', () => {
   test('that begins with audio waits half a second for video, so that subscribers begin once', () => {
     expect(
       taken(aacConfig(), audioFrame(0), audioFrame(400), avcConfig(), audioFrame(420), videoFrame(430)).order,
-    ).toEqual(['h264+aac', 'audio 420000', 'video 430000'])
+    ).toEqual(['h264+aac', 'video 430000'])
     expect(taken(...alone, audioFrame(20)).order).toEqual(['aac', 'audio 500000', 'audio 20000'])
+  })
+
+  test('without the video that was announced was never heard, and gets the video later', () => {
+    const cameraOff = [aacConfig(), avcConfig(), audioFrame(0), audioFrame(9990)]
+    const { order } = taken(...cameraOff, audioFrame(10_000), avcConfig(), audioFrame(10_020), videoFrame(10_040))
+    expect(order).toEqual(['aac', 'audio 10000000', 'audio 10020000', 'h264+aac', 'video 10040000'])
   })
 
   test('reports both tracks once, before the first frame', () => {
@@ -90,11 +96,8 @@ describe('media', () => {
   test.each([2 ** 32, 2 ** 31])(
     'continues in time when milliseconds wrap at %i, with ffmpeg and OBS at 2^31',
     (wrap) => {
-      const { frames, leftOut } = taken(
-        aacConfig(),
-        avcConfig(),
-        ...[wrap - 10, 11, wrap - 5, 30].map((at) => audioFrame(at)),
-      )
+      const times = [wrap - 510, wrap - 10, 11, wrap - 5, 30]
+      const { frames, leftOut } = taken(aacConfig(), ...times.map((at) => audioFrame(at)))
       expect(frames.map(({ timeUs }) => timeUs / 1000 - wrap)).toEqual([-10, 11, -5, 30])
       expect(leftOut).toEqual([])
     },
@@ -282,7 +285,8 @@ describe('keyframes', () => {
     ['a picture of intra slices that is not marked', false, units(false, intra)],
     ['other information for decoders', false, units(false, [0x06, 5, 3, 6, 6, 6, 0x80], predicted)],
   ])('%s: %s', (_, key, frame) => {
-    expect(taken(avcConfig(), frame).frames.map((one) => one.key)).toEqual([key])
+    const { frames } = taken(avcConfig(), videoFrame(0), frame)
+    expect(frames.map((one) => one.key)).toEqual([true, key])
   })
 })
 
