@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs'
 import { createLogger } from '../base/log.ts'
 import { err, type Result } from '../base/result.ts'
 import { pickAccount } from '../commands/accounts/accounts.ts'
 import { type Actor, cliActor, type Context } from '../commands/context.ts'
 import type { ConfigProblem } from '../config/problem.ts'
+import { isPostgres, storageUrl } from '../config/paths.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
 import type { Call } from './command.ts'
 import type { OpenedApp } from './host.ts'
@@ -35,7 +37,11 @@ export function readConfig(call: Call, flags?: PartialConfig): Result<Config, Cl
 export async function withApp<T>(call: Call, work: (app: OpenedApp) => CommandResult<T>): CommandResult<T> {
   const config = readConfig(call)
   if (!config.ok) return config
-  const app = await call.host.openApp({ config: config.value, log: quietLogger(call) })
+  const log = quietLogger(call)
+  // In the wrong directory lists are empty, and no server sees what a command makes.
+  if (!isPostgres(config.value) && !existsSync(storageUrl(config.value)))
+    log.warn({ dataDir: config.value.data.dir }, 'there is no database here, so this command makes a new one')
+  const app = await call.host.openApp({ config: config.value, log })
   try {
     return await work(app)
   } finally {

@@ -37,7 +37,7 @@ export async function run(
     stderrIsTerminal: false,
     readStdin: async (maxBytes) => (input.length > maxBytes ? err(`longer than ${maxBytes} bytes`) : ok(input)),
     stopRequested: async () => 'SIGTERM',
-    loadConfig: () => ok({ data: { dir: '/nowhere' } } as OpenedApp['config']),
+    loadConfig: () => ok({ data: { dir: '/nowhere' }, storage: { url: '/dev/null' } } as OpenedApp['config']),
     openApp: () => Promise.reject(new Error('no store here')),
     startServing: () => Promise.reject(new Error('no server here')),
     backups: () => Promise.reject(new Error('no backups here')),

@@ -36,7 +36,7 @@ const parsed = (text: string): { [name: string]: unknown } => JSON.parse(text) a
 
 it('the command line creates, finds, shows, starts, stops and deletes channels', async () => {
   const made = await at('create', '--name', 'Main stage', '--external-id', 'show-1', '--timeout', '0')
-  expect(made).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^ch_\w{22}\n$/) as string })
+  expect(made).toMatchObject({ status: 0, stdout: expect.stringMatching(/^ch_\w{22}\n$/) as string })
   const id = made.stdout.trim()
   const [list, none, show] = [
     await at('list', '--search', 'MAIN', '--json'),
