@@ -8,6 +8,10 @@ export function concatScript(url: string, options: Readonly<Record<string, strin
   return `${['ffconcat version 1.0', `file ${quoted(url)}`, ...lines].join('\n')}\n`
 }
 
+/** The same for files, one behind another. Without a protocol they would have that of the script, a pipe. */
+export const filesScript = (files: readonly string[]): string =>
+  `${['ffconcat version 1.0', ...files.map((file) => `file ${quoted(`file:${file}`)}`)].join('\n')}\n`
+
 function quoted(text: string): string {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u001f]/.test(text)) throw new Error('a source with control characters cannot be pulled')

@@ -1,6 +1,7 @@
 import type { PixelSize } from '../../base/pixelSize.ts'
 import { CODECS } from '../codecs/codecs.ts'
 import { fitInto, words } from '../ffmpeg/arguments.ts'
+import { filesScript } from '../ffmpeg/concatScript.ts'
 import type { RecordingPart, PartTrack } from './recordingFiles.ts'
 
 const ENCODE_VIDEO = words('-c:v libx264 -preset veryfast -crf 21 -pix_fmt yuv420p')
@@ -8,14 +9,40 @@ const ENCODE_AUDIO = words('-c:a aac -b:a 160k')
 /** Writes the index first, so that a player can start and seek before it has the whole file. */
 const OUTPUT = words('-movflags +faststart -f mp4 -y')
 
-/** Joins the parts of a recording into one MP4 at `output`. Copies the media where possible. */
-export function finishArguments(parts: readonly RecordingPart[], output: string): string[] {
-  // Names the format, so that ffmpeg takes no publisher's data for another one.
-  const inputs = parts.flatMap(({ file }) => ['-f', 'matroska', '-i', file])
-  const [only, ...more] = parts
-  const conversion = only !== undefined && more.length === 0 ? convertOne(only) : convertSeveral(parts)
-  return [...inputs, ...conversion, ...OUTPUT, output]
+/** One process takes so many parts: each takes 30 MB in full HD, from the first picture to the last of all. */
+const AT_ONCE = 5
+
+/** What a process of ffmpeg is given: see `FfmpegJob`. */
+export interface FinishingStep {
+  readonly args: readonly string[]
+  readonly script?: string
 }
+
+/** Joins the parts of a recording into one MP4 at `output`. Copies the media where possible. */
+export function finishingSteps(parts: readonly RecordingPart[], output: string): FinishingStep[] {
+  const all = parts.flatMap(({ tracks }) => tracks)
+  const [only, ...more] = parts
+  const joinsAll = only !== undefined && more.length === 0 ? convertOne(only) : convertSeveral(parts, all)
+  const toOutput = [...OUTPUT, output]
+  if (parts.length <= AT_ONCE) return [{ args: [...inputsOf(parts), ...joinsAll, ...toOutput] }]
+  const groups = Array.from({ length: Math.ceil(parts.length / AT_ONCE) }, (_, at) => ({
+    some: parts.slice(at * AT_ONCE, (at + 1) * AT_ONCE),
+    joined: `${output}.${at}.mkv`,
+  }))
+  return [
+    ...groups.map(({ some, joined }) => ({
+      args: [...inputsOf(some), ...convertSeveral(some, all), '-f', 'matroska', '-y', joined],
+    })),
+    {
+      args: [...words('-f concat -safe 0 -i pipe:0 -c copy'), ...toOutput],
+      script: filesScript(groups.map(({ joined }) => joined)),
+    },
+  ]
+}
+
+/** Names the format, so that ffmpeg takes no publisher's data for another one. */
+const inputsOf = (parts: readonly RecordingPart[]): string[] =>
+  parts.flatMap(({ file }) => ['-f', 'matroska', '-i', file])
 
 function convertOne({ tracks }: RecordingPart): string[] {
   const { video, audio } = kindsOf(tracks)
@@ -38,9 +65,8 @@ const encodeVideo = (size: PixelSize | null): string[] => [
 
 const encodeAudio = (): string[] => [...ENCODE_AUDIO, ...words('-ar 48000 -af aresample=async=1')]
 
-/** Converts parts of different formats to one size and joins them; missing video is black, missing audio silent. */
-function convertSeveral(parts: readonly RecordingPart[]): string[] {
-  const all = parts.flatMap((part) => part.tracks)
+/** Converts parts of different formats to the size of all and joins them; missing video is black, missing audio silent. */
+function convertSeveral(parts: readonly RecordingPart[], all: readonly PartTrack[]): string[] {
   const { video, audio } = kindsOf(all)
   const size = sizeOf(all) ?? { width: 1280, height: 720 }
   const chains = parts.flatMap(({ tracks }, index) => {

@@ -53,14 +53,16 @@ export class RecordingFiles {
     return join(this.#folder(id), FINISHED)
   }
 
-  /** The path of the file while the conversion writes it. */
+  /** The path of the file while the conversion writes it. Those that it puts together have names that begin with it. */
   unfinished(id: string): string {
     return join(this.#folder(id), UNFINISHED)
   }
 
   /** Removes what a conversion has written that failed. */
   async removeUnfinished(id: string): Promise<void> {
-    await rm(this.unfinished(id), { force: true })
+    const folder = this.#folder(id)
+    const names = (await readdir(folder)).filter((name) => name.startsWith(UNFINISHED))
+    await Promise.all(names.map((name) => rm(join(folder, name), { force: true })))
   }
 
   /** The path of the thumbnail, a JPEG. */

@@ -8,7 +8,7 @@ import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
 import { exitReason, exitSentence, exitUnlessStalled, exitWithin, wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
-import { finishArguments } from './finishing.ts'
+import { type FinishingStep, finishingSteps } from './finishing.ts'
 import { Recorder, type RecordingEnd } from './recorder.ts'
 import { TO_JPEG } from './thumbnails.ts'
 import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
@@ -285,10 +285,20 @@ export class Recordings {
 
   /** The duration; or the problem; or null when the next round has to try again. */
   async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | Said | null> {
+    let durationMs = 0
+    for (const step of finishingSteps(parts, this.#options.files.unfinished(id))) {
+      const made = await this.#convertSome(id, step)
+      if (made === null || 'message' in made) return made
+      ;({ durationMs } = made)
+    }
+    return { durationMs }
+  }
+
+  async #convertSome(id: string, step: FinishingStep): Promise<{ durationMs: number } | Said | null> {
     const { ffmpeg, files, clock, log } = this.#options
-    const [args, name] = [finishArguments(parts, files.unfinished(id)), `recording ${id}`]
+    const name = `recording ${id}`
     for (let attempt = 1; ; attempt++) {
-      const started = ffmpeg.run({ name, args, background: true })
+      const started = ffmpeg.run({ name, ...step, background: true })
       if (!started.ok && started.error.code === 'missing') return started.error
       if (!started.ok) {
         await pause(clock, BUSY_MS, this.#stopping.signal)
