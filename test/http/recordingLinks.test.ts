@@ -188,6 +188,9 @@ describe('a signed link to a recording', () => {
     const id = await recorded()
     const { ctx } = sluice.app
     const actor = cliActor(sluice.accountId)
+    // The clock stands still, or was set back.
+    vi.spyOn(ctx.clock, 'now').mockReturnValue(ctx.clock.now())
+    onTestFinished(() => void vi.restoreAllMocks())
     const makers = await Promise.all(
       ['refreshed', 'deleted', 'kept'].map(async (name) => {
         const made = await createSecret(ctx, actor, name)

@@ -58,10 +58,12 @@ export async function refreshSecret(
   const secret = await ctx.store.transaction(async (tx) => {
     const before = await tx.secrets.lock(actor.accountId, id)
     if (!before) return undefined
-    await tx.secrets.replace(id, sha256(value), hint, nowMs)
+    // Links to recordings know a value by its time: two values never have the same.
+    const refreshedAtMs = Math.max(nowMs, (before.refreshedAtMs ?? before.createdAtMs) + 1)
+    await tx.secrets.replace(id, sha256(value), hint, refreshedAtMs)
     await tx.changes.append({ kind: 'secret', accountId: actor.accountId, id, atMs: nowMs })
     await audit(tx, actor, nowMs, { action: 'secret.refresh', subject: String(id) })
-    return { ...before, hint, refreshedAtMs: nowMs }
+    return { ...before, hint, refreshedAtMs }
   })
   ctx.cache.forgetSecrets()
   return secret ? ok({ secret, value }) : err(noSecret(id))
