@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createChannel, deleteChannel, updateChannel } from '../../src/commands/channels/channels.ts'
+import { createDistribution, updateDistribution } from '../../src/commands/channels/distributions.ts'
 import { createScheduler, deleteScheduler, updateScheduler } from '../../src/commands/channels/schedules/schedulers.ts'
 import { passingStore } from '../support/passingStore.ts'
 import { startTestNode } from '../support/testNode.ts'
@@ -38,6 +39,13 @@ test('events are dated when a change is made, not when its request began to wait
   const channel = await made
   const id = channel.ok ? channel.value.id : ''
   expect(await eventsOf(updateChannel(ctx, actor, id, { name: 'Hall' }))).toEqual(['channel.updated'])
+  const shown = createDistribution(ctx, actor, id, { name: 'Site' })
+  expect(await eventsOf(shown)).toEqual(['distribution.created'])
+  const distribution = await shown
+  const change = (body: object) =>
+    eventsOf(updateDistribution(ctx, actor, distribution.ok ? distribution.value.id : '', body))
+  expect(await change({ name: 'Page' })).toEqual(['distribution.updated'])
+  expect(await change({ enabled: false })).toEqual(['distribution.updated', 'distribution.disabled'])
   const starts = { startDate: '2999-01-01', startTime: '10:00', channels: [{ channelId: id }] }
   const planned = createScheduler(ctx, actor, { name: 'Show', ...starts })
   expect(await eventsOf(planned)).toEqual(['scheduler.created'])
@@ -45,5 +53,9 @@ test('events are dated when a change is made, not when its request began to wait
   const schedulerId = scheduler.ok ? scheduler.value.id : ''
   expect(await eventsOf(updateScheduler(ctx, actor, schedulerId, { name: 'Talk' }))).toEqual(['scheduler.updated'])
   expect(await eventsOf(deleteScheduler(ctx, actor, schedulerId))).toEqual(['scheduler.deleted'])
-  expect(await eventsOf(deleteChannel(ctx, actor, id))).toEqual(['ingest.deleted', 'channel.deleted'])
+  expect(await eventsOf(deleteChannel(ctx, actor, id))).toEqual([
+    'ingest.deleted',
+    'distribution.deleted',
+    'channel.deleted',
+  ])
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential, deleteCredential } from '../../src/commands/accounts/credentials.ts'
 import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { room } from '../../src/commands/channels/channelCommand.ts'
-import { createIngest, deleteIngest } from '../../src/commands/channels/ingests.ts'
+import { createIngest, deleteIngest, findByStreamKey } from '../../src/commands/channels/ingests.ts'
 import { createLadder } from '../../src/commands/channels/ladders.ts'
 import { createScheduler } from '../../src/commands/channels/schedules/schedulers.ts'
 import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
@@ -152,12 +152,14 @@ test('of two deletions of a secret or a credential, the second says that there i
   expect(actions.filter((action) => action.endsWith('.delete'))).toEqual([])
 })
 
-test('of two deletions of a part of a channel, the second says that there is none', async () => {
+test('of two deletions of an ingest, whose key was good over its own protocol, the second says that there is none', async () => {
   const actor = cliActor(owner.accountId)
   const { id } = await newChannel(ctx, owner.accountId)
   const made = await createIngest(ctx, actor, id, { name: 'Camera', type: 'rtmp-push' })
   if (!made.ok) throw new Error(JSON.stringify(made.error))
-  const ingestId = made.value.id
+  const { id: ingestId } = made.value
+  const found = (protocol: 'rtmp' | 'srt') => findByStreamKey(ctx, made.value.streamKey ?? '', protocol)
+  expect([await found('rtmp'), await found('srt')]).toMatchObject([{ id: ingestId }, undefined])
   const store = waitingStore(ctx.store, 'channels', (tx) => tx.ingests.delete(ingestId))
   expect(await deleteIngest({ ...ctx, store }, actor, ingestId)).toMatchObject({ error: { code: 'not_found' } })
 })

@@ -4,10 +4,10 @@ import { startNode } from '../../src/commands/nodes/servingNode.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { sessionJobs } from '../../src/jobs/sessions.ts'
 import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
-import type { Leases } from '../../src/store/store.ts'
+import { type Leases, StoreUnavailable } from '../../src/store/store.ts'
 import { expireLease } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
-import { eventsOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+import { admit, eventsOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
 const LEASE_MS = 15_000
 
@@ -68,4 +68,15 @@ test('one node looks for all after streams without viewers: of those that are al
   expect(await look(second)).toBe(1)
   await expireLease(first.url, first.ctx.sessions.node)
   expect(await look(second)).toBe(2)
+})
+
+test('a node that was given up and has not heard of it admits nobody', async () => {
+  const at = await startTestNode()
+  onTestFinished(() => at.close())
+  const late = await startTestNode({ url: at.url })
+  onTestFinished(() => late.crash())
+  const { id, token } = await makeToken(at, 'publish')
+  await at.ctx.store.transaction((tx) => tx.nodes.giveUp(late.ctx.sessions.node, true))
+  await expect(admit(late, { presented: token })).rejects.toBeInstanceOf(StoreUnavailable)
+  expect(await at.ctx.store.read.sessions.page({ accountId: at.accountId, tokenId: id, limit: 10 })).toEqual([])
 })

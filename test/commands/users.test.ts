@@ -5,6 +5,7 @@ import { authenticateSecret } from '../../src/commands/accounts/authenticate.ts'
 import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
 import { createSecret, deleteSecret, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { changePassword } from '../../src/commands/users/password.ts'
 import {
   findSignedIn,
@@ -19,7 +20,7 @@ import { changeRole, createUser, deleteUser } from '../../src/commands/users/use
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { startTestNode, type TestNode } from '../support/testNode.ts'
+import { attemptOf, makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
@@ -75,6 +76,22 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     const { logAdmissions } = await defaults()
     await changeDefaults(one.ctx, actor(), 'logAdmissions', { isEnabled: !logAdmissions })
     await until(async () => (await defaults()).logAdmissions !== logAdmissions)
+  })
+
+  it('a publisher is decided on again if its account has changed since the decision', async () => {
+    const { token } = await makeToken(one, 'publish')
+    const { cache } = one.ctx
+    const deny = (deniedCountries: string[]) => changeDefaults(one.ctx, actor(), 'security', { deniedCountries })
+    const defaults = cache.accountDefaults.bind(cache)
+    const read = vi.spyOn(cache, 'accountDefaults').mockImplementationOnce(async (accountId) => {
+      read.mockRestore()
+      expect(await deny(['AT'])).toMatchObject({ ok: true })
+      return defaults(accountId)
+    })
+    const attempt = { ...attemptOf({ presented: token }), country: 'AT' }
+    const request = { sourceId: null, cut: async () => undefined }
+    expect(await admitPublisher(one.ctx, attempt, request)).toMatchObject({ ok: false, status: 401 })
+    await deny([])
   })
 
   it('an admin whose role was lowered while the password of a new user was hashed creates none', async () => {

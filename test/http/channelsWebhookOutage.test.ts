@@ -198,7 +198,10 @@ describe('a receiver that was down', () => {
     await until(async () => !(await hook.isPaused()), 'the end of the pause')
   })
 
-  test('gets pending events at once when a user ends the pause', async () => {
+  test.each([
+    ['ends the pause', () => ({ active: true })],
+    ['names another address', () => ({ url: `${url}/new` })],
+  ])('gets pending events at once when a user %s', async (_, change) => {
     const hook = await makeHook()
     status = 503
     await hook.givenUp(99)
@@ -216,7 +219,8 @@ describe('a receiver that was down', () => {
     await until(async () => !(await read.deliveries.isRetryDue(clock.now())), 'nothing that is due')
     expect([received.length, await read.deliveries.isRetryDue(heldUntilMs)]).toEqual([sent, false])
     status = 200
-    await live.made('PATCH', hook.path, { active: true })
+    await live.made('PATCH', hook.path, change())
+    expect(await hook.isPaused()).toBe(false)
     await skip(1000)
     await until(async () => (await hook.log())[0]?.state === 'delivered', 'what waited')
     expect(nameOf((await hook.log())[0] as Entry)).toBe('waits')

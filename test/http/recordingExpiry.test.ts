@@ -71,6 +71,7 @@ it('the days of an account count from when a recording is complete, for those th
   const [before, during, failed, after] = await Promise.all(
     Array.from({ length: 4 }, () => recorded({ state: 'processing', endedAtMs: 1 })),
   )
+  expect((await sluice.call('DELETE', `/api/recordings/${before}`)).status).toBe(409)
   await completeRecording(ctx, before ?? '', FILE)
   const set = { recordings: { days: 30 } }
   const shown = { timelines: null, recordings: { days: 30 }, clips: null }
