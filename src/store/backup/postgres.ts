@@ -10,7 +10,7 @@ import { KEY_ID_POSITION } from '../../base/sealer.ts'
 import { LEASE_END_MAX_MS } from '../../base/time.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import { openClient } from '../postgres/client.ts'
-import { translatePostgresError } from '../postgres/errors.ts'
+import { openingProblem, translatePostgresError } from '../postgres/errors.ts'
 import { Hosts } from '../postgres/hosts.ts'
 import { types } from '../postgres/pool.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
@@ -219,8 +219,7 @@ async function connected<T>(
     await client.connect()
     return await work(client, host)
   } catch (raw) {
-    const error = translatePostgresError(raw)
-    return err(errorText(error))
+    return err(errorText(openingProblem(translatePostgresError(raw), url)))
   } finally {
     await client?.end().catch(() => undefined)
   }
