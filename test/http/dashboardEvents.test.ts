@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor, type Context } from '../../src/commands/context.ts'
@@ -9,11 +9,14 @@ import type { UpdateReader } from '../../src/commands/streams/accountUpdates.ts'
 import type { UpdateHub } from '../../src/commands/streams/updateHub.ts'
 import { dashboardEventRoutes } from '../../src/edge/http/dashboard/events.ts'
 import { noteTracks } from '../../src/commands/sessions/count.ts'
+import { overriding } from '../../src/store/nouns.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Browser, browserOf } from '../support/dashboard.ts'
 import { FastClock } from '../support/fastClock.ts'
 import { openEventStream, type OpenStream } from '../support/eventStream.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { passingStore } from '../support/passingStore.ts'
 import { makeToken, publish, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
@@ -197,7 +200,7 @@ async function openUnread(headers: string, over: Partial<Context> = {}) {
     stop: () => Promise.resolve(),
   }
   const app = fastify()
-  const user = { accountId: 'a1b2c3', id: 1 }
+  const user = { accountId: 'a1b2c3', id: 1, role: 'admin' }
   app.decorateRequest('user', null)
   app.addHook('onRequest', async (request) => void Object.assign(request, { user }))
   dashboardEventRoutes(app, { ...at().ctx, ...over }, hub as unknown as UpdateHub)
@@ -230,6 +233,25 @@ it('a reader that does not read is dropped when its session is over, although it
   for (let sent = 0; sent < 4; sent++) unread.send(990_000)
   await until(() => {
     manual.advance(1000)
+    return unread.isClosed()
+  })
+  await unread.end()
+})
+
+it('a reader whose session cannot be checked is dropped after a minute', async () => {
+  const manual = new ManualClock()
+  const looks = vi.fn().mockRejectedValue(new StoreUnavailable('away'))
+  const { read } = at().ctx.store
+  const dashboardSessions = overriding(read.dashboardSessions, { find: looks })
+  const store = { ...passingStore(at().ctx.store), read: overriding(read, { dashboardSessions }) }
+  const unread = await openUnread(`Cookie: ${browser.cookie}\r\n`, { clock: manual, store })
+  for (let count = 1; count <= 3; count++) {
+    manual.advance(20_000)
+    await until(() => looks.mock.calls.length === count)
+  }
+  expect(unread.isClosed()).toBe(false)
+  await until(() => {
+    manual.advance(20_000)
     return unread.isClosed()
   })
   await unread.end()
