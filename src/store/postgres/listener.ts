@@ -27,6 +27,7 @@ export class Listener {
   #ready: StoreClient | undefined
   #timer: NodeJS.Timeout | undefined
   #retryMs = FIRST_RETRY_MS
+  #isLost = false
   #closed = false
 
   /** @param ring called with the kind of a change; without one when any may have been missed */
@@ -51,7 +52,7 @@ export class Listener {
       types: types(),
     })
     this.#client = client
-    client.on('error', () => this.#lost(client))
+    client.on('error', (error) => this.#lost(client, error))
     client.on('end', () => this.#lost(client))
     client.on('notification', ({ payload }) => this.#ring(payload))
     try {
@@ -59,9 +60,11 @@ export class Listener {
       await client.query(`listen ${CHANNEL}`)
       this.#retryMs = FIRST_RETRY_MS
       this.#ready = client
+      if (this.#isLost) this.#log.info({}, 'the database tells of changes again')
+      this.#isLost = false
       this.#ring()
-    } catch {
-      this.#lost(client)
+    } catch (error) {
+      this.#lost(client, error)
     }
   }
 
@@ -72,7 +75,7 @@ export class Listener {
     try {
       return await work(new PgExecutor(client))
     } catch (error) {
-      this.#lost(client)
+      this.#lost(client, error)
       throw error
     }
   }
@@ -85,12 +88,15 @@ export class Listener {
     over(true)
   }
 
-  #lost(client: StoreClient): void {
+  /** Logs the first loss, and not each attempt while the server is away. */
+  #lost(client: StoreClient, error?: unknown): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
     this.#ready = undefined
     client.end().catch(() => undefined)
-    this.#log.warn({ retryMs: this.#retryMs }, 'the connection that listens for changes was lost; polling meanwhile')
+    if (!this.#isLost)
+      this.#log.warn({ err: error }, 'the connection that listens for changes was lost; polling meanwhile')
+    this.#isLost = true
     this.#timer = setTimeout(() => void this.start(), this.#retryMs).unref()
     this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
   }
