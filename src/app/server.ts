@@ -39,7 +39,7 @@ import { HttpConnections } from '../edge/http/connections.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
 import type { MediaEngine } from '../media/engine.ts'
-import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { createFfmpeg, type Ffmpeg, missingFfmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
@@ -219,6 +219,8 @@ async function openFfmpeg(app: App): Promise<{ ffmpeg: Ffmpeg; share: AccountSha
   const accounts = await app.ctx.store.read.accounts.list()
   const share = new AccountShare(accounts.map(({ id }) => id))
   const binary = app.config.ffmpeg.path
+  const absent = missingFfmpeg(binary)
+  if (absent !== null) app.ctx.log.warn({}, absent.message)
   return { ffmpeg: createFfmpeg({ ...app.ctx, binary, maxChildren, share, videoEncoder, offline }), share }
 }
 

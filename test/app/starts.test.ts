@@ -49,6 +49,14 @@ test('of two servers on a data directory the second is refused, until the first 
   await (await runApp({ dataDir })).close()
 })
 
+test('a server without ffmpeg says so when it starts, and not first where something does not work', async () => {
+  const said: string[] = []
+  const log = { ...silentLog, warn: (_fields: object, message: string) => void said.push(message) }
+  const flags = { ffmpeg: { path: 'no-such-program' } }
+  await (await runApp({ dataDir: join(dir, 'plain'), flags, log })).close()
+  expect(said).toContain('There is no program no-such-program: install ffmpeg, or name it with ffmpeg.path')
+})
+
 test('a start that fails leaves the data directory to the next one', async () => {
   const dataDir = join(dir, 'again')
   const key = join(dataDir, 'sealing.key')

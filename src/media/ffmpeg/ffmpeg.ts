@@ -181,6 +181,10 @@ const missing = (binary: string): FfmpegRefusal => ({
   ...say(coded('ffmpeg_missing', { program: binary })),
 })
 
+/** Why no process can start; null: the program is there now. */
+export const missingFfmpeg = (binary: string): FfmpegRefusal | null =>
+  findProgram(binary) === null ? missing(binary) : null
+
 /** The path of a program, or null. Searches each time: it may be installed while the server runs. */
 function findProgram(binary: string): string | null {
   const isPath = isAbsolute(binary) || /[\\/]/.test(binary)
