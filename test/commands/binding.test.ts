@@ -3,6 +3,7 @@ import { authorize } from '../../src/commands/access/authorize.ts'
 import { listSecrets, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
+import type { Tx } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { newPlace, type Place, type StoreEngine, testedStores } from '../support/place.ts'
 import { SEALING_KEY } from '../support/sealingKey.ts'
@@ -59,6 +60,19 @@ async function makeToken(sluice: RunningApp, body: object = {}) {
 }
 
 describe.each(testedStores())('bind-on-usage on %s', (engine) => {
+  it('refuses a client whose token changes with each of three decisions', async () => {
+    const [first] = (await start(engine)) as [RunningApp]
+    const { token } = await makeToken(first)
+    const { store } = first.app.ctx
+    const bind = vi.fn(() => Promise.resolve('changed' as const))
+    const transaction = vi
+      .spyOn(store, 'transaction')
+      .mockImplementation((work) => work({ bindings: { bind } } as unknown as Tx))
+    const { decision } = await publish(first, token, addressText(1))
+    transaction.mockRestore()
+    expect([decision.allowed, bind.mock.calls.length]).toEqual([false, 3])
+  })
+
   it(`binds exactly ${LIMIT} addresses under ${REQUESTS} concurrent requests from ${ADDRESSES} addresses`, async () => {
     const nodes = await start(engine)
     const [first] = nodes as [RunningApp]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { SessionContext } from '../../src/commands/context.ts'
-import { endHeld, holdEnd } from '../../src/commands/sessions/heldEnd.ts'
+import { endHeld, holdEnd, returnsWithinMs } from '../../src/commands/sessions/heldEnd.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { type ActiveSession, SessionRegistry } from '../../src/media/sessionRegistry.ts'
@@ -156,3 +156,21 @@ test('what holds the end of a feed passes on each layer to those who take them, 
   expect(all).toMatchObject({ layers: ['0', '1'], ends: 1 })
   expect(main).toMatchObject({ layers: [undefined], ends: 1 })
 })
+
+test.each([
+  ['here', 'left', false, 0],
+  ['here', 'left', true, 5000],
+  ['there', 'left', false, 2000],
+  ['there', 'lost', false, 5000],
+  ['here', 'deleted', true, 0],
+])(
+  'a publisher at the node %s that has %s (it may say goodbye: %s) is back within %i ms',
+  async (node, reason, may, ms) => {
+    const clock = new ManualClock()
+    const last = { sessionId: session.id, node, reason, atMs: clock.now() }
+    const store = { read: { feeds: { lastEnd: async () => last } } }
+    const sessions = Object.assign(new SessionRegistry(), { node: 'here' })
+    const ctx = { sessions, clock, store } as unknown as SessionContext
+    expect(await returnsWithinMs(ctx, session, () => may)).toBe(ms)
+  },
+)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { recordTarget } from '../../src/commands/restream/recordTarget.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
@@ -321,7 +321,12 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
 
   it('report failed attempts at most once per ten seconds and stream', async () => {
     const attempt = (streamName: string) => tryToView(at, { streamName })
+    await attempt('dark')
+    const writes = vi.spyOn(at.ctx.store, 'transaction')
     for (let n = 0; n < 5; n++) expect(await attempt('dark')).toMatchObject({ status: 409 })
+    // A flood of them writes nothing.
+    expect(writes).not.toHaveBeenCalled()
+    writes.mockRestore()
     await attempt('darker')
     clock.advance(9_999)
     await attempt('dark')

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { recordParameter } from '../../src/commands/access/authorize.ts'
 import { admitPublisher, mayView } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import type { Protocol } from '../../src/core/access/protocols.ts'
@@ -24,7 +25,7 @@ let tokens: { publish: string; subscribe: string; other: string }
 
 beforeAll(async () => {
   const limits = { maxViewersPerAddress: 5, maxPublishersPerAddress: 3, maxConnectingPerAddress: 4 }
-  at = await startTestNode({ max: MAX, flags: { sessions: limits } })
+  at = await startTestNode({ max: MAX, flags: { sessions: limits, server: { trustedProxies: ['192.0.2.200'] } } })
   tokens = {
     publish: (await makeToken(at, 'publish')).token,
     subscribe: (await makeToken(at, 'subscribe')).token,
@@ -72,6 +73,14 @@ describe('slots', () => {
       ok: 3,
       too_many_from_address: 2,
     })
+  })
+
+  it('are not bounded for the address of a trusted proxy, behind which many may be', async () => {
+    expect(codes(await Promise.all(Array.from({ length: 6 }, () => watch('192.0.2.200'))))).toEqual({ ok: 6 })
+  })
+
+  it('are not even asked for by one with a parameter that is refused, whose token may be unknown', async () => {
+    await expect(recordParameter(at.ctx, attemptOf({ presented: 'unknown' }), 'x=y')).resolves.toBeUndefined()
   })
 
   it('are taken a hundred times in ten minutes by the viewers of an address, who would fill the record of sessions', async () => {

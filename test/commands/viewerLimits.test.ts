@@ -1,8 +1,12 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { evaluate } from '../../src/commands/access/authorize.ts'
+import { viewerLimits } from '../../src/commands/access/viewerLimits.ts'
 import { mayView } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { takeLateSeats } from '../../src/commands/sessions/lateSeats.ts'
 import { recheckAll, recheckLate } from '../../src/commands/sessions/revoke.ts'
+import { tokenLimits } from '../../src/core/access/viewerLimits.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
@@ -57,6 +61,37 @@ describe.each(testedStores())('limits of concurrent viewers on %s', (engine) => 
     ).length
   const leave = async (n: number, session: { readonly id: string }) =>
     closeSession((nodes[n] as TestNode).ctx, session.id, 'left')
+
+  it('counts no viewer who leaves while those who came before the limit take their seats', async () => {
+    const [{ ctx }] = (await start(1)) as [TestNode]
+    const { id, token } = await makeToken(first(), 'subscribe')
+    const { session } = await view(first(), { presented: token })
+    const cached = await ctx.cache.tokenById(id)
+    if (!cached) throw new Error('no token')
+    const transaction = ctx.store.transaction.bind(ctx.store)
+    vi.spyOn(ctx.store, 'transaction').mockImplementationOnce(async (work) => {
+      await leave(0, session)
+      return transaction(work)
+    })
+    const [limit] = tokenLimits({ kind: 'token', token: { ...cached.snapshot, maxViewers: 2 } })
+    await takeLateSeats(ctx, { ...cached.snapshot, maxViewers: 2 }, new Set(), false)
+    expect(await ctx.store.read.viewerSeats.count(limit?.holder ?? '')).toBe(0)
+  })
+
+  it('is reached by no viewer over HLS who has a seat already, and known where memory has not all feeds', async () => {
+    await start(2, { maxViewers: 1 })
+    const hls = (viewer: string) => watch(0, { protocol: 'hls' }, viewer)
+    expect([await hls('a'), await hls('a')]).toMatchObject([{ ok: true }, { ok: true }])
+    expect(await hls('b')).toMatchObject(REACHED)
+
+    const { ctx, accountId } = first()
+    const { token } = await makeToken(first(), 'publish', { maxViewers: 7 })
+    await publish(nodes[1] as TestNode, { presented: token, streamName: 'far' })
+    ctx.sessions.feeds.setRemote([], false)
+    const attempt = attemptOf({ action: 'view', accountId, streamName: 'far' })
+    const limits = await viewerLimits(ctx, await evaluate(ctx, attempt, ctx.clock.now()))
+    expect(limits).toMatchObject([{ of: 'stream', most: 7 }])
+  })
 
   it('of a token holds whatever stream is watched, and its seats are free after the end and after a deletion', async () => {
     await start(1)
