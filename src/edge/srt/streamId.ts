@@ -40,8 +40,8 @@ interface Parts {
   readonly mode: string
 }
 
-/** How ids begin that are encoded as a whole: with the sign of the guidelines, or a word of MediaMTX. */
-const ENCODED_BEGIN = /^(%(25)*23%(25)*21|(publish|read)%(25)*3a)/i
+/** How ids begin that are encoded: with the sign of the guidelines, of which many leave `!` as it is, or a word of MediaMTX. */
+const ENCODED_BEGIN = /^(%(25)*23(!|%(25)*21)|(publish|read)%(25)*3a)/i
 
 /** It begins so, or has no query but an encoded one. */
 const isEncoded = (text: string): boolean =>

@@ -27,6 +27,7 @@ describe('a stream id', () => {
     ['plain and percent-encoded, as ffmpeg and OBS send it', `show%3Ft%3D${SHORT}`],
     ['of MediaMTX, percent-encoded, as ffmpeg sends it', `publish%3Ashow%3A${TOKEN}`],
     ['of the guidelines, percent-encoded', `%23%21%3A%3Ar%3Dshow%2Cs%3D${TOKEN}`],
+    ['of the guidelines, with the sign alone that ends an address encoded', `%23!::r=show,m=publish,s=${TOKEN}`],
   ])('%s names the stream and the token', (_, written) => {
     expect(read(written)).toEqual({
       streamName: 'show',
