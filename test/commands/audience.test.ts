@@ -350,4 +350,23 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
     const month = months.filter(({ streamName }) => streamName === 'ahead')
     expect(month.map(({ views, watchMs }) => [views, watchMs])).toEqual([[2, 3 * HOUR_MS]])
   })
+
+  it('is written two minutes after its hour, and again for a clock that was ahead by a day at most', async () => {
+    const { store } = at().ctx
+    const next = () => store.read.audience.nextHour()
+    for (let run = 0; run < 4; run++) await writeAudience(at().ctx)
+    const hourMs = await next()
+    for (const [afterMs, written] of [
+      [119_999, 0],
+      [120_000, 1],
+    ] as const) {
+      moveTo(hourMs + HOUR_MS + afterMs)
+      await writeAudience(at().ctx)
+      expect(await next()).toBe(hourMs + written * HOUR_MS)
+    }
+    const aheadMs = clock.now() + DAY_MS + 1
+    await store.transaction(async (tx) => tx.audience.advance(await next(), aheadMs))
+    await writeAudience(at().ctx)
+    expect(await next()).toBe(aheadMs)
+  })
 })

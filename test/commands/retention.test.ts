@@ -60,6 +60,16 @@ it('the claim of a publisher is deleted an hour after its end', async () => {
   expect([await isLeft(3_500_000), await isLeft(3_700_000)]).toEqual([true, false])
 })
 
+it('of old records all are deleted in one round, however many there are', async () => {
+  const { ctx } = live.running.app
+  const { accountId } = live.running
+  const of = { accountId, node: 'n', viewers: 1, bytesIn: 1, bytesOut: 1 }
+  const minutes = Array.from({ length: 2001 }, (_, n) => ({ ...of, minuteMs: AT + n * 60_000 }))
+  await ctx.store.transaction((tx) => tx.minutes.put(minutes))
+  await pruneRecords({ ...ctx, clock: new ManualClock(AT + 30 * DAY_MS) }, KEEP)
+  expect(await ctx.store.read.minutes.sum({ accountId, fromMs: 0, untilMs: AT + 30 * DAY_MS })).toEqual([])
+})
+
 it('records of one kind that cannot be deleted are named, and keep no others from being deleted', async () => {
   const { ctx } = live.running.app
   const failing = vi.spyOn(AccessLogTxVerbs.prototype, 'prune').mockRejectedValue(new Error('a page is damaged'))

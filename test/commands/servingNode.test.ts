@@ -5,7 +5,8 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { sessionJobs } from '../../src/jobs/sessions.ts'
 import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
 import { type Leases, StoreUnavailable } from '../../src/store/store.ts'
-import { expireLease } from '../support/leases.ts'
+import { draining } from '../support/draining.ts'
+import { expireLease, unrenewed } from '../support/leases.ts'
 import { NODE_FACTS } from '../support/nodeFacts.ts'
 import { admit, eventsOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
@@ -79,4 +80,19 @@ test('a node that was given up and has not heard of it admits nobody', async () 
   await at.ctx.store.transaction((tx) => tx.nodes.giveUp(late.ctx.sessions.node, true))
   await expect(admit(late, { presented: token })).rejects.toBeInstanceOf(StoreUnavailable)
   expect(await at.ctx.store.read.sessions.page({ accountId: at.accountId, tokenId: id, limit: 10 })).toEqual([])
+})
+
+test('a node that registers again while it drains still drains on record', async () => {
+  const at = await startTestNode()
+  onTestFinished(() => at.close())
+  const sessions = new SessionRegistry()
+  sessions.drain = draining()
+  const own = { hostKey: 'here', pid: 1, url: null, isRunning: () => true, leaseMs: LEASE_MS, leases: unrenewed }
+  const node = await startNode({ ...at.ctx, sessions }, { ...own, facts: () => NODE_FACTS })
+  onTestFinished(() => node.stop())
+  const nodes = await at.ctx.store.read.nodes.list()
+  expect(nodes.map(({ id, drainingSinceMs }) => [id, drainingSinceMs === null])).toEqual([
+    [at.ctx.sessions.node, true],
+    [sessions.node, false],
+  ])
 })
