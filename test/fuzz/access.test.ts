@@ -59,7 +59,8 @@ describe('whatever is sent', () => {
   })
 
   it('an accepted address rule is a fixed point, and contains its own first and last address', () => {
-    forAll(crashers.addresses, '0123456789./:abf%-*', (text) => {
+    const kept = [...crashers.addresses, '192.0.2.1', '192.0.2.0/24', '0.0.0.0/0']
+    forAll(kept, '0123456789./:abf%-*', (text) => {
       const rule = parseAddressRule(text)
       if (!rule.ok) return
       expect(parseAddressRule(rule.value.text)).toEqual(rule)

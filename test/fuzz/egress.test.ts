@@ -131,7 +131,7 @@ describe('addresses', () => {
       size: 'max',
     })
     fc.assert(
-      fc.property(fc.oneof(odd, fc.string()), (text) => {
+      fc.property(fc.oneof(odd, fc.string(), fc.ipV4(), fc.ipV4Extended(), fc.ipV6()), (text) => {
         if (isPublicAddress(text)) expect(isIPv4(text) || isIPv6(text)).toBe(true)
         if (parseV4(text) !== null) expect(isIPv4(text)).toBe(true)
       }),

@@ -13,8 +13,15 @@ const day = (days: number) => new Date(EPOCH + days * DAY_MS).toISOString().slic
 describe('any query', () => {
   it('of analytics gives a bounded query or errors by field', () => {
     const names = fc.constantFrom('startDate', 'stopDate', 'trackingIds', 'streamNames', 'resolution', '__proto__', 'x')
+    const date = fc.constantFrom('2026-01-01', '2026-01-02', '2027-01-01', '2026-02-30')
+    const near = fc.record({
+      startDate: date,
+      stopDate: date,
+      trackingIds: fc.constant('a'),
+      resolution: fc.constantFrom('Hour', 'Day', 'Month'),
+    })
     fc.assert(
-      fc.property(fc.dictionary(fc.oneof(names, fc.string()), value), (query) => {
+      fc.property(fc.oneof(fc.dictionary(fc.oneof(names, fc.string()), value), near), (query) => {
         const read = readUsageQuery(query, { names: 'trackingIds', resolutions: ['Hour', 'Day'] })
         if (read.ok) expect(read.value.untilMs).toBeGreaterThan(read.value.fromMs)
         else expect(Object.keys(read.error).length).toBeGreaterThan(0)
@@ -36,14 +43,16 @@ describe('any query', () => {
   })
 
   it('of sessions and streams gives a query or errors by field', () => {
+    const fields = fc.constantFrom('action', 'protocol', 'tokenId', 'address', 'limit')
+    const streamId = fc.oneof(fc.constantFrom('a1b2c3/show', 'a1b2c3/a/b'), fc.string(), fc.anything())
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), value), (query) => {
+      fc.property(fc.dictionary(fc.oneof(fields, fc.string()), value), (query) => {
         const read = readSessionQuery(query)
         if (!read.ok) expect(Object.keys(read.error).length).toBeGreaterThan(0)
       }),
     )
     fc.assert(
-      fc.property(fc.oneof(fc.anything(), fc.record({ streamId: fc.oneof(fc.string(), fc.anything()) })), (body) => {
+      fc.property(fc.oneof(fc.anything(), fc.record({ streamId })), (body) => {
         const read = readStreamStop(body)
         if (read.ok)
           expect(`${read.value.accountId}/${read.value.streamName}`).toBe((body as { streamId: string }).streamId)

@@ -52,9 +52,12 @@ test('metadata that is malformed or long declares nothing', () => {
   expect(readBitrates(message(whole.subarray(0, -1)))).toEqual({})
   const padding = amfObject({ videodatarate: 2500, padding: 'x'.repeat(16_384) })
   expect(read('onMetaData', padding)).toEqual({})
+  const damaged = fc
+    .tuple(fc.nat(whole.length - 1), fc.nat(255))
+    .map(([at, byte]) => whole.map((one, index) => (index === at ? byte : one)))
   fc.assert(
     fc.property(
-      fc.uint8Array({ maxLength: 200, size: 'max' }),
+      fc.oneof(fc.uint8Array({ maxLength: 200, size: 'max' }), damaged),
       fc.constantFrom(MESSAGE.data, MESSAGE.dataAmf3),
       (bytes, type) => {
         for (const rate of Object.values(readBitrates(message(Buffer.from(bytes), type)))) {
