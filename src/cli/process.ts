@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { systemClock } from '../base/clock.ts'
 import { fileProblem, hasCode } from '../base/errorCode.ts'
+import { shellWord } from '../base/quote.ts'
 import { err, ok } from '../base/result.ts'
 import type { Host, ServingSignals, Terminal } from './host.ts'
 
@@ -40,7 +41,7 @@ export function programOf(env: Host['env'], main: string): string {
   if (script === 'npx') return 'npx sluice'
   const wrapper = join(dirname(dirname(main)), 'bin', 'sluice.js')
   const isOnPath = PATH.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'sluice')))
-  return isOnPath || !existsSync(wrapper) ? 'sluice' : `node ${wrapper}`
+  return isOnPath || !existsSync(wrapper) ? 'sluice' : `node ${shellWord(wrapper)}`
 }
 
 /** Exits quietly when the reader closes the pipe early, as in `sluice token list | head`, and with a sentence when the disk is full. */

@@ -3,6 +3,7 @@ import { allInTurn } from '../base/allEnded.ts'
 import { authoritiesProblem } from '../base/authorities.ts'
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { freeStartMemory } from '../base/processMemory.ts'
+import { shellWord } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
 import { cliActor } from '../commands/context.ts'
@@ -113,7 +114,8 @@ async function offerSetup(
 /** With these a command finds the data of this server, from any directory. */
 function flagsOf({ host, globals }: Pick<Call, 'host' | 'globals'>, { data }: Config): string {
   const file = configFileOf({ file: globals.config, env: host.env })
-  return [...(file === undefined ? [] : ['--config', resolve(file)]), '--data', resolve(data.dir)].join(' ')
+  const words = [...(file === undefined ? [] : ['--config', resolve(file)]), '--data', resolve(data.dir)]
+  return words.map(shellWord).join(' ')
 }
 
 /** Logs one line with the server's URL and account. On a fresh installation, further lines say what to do next. */

@@ -8,14 +8,14 @@ import { programOf } from '../../src/cli/process.ts'
 import { run } from './fakeHost.ts'
 
 test('texts name commands as this installation runs them', async () => {
-  const clone = mkdtempSync(join(tmpdir(), 'sluice-clone-'))
+  const clone = mkdtempSync(join(tmpdir(), 'a clone of sluice-'))
   onTestFinished(() => rmSync(clone, { recursive: true }))
   for (const folder of ['bin', 'path']) mkdirSync(join(clone, folder))
   const main = join(clone, 'dist', 'main.js')
   expect(programOf({ PATH: join(clone, 'path') }, main)).toBe('sluice')
   writeFileSync(join(clone, 'bin', 'sluice.js'), '')
   const program = programOf({ PATH: join(clone, 'path') }, main)
-  expect(program).toBe(`node ${clone}/bin/sluice.js`)
+  expect(program).toBe(`node '${clone}/bin/sluice.js'`)
   for (const script of ['start', 'sluice'])
     expect(programOf({ npm_lifecycle_event: script }, main)).toBe('npm run -s sluice --')
   expect(programOf({ npm_lifecycle_event: 'npx' }, main)).toBe('npx sluice')

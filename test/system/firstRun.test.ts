@@ -59,14 +59,14 @@ it('a fresh start without a terminal prints no link, but the command whose link 
 })
 
 it('a command without the configuration of its server is refused, and makes neither a database nor a key', async () => {
-  const [data, away] = [join(dir, 'data'), join(dir, 'away')]
+  const [data, away] = [join(dir, 'the data'), join(dir, 'away')]
   mkdirSync(away)
   const file = join(away, 'sluice.yaml')
   writeFileSync(file, `storage: { url: ${join(away, 'named.db')} }\n`)
   const key = { SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 1).toString('base64') }
   const server = await serve(['--data', data, '--config', file], key)
   const without = ['--data', data, 'token', 'create', '--label', 'a', '--stream', 's']
-  const flags = `--config ${file} --data ${data}`
+  const flags = `--config ${file} --data '${data}'`
   await expect
     .poll(() => server.log())
     .toContain(`make one with: ${await program()} secret create --name NAME ${flags}`)
