@@ -94,11 +94,7 @@ function findHeaders() {
  * error, or undefined.
  */
 function compile(compiler, headers, source, output, more) {
-  try {
-    mkdirSync(dirname(output), { recursive: true })
-  } catch (error) {
-    return error.message
-  }
+  mkdirSync(dirname(output), { recursive: true })
   const made = `${output}.${process.pid}`
   // With `now`, a Node that lacks one of the functions refuses to load the addon, instead of crashing at the first
   // call.

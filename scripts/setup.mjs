@@ -9,6 +9,7 @@ import { buildDashboard } from './build-dashboard.mjs'
 import { buildDocs } from './build-docs.mjs'
 import { buildPlayer } from './build-player.mjs'
 import { build } from './build-web.mjs'
+import { at } from './compile.mjs'
 import { ARCHITECTURES, buildNative, compilerFor } from './native.mjs'
 
 const MINUTE_MS = 60_000
@@ -26,7 +27,7 @@ const PROGRAMS = [
     isThere: () => isOnPath('ffmpeg'),
     debian: 'ffmpeg',
     without:
-      'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. Channels, recordings, the audio of RTMP and most HLS do not.',
+      'WebRTC works, and HLS of RTMP. Channels, recordings, HLS of browsers, and the audio of RTMP over WebRTC do not.',
   },
   {
     for: ['test', 'interop'],
@@ -170,7 +171,21 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
     if (program.for.some((each) => purposes.includes(each)) && !program.isThere()) provide(program)
   // The start is ready when the slowest of these is.
   const starts = purposes.includes('start')
-  await Promise.all([starts && buildProgram(), buildDashboard(), buildPlayer(), buildDocs(), buildOthers()])
+  if (mayWrite(at('.')))
+    await Promise.all([starts && buildProgram(), buildDashboard(), buildPlayer(), buildDocs(), buildOthers()])
+  else if (!isCurrent())
+    console.warn(
+      `setup: this user may not write in ${at('.')}, so nothing is built: run "npm run setup" there as its owner`,
+    )
+}
+
+function mayWrite(folder) {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Tests have one of their own. */
