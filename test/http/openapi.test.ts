@@ -35,6 +35,27 @@ it('api/channels.openapi.json is what the server serves, and contains every sche
   expect(served.json.paths['/v2/channels'].get.security).toEqual([{ credential: [] }])
 })
 
+it('every number of a body has bounds, since PostgreSQL refuses one that a column cannot hold', () => {
+  const unbounded: string[] = []
+  for (const name of ['tokens', 'channels']) {
+    const committed = readFileSync(new URL(`../../api/${name}.openapi.json`, import.meta.url), 'utf8')
+    const { paths, components } = JSON.parse(committed) as {
+      paths: Record<string, Record<string, { requestBody?: unknown }>>
+      components: { schemas: Record<string, unknown> }
+    }
+    const walk = (schema: unknown, at: string): void => {
+      if (typeof schema !== 'object' || schema === null) return
+      const { $ref = '', type, minimum, maximum } = schema as { [name: string]: unknown; $ref?: string }
+      if (type === 'integer' && (minimum === undefined || maximum === undefined)) unbounded.push(at)
+      walk(components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)], at)
+      for (const [part, value] of Object.entries(schema)) walk(value, `${at}.${part}`)
+    }
+    for (const [path, methods] of Object.entries(paths))
+      for (const { requestBody } of Object.values(methods)) walk(requestBody, path)
+  }
+  expect(unbounded).toEqual([])
+})
+
 it('every operation has a name of its own for generated clients, across both documents', () => {
   const names = ['tokens', 'channels'].flatMap((name) => {
     const committed = readFileSync(new URL(`../../api/${name}.openapi.json`, import.meta.url), 'utf8')

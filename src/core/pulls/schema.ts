@@ -7,7 +7,11 @@ import { PULL_LIMITS, PULL_STATUSES, PULL_TIMES } from './types.ts'
 import { closed } from '../validation/closed.ts'
 
 const tokenId = () =>
-  Type.Integer({ minimum: 1, description: 'The publish token in whose name the source is published.' })
+  Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The publish token in whose name the source is published.',
+  })
 const streamName = () => Type.String({ minLength: 1, maxLength: TOKEN_LIMITS.streamNameMax, examples: ['studio-1'] })
 const url = () =>
   Type.String({

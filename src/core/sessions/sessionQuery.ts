@@ -50,8 +50,8 @@ export function readReprioritize(body: unknown): Result<{ tokenId: number; prior
   const { tokenId, updatePriority: priority, ...unknown } = body
   const problems = new Problems()
   refuseUnknown(unknown, 'tokenId, updatePriority', problems)
-  if (!isInteger(tokenId, 1)) problems.add('tokenId', 'is required, as a whole number')
-  if (priority !== null && !isInteger(priority, -INT32_MAX - 1))
+  if (!isInteger(tokenId, 1, Number.MAX_SAFE_INTEGER)) problems.add('tokenId', 'is required, as a whole number')
+  if (priority !== null && !isInteger(priority, -INT32_MAX - 1, INT32_MAX))
     problems.add('updatePriority', `is required, as null or a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}`)
   return problems.settle({ tokenId, priority } as { tokenId: number; priority: number | null })
 }
@@ -62,8 +62,8 @@ function refuseUnknown(unknown: object, allowed: string, problems: Problems): vo
 
 const INT32_MAX = 2_147_483_647
 
-const isInteger = (value: unknown, least: number): boolean =>
-  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= INT32_MAX
+const isInteger = (value: unknown, least: number, most: number): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 
 /** Parses `?streamId=accountId/streamName`. */
 export function readStreamQuery(

@@ -99,6 +99,7 @@ const CheckBody = Type.Object(
     tokenId: Type.Optional(
       Type.Integer({
         minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
         description: 'Instead of `token`: asks as if the value of this token were presented, without sending it.',
       }),
     ),

@@ -85,7 +85,7 @@ const StopBody = Type.Object(
 
 const ReprioritizeBody = Type.Object(
   {
-    tokenId: Type.Integer({ description: 'A publish token.' }),
+    tokenId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'A publish token.' }),
     updatePriority: Type.Union([Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 }), Type.Null()], {
       description: 'The highest is shown; null is the lowest. Its publishers are disconnected, and come back with it.',
     }),
