@@ -50,6 +50,16 @@ it('the parent of a self-signed token has to be looked up once; then memory veri
   expect(fromMemory({ ...use, presented: forged })?.decision).toMatchObject({ code: 'invalid_token' })
 })
 
+it('a publish token signs nothing, and a token is asked about by its number in its own account alone', async () => {
+  const { id, token } = await makeToken(at, 'publish')
+  const presented = signSubscribeToken({ token, tokenId: id, streamName: 'show' })
+  const [step] = (await fromStore({ action: 'view', accountId: at.accountId, presented })).decision.trace
+  expect(step).toMatchObject({ outcome: 'fail', detail: 'the parent token does not exist' })
+  const question = { action: 'publish', protocol: 'whip', streamName: 'show', ip: '192.0.2.1', tokenId: id }
+  expect(await checkAccess(at.ctx, at.accountId, question)).toMatchObject({ ok: true, value: { allowed: true } })
+  expect(await checkAccess(at.ctx, 'zzzzzz', question)).toMatchObject({ ok: false, error: { code: 'not_found' } })
+})
+
 it('what the command line signs right after a revocation of all earlier ones is admitted', async () => {
   const { id } = await makeToken(at, 'subscribe')
   const issuedBefore = new Date(Math.floor(at.ctx.clock.now() / 1000) * 1000 + 500).toISOString()

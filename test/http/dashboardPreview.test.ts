@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { isSessionOf } from '../../src/commands/access/previewPass.ts'
 import { countBytes, writeBytes } from '../../src/commands/sessions/count.ts'
 import { endStalePreviews } from '../../src/commands/sessions/previews.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -14,6 +16,9 @@ beforeAll(async () => {
   await publish(at, { presented: token })
 })
 afterAll(() => running.close())
+
+const COOKIE = 'sluice_session='
+const DAY_MS = 86_400_000
 
 const passOf = async (browser: Browser, streamName = 'show'): Promise<string> =>
   (await browser.call('POST', '/preview', { streamName })).json.data.pass
@@ -67,6 +72,15 @@ test('a pass is for one stream of the account, to view, while its session is ope
   expect(await code({})).toBe('invalid_token')
 })
 
+test('a session counts for its own account alone, and until it expires', async () => {
+  const { cookie } = await browserOf(running)
+  const counts = (accountId: string, atMs: number) =>
+    isSessionOf({ store: at.ctx.store, clock: new ManualClock(atMs) }, cookie.slice(COOKIE.length), accountId)
+  expect(await counts(at.accountId, Date.now())).toBe(true)
+  expect(await counts('zzzzzz', Date.now())).toBe(false)
+  expect(await counts(at.accountId, Date.now() + DAY_MS)).toBe(false)
+})
+
 test('only a page of the dashboard with a session gets a pass, and the pass does not show the session', async () => {
   const browser = await browserOf(running)
   const { cookie } = browser
@@ -83,6 +97,6 @@ test('only a page of the dashboard with a session gets a pass, and the pass does
   ]
   expect(refused.map(({ status }) => status)).toEqual([401, 403, 403, 400, 400, 400])
   const { pass } = (await ask(cookie)).json.data
-  const value = cookie.slice('sluice_session='.length)
+  const value = cookie.slice(COOKIE.length)
   expect(Buffer.from(pass.slice('preview.'.length), 'base64url').toString('latin1')).not.toContain(value)
 })
