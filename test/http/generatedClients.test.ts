@@ -8,9 +8,12 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
-import { callAll } from './clients/callAll.ts'
-import { CALLS } from './clients/calls.ts'
+import { createAccount } from '../../src/commands/accounts/accounts.ts'
+import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { cliActor } from '../../src/commands/context.ts'
+import { type ChannelsClient, credential, runChannels } from '../support/channelsClient.ts'
+import { callAll, type Client, clientsFor } from './clients/callAll.ts'
+import { type Call, CALLS } from './clients/calls.ts'
 import { sampleValues } from './clients/sampleValues.ts'
 import type { Document } from './clients/typescript.ts'
 
@@ -57,6 +60,47 @@ it('a TypeScript client of the documents has valid types, and each operation ans
   const { wrong, uncalled } = await callAll(CALLS, { folder, documents: DOCUMENTS, base, authorizationOf, values })
   await checkTypes()
   expect({ wrong, uncalled }).toEqual({ wrong: [], uncalled: [] })
+})
+
+/** Operations that answer a stranger otherwise than with 404: they list or report what is not there, or refuse the body first. */
+const OTHERWISE: Readonly<Record<string, number>> = {
+  disablePublishTokens: 200,
+  enablePublishTokens: 200,
+  disableSubscribeTokens: 200,
+  enableSubscribeTokens: 200,
+  listAccessLog: 200,
+  listSchedulers: 200,
+  createPull: 400,
+  createScheduler: 400,
+  setSlate: 415,
+}
+
+it('each operation finds nothing by the ids of another account, and changes nothing there', async () => {
+  const { base, app } = sluice.running
+  const other = await createAccount(app.ctx, 'other')
+  if (!other.ok) throw new Error(JSON.stringify(other.error))
+  const secret = await createSecret(app.ctx, cliActor(other.value.id), 'other')
+  if (!secret.ok) throw new Error(JSON.stringify(secret.error))
+  const basic = await credential(sluice.running, 'write', other.value.id)
+  const theirs = (name: string): string => (name === 'tokens' ? `Bearer ${secret.value.value}` : basic)
+  const at = { folder, documents: DOCUMENTS, base }
+  let strangers: Client | null = null
+  let asked = 0
+  const shown: string[] = []
+  const before = async ({ operation, args: named }: Call, args: unknown): Promise<void> => {
+    if (!/"\$(?!receiver|region)/.test(JSON.stringify(named))) return
+    strangers ??= await clientsFor({ ...at, authorizationOf: theirs })
+    const answer = await strangers[operation]?.(args)
+    asked += 1
+    if (answer?.status !== (OTHERWISE[operation] ?? 404)) shown.push(`${operation}: ${answer?.status}`)
+  }
+  // With several accounts, what concerns the whole server is for those who operate it.
+  const calls = CALLS.filter(
+    ({ operation }) => !/Node$|Backup$|Server|Configuration|Examination|Upkeep/.test(operation),
+  )
+  const { wrong } = await callAll(calls, { ...at, authorizationOf, values, before })
+  expect({ shown, wrong }).toEqual({ shown: [], wrong: [] })
+  expect(asked).toBeGreaterThan(90)
 })
 
 it.skipIf(!python)('a Python client of the documents gets from each operation what its document says', async () => {

@@ -9,7 +9,7 @@ interface Answer {
   status: number
   body: unknown
 }
-type Client = Record<string, (args: unknown) => Promise<Answer>>
+export type Client = Record<string, (args: unknown) => Promise<Answer>>
 
 /** What calls refer to by name. */
 type Values = Record<string, unknown>
@@ -23,6 +23,8 @@ interface Server {
   readonly values: Values
   /** Where the clients are written. */
   readonly folder: string
+  /** Called before each call, with its arguments. */
+  readonly before?: (call: Call, args: unknown) => Promise<void>
 }
 
 /** What does not answer as its document says, and operations without a call. */
@@ -34,18 +36,17 @@ interface Called {
 /** Makes the calls one after another, with clients in TypeScript that are generated from the documents of a server. */
 export async function callAll(calls: readonly Call[], server: Server): Promise<Called> {
   const { base, documents, authorizationOf, values, folder } = server
-  const clients: Client = {}
   const operations = new Map<string, { document: Document; operation: Operation }>()
   for (const [name, document] of Object.entries(documents)) {
-    const file = join(folder, `${name}.ts`)
-    writeFileSync(file, typescriptClient(document))
-    const made = (await import(pathToFileURL(file).href)) as { createClient: (...of: string[]) => Client }
-    Object.assign(clients, made.createClient(base, authorizationOf(name)))
+    writeFileSync(join(folder, `${name}.ts`), typescriptClient(document))
     for (const { operation } of operationsOf(document)) operations.set(operation.operationId, { document, operation })
   }
+  const clients = await clientsFor({ base, documents, authorizationOf, folder })
   const wrong: string[] = []
   for (const call of calls) {
-    const answer = await clients[call.operation]?.(filled(call.args, values))
+    const args = filled(call.args, values)
+    await server.before?.(call, args)
+    const answer = await clients[call.operation]?.(args)
     const of = operations.get(call.operation)
     if (answer === undefined || of === undefined) throw new Error(`there is no operation ${call.operation}`)
     wrong.push(...misfits(call, of.operation, of.document, answer))
@@ -53,6 +54,22 @@ export async function callAll(calls: readonly Call[], server: Server): Promise<C
       for (const [name, path] of Object.entries(call.saves)) values[name] = partOf(answer.body, path)
   }
   return { wrong, uncalled: [...operations.keys()].filter((name) => !calls.some((call) => call.operation === name)) }
+}
+
+/** The operations of the clients that were written. */
+export async function clientsFor({
+  base,
+  documents,
+  authorizationOf,
+  folder,
+}: Pick<Server, 'base' | 'documents' | 'authorizationOf' | 'folder'>): Promise<Client> {
+  const clients: Client = {}
+  for (const name of Object.keys(documents)) {
+    const { href } = pathToFileURL(join(folder, `${name}.ts`))
+    const made = (await import(href)) as { createClient: (...of: string[]) => Client }
+    Object.assign(clients, made.createClient(base, authorizationOf(name)))
+  }
+  return clients
 }
 
 function misfits(
