@@ -58,7 +58,7 @@ export class Caches {
     writeFileSync(join(dir, 'nginx.conf'), `${head} ${events}\nhttp { ${temp.join(' ')}\n${conf}\n}\n`)
     const args = ['-p', dir, '-e', join(dir, 'error.log'), '-c', join(dir, 'nginx.conf')]
     this.#running.push(spawn('nginx', args, { stdio: 'inherit' }))
-    return { port, report: () => void this.#reporter('--file', join(dir, 'hls-bytes.log')) }
+    return { port, report: () => void this.#reporter('--file', join(dir, 'hls-bytes')) }
   }
 
   async #startVarnish(): Promise<Cache> {
