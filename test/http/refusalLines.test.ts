@@ -74,13 +74,14 @@ test('a request that never ends is not logged as our error', async () => {
     ['/api/whip/show', 'application/sdp'],
     ['/api/publish_token', 'application/json'],
   ]
-  for (const [path, type] of parts) {
+  const ends = parts.map(async ([path, type]) => {
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nContent-Type: ${type}`
     socket.write(`${head}\r\nContent-Length: 100\r\n\r\n{`)
     await once(socket.resume(), 'close')
-  }
+  })
+  await Promise.all(ends)
   expect(answers()).toMatchObject([{ status: 408 }, { status: 408 }])
   // By now the client has also given up waiting for the body.
   await http.close()

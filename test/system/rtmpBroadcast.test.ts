@@ -7,22 +7,29 @@ import { commandMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { eventsOf, makeToken } from '../support/testNode.ts'
+import { type EventReceiver, receiveEvents } from '../support/eventReceiver.ts'
+import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
 let sluice: RunningApp
 let token: string
 let tokenId: number
+let receiver: EventReceiver
+let broadcasts = 0
 
 beforeAll(async () => {
   sluice = await runApp({ flags: { webhooks: { allowPrivateTargets: true } } })
-  const hook = { url: 'http://127.0.0.1:9/', isFeedHooks: true }
+  receiver = await receiveEvents()
+  const hook = { url: receiver.url, isFeedHooks: true }
   expect((await sluice.call('POST', '/api/webhooks', hook)).status).toBe(200)
   const made = await makeToken(sluice, 'publish')
   token = made.token
   tokenId = made.id
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  receiver.close()
+})
 
 const live = () => sluice.app.ctx.sessions
 const open = () => RtmpClient.open(sluice.rtmpPort ?? 0)
@@ -32,6 +39,7 @@ async function broadcast(name: string): Promise<RtmpClient> {
   const client = await open()
   await client.publish('v2/pub', name)
   client.send(avcConfig(), videoFrame(0))
+  broadcasts += 1
   return client
 }
 
@@ -223,11 +231,11 @@ test('ffmpeg shows the reason', async () => {
   expect(output).toContain('Unauthorized: Invalid token')
 })
 
-test('events of feeds come in order, each feed with one end', async () => {
-  await until(() => live().leaving.size === 0)
-  const events = await eventsOf(sluice.app)
-  const feeds = Map.groupBy(events, ({ data }) => String(data['feedId']))
-  for (const events of feeds.values()) expect(events.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
+test('each broadcast had one event of its start, and one of its end', async () => {
+  const byFeed = () => [...Map.groupBy(receiver.received, ({ data }) => data['feedId']).values()]
+  await until(() => byFeed().flat().length >= 2 * broadcasts)
+  const names = byFeed().map((events) => events.map(({ name }) => name).toSorted())
+  expect(names).toEqual(Array.from({ length: broadcasts }, () => ['feeds ended', 'feeds started']))
 })
 
 test('an occupied port keeps the server from starting, and the error names the key to change', async () => {

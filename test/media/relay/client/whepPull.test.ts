@@ -193,7 +193,6 @@ describe('a stream of another server', () => {
     const silent = pullFrom(far)
     await silent.pull.start()
     await until(() => far.events.some((event) => event.kind === 'connected' && event.sessionId === 'viewer'))
-    await until(() => silent.pull.bytesIn >= 0)
     for (let looks = 0; looks <= 10; looks++) silent.pull.tick()
     expect(silent.problems.map(({ message }) => message)).toEqual([expect.stringMatching(/no media for 10 s|in time/)])
     const deaf = pullFrom(far, { answered: (sdp) => sdp.replaceAll(`127.0.0.1 ${far.port} typ`, `127.0.0.1 9 typ`) })
