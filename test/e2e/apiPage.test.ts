@@ -82,6 +82,8 @@ test('an operation is tried with the session of the dashboard, a change at the s
   expect(await button.textContent()).toBe('Send POST: this changes your account')
   await button.click()
   await answer(page).getByText('"label": "Studio 1"').waitFor()
+  // For those who use the keyboard.
+  expect(await button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
   await page.goto(`${dashboard.server.url}/api/docs/listPublishTokensByName`)
   await page.getByLabel('name', { exact: true }).fill('Studio 1')
   await page.getByLabel('itemsOnPage').fill('5')

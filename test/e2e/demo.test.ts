@@ -27,6 +27,8 @@ test('the page broadcasts a test video, links to it, plays it, and explains refu
   await page.fill('#broadcast [name=token]', token)
   await page.click('text=Go live')
   await page.waitForSelector('#broadcast .badge[data-state=live]')
+  // The focus is where it was, for those who use the keyboard.
+  await page.waitForSelector('#broadcast .main.stop:focus')
   const link = page.locator('#broadcast .notice a')
   expect(await link.textContent()).toBe(`${stage.accountId}/show`)
 

@@ -84,6 +84,21 @@ test('requests are in the language that was chosen last, on every page, and the 
   expect(await page.evaluate("localStorage.getItem('sluice-language')")).toBeNull()
 })
 
+test('a sample is copied as it is shown, in its language; in print it is whole, and nothing is beside it', async () => {
+  await dashboard.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await open('guides/tokens.html')
+  const group = page.locator('.samples').first()
+  await group.getByRole('button', { name: 'curl' }).click()
+  await group.getByRole('button', { name: 'Copy' }).click()
+  await group.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  expect(copied).toBe((await group.locator('pre:visible').textContent())?.trimEnd())
+  await page.emulateMedia({ media: 'print' })
+  expect(await page.locator('.menu, header form, .copy, .languages').filter({ visible: true }).count()).toBe(0)
+  const cut = `[...document.querySelectorAll('main pre')].filter((one) => one.scrollHeight > one.clientHeight).length`
+  expect(await page.evaluate(cut)).toBe(0)
+})
+
 test('the head of a page of the dashboard leads to the page of the documentation about it', async () => {
   const page = await dashboard.open('/webhooks')
   onTestFinished(() => page.close())

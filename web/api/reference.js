@@ -82,6 +82,7 @@ function sendRequests(form) {
   const secret = document.getElementById('secret')
   const kept = `sluice-${form.dataset.scheme}`
   let isConfirmed = form.dataset.method === 'GET'
+  let isSending = false
   const ask = (confirmed) => {
     isConfirmed = confirmed || form.dataset.method === 'GET'
     button.textContent = isConfirmed && form.dataset.method !== 'GET' ? `${text}: this changes your account` : text
@@ -96,11 +97,13 @@ function sendRequests(form) {
   form.addEventListener('input', () => ask(false))
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
+    // A disabled button would lose the focus.
+    if (isSending) return
     if (!isConfirmed) return ask(true)
     ask(false)
-    button.disabled = true
+    isSending = true
     await send(form, secret.value.trim())
-    button.disabled = false
+    isSending = false
   })
   form.hidden = false
 }

@@ -30,11 +30,12 @@ export function broadcastTab(root) {
   const face = (on) => {
     view.button.textContent = on ? 'Stop' : 'Go live'
     view.button.classList.toggle('stop', on)
-    view.button.disabled = false
+    view.button.ariaDisabled = null
   }
 
   const begin = async () => {
-    view.button.disabled = true
+    // A disabled button would lose the focus.
+    view.button.ariaDisabled = 'true'
     view.inform()
     const mine = { releases: [], session: null, release: () => mine.releases.forEach((release) => release()) }
     live = mine
@@ -53,6 +54,7 @@ export function broadcastTab(root) {
 
   view.form.addEventListener('submit', (event) => {
     event.preventDefault()
+    if (view.button.ariaDisabled) return
     void (live === null ? begin() : end().then(() => view.inform()))
   })
   // The page may have been loaded again.

@@ -1,5 +1,5 @@
 // The search of the documentation, which loads what it knows when the field is first used, from the same folder; and the
-// languages of samples.
+// languages and copies of samples.
 import { Finder, type Found, type Known } from './find.ts'
 
 const root = new URL(document.body.dataset['root'] ?? './', location.href)
@@ -70,7 +70,7 @@ function offerLanguages(groups: readonly HTMLElement[]): void {
   const buttons = groups.flatMap((group) => {
     const row = document.createElement('div')
     row.className = 'languages'
-    row.append(...languages.map((language) => languageButton(language, choose)))
+    row.append(...languages.map((language) => buttonOf(language, () => choose(language))))
     group.prepend(row)
     return [...row.querySelectorAll('button')]
   })
@@ -86,16 +86,28 @@ function offerLanguages(groups: readonly HTMLElement[]): void {
 
 const languageOf = ({ dataset }: HTMLElement): string => dataset['language'] ?? ''
 
-function languageButton(language: string, choose: (language: string) => void): HTMLButtonElement {
+function buttonOf(text: string, press: () => void): HTMLButtonElement {
   const button = document.createElement('button')
   button.type = 'button'
-  button.textContent = language
-  button.addEventListener('click', () => choose(language))
+  button.textContent = text
+  button.addEventListener('click', press)
   return button
+}
+
+/** Below each block a button that copies it. */
+function offerCopies(blocks: Iterable<HTMLElement>): void {
+  for (const block of blocks) {
+    const copied = (): string => (button.textContent = 'Copied')
+    const button = buttonOf('Copy', () => void navigator.clipboard.writeText(block.innerText.trimEnd()).then(copied))
+    button.className = 'copy'
+    block.after(button)
+  }
 }
 
 const samples = [...document.querySelectorAll<HTMLElement>('.samples')]
 if (samples.length > 0) offerLanguages(samples)
+// Browsers have a clipboard for trusted pages alone.
+if (isSecureContext) offerCopies(document.querySelectorAll<HTMLElement>('main pre'))
 
 field.addEventListener('focus', () => void load())
 field.addEventListener('input', () => void search())

@@ -46,6 +46,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   bandwidth: ['bytes'],
   buffer: ['gaps', 'stalls'],
   blank: ['connect', 'missing'],
+  blurr: ['bitrate', 'loss'],
   billing: ['usage', 'tracking'],
   cdn: ['cache'],
   choppy: ['gaps', 'stalls'],
@@ -57,9 +58,12 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   docker: ['container'],
   export: ['csv'],
   factor: ['passkey'],
+  failover: ['spare'],
   file: ['disk'],
   firewall: ['ports'],
   forgot: ['lost'],
+  fps: ['frame', 'rate'],
+  freez: ['gaps', 'stalls'],
   gdpr: ['privacy'],
   geo: ['country', 'countries'],
   geoip: ['countries'],
@@ -68,6 +72,8 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   jwt: ['self-signed'],
   kick: ['end', 'session'],
   lag: ['latency', 'behind'],
+  lets: ['acme'],
+  letsencrypt: ['acme', 'tls'],
   login: ['password', 'dashboard'],
   handle: ['performance'],
   log: ['logs'],
@@ -77,15 +83,21 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   multiple: ['several', 'nodes'],
   no: ['missing', 'silent'],
   notified: ['webhook'],
+  number: ['many'],
+  offline: ['slate'],
   people: ['viewers'],
   phone: ['iphones', 'safari'],
+  pixelat: ['bitrate', 'loss'],
   playback: ['watch', 'play'],
   private: ['only', 'secured'],
+  react: ['embed', 'element'],
+  redundant: ['spare'],
   requirements: ['size'],
-  reset: ['lost'],
+  reset: ['lost', 'refresh'],
   revoke: ['disable', 'delete'],
   schedul: ['scheduler'],
   screen: ['picture', 'video'],
+  sdk: ['library'],
   self: ['yourself'],
   sharing: ['bind', 'address'],
   silence: ['silent'],
@@ -98,8 +110,10 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   traffic: ['bytes'],
   transcod: ['engine', 'encode'],
   uninstall: ['remove', 'purge'],
+  unique: ['audience'],
   update: ['upgrade'],
   url: ['link', 'address'],
+  vod: ['recordings'],
   site: ['page', 'embed'],
   usage: ['bytes'],
   watched: ['audience'],
@@ -158,7 +172,7 @@ export class Finder {
         this.#index.add({ title, heading, address: n === 0 ? page : `${page}#${anchor}`, text })
   }
 
-  /** Parts that have the text as it was typed come first: messages of errors are. The others come by how much of the question they answer. */
+  /** By how much of the question they answer; behind the first come parts that have it as it was typed, as messages of errors are. */
   find(typed: string): readonly Found[] {
     const text = typed.toLowerCase()
     const asked = this.#asked(text)
@@ -173,7 +187,7 @@ export class Finder {
     const literal = text.includes(' ') ? literally(parts, text) : []
     const counts = new Map<string, number>()
     const found: Found[] = []
-    for (const { id, title, heading, text: of, terms } of new Set([...literal, ...parts])) {
+    for (const { id, title, heading, text: of, terms } of new Set([...parts.slice(0, 1), ...literal, ...parts])) {
       const count = counts.get(title) ?? 0
       if (count >= OF_A_PAGE_MAX || found.length >= FOUND_MAX) continue
       counts.set(title, count + 1)

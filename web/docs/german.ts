@@ -52,6 +52,7 @@ const ENGLISH: Readonly<Record<string, string>> = {
   knoten: 'node',
   konfigur: 'configuration',
   laend: 'country',
+  laeuft: 'expires',
   land: 'country',
   langsam: 'slow',
   latenz: 'latency',

@@ -46,6 +46,7 @@ test('sources are added, changed, switched off and deleted on the page of their 
   ])
   await card.getByRole('button', { name: 'More for Back door' }).click()
   await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await page.getByRole('dialog', { name: 'Remove Back door?' }).getByRole('button', { name: 'Remove' }).click()
   await card.getByText('what they send').waitFor()
   expect(await stored()).toEqual([])
 })

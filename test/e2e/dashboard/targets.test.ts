@@ -43,12 +43,20 @@ test('targets are added, changed, switched off and taken away, and only the end 
   await dialog.getByText('Encode other video as H.264').click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await expect.poll(stored, SOON).toEqual([{ ...target, transcode: true }])
-  await targets.getByRole('switch', { name: 'On YouTube', exact: true }).click()
+  const isOn = targets.getByRole('switch', { name: 'On YouTube', exact: true })
+  await isOn.press('Space')
   await expect.poll(stored, SOON).toEqual([{ ...target, enabled: false, transcode: true }])
+  // A switch whose change is under way keeps the focus.
+  await expect.poll(() => isOn.isChecked(), SOON).toBe(false)
+  expect(await isOn.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
   await button('Sync').click()
   await page.locator('.toast', { hasText: 'The targets are dialled again' }).waitFor()
   await more()
   await page.getByRole('menuitem', { name: 'Remove' }).click()
+  // The key cannot be read again, so it asks.
+  await dialog.getByText('forgets its key').waitFor()
+  expect(await stored()).not.toEqual([])
+  await dialog.getByRole('button', { name: 'Remove' }).click()
   await targets.getByText('can go on to YouTube').waitFor()
   expect(await stored()).toEqual([])
 

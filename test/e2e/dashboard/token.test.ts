@@ -338,7 +338,7 @@ test('a subscribe token is made, signs a short token that admits, and revokes it
   const id = idOf()
   expect(await record('subscribe', id)).toMatchObject({ tracking: { trackingId: 'site 7' } })
 
-  const card = page.locator('form', { has: page.getByRole('heading', { name: 'Self-signed token' }) })
+  const card = page.locator('section', { has: page.getByRole('heading', { name: 'Self-signed token' }) })
   await card.getByText('Narrow it: site, address, id').click()
   await card.locator('.field', { hasText: 'revoke this one token' }).first().locator('input').fill('guest-1')
   await card.getByRole('button', { name: 'Sign', exact: true }).click()

@@ -195,11 +195,19 @@ test('all that a subscribe token has signed so far is revoked by the clock of th
   expect(await decision()).not.toMatchObject({ code: 'token_revoked' })
   await page.goto(`${dashboard.home}#/tokens/subscribe/${id}`)
   await page.clock.setFixedTime(Date.now() - 3_600_000)
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(request.url()))
   await page.getByText('Revoke signed tokens').click()
   await button('Revoke all signed so far').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke all signed so far' }).click()
   await toast('Revoked').waitFor()
   expect(await decision()).toMatchObject({ code: 'token_revoked' })
+  // Enter in the field of one id revokes that one.
+  await page.getByLabel('Id (jti) to revoke').fill('guest-1')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => toast('Revoked').count(), SOON).toBe(2)
+  // Neither signs another token, whose form stands above.
+  expect(sent.filter((url) => url.endsWith('/sign'))).toEqual([])
 })
 
 test('a phone shows the same without scrolling sideways', async () => {

@@ -126,7 +126,8 @@ const isGiven = (value: unknown): value is string | number | boolean =>
 async function request<A, D>(operation: Operation<A, D>, args: AnyArgs, options: CallOptions): Promise<Response> {
   for (;;) {
     const response = await send(operation, args, options)
-    if (response.ok) return response
+    // What is gone is deleted: another person was faster.
+    if (response.ok || (response.status === 404 && operation.method === 'DELETE')) return response
     if (response.status !== 401 || options.signsIn) throw await refusalOf(response)
     // Nothing that was typed is lost: the call waits until the user has signed in again.
     await signInAgain()
@@ -158,7 +159,7 @@ async function send<A, D>(
 }
 
 async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response): Promise<unknown> {
-  if (response.status === 204) return undefined
+  if (response.status === 204 || response.status === 404) return undefined
   const body = (await response.json()) as { data?: unknown }
   return envelope === 'data' ? body.data : body
 }

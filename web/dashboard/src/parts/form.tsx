@@ -1,4 +1,4 @@
-import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
+import type { ComponentChildren, TargetedClipboardEvent, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
@@ -72,14 +72,20 @@ interface InputProps extends Omit<FieldProps, 'children'> {
   readonly max?: string
 }
 
-/** A field with one line of text. */
+/** In more digits `Date` reads no year. */
+const LAST: Readonly<Record<string, string>> = { date: '9999-12-31', 'datetime-local': '9999-12-31T23:59' }
+
+/** A field with one line of text. What is too long stays as it is, and the page says so: a browser would cut it without a word. */
 export function TextField(props: InputProps) {
-  const { label, hint, problem, error, missing, isOptional, value, onValue, type = 'text', ...rest } = props
+  const { label, hint, problem, error, missing, isOptional, value, onValue, type = 'text', maxLength, ...rest } = props
+  const most = maxLength ?? Number.POSITIVE_INFINITY
+  const wrong = problem ?? (Array.from(value).length > most ? words.problems.tooLong(most) : undefined)
   return (
-    <Field label={label} hint={hint} problem={problem} error={error} missing={missing} isOptional={isOptional}>
+    <Field label={label} hint={hint} problem={wrong} error={error} missing={missing} isOptional={isOptional}>
       {(attributes) => (
         <input
           class="input"
+          max={LAST[type]}
           {...rest}
           {...attributes}
           // The types of Preact tie roles to each type of input; a field has the role of its type.
@@ -148,6 +154,16 @@ export function SelectField<T extends string>({ value, choices, isDisabled, onVa
   )
 }
 
+/** Each line that is pasted becomes an entry of a list: a browser would make one of them all. */
+export function pasteLines(event: TargetedClipboardEvent<HTMLInputElement>): void {
+  const pasted = event.clipboardData?.getData('text').trim() ?? ''
+  if (!/[\r\n]/.test(pasted)) return
+  event.preventDefault()
+  const { currentTarget: field } = event
+  field.setRangeText(pasted.replaceAll(/[\r\n]+/g, ','), field.selectionStart ?? 0, field.selectionEnd ?? 0, 'end')
+  field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+}
+
 /** A list of short texts, entered one by one or comma-delimited. `check` says at once what is wrong with one. */
 export function ChipsField(props: {
   readonly label: ComponentChildren
@@ -200,6 +216,7 @@ export function ChipsField(props: {
             {...(placeholder && values.length === 0 ? { placeholder } : {})}
             value={typed}
             onKeyDown={onKeyDown}
+            onPaste={pasteLines}
             onBlur={() => take(typed)}
             onInput={({ currentTarget: { value } }) => (/[,\s]/.test(value) ? take(value) : setTyped(value))}
           />

@@ -166,6 +166,8 @@ function optionsOf(
   }
   return {
     ...sizeOf(root),
+    // Half of the last time of the axis is beside the plot.
+    padding: [null, TIME_PIXELS / 2, null, null],
     legend: { show: false },
     cursor: { y: false },
     hooks: { setCursor: [({ cursor }) => (pointed.value = cursor.idx ?? null)] },

@@ -90,6 +90,7 @@ export const de: Sentences = {
     email: 'Schreiben Sie eine E-Mail-Adresse, etwa ann@example.com.',
     url: 'Schreiben Sie eine ganze Adresse, etwa https://example.com/hook.',
     tooShort: (least: number) => `Mindestens ${least} Zeichen.`,
+    tooLong: (most: number) => `Höchstens ${most} Zeichen.`,
     characters: (least: number, most: number) => `${least} bis ${most} Zeichen.`,
     entries: (least: number, most: number, given: number) =>
       given < least ? `Mindestens ${least} hinzufügen.` : `Es sind ${given}; ${most} sind möglich.`,
@@ -802,7 +803,7 @@ export const de: Sentences = {
       none: 'Token auswählen',
       usable: (all) => (all === 1 ? '1 Token ist jetzt nutzbar.' : `${all} Tokens sind jetzt nutzbar.`),
       newest: (shown, all) => `Die neuesten ${shown} von ${all}, die jetzt nutzbar sind.`,
-      found: (all) => (all === 1 ? '1 Token passt.' : `${all} Token passen.`),
+      found: (all) => (all === 1 ? '1 Token passt.' : `${all} Tokens passen.`),
       foundMany: (shown, all) => `Die neuesten ${shown} von ${all}, die passen.`,
     },
     checks: {
@@ -1020,6 +1021,8 @@ export const de: Sentences = {
       transcode: 'Anderes Video als H.264 kodieren',
       transcodeNote:
         'Für Sender mit VP8, VP9, AV1 oder HEVC, wenn das Ziel den Codec nicht unverändert annimmt. Das kostet Rechenzeit.',
+      removeTitle: (name) => `${name} entfernen?`,
+      removeText: 'Sluice sendet nichts mehr dorthin und vergisst den Schlüssel.',
     },
     pulls: {
       title: 'Quellen',
@@ -1284,7 +1287,7 @@ export const de: Sentences = {
     showAll: 'Alle Entscheidungen zeigen',
     emptyTitle: 'Noch ist keine Entscheidung aufgezeichnet',
     emptyText:
-      'Hier erscheint jede Abweisung, außer von Publishern mit unbekanntem Token. Bis dahin fragen Sie hier, ob ein Client zugelassen würde.',
+      'Hier erscheint jede Abweisung, außer von Sendern mit unbekanntem Token. Bis dahin fragen Sie hier, ob ein Client zugelassen würde.',
     whyTitle: 'Warum',
     yes: 'Ja: zugelassen',
     no: (reason) => `Nein: ${reason}`,

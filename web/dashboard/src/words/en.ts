@@ -87,6 +87,7 @@ export const en = {
     email: 'Write an e-mail address, such as ann@example.com.',
     url: 'Write a whole address, such as https://example.com/hook.',
     tooShort: (least: number) => `Use ${least} characters or more.`,
+    tooLong: (most: number) => `Use ${most} characters or fewer.`,
     characters: (least: number, most: number) => `Use ${least} to ${most} characters.`,
     entries: (least: number, most: number, given: number) =>
       given < least ? `Add at least ${least}.` : `There are ${given}, and ${most} are possible.`,
@@ -1006,6 +1007,8 @@ export const en = {
       transcode: 'Encode other video as H.264',
       transcodeNote:
         'For publishers who send VP8, VP9, AV1 or HEVC, if the target does not take the codec as it is. It costs processor time.',
+      removeTitle: (name: string) => `Remove ${name}?`,
+      removeText: 'Sluice sends nothing there any more, and forgets its key.',
     },
     pulls: {
       title: 'Sources',

@@ -110,7 +110,7 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'The webhook "{name}" is active: {how}': 'Der Webhook „{name}“ ist eingeschaltet; schalten Sie ihn zuerst aus',
   'This credential may not read secrets (its scope is read)': 'Diese Zugangsdaten dürfen Secrets nicht lesen',
   'This key is the public half of a pair: tokens are signed where the private half is':
-    'Dieser Schlüssel ist die öffentliche Hälfte eines Paars: Token werden signiert, wo die private liegt',
+    'Dieser Schlüssel ist die öffentliche Hälfte eines Paars: Tokens werden signiert, wo die private liegt',
   'Only push ingests have a stream key; this one is {type}':
     'Einen Streamschlüssel haben nur Ingests, zu denen gesendet wird; dieser ist {type}',
   'A backup is being made': 'Eine Sicherung wird gerade gemacht',
@@ -144,7 +144,7 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'This token has expired, so that what it signs admits no client.':
     'Dieser Token ist abgelaufen: Was er signiert, lässt niemanden zu.',
   'Tokens issued before {time} are revoked: sign then.':
-    'Vor {time} ausgestellte Token sind widerrufen: Signieren Sie danach.',
+    'Vor {time} ausgestellte Tokens sind widerrufen: Signieren Sie danach.',
   'This token has {count} revoked jtis, the most that are kept; revoke by issuedBefore instead.':
     'Dieser Token hat {count} widerrufene Ids, mehr gehen nicht; widerrufen Sie nach dem Ausstellungsdatum.',
   'must be that of this token, if it is there': 'muss, wenn sie da ist, die dieses Tokens sein',

@@ -18,14 +18,14 @@ export const settingsDe: Partly<Translation<typeof settingsEn>> = {
     anyCountry: 'Clients in jedem Land dürfen Tokens ohne Länderregeln verwenden.',
     region: 'Region der Sender',
     regionText:
-      'Von Publish-Token, die selbst keine nennen: nur Server dieser Region nehmen ihre Sender an. ' +
+      'Von Publish-Tokens, die selbst keine nennen: nur Server dieser Region nehmen ihre Sender an. ' +
       'Die nächste Entscheidung benutzt sie, und Sendungen, die sie abweist, enden in einer Sekunde.',
     regionName: 'Region',
     regionNameHint: 'Eine Region von Knoten. auto: alle Server nehmen Sender an.',
     regionIs: (name) => (name === 'auto' ? 'Alle Server nehmen Sender an.' : `Server in ${name} nehmen Sender an.`),
     distribution: 'Verteilung',
     distributionText:
-      'Von Publish-Token, die selbst nichts sagen: nur Server dieser Regionen zeigen ihre Streams, und die in der Region des ' +
+      'Von Publish-Tokens, die selbst nichts sagen: nur Server dieser Regionen zeigen ihre Streams, und die in der Region des ' +
       'Senders. Sendungen, die ab jetzt beginnen, haben es. Aus: alle Server tun es.',
     cascade: 'Nur in manchen Regionen',
     clusters: 'Regionen',

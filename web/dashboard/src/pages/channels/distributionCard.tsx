@@ -46,7 +46,6 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
             of={name}
             note={text.enabledNote}
             isOn={enabled}
-            isDisabled={toggle.isBusy}
             onChange={() => toggle.onSubmit()}
           />
         )}

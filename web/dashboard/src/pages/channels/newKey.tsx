@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { createDistributionKey, deleteDistributionKey, type Key } from '#api/channels.ts'
-import { ApiError, call } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, Segment, TextField, Toggle, useSubmit } from '../../parts/form.tsx'
@@ -45,7 +45,7 @@ export function NewKey({ path, replaced, onMade, onClose }: NewKeyProps) {
       body: { key: kind === 'secret' ? secret : publicKey, name: name || null },
     })
     onMade()
-    if (replaced && endsOld) await deleteOld(path, replaced)
+    if (replaced && endsOld) await call(deleteDistributionKey, { path: { ...path, keyId: replaced.id } })
     onClose()
     toast(text.added)
     onMade()
@@ -77,16 +77,6 @@ export function NewKey({ path, replaced, onMade, onClose }: NewKeyProps) {
       {replaced && <Toggle label={text.endOld} note={text.endOldNote} isOn={endsOld} onChange={setEndsOld} />}
     </Dialog>
   )
-}
-
-/** Deletes the key that was replaced; the new one exists by now. */
-async function deleteOld(path: NewKeyProps['path'], { id }: Key): Promise<void> {
-  try {
-    await call(deleteDistributionKey, { path: { ...path, keyId: id } })
-  } catch (error) {
-    // Another user may have deleted it meanwhile.
-    if (!(error instanceof ApiError) || error.status !== 404) throw error
-  }
 }
 
 interface KeyInputProps {

@@ -1,5 +1,5 @@
 import { listSessions } from '#api/tokens.ts'
-import { ApiError, call } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -33,7 +33,7 @@ export function DeleteTokens(props: {
   const [first] = tokens
   const isOne = tokens.length === 1
   const onConfirm = async (): Promise<void> => {
-    for (const { id } of tokens) await deleteToken(kind, id).catch(unlessGone)
+    for (const { id } of tokens) await deleteToken(kind, id)
     toast(isOne ? text.doneOne(first?.label ?? '') : text.done(tokens.length))
     onDone()
   }
@@ -50,9 +50,4 @@ export function DeleteTokens(props: {
       {text[kind](isOne)} {text.final(isOne)}
     </Confirm>
   )
-}
-
-/** Another person was faster: the token is gone, as it should be. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof ApiError) || error.status !== 404) throw error
 }

@@ -148,8 +148,8 @@ function TokenList({ kind, wanted, data, reload, hasFailed }: ListProps) {
   return (
     <section class="card" aria-label={text.kinds[kind].list}>
       <Tools kind={kind} wanted={wanted} selected={selected} onDelete={() => setDeleting(selected)} onChanged={done} />
-      {!data && !hasFailed ? (
-        <Bones rows={6} />
+      {!data ? (
+        !hasFailed && <Bones rows={6} />
       ) : rows.length === 0 ? (
         <Empty title={text.noMatch} action={<LinkButton href={linkTo(`/tokens/${kind}`)}>{text.showAll}</LinkButton>}>
           {text.noMatchText}

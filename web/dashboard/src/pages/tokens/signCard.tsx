@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { type Answer, revokeSelfSignedTokens, signSubscribeToken } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
@@ -51,25 +51,24 @@ export function SignCard({ token }: { readonly token: TokenRecord }) {
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     setSigned(await call(signSubscribeToken, { path, body: bodyOf(form) }))
   })
+  const id = useId()
   return (
-    <form onSubmit={onSubmit}>
-      <Card
-        title={text.title}
-        foot={
-          <Button type="submit" isBusy={isBusy}>
-            {text.sign}
-          </Button>
-        }
-      >
-        <p class="note">{text.lead}</p>
-        {error && !isOfField(fields) && <Notice kind="error">{error.message}</Notice>}
-        <div class="form">
-          <SignFields form={form} errors={fields} onForm={setForm} />
-        </div>
-        {signed && <SignedToken key={signed.jti} signed={signed} />}
-        <Revoke token={token} jti={signed?.jti} />
-      </Card>
-    </form>
+    <Card
+      title={text.title}
+      foot={
+        <Button type="submit" form={id} isBusy={isBusy}>
+          {text.sign}
+        </Button>
+      }
+    >
+      <p class="note">{text.lead}</p>
+      {error && !isOfField(fields) && <Notice kind="error">{error.message}</Notice>}
+      <form class="form" id={id} onSubmit={onSubmit}>
+        <SignFields form={form} errors={fields} onForm={setForm} />
+      </form>
+      {signed && <SignedToken key={signed.jti} signed={signed} />}
+      <Revoke token={token} jti={signed?.jti} />
+    </Card>
   )
 }
 
@@ -178,7 +177,7 @@ function Revoke({ token, jti: latest = '' }: { readonly token: TokenRecord; read
   return (
     <details>
       <summary>{text.revoke}</summary>
-      <div class="form in-details">
+      <form class="form in-details" onSubmit={onSubmit}>
         <TextField
           label={text.revokeJti}
           maxLength={128}
@@ -188,14 +187,14 @@ function Revoke({ token, jti: latest = '' }: { readonly token: TokenRecord; read
           onValue={setJti}
         />
         <div class="actions">
-          <Button isBusy={isBusy} disabled={typed === ''} onClick={onSubmit}>
+          <Button type="submit" isBusy={isBusy} disabled={typed === ''}>
             {text.revokeOne}
           </Button>
           <Button look="danger" onClick={() => setAsking(true)}>
             {text.revokeAll}
           </Button>
         </div>
-      </div>
+      </form>
       {isAsking && (
         <Confirm
           title={text.revokeAllTitle}

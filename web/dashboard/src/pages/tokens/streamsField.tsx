@@ -1,6 +1,6 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useState } from 'preact/hooks'
-import { Field } from '../../parts/form.tsx'
+import { Field, pasteLines } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { words } from '../../words/words.ts'
 import { checkStream } from './checks.ts'
@@ -15,10 +15,9 @@ const keyOf = ({ streamName, isRegex }: StreamEntry): string => `${isRegex}${str
 export function StreamsField(props: {
   readonly value: readonly StreamEntry[]
   readonly error?: string | undefined
-  readonly isDisabled?: boolean
   readonly onValue: (value: readonly StreamEntry[]) => void
 }) {
-  const { value, onValue, isDisabled = false } = props
+  const { value, onValue } = props
   const [typed, setTyped] = useState('')
   const tested = usePatterns(value)
   const problemOf = (entry: StreamEntry): string | null =>
@@ -56,24 +55,22 @@ export function StreamsField(props: {
                   <span class="tag">{words.tokens.pattern}</span>
                 </>
               )}
-              {!isDisabled && (
-                <button
-                  type="button"
-                  aria-label={words.parts.remove(entry.streamName)}
-                  onClick={() => onValue(value.filter((one) => one !== entry))}
-                >
-                  <Icon name="close" isSmall />
-                </button>
-              )}
+              <button
+                type="button"
+                aria-label={words.parts.remove(entry.streamName)}
+                onClick={() => onValue(value.filter((one) => one !== entry))}
+              >
+                <Icon name="close" isSmall />
+              </button>
             </span>
           ))}
           <input
             {...attributes}
             required={value.length === 0}
-            disabled={isDisabled}
             placeholder={text.streamsPlaceholder}
             value={typed}
             onKeyDown={onKeyDown}
+            onPaste={pasteLines}
             onBlur={() => take(typed)}
             onInput={({ currentTarget }) => onInput(currentTarget.value)}
           />

@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Confirm } from '../../parts/dialog.tsx'
 import { Toggle, useSubmit } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Notice } from '../../parts/notice.tsx'
@@ -12,7 +14,13 @@ interface SwitchedRowProps {
   readonly href?: string
   readonly shape: StateKind
   readonly isOn: boolean
-  readonly text: { readonly enabled: string; readonly edit: string; readonly remove: string }
+  readonly text: {
+    readonly enabled: string
+    readonly edit: string
+    readonly remove: string
+    readonly removeTitle: (name: string) => string
+    readonly removeText: string
+  }
   readonly onSwitch: () => Promise<void>
   readonly onEdit: () => void
   readonly onRemove: () => Promise<void>
@@ -22,33 +30,36 @@ interface SwitchedRowProps {
 /** What belongs to a token and can be switched off, changed and removed. */
 export function SwitchedRow({ name, href, shape, isOn, text, onSwitch, onEdit, onRemove, children }: SwitchedRowProps) {
   const toggle = useSubmit(onSwitch)
-  const removal = useSubmit(onRemove)
-  const error = toggle.error ?? removal.error
+  const [isAsking, setAsking] = useState(false)
   return (
     <li>
       <Shape kind={shape} isSmall />
       <div class="grow">
         <b>{href === undefined ? name : <a href={href}>{name}</a>}</b>
         {children}
-        {error && <Notice kind="error">{error.message}</Notice>}
+        {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
       </div>
       {canChange() && (
         <>
-          <Toggle
-            label={text.enabled}
-            of={name}
-            isOn={isOn}
-            isDisabled={toggle.isBusy}
-            onChange={() => toggle.onSubmit()}
-          />
+          <Toggle label={text.enabled} of={name} isOn={isOn} onChange={() => toggle.onSubmit()} />
           <Menu
             label={words.parts.moreFor(name)}
             items={[
               { icon: 'edit', text: text.edit, onSelect: onEdit },
-              { icon: 'trash', text: text.remove, isDanger: true, onSelect: () => removal.onSubmit() },
+              { icon: 'trash', text: text.remove, isDanger: true, onSelect: () => setAsking(true) },
             ]}
           />
         </>
+      )}
+      {isAsking && (
+        <Confirm
+          title={text.removeTitle(name)}
+          verb={text.remove}
+          onConfirm={onRemove}
+          onClose={() => setAsking(false)}
+        >
+          {text.removeText}
+        </Confirm>
       )}
     </li>
   )
