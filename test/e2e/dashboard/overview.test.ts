@@ -42,6 +42,9 @@ test('an empty overview teaches the next step', async () => {
   await page.waitForSelector('h2:text-is("The gate is closed")')
   await page.waitForSelector('.side-foot .st:has-text("Live updates on")')
   await page.waitForSelector('.plot-canvas canvas')
+  // The last time of the axis is as wide as those before it.
+  const beside = `(({ offsetLeft, offsetWidth, parentElement }) => parentElement.clientWidth - offsetLeft - offsetWidth)`
+  expect(await page.evaluate(`${beside}(document.querySelector('.u-over'))`)).toBeGreaterThanOrEqual(32)
   expect(await axe(page)).toEqual([])
   // Without a chosen theme the plots follow the system, too.
   await page.evaluate(

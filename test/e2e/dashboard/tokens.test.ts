@@ -215,6 +215,11 @@ test('a phone shows the same without scrolling sideways', async () => {
   const phone = await dashboard.open('/tokens/publish?search=press', { width: 390, theme: 'dark' })
   await phone.getByText(HOSTILE).first().waitFor()
   expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  // A long title has the width of the page, and the buttons are below it.
+  const id = await token('A label of many words '.repeat(5).trim(), 'long')
+  await phone.goto(`${dashboard.home}#/tokens/publish/${id}`)
+  await phone.getByRole('button', { name: 'New value' }).waitFor()
+  expect((await phone.locator('h1').boundingBox())?.width).toBeGreaterThan(260)
   await phone.close()
 })
 

@@ -63,7 +63,6 @@ export const channelDe: Partly<Translation<typeof channelEn>> = {
       `Sluice gibt das H.264 Ihrer Quelle als ${label} weiter. Senden Sie alle 2 Sekunden ein Keyframe.`,
     countries: 'Erlaubte Länder',
     countriesHint: 'Je zwei Buchstaben, zum Beispiel DE. Leer: jedes Land.',
-    noCountry: (code) => `${code} ist kein Ländercode: zwei große Buchstaben`,
     domains: 'Erlaubte Websites',
     domainsHint: 'Hosts, deren Seiten ihn abspielen dürfen. Leer: jede Website.',
   },

@@ -59,7 +59,6 @@ export const channelEn = {
     copied: (label: string) => `Sluice passes the H.264 of your source as ${label}. Send a keyframe every 2 seconds.`,
     countries: 'Allowed countries',
     countriesHint: 'Two letters each, for example DE. Empty: every country.',
-    noCountry: (code: string) => `${code} is no country code: two capital letters`,
     domains: 'Allowed sites',
     domainsHint: 'Hosts whose pages may play it. Empty: every site.',
   },

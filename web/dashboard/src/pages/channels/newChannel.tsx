@@ -9,6 +9,8 @@ import { Card, Page } from '../../parts/page.tsx'
 import { go, linkTo } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
+import { checkCountry } from '../tokens/checks.ts'
+import { errorOf } from '../tokens/tokenForm.ts'
 import { isPush } from './ingestCard.tsx'
 import { variantsOf } from './ladder.ts'
 
@@ -52,6 +54,9 @@ function bodyOf({ name, type, url, ladderId, countries, domains }: Draft) {
   return { name, ingests: [ingest], distributions: [{ name: text.distributionName, security }] }
 }
 
+/** Where the body has the rules of the distribution. */
+const SECURITY = 'distributions[0].security'
+
 /** Makes a channel in one step: name, source, ladder, security. */
 export function NewChannelPage() {
   const [draft, setDraft] = useState(EMPTY)
@@ -61,6 +66,9 @@ export function NewChannelPage() {
     go(`/channels/${made.id}`)
   })
   const urlError = fields['ingests[0].url'] ?? fields['ingests.0.url']
+  const countriesError = errorOf(fields, `${SECURITY}.geoBlocking.countries`, draft.countries)
+  const domainsError = errorOf(fields, `${SECURITY}.refererBlocking.allowedDomains`, draft.domains)
+  const isOfField = Boolean(fields['name'] ?? urlError ?? countriesError ?? domainsError)
   return (
     <Page title={text.title} sub={text.sub} crumb={{ text: words.channels.title, href: linkTo('/channels') }}>
       <form class="stack" onSubmit={onSubmit}>
@@ -77,7 +85,7 @@ export function NewChannelPage() {
             </>
           }
         >
-          {error && !fields['name'] && !urlError && <Notice kind="error">{error.message}</Notice>}
+          {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
           <TextField
             label={text.name}
             required
@@ -93,14 +101,16 @@ export function NewChannelPage() {
               label={text.countries}
               isOptional
               hint={text.countriesHint}
+              error={countriesError}
               values={draft.countries}
-              check={(code) => (/^[A-Z]{2}$/.test(code) ? null : text.noCountry(code))}
+              check={checkCountry}
               onValues={(countries) => change({ countries: countries.map((code) => code.toUpperCase()) })}
             />
             <ChipsField
               label={text.domains}
               isOptional
               hint={text.domainsHint}
+              error={domainsError}
               values={draft.domains}
               onValues={(domains) => change({ domains })}
             />

@@ -7,6 +7,7 @@ import { ChipsField, Segment, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
+import { checkCountry } from '../tokens/checks.ts'
 
 const text = channelWords.channel
 
@@ -48,13 +49,14 @@ function SecurityForm({ distribution, onChanged, onClose }: SecurityProps & { re
       onSubmit={onSubmit}
       foot={<SubmitFoot verb={words.parts.save} isBusy={isBusy} onClose={onClose} />}
     >
-      {error && <Notice kind="error">{error.message}</Notice>}
+      {error && errorOf('') === undefined && <Notice kind="error">{error.message}</Notice>}
       <Toggle label={text.limitCountries} isOn={geo.enabled} onChange={(enabled) => setGeo({ ...geo, enabled })} />
       {geo.enabled && (
         <>
           <Mode label={text.limitCountries} mode={geo.mode} onMode={(mode) => setGeo({ ...geo, mode })} />
           <ChipsField
             label={text.countries}
+            check={checkCountry}
             error={errorOf('geoBlocking')}
             values={geo.countries}
             onValues={(countries) => setGeo({ ...geo, countries: countries.map((one) => one.toUpperCase()) })}
