@@ -141,3 +141,19 @@ test('over HLS the statistics have what HLS knows', async () => {
   await expect.poll(text, SOON).toMatch(new RegExp(`^${sent} ${late} ${lost}$`))
   expect(await site.violations()).toEqual([])
 })
+
+test('the first tap on a phone shows the controls that were hidden, and presses none of them', async () => {
+  await broadcast('open-phone')
+  const page = await stage.browser.newPage({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } })
+  onTestFinished(() => page.close())
+  await page.goto(`${stage.server.url}/watch/${named('open-phone')}?muted`)
+  const state = () => page.evaluate<string>("document.querySelector('sluice-player').state")
+  await expect.poll(state, SOON).toBe('playing')
+  await page.locator('.frame.idle').waitFor()
+  const { x = 0, y = 0 } = (await page.locator('button.play').boundingBox()) ?? {}
+  await page.touchscreen.tap(x + 9, y + 9)
+  await page.locator('.frame:not(.idle)').waitFor()
+  expect(await state()).toBe('playing')
+  await page.locator('button.play').tap()
+  await expect.poll(state, SOON).toBe('idle')
+})

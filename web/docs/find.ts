@@ -172,7 +172,7 @@ export class Finder {
         this.#index.add({ title, heading, address: n === 0 ? page : `${page}#${anchor}`, text })
   }
 
-  /** By how much of the question they answer; behind the first come parts that have it as it was typed, as messages of errors are. */
+  /** By how much of the question they answer, behind two parts that have it as it was typed: messages of errors are. */
   find(typed: string): readonly Found[] {
     const text = typed.toLowerCase()
     const asked = this.#asked(text)
@@ -187,7 +187,7 @@ export class Finder {
     const literal = text.includes(' ') ? literally(parts, text) : []
     const counts = new Map<string, number>()
     const found: Found[] = []
-    for (const { id, title, heading, text: of, terms } of new Set([...parts.slice(0, 1), ...literal, ...parts])) {
+    for (const { id, title, heading, text: of, terms } of new Set([...literal.slice(0, 2), ...parts])) {
       const count = counts.get(title) ?? 0
       if (count >= OF_A_PAGE_MAX || found.length >= FOUND_MAX) continue
       counts.set(title, count + 1)

@@ -220,6 +220,10 @@ test('a phone shows the same without scrolling sideways', async () => {
   await phone.goto(`${dashboard.home}#/tokens/publish/${id}`)
   await phone.getByRole('button', { name: 'New value' }).waitFor()
   expect((await phone.locator('h1').boundingBox())?.width).toBeGreaterThan(260)
+  // A message does not cover the navigation.
+  await phone.getByRole('button', { name: 'Switch off' }).click()
+  const { y = 0, height = 0 } = (await phone.locator('.toast').boundingBox()) ?? {}
+  expect(y + height).toBeLessThanOrEqual((await phone.locator('.tabbar').boundingBox())?.y ?? 0)
   await phone.close()
 })
 
