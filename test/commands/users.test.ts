@@ -57,6 +57,14 @@ describe.each(testedStores())('users on two nodes on %s', (engine) => {
     return made.value
   }
 
+  it('an address that no database holds is one without a user', async () => {
+    for (const email of ['a\0b@example.com', '\ud800@example.com', ' '])
+      expect(await signIn(one.ctx, { email, password: PASSWORD }, VISITOR)).toMatchObject({
+        ok: false,
+        error: { code: 'unauthorized' },
+      })
+  })
+
   it('a secret that got another value, or was deleted, opens nothing at the other node', async () => {
     const of = (value: string) => authenticateSecret(other.ctx, value)
     const made = await createSecret(one.ctx, actor(), 'backend')

@@ -1,7 +1,7 @@
 import { unmatchedHash, verifyPassword } from '../../base/password.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
-import { emailOf } from '../../core/users/rules.ts'
+import { emailOf, emailProblem } from '../../core/users/rules.ts'
 import type { CommandContext } from '../context.ts'
 import { beginSession, type FreshSession, type Visitor } from './sessions.ts'
 
@@ -13,7 +13,9 @@ export async function signIn(
   input: { email: string; password: string },
   visitor: Visitor,
 ): Promise<Result<FreshSession, Failure>> {
-  const user = await ctx.store.read.users.findByEmail(emailOf(input.email))
+  const email = emailOf(input.email)
+  // PostgreSQL refuses some text that is no address.
+  const user = emailProblem(email) === null ? await ctx.store.read.users.findByEmail(email) : undefined
   // Checked without a user too, so that the time of an answer does not say which addresses have one.
   const isRight = await verifyPassword(input.password, user?.passwordHash ?? unmatchedHash(ctx.passwordCost))
   if (!user || !isRight) return err(WRONG)

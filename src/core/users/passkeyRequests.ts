@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { parseBody } from '../validation/parseBody.ts'
+import { plainTextProblem } from '../validation/text.ts'
 import { PASSWORD_MAX } from './rules.ts'
 import { closed } from '../validation/closed.ts'
 
@@ -37,8 +38,11 @@ export function readStartPasskey(body: unknown): Result<Confirmation, FieldError
   return ok(password === undefined ? { response: signed } : { password })
 }
 
-export const readAddPasskey = (body: unknown): Result<Static<typeof AddPasskey>, FieldErrors> =>
-  parseBody(AddPasskey, body)
+export function readAddPasskey(body: unknown): Result<Static<typeof AddPasskey>, FieldErrors> {
+  const read = parseBody(AddPasskey, body)
+  const problem = read.ok ? plainTextProblem(read.value.name) : null
+  return problem === null ? read : err({ name: [problem] })
+}
 
 export const readPasskeySignIn = (body: unknown): Result<Static<typeof PasskeySignIn>, FieldErrors> =>
   parseBody(PasskeySignIn, body)
