@@ -297,12 +297,13 @@ export class Recordings {
   async #convertSome(id: string, step: FinishingStep): Promise<{ durationMs: number } | Said | null> {
     const { ffmpeg, files, clock, log } = this.#options
     const name = `recording ${id}`
-    for (let attempt = 1; ; attempt++) {
+    for (let kills = 0; !this.#stopping.signal.aborted; ) {
       const started = ffmpeg.run({ name, ...step, background: true })
       if (!started.ok && started.error.code === 'missing') return started.error
       if (!started.ok) {
+        // The steps before need not be done again.
         await pause(clock, BUSY_MS, this.#stopping.signal)
-        return null
+        continue
       }
       this.#process = started.value
       const exit = await exitUnlessStalled(started.value, { clock, log, name, everyMs: STALL_MS })
@@ -320,8 +321,10 @@ export class Recordings {
         return null
       }
       // A kill, such as for lack of memory, may not happen again.
-      if (!wasKilled(exit) || attempt === ATTEMPTS) return say(exitSentence(exit))
+      kills += 1
+      if (!wasKilled(exit) || kills === ATTEMPTS) return say(exitSentence(exit))
     }
+    return null
   }
 
   async #watchSpace(): Promise<void> {
