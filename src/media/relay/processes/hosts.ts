@@ -26,6 +26,8 @@ const ANSWER_MS = 5_000
 interface Resolved {
   readonly atMs: number
   readonly addresses: readonly string[]
+  /** It was not resolved the last time. */
+  readonly isFailing: boolean
 }
 
 /** Follows the addresses of this machine, which DHCP, another network or a VPN may change, and those of host names. */
@@ -104,10 +106,12 @@ export class MediaHosts {
       this.#resolved.set(name, {
         atMs: now(),
         addresses: (await Promise.race([resolve(name, signal), late])).toSorted(),
+        isFailing: false,
       })
     } catch (error) {
-      log.warn({ name, err: error }, 'a name in webrtc.publicAddresses could not be resolved')
-      this.#resolved.set(name, { atMs: now(), addresses: known?.addresses ?? [] })
+      if (known?.isFailing !== true)
+        log.warn({ name, err: error }, 'a name in webrtc.publicAddresses could not be resolved')
+      this.#resolved.set(name, { atMs: now(), addresses: known?.addresses ?? [], isFailing: true })
     }
   }
 }
