@@ -84,7 +84,8 @@ function logged(log: string, message: string): { pid: number; port: number } {
 /** The server, and its relay processes. */
 const processesOf = (pid: number): number[] => [
   pid,
-  ...family(pid).filter((one) => read(one, 'cmdline').includes('/media/relay/processes/process.ts')),
+  // What is built, or the sources.
+  ...family(pid).filter((one) => /\/media\/relay\/processes\/process\.[jt]s/.test(read(one, 'cmdline'))),
 ]
 
 /** The kernel counts in hundredths. The fields follow the name of the program, which may have blanks. */
