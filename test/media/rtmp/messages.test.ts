@@ -34,9 +34,16 @@ describe('an aggregate message', () => {
   })
 
   test('of any bytes is split within its bounds', () => {
+    const anyBytes = fc.uint8Array({ maxLength: 200, size: 'max' }).map((bytes) => Buffer.from(bytes))
+    const damaged = fc
+      .tuple(fc.array(part, { minLength: 1, maxLength: 3 }), fc.nat(), fc.nat(255))
+      .map(([parts, at, byte]) => {
+        const { payload } = aggregateOf(0, parts)
+        payload[at % payload.length] = byte
+        return payload
+      })
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200, size: 'max' }), (bytes) => {
-        const payload = Buffer.from(bytes)
+      fc.property(fc.oneof(anyBytes, damaged), (payload) => {
         const { parts } = splitAggregate(message(MESSAGE.aggregate, 0, payload))
         const total = parts.reduce((sum, one) => sum + one.payload.length, 0)
         expect(total).toBeLessThanOrEqual(payload.length)
