@@ -134,6 +134,7 @@ function wrongForms(
     publish({ streams: [{ streamName: '..', isRegex: false }] }),
     publish({ streams: [{ streamName: 'a(', isRegex: true }] }),
     publish({ streams: [{ streamName: 'a{1,500}b{1,500}', isRegex: true }] }),
+    publish({ streams: Array.from({ length: 99 }, (_, n) => ({ streamName: `.{400}${n}`, isRegex: true })) }),
     publish({
       allowedOrigins: ['*', 'https://a/b', 'a@b', 'ftp://*.a', '*.1.2.3.4', 'a:99999', 'null', 'a*b', 'a b', '-'],
     }),

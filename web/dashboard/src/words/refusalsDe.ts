@@ -167,6 +167,10 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'the pattern is too large to compile': 'Das Muster ist zu groß',
   'the pattern is too costly: it compiles to {size} steps, at most {most} are allowed; use smaller repeat counts':
     'Das Muster ist zu aufwendig: {size} Schritte, {most} sind möglich; nehmen Sie kleinere Wiederholungen',
+  '{which} compile to more than {most} steps together; use fewer, or smaller repeat counts':
+    '{which} haben zusammen mehr als {most} Schritte; nehmen Sie weniger oder kleinere Wiederholungen',
+  patterns: 'Die Muster',
+  'the filters of the account': 'Die Filter des Kontos',
   'look-around is not supported in RE2 syntax, at character {at}: {part}':
     'RE2-Muster haben kein Look-around, an Zeichen {at}: {part}',
   'back-references are not supported in RE2 syntax, at character {at}: {part}':
