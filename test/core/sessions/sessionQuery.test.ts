@@ -38,7 +38,7 @@ describe('another priority of publishers', () => {
     }),
   )
 
-  it.each([undefined, 0, 1.5, '1', 2_147_483_648])('needs the id of a token: %j', (tokenId) =>
+  it.each([undefined, 0, 1.5, '1', 2 ** 53])('needs the id of a token: %j', (tokenId) =>
     expect(readReprioritize({ tokenId, updatePriority: null })).toEqual({
       ok: false,
       error: { tokenId: ['is required, as a whole number'] },
