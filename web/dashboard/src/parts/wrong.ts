@@ -18,16 +18,16 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 export function useWrong(id: string, { problem, error, missing }: Said) {
   /** What the browser found when the form was sent. */
   const [found, setFound] = useState<string>()
-  /** An error that is over, because the value has changed since. */
-  const [over, setOver] = useState<string>()
-  if (error === undefined && over !== undefined) setOver(undefined)
+  /** The value has changed since the server spoke of it. Its words may name the entry that is in the place of the wrong one. */
+  const [isOver, setOver] = useState(false)
+  if (error === undefined && isOver) setOver(false)
   useEffect(() => {
     const control = document.getElementById(id)
     if (isControl(control)) control.setCustomValidity(problem ?? '')
   }, [id, problem])
   const clear = (): void => {
     // State, because the page may have drawn the new value before this listener is called.
-    setOver(error)
+    setOver(error !== undefined)
     setFound(undefined)
   }
   const events = {
@@ -43,7 +43,7 @@ export function useWrong(id: string, { problem, error, missing }: Said) {
       if (event.target === firstInvalid(event.target.form)) focusField(event.target)
     },
   }
-  return { wrong: problem ?? found ?? (error === over ? undefined : error), events }
+  return { wrong: problem ?? found ?? (isOver ? undefined : error), events }
 }
 
 const isControl = (target: unknown): target is Control =>
