@@ -7,7 +7,7 @@ import { systemRandom } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { Sealer, sealingKeyId } from '../base/sealer.ts'
 import { VERSION } from '../base/version.ts'
-import { hostKeyOf } from '../config/dataDirectory.ts'
+import { hostKeyOf, numberDirectory } from '../config/dataDirectory.ts'
 import {
   authorityFile,
   isPostgres,
@@ -106,7 +106,11 @@ async function restoreTo(
       database: storageUrl(config),
       sealer: new Sealer(keys.all, systemRandom),
       nowMs,
-      recordingsHostKey: hostKeyOf(config.data.dir, recordingsDir(config)),
+      recordingsHostKey: () => {
+        makeFolder(config.data.dir)
+        numberDirectory(config.data.dir)
+        return hostKeyOf(config.data.dir, recordingsDir(config))
+      },
       writeSecrets: () => writeSecrets(config, keys.toWrite, authority),
     })
   }

@@ -46,7 +46,7 @@ function readNote(file: string): string | null {
 
 const numberFile = (dataDir: string): string => join(dataDir, 'host')
 
-/** Gives a data directory its number, unless it has one. Call it in a server. @throws an error of the file system */
+/** Gives a data directory its number, unless it has one. Call it in a server, and before a restore names it. @throws an error of the file system */
 export function numberDirectory(dataDir: string): void {
   if (!existsSync(numberFile(dataDir)))
     writeSecretFile(numberFile(dataDir), `${systemRandom.bytes(8).toString('hex')}\n`, systemRandom)

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { LEASE_MAX_MS } from '../../src/base/time.ts'
+import { hostKeyOf } from '../../src/config/dataDirectory.ts'
 import { openAuthority } from '../../src/tls/selfSigned.ts'
 import { command, endServers, listen, newDirectory, serve, type Served } from './cliProcess.ts'
 
@@ -216,6 +217,9 @@ describe('a restored server', () => {
       { node: null, alive_until_ms: null },
     ])
     expect(query(database, 'select node from ingest_claims')).toEqual([])
+    expect(query(database, 'select state, host_key from recordings')).toEqual([
+      { state: 'completed', host_key: hostKeyOf(target, join(target, 'recordings')) },
+    ])
     const usage = `select span || ' ' || at_ms || ' ' || sum(bytes_out + cache_bytes) as sum from usage group by span, at_ms
       union all select ord from node_usage order by 1`
     const days = ['day 0 400', 'day 2678400000 200', 'hour 0 415', 'hour 2682000000 200']
@@ -224,7 +228,7 @@ describe('a restored server', () => {
   })
 })
 
-/** Deliveries in each state that leads to a sending, an event, usage of a node, a session with its feed, and a leased engine. */
+/** Deliveries in each state that leads to a sending, an event, usage of a node, a session with its feed, a recording, and a leased engine. */
 const underWay = (webhookId: number): string => {
   const delivery = (id: string, state: string, attempt: string) => `
     insert into deliveries (id, event_id, webhook_id, account_id, type, event, state, created_at_ms, attempt, not_before_ms, node)
@@ -245,6 +249,8 @@ const underWay = (webhookId: number): string => {
     insert into feeds (id, session_id, account_id, stream_name, source, token_id, secured, node, started_at_ms,
         most_viewers, bytes_out)
       select 'f1', 's1', id, 'show', '', 1, 0, 'n1', 1, 0, 0 from accounts;
+    insert into recordings (id, account_id, stream_name, token_id, feed_id, state, started_at_ms, ended_at_ms, tracks, host_key, node)
+      select 'r1', id, 'show', 1, 'f0', 'completed', 1, 2, '[]', 'elsewhere', 'n1' from accounts;
     insert into engine_states (engine_id, account_id, channel_id, wanted, failures, node, alive_until_ms)
       select 'en_1', id, 'ch_1', 0, 0, 'n1', 1 from accounts;
     insert into ingest_claims (ingest_id, node, connected_at_ms, since_ms, alive_until_ms) values ('in_1', 'n1', 1, 1, 1);`

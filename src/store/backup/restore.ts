@@ -17,8 +17,8 @@ export interface RestoreRequest {
   /** Knows the keys of the target. */
   readonly sealer: Sealer
   readonly nowMs: number
-  /** Names the directory of recordings on this machine. */
-  readonly recordingsHostKey: string
+  /** Names the directory of recordings on this machine, as a server here will. Called when the data has been checked. */
+  recordingsHostKey(): string
   /** Writes keys and authority. Called when everything else has succeeded, before the database appears. */
   writeSecrets(): void
 }
@@ -73,12 +73,12 @@ async function writeDraft(backup: OpenBackup, request: RestoreRequest, draft: st
   return reset
 }
 
-function resetSqlite(db: DatabaseSync, { createdAt }: Manifest, { nowMs, recordingsHostKey }: RestoreRequest): Reset {
+function resetSqlite(db: DatabaseSync, { createdAt }: Manifest, request: RestoreRequest): Reset {
   const counted = db.prepare(COUNT_UNDER_WAY).get()
   db.exec('begin immediate')
-  for (const sql of resetStatements('sqlite', nowMs, Date.parse(createdAt))) db.exec(sql)
+  for (const sql of resetStatements('sqlite', request.nowMs, Date.parse(createdAt))) db.exec(sql)
   // All recordings of a SQLite database are of one machine, which is this one from now on.
-  db.prepare('update recordings set host_key = ?').run(recordingsHostKey)
+  db.prepare('update recordings set host_key = ?').run(request.recordingsHostKey())
   db.exec('commit')
   // One complete file. The server switches the log on again.
   db.exec('pragma journal_mode = delete')
