@@ -11,6 +11,9 @@ const out = join(repository, 'build/docs')
 /** Pages outside of docs/ that readers of a server want too. */
 const MORE = ['CHANGELOG.md', 'SECURITY.md']
 
+/** A page that is of use beside the sources alone, and that packages have no room for. */
+const OF_SOURCES = '0008-what-mutants-may-survive.md'
+
 /** The parts of the menu: folders below docs/, in the order in which people need them. */
 const PARTS = [
   ['tutorials', 'Tutorials'],
@@ -26,7 +29,7 @@ const read = (path: string): string => readFileSync(join(repository, path), 'utf
 const { version } = JSON.parse(read('package.json')) as { version: string }
 const sources = [
   ...readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md'))
+    .filter((path) => path.endsWith('.md') && !path.endsWith(OF_SOURCES))
     .map((path) => `docs/${path.replaceAll('\\', '/')}`)
     .sort(),
   ...MORE,
