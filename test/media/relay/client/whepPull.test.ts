@@ -164,7 +164,7 @@ describe('a stream of another server', () => {
     expect(pull.link?.levels).toEqual({ audioLevelDb: -12, clippedAudio: 0 })
   })
 
-  test('is asked for a keyframe, as often as packagers need one', async () => {
+  test('is asked for a keyframe, as often as packagers need one, and learns the bandwidth', async () => {
     const kinds = vi.spyOn(Viewer.prototype, 'rtcp')
     onTestFinished(() => kinds.mockRestore())
     const clock = new FastClock(8)
@@ -173,7 +173,8 @@ describe('a stream of another server', () => {
     const { pull } = pullFrom(far, { clock })
     await pull.start()
     play()
-    await until(() => kinds.mock.calls.flatMap(([packets]) => packets).some(({ kind }) => kind === 'pli'))
+    const sent = (kind: string) => kinds.mock.calls.flatMap(([packets]) => packets.filter((one) => one.kind === kind))
+    await until(() => sent('pli').length > 3 && sent('remb').length > 0)
   })
 
   test('that ends there is lost', async () => {
