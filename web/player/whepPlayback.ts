@@ -123,7 +123,7 @@ const figuresOf = ({ video, audioCodec, ...figures }: MediaStats): Figures => ({
   ...figures,
   width: video?.width ?? 0,
   height: video?.height ?? 0,
-  framesPerSecond: video?.framesPerSecond ?? null,
+  framesPerSecond: video?.framesPerSecond || null,
   codecs: [video?.codec, audioCodec].filter(Boolean).join(', '),
 })
 
