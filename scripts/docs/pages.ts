@@ -39,6 +39,7 @@ const sources = [
 function builtPath(path: string): string | null {
   if (path === 'docs/README.md' || path === 'docs') return 'index.html'
   if (sources.includes(path)) return path.replace(/^docs\//, '').replace(/\.md$/, '.html')
+  if (path.endsWith(OF_SOURCES)) return null
   if (path.startsWith('docs/') && existsSync(join(repository, path))) return path.replace(/^docs\//, '')
   // Files for other programs, shown as text.
   return path.startsWith('packaging/') && /\.\w+$|file$/.test(path) ? `files/${path.split('/').at(-1)}.txt` : null
