@@ -163,3 +163,12 @@ test('the first tap on a phone shows the controls that were hidden, and presses 
   await page.locator('button.play').tap()
   await expect.poll(state, SOON).toBe('idle')
 })
+
+test('an address that is none is said, and stops no script', async () => {
+  const stream = named('open-none')
+  const site = await PlayerPage.open(stage, [{ stream, server: 'https://' }, { src: 'https://' }])
+  onTestFinished(() => site.page.close())
+  expect([await site.text(0), await site.text(1)].map((text) => text.slice(0, 18))).toEqual(
+    Array(2).fill('No stream is named'),
+  )
+})

@@ -5,16 +5,17 @@ const OWN_SERVER = new URL(/* @vite-ignore */ '.', import.meta.url).href
 
 const MODES = ['auto', 'whep', 'hls'] as const
 
-/** What the attributes of a player ask for; null: they name no stream. */
+/** What the attributes of a player ask for; null: they name no stream, or an address that is none. */
 export function wantedBy(element: Element): Wanted | null {
   const read = (name: string): string => element.getAttribute(name)?.trim() ?? ''
   const [account, ...rest] = read('stream').split('/')
   const name = rest.join('/')
   const stream = account && name ? { account, name } : null
   const playlist = read('src')
-  if (stream === null && playlist === '') return null
-  const mode = MODES.find((each) => each === read('mode')) ?? 'auto'
   const server = read('server')
+  const isUrl = (url: string): boolean => URL.canParse(url || OWN_SERVER, document.baseURI)
+  if ((stream === null && playlist === '') || !isUrl(playlist) || !isUrl(server)) return null
+  const mode = MODES.find((each) => each === read('mode')) ?? 'auto'
   return {
     server: server === '' ? OWN_SERVER : new URL(server.replace(/\/?$/, '/'), document.baseURI).href,
     stream: playlist === '' ? stream : null,
