@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, listAudit } from '#api/dashboard.ts'
 import { callCsv, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
@@ -78,8 +78,12 @@ interface FilterProps {
 /** The API takes whole values only, so a filter waits for Enter. */
 function Filter({ label, name, placeholder, value }: FilterProps) {
   const [typed, setTyped] = useState(value)
-  // Another page of the history has another value.
-  useEffect(() => setTyped(value), [value])
+  const shown = useRef(value)
+  // Another page of the history has another value. At first it is there, and something may have been typed already.
+  useEffect(() => {
+    if (shown.current !== value) setTyped(value)
+    shown.current = value
+  }, [value])
   const submit = (event: Event): void => {
     event.preventDefault()
     setQuery({ [name]: typed.trim() || undefined })
