@@ -193,7 +193,8 @@ test('who watched is shown while they watch, divided, filtered and saved', async
   expect(page.url()).not.toContain('browser=')
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 900 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+    // A plot takes the new size with the next frame.
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth'), SOON).toBe(width)
   }
 })
 
@@ -247,7 +248,8 @@ test('how well it played is shown by stream, as the player reported it', async (
   expect(await axe(page)).toEqual([])
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 900 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+    // A plot takes the new size with the next frame.
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth'), SOON).toBe(width)
   }
   await context.close()
 })

@@ -289,7 +289,8 @@ test('what is wrong with the media of a stream is said on its page, with what to
   expect(await axe(page)).toEqual([])
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 900 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+    // A plot takes the new size with the next frame.
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth'), SOON).toBeLessThanOrEqual(width)
   }
   // What it was stays to be seen.
   encoder.end()
