@@ -11,9 +11,6 @@ const out = join(repository, 'build/docs')
 /** Pages outside of docs/ that readers of a server want too. */
 const MORE = ['CHANGELOG.md', 'SECURITY.md']
 
-/** A page that is of use beside the sources alone, and that packages have no room for. */
-const OF_SOURCES = '0008-what-mutants-may-survive.md'
-
 /** The parts of the menu: folders below docs/, in the order in which people need them. */
 const PARTS = [
   ['tutorials', 'Tutorials'],
@@ -29,7 +26,7 @@ const read = (path: string): string => readFileSync(join(repository, path), 'utf
 const { version } = JSON.parse(read('package.json')) as { version: string }
 const sources = [
   ...readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md') && !path.endsWith(OF_SOURCES))
+    .filter((path) => path.endsWith('.md'))
     .map((path) => `docs/${path.replaceAll('\\', '/')}`)
     .sort(),
   ...MORE,
@@ -39,7 +36,6 @@ const sources = [
 function builtPath(path: string): string | null {
   if (path === 'docs/README.md' || path === 'docs') return 'index.html'
   if (sources.includes(path)) return path.replace(/^docs\//, '').replace(/\.md$/, '.html')
-  if (path.endsWith(OF_SOURCES)) return null
   if (path.startsWith('docs/') && existsSync(join(repository, path))) return path.replace(/^docs\//, '')
   // Files for other programs, shown as text.
   return path.startsWith('packaging/') && /\.\w+$|file$/.test(path) ? `files/${path.split('/').at(-1)}.txt` : null

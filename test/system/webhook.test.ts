@@ -20,7 +20,7 @@ describe('sluice webhook', () => {
   it('creates a webhook and prints its secret alone; shows, lists, changes and deletes it', async () => {
     const created = await at('webhook', 'create', '--url', 'https://hooks.example.com/', '--event', 'feeds')
     expect(created).toMatchObject({ status: 0, stdout: expect.stringMatching(/^[\w+/]{43}=\n$/) as string })
-    const [id] = created.stderr.match(/\d+/) ?? []
+    const [, id] = /webhook is (\d+)/.exec(created.stderr) ?? []
     const shown = await json('webhook', 'show', String(id))
     expect(shown).toMatchObject({ isFeedHooks: true, isMediaHooks: false, secret: created.stdout.trim() })
     const list = await at('webhook', 'list')
