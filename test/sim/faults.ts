@@ -168,6 +168,7 @@ export const FAULTS: readonly Fault[] = [
     put: '',
     seed: 2,
     says: /secured media/,
+    isSeldom: true,
   },
   {
     name: 'a node borrows on from one that has the stream no more',
