@@ -222,7 +222,8 @@ test('what is copied for ffmpeg goes on the air as it is, over RTMP and SRT, enc
 
 test('addresses for a publisher whose token cannot be read say so, and come when it can', async () => {
   const address = '**/api/publish_token/*'
-  await page.route(address, (route) => route.abort())
+  // With an answer: after none the page would ask again by itself, as soon as it hears of the server.
+  await page.route(address, (route) => route.fulfill({ status: 429, body: '' }))
   await page.click('text=OBS or another program')
   await page.waitForSelector('.notice[data-s=error] >> button')
   expect(await page.locator('.copy').count()).toBe(0)
