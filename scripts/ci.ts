@@ -135,7 +135,9 @@ function changed(): string[] {
 }
 
 function git(...command: string[]): string {
-  return execFileSync('git', command, { cwd: path('.'), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+  // The clone may belong to another user.
+  const args = ['-c', 'safe.directory=*', ...command]
+  return execFileSync('git', args, { cwd: path('.'), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
 }
 
 function readResults(): Results {

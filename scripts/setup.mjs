@@ -31,6 +31,13 @@ const PROGRAMS = [
   },
   {
     for: ['test', 'interop'],
+    what: 'git, ps, curl, openssl and Python',
+    isThere: () => ['git', 'ps', 'curl', 'openssl', 'python3'].every(isOnPath),
+    debian: 'git procps curl openssl python3',
+    without: 'Everything runs, except the tests that start one of them.',
+  },
+  {
+    for: ['test', 'interop'],
     what: 'Chromium without windows',
     isThere: () => Boolean(process.env.CHROMIUM) || isOnPath('chromium-headless-shell'),
     debian: 'chromium-headless-shell',

@@ -25,6 +25,8 @@ export interface Lane {
 export const TEST_MS = 120_000
 /** The limit of each wait in a test, milliseconds. A condition that holds ends it at once, so a long one costs nothing. */
 export const WAIT_MS = 30_000
+/** The same in the lanes, where browsers and players take longer. */
+export const LANE_WAIT_MS = 60_000
 
 /**
  * The most telling first: `.ci/run` begins them in this order until its time is over.
@@ -137,7 +139,8 @@ export const LANES = {
   // Behind nginx, Caddy and HAProxy, nginx-rtmp as a target, coturn, and the rules for Prometheus.
   proxies: {
     files: ['test/proxies/*.test.ts'],
-    needs: 'test',
+    // GStreamer, as a caller over SRT and as a camera.
+    needs: 'interop',
     mostly: 'waits',
     seconds: 90,
     workers: 2,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 
@@ -37,6 +37,22 @@ test('workflows name the version of each action, may only read, and end', () => 
     expect(permissions, name).toEqual({ contents: 'read' })
     for (const job of Object.values(jobs)) expect(job['timeout-minutes'], name).toBeGreaterThan(0)
   }
+})
+
+/** Of each Debian and of Node; and those of a package that the setup finds by another program. */
+const THERE = new Set(
+  'apt-get bash dpkg-deb mount mv node sh stdbuf tar umount which ffprobe gst-inspect-1.0'.split(' '),
+)
+
+test('each program that a test starts is there or comes with the setup, also on a machine that has nothing', () => {
+  const starts = /\b(?:spawn|execFile)(?:Sync)?\(\s*'(?:\/usr\/bin\/)?([a-z][\w.-]*)'/g
+  const started = globSync('test/**/*.ts', { cwd: root }).flatMap((path) =>
+    [...read(path).matchAll(starts)].map(([, name = '']) => name),
+  )
+  expect(started.length).toBeGreaterThan(50)
+  const setup = read('scripts/setup.mjs')
+  const isBrought = (name: string): boolean => THERE.has(name) || setup.includes(`'${name}'`)
+  expect([...new Set(started)].filter((name) => !isBrought(name))).toEqual([])
 })
 
 test('templates and the development container can be read, and call scripts that there are', () => {
