@@ -10,6 +10,7 @@ import { type Addon, loadNative, sealsAlike } from '../../../src/media/relay/tra
 import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
 import { applyCounter, counterIv, rtpNonce, sealGcm, tagOf } from '../../../src/media/relay/srtp/cipher.ts'
 import { deriveKeys, type MasterKeys, PROFILES } from '../../../src/media/relay/srtp/keys.ts'
+import { UDP_KINDS } from '../../support/ipv6.ts'
 import { SrtpReader } from '../../../src/media/relay/srtp/reader.ts'
 import { type RtpHead, SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
 
@@ -202,14 +203,12 @@ if (!native.ok) {
     })
 
     it('sends the same datagrams in the same order as JavaScript, over IPv4 and IPv6, in bursts of any sizes', async () => {
-      const [only4, only6] = [backEndAt(LOOPBACK_V4), backEndAt(LOOPBACK_V6)]
-      const viewers = [
-        await viewerAt(only4, 0, 'udp4', '127.0.0.1'),
-        await viewerAt(only4, 1, 'udp4', '127.0.0.1'),
-        await viewerAt(only6, 2, 'udp6', '::1'),
-        await viewerAt(only6, 3, 'udp6', '::1'),
-      ]
-      const [fast, slow] = [new NativeFanout(only4.addon), createJsFanout()]
+      const viewers: Awaited<ReturnType<typeof viewerAt>>[] = []
+      for (const [kind, host] of UDP_KINDS) {
+        const backEnd = backEndAt(kind === 'udp4' ? LOOPBACK_V4 : LOOPBACK_V6)
+        for (const _ of [1, 2]) viewers.push(await viewerAt(backEnd, viewers.length, kind, host))
+      }
+      const [fast, slow] = [new NativeFanout(addon), createJsFanout()]
       for (const { target, wanted } of viewers) {
         fast.add(target)
         slow.add(wanted)

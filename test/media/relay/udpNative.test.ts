@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import { loadNative } from '../../../src/media/relay/transport/nativeAddon.ts'
 import { type Endpoint, openUdp, type UdpPort } from '../../../src/media/relay/transport/socket.ts'
+import { UDP_KINDS } from '../../support/ipv6.ts'
 import { until } from '../../support/until.ts'
 import { carriesAlike, openNativeUdp, type UdpAddon } from '../../../src/media/relay/transport/udpNative.ts'
 
@@ -73,10 +74,7 @@ if (!native.ok) {
       expect(waitedMs).toBeLessThan(60_000)
     })
 
-    it.each([
-      ['udp4', '127.0.0.1'],
-      ['udp6', '::1'],
-    ] as const)('hands over what a socket of Node does, from the same addresses (%s)', async (type, host) => {
+    it.each(UDP_KINDS)('hands over what a socket of Node does, from the same addresses (%s)', async (type, host) => {
       const { ports, fast, slow } = await openBoth(host)
       const peers = [await peerAt(type, host), await peerAt(type, host)]
       // More than one call reads, of all sizes that there are.
@@ -90,10 +88,7 @@ if (!native.ok) {
       expect(reported(fast).toSorted()).toEqual(reported(slow).toSorted())
     })
 
-    it.each([
-      ['udp4', '127.0.0.1'],
-      ['udp6', '::1'],
-    ] as const)('answers from the address and the port that it was asked at (%s)', async (type, host) => {
+    it.each(UDP_KINDS)('answers from the address and the port that it was asked at (%s)', async (type, host) => {
       const { ports, fast } = await openBoth(host)
       const { socket, came } = await peerAt(type, host)
       const senders: string[] = []
