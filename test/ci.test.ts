@@ -33,14 +33,17 @@ describe('the last lines of .ci/run', () => {
     })
   })
 
-  test('take a skipped test, a file without tests and a missing report for failures', () => {
+  test('take a skipped test, a file without tests, one whose hooks fail and a missing report for failures', () => {
     const skipped = file('test/a.test.ts', 'passed', 'skipped')
     const unread = { name: join(process.cwd(), 'test/b.test.ts'), status: 'failed', assertionResults: [] }
-    const counted = countReports([reportOf(skipped, unread), join(folder, 'none.json')])
-    expect(counted).toMatchObject({ passed: 1, failed: 3 })
+    const left = { ...file('test/c.test.ts', 'passed'), status: 'failed', message: 'it is still open' }
+    const counted = countReports([reportOf(skipped, unread, left), join(folder, 'none.json')])
+    expect(counted).toMatchObject({ passed: 2, failed: 4 })
+    expect(counted.lines).toContain('    it is still open')
     expect(counted.lines.filter((line) => !line.startsWith('    '))).toEqual([
       'skipped (in CI every test runs): test/a.test.ts: is skipped',
       'not a single test ran: test/b.test.ts',
+      'failed beside its tests: test/c.test.ts',
       expect.stringContaining('none.json'),
     ])
   })
