@@ -117,11 +117,11 @@ const PROGRAMS = [
     without: 'Everything runs, except the tests of Varnish as a cache.',
   },
   {
-    for: ['packages'],
+    for: ['test', 'packages'],
     what: 'a C compiler',
     isThere: () => isOnPath('cc'),
     debian: 'gcc libc6-dev',
-    without: 'The packages have no addons, so that JavaScript serves media alone.',
+    without: 'There are no addons, so that JavaScript serves media alone, in the packages too.',
   },
   ...ARCHITECTURES.filter((arch) => arch !== process.arch).map((arch) => ({
     for: ['packages'],
