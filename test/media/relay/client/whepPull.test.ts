@@ -11,6 +11,7 @@ import { Viewer } from '../../../../src/media/relay/outbound/viewer.ts'
 import { bindingRequest } from '../../../../src/media/relay/wire/stun.ts'
 import type { PullProblem } from '../../../../src/media/pulling.ts'
 import { FastClock } from '../../../support/fastClock.ts'
+import { lossyLink } from '../../../support/lossyUdp.ts'
 import { silentLog } from '../../../support/log.ts'
 import { answerOf, LOOPBACK, TestPublisher } from '../../../support/rtcPeer.ts'
 import { RelayServer } from '../../../support/relayServer.ts'
@@ -175,6 +176,27 @@ describe('a stream of another server', () => {
     play()
     const sent = (kind: string) => kinds.mock.calls.flatMap(([packets]) => packets.filter((one) => one.kind === kind))
     await until(() => sent('pli').length > 3 && sent('remb').length > 0)
+  })
+
+  test('is asked again for the packets that get lost, so that each frame arrives', async () => {
+    const kinds = vi.spyOn(Viewer.prototype, 'rtcp')
+    onTestFinished(() => kinds.mockRestore())
+    const { far, play } = await server()
+    const link = await lossyLink(far.port, 7)
+    onTestFinished(() => link.close())
+    const answered = (sdp: string) => sdp.replaceAll(`127.0.0.1 ${far.port} typ`, `127.0.0.1 ${link.port} typ`)
+    const { pull, frames } = pullFrom(far, { answered })
+    await pull.start()
+    play()
+    await until(() => frames.length > 0)
+    link.lose(0.1)
+    const asked = () => kinds.mock.calls.flatMap(([packets]) => packets.filter(({ kind }) => kind === 'nack'))
+    await until(() => asked().length > 5)
+    link.lose(0)
+    const video = () => frames.filter(({ kind }) => kind === 'video').slice(1)
+    const sent = video().length + 20
+    await until(() => video().length > sent)
+    expect(video().map(({ data }) => Buffer.from(data).readUInt16BE(3))).toEqual(video().map((_, at) => at + 1))
   })
 
   test('that ends there is lost', async () => {
