@@ -107,6 +107,18 @@ describe.each(testedStores())('bind-on-usage on %s', (engine) => {
     expect((await publish(first, token, '192.0.2.2')).decision.allowed).toBe(true)
   })
 
+  it('binds none for a dry run, whether the store answers it or memory', async () => {
+    const [first] = (await start(engine)) as [RunningApp]
+    const { id, token } = await makeToken(first, { bindIpsOnUsage: 1 })
+    const question = { action: 'publish', protocol: 'whip', streamName: 'show', token, ip: '192.0.2.1' }
+    for (const _ of ['store', 'memory']) {
+      const { data } = (await first.call('POST', '/api/access/check', question)).json
+      expect(data).toMatchObject({ allowed: true })
+    }
+    expect((await first.call('GET', `/api/publish_token/${id}/bound_ips`)).json.data).toEqual([])
+    expect((await publish(first, token, '192.0.2.2')).decision.allowed).toBe(true)
+  })
+
   it('reads the bound addresses once, however many are bound after that', async () => {
     const nodes = await start(engine)
     const [first] = nodes as [RunningApp]
