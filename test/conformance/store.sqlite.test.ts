@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import fs, {
+  copyFileSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -96,6 +98,20 @@ describe('a SQLite file', () => {
     await expect(write()).rejects.toMatchObject(refused)
     rmSync(folder, { recursive: true })
     renameSync(away, folder)
+    expect(await write()).toEqual([])
+    await store.close()
+  })
+  test('that another one replaced in one step took writes that were lost with it: it refuses them until it is back', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const refused = { publicReason: 'the database file is gone', message: expect.stringContaining(`${file} was moved`) }
+    const write = () => store.transaction((tx) => tx.accounts.list())
+    linkSync(file, `${file}.old`)
+    copyFileSync(file, `${file}.new`)
+    renameSync(`${file}.new`, file)
+    await expect(store.ping()).rejects.toMatchObject(refused)
+    await expect(write()).rejects.toMatchObject(refused)
+    await expect(store.due({ nowMs: 0, cursor: null, node: '' })).rejects.toMatchObject(refused)
+    renameSync(`${file}.old`, file)
     expect(await write()).toEqual([])
     await store.close()
   })

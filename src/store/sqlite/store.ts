@@ -68,8 +68,8 @@ class SqliteStore implements Store {
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
   readonly #file: string
-  readonly #inode: number | null
-  #isGone = false
+  /** By `identityOf`. */
+  readonly #identity: string | null
   #version: number
   #closing: Promise<void> | undefined
 
@@ -83,7 +83,7 @@ class SqliteStore implements Store {
     this.#reports = new ReportReader(file)
     this.read = this.#reads(readsOf(this.#executor), readsOf(new OpenExecutor(this.#reports, isOpen)))
     this.#version = this.#writer.dataVersion()
-    this.#inode = inodeOf(file)
+    this.#identity = identityOf(file)
   }
 
   /** @param there in the thread: what may read very many rows */
@@ -100,13 +100,11 @@ class SqliteStore implements Store {
     return this.#queue.add((session) => work(txOf(session)))
   }
 
-  /** A file that was deleted or moved can still be written by this process, and all of that would be lost with it. */
+  /** A file that was deleted, moved or replaced can still be written by this process, and all of that would be lost with it. */
   #assertThere(): void {
-    const inode = inodeOf(this.#file)
-    // Another file in its place is another database.
-    this.#isGone = inode === null || (this.#isGone && inode !== this.#inode)
-    if (!this.#isGone) return
-    const why = `the database file ${this.#file} was moved or deleted: put it back, or stop this process and restore a backup`
+    const identity = identityOf(this.#file)
+    if (identity === this.#identity || identity === UNKNOWN) return
+    const why = `the database file ${this.#file} was moved, deleted or replaced: put it back, or start again with another one`
     throw new StoreUnavailable(why, { publicReason: 'the database file is gone' })
   }
 
@@ -172,12 +170,19 @@ class SqliteStore implements Store {
   }
 }
 
-/** Null: there is no such file any more; 0: this user may not look. */
-function inodeOf(file: string): number | null {
+/** This user may not look. */
+const UNKNOWN = ''
+
+/**
+ * What tells the file of a path from any other, as long as it is open; null: there is none. SQLite compares the same for its
+ * rollback journals (`fileHasMoved`), but not for a log.
+ */
+function identityOf(file: string): string | null {
   try {
-    return statSync(file).ino
+    const { dev, ino } = statSync(file)
+    return `${dev}:${ino}`
   } catch (error) {
-    return hasCode(error, 'ENOENT', 'ENOTDIR') ? null : 0
+    return hasCode(error, 'ENOENT', 'ENOTDIR') ? null : UNKNOWN
   }
 }
 
