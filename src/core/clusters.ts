@@ -12,6 +12,7 @@ export const CLUSTER = 'auto'
 export const ALL_CLUSTERS = 'all'
 
 /** As of `server.region`. */
+const NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i
 const NAME_MAX = 64
 
 /** The name of a region, or of all. @param minLength 0: empty leaves the choice to the account */
@@ -77,7 +78,11 @@ export function readCascade(body: BodyReader<CascadeBody>, regions: readonly str
   if (body.value('isEnabled') !== true) return null
   const names = body.items('clusters')
   if (body.value('clusters')?.length === 0) body.problems.add(`${body.at}clusters`, NO_CLUSTERS)
-  if (regions.length > 0) for (const { at, item } of names) checkName(body.problems, at, item, ALL_CLUSTERS, regions)
+  for (const { at, item } of names) {
+    if (regions.length > 0) checkName(body.problems, at, item, ALL_CLUSTERS, regions)
+    else if (!NAME.test(item))
+      body.problems.add(at, `must be ${ALL_CLUSTERS} or a name of letters, digits and -, not ${shown(item)}`)
+  }
   return body.names('clusters') ? [...new Set(names.map(({ item }) => item))] : [ALL_CLUSTERS]
 }
 

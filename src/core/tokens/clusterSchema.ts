@@ -16,7 +16,7 @@ const CASCADE_TEXT =
 export const cascadeClusters = () =>
   Type.Optional(
     orNull(
-      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: CLUSTERS_MAX }),
+      Type.Array(clusterName(1), { maxItems: CLUSTERS_MAX }),
       'Regions of nodes; `all`, null or absent: every one. Ignored while it is off.',
     ),
   )

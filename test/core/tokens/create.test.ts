@@ -293,6 +293,10 @@ describe('features that are not built', () => {
     })
     const nowhere = { geoCascade: on(['phx-1', 'ams-1']) }
     expect(rules('publish', nowhere).geoCascade).toEqual(['phx-1', 'ams-1'])
+    for (const name of ['bad/region', 'ams_1', '-ams', 'ams-', 'a b', '..'])
+      expect(errors('publish', { geoCascade: on(['phx-1', name]) })).toEqual({
+        'geoCascade.clusters[1]': [`must be all or a name of letters, digits and -, not ${name}`],
+      })
     for (const wrong of [true, 'all', { isEnabled: 'yes' }, { regions: [] }, on('north'), on([7])])
       expect(Object.keys(error(create(wrong)))[0]).toMatch(/^geoCascade/)
   })
