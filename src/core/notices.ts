@@ -283,6 +283,7 @@ export const NOTICES = {
   recording_not_written: 'the recording cannot be written: {text}',
   recording_disk_full: 'the disk is full: less is free than recordings.minFreeMegabytes asks for',
   recording_empty: 'nothing was recorded',
+  recording_away: 'its files are not there; if their disk is not mounted, mount it, and the recording is finished',
   recording_restored: 'the database was restored from a backup of this moment',
   /** Why a delivery has not arrived, where no request failed. */
   delivery_paused: 'the webhook was disabled:',

@@ -122,6 +122,20 @@ export function recordingsSuite(stores: Stores): void {
       expect(await reads().deleting(hostKey)).toEqual([deleting.id])
     })
 
+    test('whose files were away are under way again when a host has them, and others that failed are not', async () => {
+      const failed = { state: 'error', hostKey: 'here', endedAtMs: T0, expiresAtMs: T0 } as const
+      const away = await make({ ...failed, problem: say(coded('recording_away')) })
+      const moved = await make({ ...failed, problem: say(coded('recording_away')), hostKey: 'there' })
+      const absent = await make({ ...failed, problem: say(coded('recording_away')) })
+      const empty = await make({ ...failed, problem: say(coded('recording_empty')) })
+      const done = await make({ ...failed, state: 'completed', problem: say(coded('recording_away')) })
+      await write((tx) => tx.recordings.adopt([away.id, moved.id, empty.id, done.id], 'here'))
+      const read = (id: string) => write((tx) => tx.recordings.lock(id))
+      const again = { state: 'recording', hostKey: 'here', endedAtMs: null, expiresAtMs: null, problem: null }
+      expect([await read(away.id), await read(moved.id)]).toEqual([away, moved].map((one) => ({ ...one, ...again })))
+      expect([await read(absent.id), await read(empty.id), await read(done.id)]).toEqual([absent, empty, done])
+    })
+
     test('whose days are over are found when they are complete or failed, those first that ended first', async () => {
       const at = (state: StoredRecording['state'], expiresAtMs: number | null) => make({ state, expiresAtMs })
       const [late, early, failed] = [await at('completed', 30), await at('completed', 10), await at('error', 20)]

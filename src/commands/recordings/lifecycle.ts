@@ -97,13 +97,14 @@ export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> 
 
 /**
  * Makes this host that of the recordings whose files it has. Its key was another one when they were made if its container was
- * made again since, its machine got another name, or the folder another path.
+ * made again since, its machine got another name, or the folder another path. What failed because its files were not there is
+ * unfinished again.
  */
 export const adoptRecordings = (
   { store }: Pick<SessionContext, 'store'>,
   hostKey: string,
   ids: readonly string[],
-): Promise<void> => store.transaction((tx) => tx.recordings.move(ids, hostKey))
+): Promise<void> => store.transaction((tx) => tx.recordings.adopt(ids, hostKey))
 
 /** Recordings of this host that no running process works on, so that they can be completed or failed. */
 export async function abandonedRecordings(

@@ -1,7 +1,8 @@
-import { type WriteStream, createWriteStream, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { type WriteStream, createWriteStream, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DiskSpace, diskSpaceOf } from '../../base/diskSpace.ts'
+import { hasCode } from '../../base/errorCode.ts'
 import { makeFolder, syncFile, syncFolder } from '../../base/files.ts'
 import type { TrackInfo } from '../frame.ts'
 
@@ -44,8 +45,19 @@ export class RecordingFiles {
 
   /** Those that have files. */
   async ids(): Promise<string[]> {
-    const names = existsSync(this.#dir) ? await readdir(this.#dir) : []
+    const names = await readdir(this.#dir).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error
+      return []
+    })
     return names.filter((name) => ID.test(name))
+  }
+
+  /** Whether it has files, of whatever kind. */
+  has(id: string): Promise<boolean> {
+    return stat(this.#folder(id)).then(
+      () => true,
+      () => false,
+    )
   }
 
   /** The path of the finished file. */

@@ -22,7 +22,7 @@ export interface RecordingBook {
   fail(id: string, problem: Said): Promise<void>
   /** Its files are removed. */
   forget(id: string): Promise<void>
-  /** The files of these are here, whatever this host was called when it made them. */
+  /** The files of these are here, whatever this host was called when it made them, and wherever they were meanwhile. */
   adopt(ids: readonly string[]): Promise<void>
   /** Recordings that no other process works on, for this one to finish. */
   abandoned(): Promise<readonly { readonly id: string; readonly accountId: string }[]>
@@ -76,7 +76,8 @@ export class Recordings {
   readonly #rounds = new Batches<null>(1)
   readonly #removals = new Batches<null>(1)
   #process: FfmpegProcess | null = null
-  #isAdopted = false
+  /** Those whose files were here at the last look. A disk that was not mounted has more. */
+  #adopted: ReadonlySet<string> = new Set()
 
   constructor(options: RecordingsOptions) {
     this.#options = options
@@ -122,8 +123,12 @@ export class Recordings {
     return this.#removals.add(null, () => this.#removeAll())
   }
 
+  /** Where there are no files at all, their disk may not be mounted: they are removed when it is. */
   async #removeAll(): Promise<void> {
-    for (const id of await this.#options.book.deleted()) await this.#later(`removing recording ${id}`, this.#remove(id))
+    const { book, files } = this.#options
+    const deleted = await book.deleted()
+    if (deleted.length === 0 || (await files.ids()).length === 0) return
+    for (const id of deleted) await this.#later(`removing recording ${id}`, this.#remove(id))
   }
 
   async #remove(id: string): Promise<void> {
@@ -195,8 +200,10 @@ export class Recordings {
   /** Those of other processes, and what failed before. There may be thousands, so that they are read seldom. */
   async #findUnfinished(): Promise<void> {
     const { book, files } = this.#options
-    if (!this.#isAdopted) await book.adopt(await files.ids())
-    this.#isAdopted = true
+    const ids = await files.ids()
+    const others = ids.filter((id) => !this.#adopted.has(id))
+    if (others.length > 0) await book.adopt(others)
+    this.#adopted = new Set(ids)
     for (const { id, accountId } of await book.abandoned()) if (!this.#active.has(id)) this.#waiting.add(accountId, id)
     void this.#finishWaiting()
   }
@@ -241,7 +248,8 @@ export class Recordings {
     const before = await files.madeBefore(id)
     if (before !== null) return this.#complete(id, before)
     const parts = await files.parts(id)
-    if (parts.length === 0) return book.fail(id, say(coded('recording_empty')))
+    if (parts.length === 0)
+      return book.fail(id, say(coded((await files.has(id)) ? 'recording_empty' : 'recording_away')))
     if (!(await this.#hasRoom(id))) return
     const made = await this.#convert(id, parts)
     if (made === null) return

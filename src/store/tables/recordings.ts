@@ -11,7 +11,7 @@ import { lockRows } from './lockRows.ts'
 
 type Row = FieldsOf<'recordings'>
 
-/** A recording stays what it is of; `move` says where its files are. */
+/** A recording stays what it is of; `adopt` says where its files are. */
 const FIXED = new Set<string>(['id', 'account_id', 'stream_name', 'token_id', 'feed_id', 'host_key'])
 const CHANGING = namesOf('recordings').filter((column) => !FIXED.has(column))
 
@@ -62,6 +62,9 @@ const deleting = statement((db, p: { hostKey: string }) =>
     .where(sql<boolean>`state = 'deleting'`)
     .orderBy('id'),
 )
+
+const UNDER_WAY = { state: 'recording', ended_at_ms: null, problem: null, expires_at_ms: null } as const
+const FAILED_AWAY = sql<boolean>`state = 'error' and problem like '%"recording_away"%'`
 
 const expired = statement((db, p: { nowMs: number; limit: number }) =>
   db
@@ -121,16 +124,19 @@ export class RecordingTxVerbs extends RecordingReadVerbs {
     await this.executor.run(replace, toRow(recording))
   }
 
-  async move(ids: readonly string[], hostKey: string): Promise<void> {
-    await inSlices(ids, (slice) =>
-      this.executor.change((db) =>
+  async adopt(ids: readonly string[], hostKey: string): Promise<void> {
+    await inSlices(ids, async (slice) => {
+      await this.executor.change((db) =>
         db
           .updateTable('recordings')
           .set({ host_key: hostKey })
           .where('id', 'in', slice)
           .where('host_key', '!=', hostKey),
-      ),
-    )
+      )
+      await this.executor.change((db) =>
+        db.updateTable('recordings').set(UNDER_WAY).where('id', 'in', slice).where(FAILED_AWAY),
+      )
+    })
   }
 
   async delete(id: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import fs, { mkdtempSync, rmSync, utimesSync, writeFileSync, type WriteStream } from 'node:fs'
+import fs, { mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync, type WriteStream } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -198,7 +198,35 @@ test('a recording whose files cannot be used keeps no other from being finished'
   const clock = new ManualClock()
   const { failed } = recordings(clock, ['no id', timeOrderedId(clock.now(), systemRandom)])
   await until(() => failed.size === 1)
+  expect([...failed.values()]).toEqual([expect.stringContaining('its files are not there')])
+})
+
+test('a recording without media says so', async () => {
+  const clock = new ManualClock()
+  const id = timeOrderedId(clock.now(), systemRandom)
+  mkdirSync(join(dir, id), { recursive: true })
+  const { failed } = recordings(clock, [id])
+  await until(() => failed.size === 1)
   expect([...failed.values()]).toEqual(['nothing was recorded'])
+})
+
+test('what a disk has that was not mounted is adopted and removed when it is', async () => {
+  const clock = new ManualClock()
+  const [left, gone] = [await leftRecording(clock), await leftRecording(clock)]
+  const away = `${dir}-away`
+  renameSync(dir, away)
+  onTestFinished(() => rmSync(away, { recursive: true, force: true }))
+  const { made, files, book, deleted, forgotten, looks } = recordings(clock)
+  const adopted: (readonly string[])[] = []
+  book.adopt = async (ids) => void adopted.push(ids.toSorted())
+  deleted.add(gone)
+  await made.removeDeleted()
+  await until(() => looks.count === 1)
+  expect([forgotten, adopted]).toEqual([[], []])
+  renameSync(away, dir)
+  clock.advance(30_000)
+  await until(() => adopted.length === 1 && forgotten.length === 1)
+  expect([adopted, await files.ids()]).toEqual([[[left, gone].toSorted()], [left]])
 })
 
 test('an account with thousands of short recordings kept those of others waiting', async () => {
@@ -218,6 +246,7 @@ test('thousands of recordings that have to be finished were read again after eac
 
 test('fifty recordings that were deleted at once were removed up to fifty times each', async () => {
   const { made, deleted, forgotten } = recordings(new ManualClock())
+  await leftRecording(new ManualClock())
   const all = Array.from({ length: 50 }, (_, at) => {
     deleted.add(timeOrderedId(at, systemRandom))
     return made.removeDeleted()

@@ -278,6 +278,8 @@ export const noticesDe: Readonly<Record<string, string>> = {
   recording_not_written: 'die Aufzeichnung kann nicht geschrieben werden: {text}',
   recording_disk_full: 'der Datenträger ist voll: Es ist weniger frei, als recordings.minFreeMegabytes verlangt',
   recording_empty: 'nichts wurde aufgezeichnet',
+  recording_away:
+    'ihre Dateien sind nicht da; ist ihr Datenträger nicht eingehängt, hängen Sie ihn ein, dann wird die Aufzeichnung fertig',
   recording_restored: 'die Datenbank wurde aus einer Sicherung dieses Moments wiederhergestellt',
   delivery_paused: 'der Webhook pausierte:',
   delivery_webhook_inactive: 'der Webhook wurde abgeschaltet',
