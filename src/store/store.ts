@@ -106,9 +106,11 @@ export interface TableSize {
   readonly bytes: number | null
 }
 
-/** The database is unreachable or cannot write. Nothing was written. The API answers 503 with Retry-After. */
+/** The database is unreachable or cannot write. The API answers 503 with Retry-After. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+  /** The answer to a commit is lost. Otherwise nothing was written. */
+  readonly mayHaveWritten: boolean = false
   /** Its disk is full. */
   readonly isDiskFull: boolean
   /** Why, for clients too: an operator can mend it. Null: that it cannot be reached says enough. */

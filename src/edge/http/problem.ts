@@ -95,8 +95,11 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
   return failure('internal')
 }
 
+const COMMIT_LOST = 'The store was lost while it wrote. Before you try again, look whether it was changed.'
+
 /** What a client reads about a store that cannot be used. */
 const storeUnavailable = (error: Error): string => {
+  if ('mayHaveWritten' in error && error.mayHaveWritten === true) return COMMIT_LOST
   const reason = publicReason(error)
   return reason === null ? ERRORS.unavailable.text : `Nothing was changed: ${reason}`
 }

@@ -10,6 +10,11 @@ const SHARED = 'PgBouncer in transaction mode? Sluice needs sessions: set pool_m
 /** The server gave no answer. It may have done what it was asked for. */
 export class Unreachable extends StoreUnavailable {}
 
+/** The same of a commit. Whatever it was asked for before in the transaction, it has undone. */
+export class CommitLost extends Unreachable {
+  override readonly mayHaveWritten = true
+}
+
 /** The server aborted this transaction because of another one; a retry may succeed at once. */
 export class Retry extends StoreUnavailable {}
 

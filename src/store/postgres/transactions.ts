@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { runScoped } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
-import { OutdatedPlan, Retry, translatePostgresError, Unreachable } from './errors.ts'
+import { CommitLost, OutdatedPlan, Retry, translatePostgresError, Unreachable } from './errors.ts'
 import type { StorePool } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
@@ -33,7 +33,7 @@ export class Transactions {
     try {
       await control(client, 'begin')
       const value = await runScoped(new PgExecutor(client), work)
-      await control(client, 'commit')
+      await commit(client)
       this.#pool.giveBack(client)
       return value
     } catch (error) {
@@ -52,6 +52,11 @@ async function control(client: PoolClient, command: 'begin' | 'commit'): Promise
     throw translatePostgresError(error)
   }
 }
+
+const commit = (client: PoolClient): Promise<void> =>
+  control(client, 'commit').catch((error: unknown) => {
+    throw error instanceof Unreachable ? new CommitLost(error.message, { cause: error.cause }) : error
+  })
 
 /** False: the connection cannot be used any more. */
 const rollback = (client: PoolClient): Promise<boolean> =>

@@ -12,7 +12,8 @@ function poolWith(answers: (text: string) => Promise<unknown>) {
   const pool = new StorePool(new Hosts('postgres://db.example.com/sluice'), { max: 1 }, new StopTimeout())
   const queries: string[] = []
   const client = Object.assign(new EventEmitter(), {
-    query: (text: string) => {
+    query: (asked: string | { readonly text: string }) => {
+      const text = typeof asked === 'string' ? asked : asked.text
       queries.push(text)
       return answers(text)
     },
@@ -28,6 +29,18 @@ test('a server that gives no answer is not asked to roll back, for which it woul
   expect(queries).toEqual(['begin'])
   expect(giveBack).toHaveBeenCalledWith(expect.anything(), expect.any(Unreachable), true)
 })
+
+test.each(['begin', 'insert', 'commit'])(
+  'of a server that is lost at the %s it is known whether it may have written',
+  async (at) => {
+    const { transactions } = poolWith(async (text) => {
+      if (text === at) throw new Error('Connection terminated unexpectedly')
+      return { rows: [] }
+    })
+    const lost = transactions.run((executor) => executor.execute({ sql: 'insert', parameters: [] }))
+    await expect(lost).rejects.toMatchObject({ name: 'StoreUnavailable', mayHaveWritten: at === 'commit' })
+  },
+)
 
 test('work that fails by itself is rolled back', async () => {
   const { transactions, queries, giveBack } = poolWith(async () => undefined)

@@ -130,6 +130,8 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'Nothing was changed: {why}': 'Nichts wurde geändert: {why}',
   'The store cannot be reached now; nothing was changed. Try again.':
     'Die Datenbank ist gerade nicht erreichbar; nichts wurde geändert. Versuchen Sie es wieder.',
+  'The store was lost while it wrote. Before you try again, look whether it was changed.':
+    'Die Datenbank ging beim Schreiben verloren. Sehen Sie nach, ob es geändert wurde, bevor Sie es wieder versuchen.',
   'Internal error': 'Ein Fehler in Sluice; das Log des Servers sagt mehr.',
   'Too many requests': 'Zu viele Anfragen. Versuchen Sie es gleich wieder.',
   'Too many event streams are open: close other pages of the dashboard':
