@@ -1,3 +1,4 @@
+import { isObject } from '../base/objects.ts'
 import type { ActorIdentity } from '../core/actor.ts'
 import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
@@ -180,16 +181,25 @@ export interface AuditedChange {
   readonly subject: string
   readonly before?: unknown
   readonly after?: unknown
+  /** Both have only what differs, and may hide it. */
+  readonly isDifference?: boolean
 }
 
-/** Writes the audit rows of changes in the transaction of the changes. */
+/** Writes the audit rows of changes in the transaction of the changes: of two states only what differs. */
 export function audit(tx: Tx, actor: Actor, atMs: number, ...changes: readonly AuditedChange[]): Promise<void> {
   const { accountId, address, requestId } = actor
-  const rows = changes.map(({ action, subject, before, after }): AuditRow => {
-    const states = { before: textOf(before), after: textOf(after) }
+  const rows = changes.map(({ action, subject, before, after, isDifference = false }): AuditRow => {
+    const other = isDifference ? [] : [after, before]
+    const states = { before: textOf(before, other[0]), after: textOf(after, other[1]) }
     return { accountId, atMs, actor, address, requestId, action, subject, ...states }
   })
   return tx.audit.append(...rows)
 }
 
-const textOf = (state: unknown): string | null => (state === undefined ? null : JSON.stringify(state))
+function textOf(state: unknown, other: unknown): string | null {
+  if (state === undefined) return null
+  if (!isObject(state) || !isObject(other)) return JSON.stringify(state)
+  // A token may have a thousand streams, which a change of its label leaves as they are.
+  const isOwn = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(other[name])
+  return JSON.stringify(Object.fromEntries(Object.entries(state).filter(isOwn)))
+}

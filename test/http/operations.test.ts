@@ -144,7 +144,11 @@ describe('the audit record', () => {
       expect(row.actor).toEqual({ kind: 'secret', id: expect.any(Number) })
       expect(row.requestId).not.toBeNull()
     }
-    expect(JSON.parse(rows[1]?.after ?? '')).toMatchObject({ label: 'renamed', refreshToken: true })
+    const [before, after] = [rows[1]?.before, rows[1]?.after].map((state) => JSON.parse(state ?? ''))
+    expect([before, after]).toEqual([
+      { label: 'audited', version: 1 },
+      { label: 'renamed', version: 2, refreshToken: true },
+    ])
     expect(JSON.stringify(rows)).not.toContain(token)
   })
 })

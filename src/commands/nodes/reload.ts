@@ -66,7 +66,8 @@ export async function answerReloads(ctx: CommandContext, nodeId: string, reload:
 /** Records applied keys in the audit log of every account, because they apply to all. */
 export async function auditReload(ctx: CommandContext, applied: readonly ReloadedKey[]): Promise<void> {
   const values = (of: 'from' | 'to') => Object.fromEntries(applied.map((change) => [change.key, change[of]]))
-  const change = { action: 'config.reload', subject: 'config', before: values('from'), after: values('to') }
+  const states = { before: values('from'), after: values('to'), isDifference: true }
+  const change = { action: 'config.reload', subject: 'config', ...states }
   await ctx.store.transaction(async (tx) => {
     for (const { id } of await tx.accounts.list()) await audit(tx, cliActor(id), ctx.clock.now(), change)
   })
