@@ -4,6 +4,7 @@ import type { Cause, EngineState } from '../core/channels/runs/engine.ts'
 import type { Occurrence } from '../core/channels/schedules/plan.ts'
 import type { SchedulerState } from '../core/channels/schedules/advance.ts'
 import type { SchedulerRules } from '../core/channels/schedules/requests.ts'
+import type { Engine } from '../core/channels/types.ts'
 import type { Health } from '../core/webhooks/types.ts'
 import type { Newest } from './channels.ts'
 import type { Delivery } from './webhooks.ts'
@@ -258,8 +259,8 @@ export interface RunTx {
     lockAll(accountId: string): Promise<Scheduler[]>
     /** Deletes the scheduler with its skipped occurrences. */
     delete(id: string): Promise<void>
-    /** The account's active schedulers except this one. */
-    otherActive(accountId: string, id: string): Promise<Scheduler[]>
+    /** Whether another active scheduler of the account names this engine, or all engines of its channel. */
+    isWantedByOther(scheduler: Scheduler, engine: Pick<Engine, 'id' | 'channelId'>): Promise<boolean>
     /** The number of schedulers of the account. */
     count(accountId: string): Promise<number>
     skip(rows: readonly SkippedOccurrence[]): Promise<void>

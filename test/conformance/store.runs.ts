@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { EngineStateRecord } from '../../src/store/store.ts'
+import type { EngineStateRecord, Scheduler } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.channels.ts'
 import { renewLease } from '../support/leases.ts'
-import { newRun, newScheduler } from './store.samples.ts'
+import { newAccount, newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
@@ -257,8 +257,6 @@ function schedulers(stores: Stores): void {
       await stores.store.transaction((tx) => tx.schedulers.pruneSkips(AT, 100))
       expect(await stores.other.read.schedulers.skips(one.id, 10)).toHaveLength(2)
       await stores.store.transaction(async (tx) => {
-        expect(await tx.schedulers.otherActive(accountId, later.id)).toEqual([one])
-        expect(await tx.schedulers.otherActive(accountId, one.id)).toEqual([])
         await tx.schedulers.skip([{ ...skip, schedulerId: later.id, startMs: AT + 2 }])
         await tx.schedulers.unskip(one.id, AT)
         expect(await tx.schedulers.count(accountId)).toBe(2)
@@ -275,6 +273,30 @@ function schedulers(stores: Stores): void {
       })
       await stores.store.transaction((tx) => tx.schedulers.delete(one.id))
       expect(await stores.other.read.schedulers.skips(one.id, 10)).toEqual([])
+    })
+
+    test('keep engines that they name, or whose channel they name, while they are active', async () => {
+      const accountId = newAccount()
+      const ending = newScheduler({ accountId, status: 'active' })
+      const other = (channels: Scheduler['channels'], over: Partial<Scheduler> = {}) =>
+        newScheduler({ accountId, status: 'active', channels, ...over })
+      const all = [
+        ending,
+        other([{ channelId: 'ch_2', engineIds: ['en_20', 'en_22'] }, { channelId: 'ch_3' }]),
+        other([{ channelId: 'ch_4' }], { status: 'idle' }),
+        other([{ channelId: 'ch_5' }], { accountId: newAccount() }),
+      ]
+      const wanted = await stores.store.transaction(async (tx) => {
+        for (const one of all) await tx.schedulers.insert(one)
+        const engines = ['ch_1/en_1', 'ch_2/en_2', 'ch_2/en_22', 'ch_3/en_3', 'ch_4/en_4', 'ch_5/en_5']
+        const found: string[] = []
+        for (const name of engines) {
+          const [channelId = '', id = ''] = name.split('/')
+          if (await tx.schedulers.isWantedByOther(ending, { id, channelId })) found.push(name)
+        }
+        return found
+      })
+      expect(wanted).toEqual(['ch_2/en_22', 'ch_3/en_3'])
     })
 
     test('are due in the order of their times, an end after a beginning, and found when they saw a later time', async () => {

@@ -1,4 +1,5 @@
 import { type Kysely, sql, type SqlBool } from 'kysely'
+import type { Engine } from '../../core/channels/types.ts'
 import type { ScheduleTarget } from '../../core/channels/schedules/requests.ts'
 import { dbFlag } from '../columns.ts'
 import { statement } from '../executor.ts'
@@ -60,10 +61,6 @@ const seenBeyond = statement((db, p: { atMs: number; limit: number }) =>
 const ofAccount = (db: Kysely<DB>, p: { accountId: string }) =>
   db.selectFrom('schedulers').select(fieldsOf('schedulers')).where('account_id', '=', p.accountId)
 
-const others = statement((db, p: { accountId: string; id: string }) =>
-  ofAccount(db, p).where('status', '=', 'active').where('id', '<>', p.id),
-)
-
 /** The targets are JSON, in which the id stands as a whole text. */
 const targetOf = (channelId: string): string => JSON.stringify({ channelId }).slice(1, -1)
 
@@ -74,6 +71,17 @@ const naming = statement((db, p: { accountId: string; target: string }, dialect)
   const rows = ofAccount(db, p).where('status', '<>', 'terminated').where(names(p.target))
   return lockRows(dialect, rows.orderBy('id'), 'update')
 })
+
+const otherNaming = statement((db, p: { accountId: string; id: string; channel: string; engine: string }) =>
+  db
+    .selectFrom('schedulers')
+    .select('id')
+    .where('account_id', '=', p.accountId)
+    .where('status', '=', 'active')
+    .where('id', '<>', p.id)
+    .where((of) => of.or([names(p.channel), names(p.engine)]))
+    .limit(sql.lit(1)),
+)
 
 const lockAll = statement((db, p: { accountId: string }, dialect) =>
   lockRows(dialect, ofAccount(db, p).orderBy('id'), 'update'),
@@ -143,8 +151,11 @@ export class SchedulerTxVerbs extends SchedulerReadVerbs {
     return schedulers.read(await this.executor.all(lockAll, { accountId }))
   }
 
-  async otherActive(accountId: string, id: string): Promise<Scheduler[]> {
-    return schedulers.read(await this.executor.all(others, { accountId, id }))
+  async isWantedByOther({ accountId, id }: Scheduler, engine: Pick<Engine, 'id' | 'channelId'>): Promise<boolean> {
+    // A target that is the whole channel has nothing but its id.
+    const [channel, named] = [JSON.stringify({ channelId: engine.channelId }), JSON.stringify(engine.id)]
+    const found = await this.executor.first(otherNaming, { accountId, id, channel, engine: named })
+    return found !== undefined
   }
 
   async count(accountId: string): Promise<number> {

@@ -128,12 +128,11 @@ export async function beginOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Sc
  */
 export async function endOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<void> {
   await onChannels(tx, scheduler, async (of, engines) => {
-    // With the channel locked: of schedulers that end at once, the last one sees that the others have ended.
-    const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
     const mine: Engine[] = []
     for (const engine of engines) {
-      const isWanted = others.some((other) => covers(other, of.channel.id, engine.id))
-      if (!isWanted && (await wasScheduled(tx, of.states.get(engine.id)?.runId ?? null))) mine.push(engine)
+      if (!(await wasScheduled(tx, of.states.get(engine.id)?.runId ?? null))) continue
+      // With the channel locked: of schedulers that end at once, the last one sees that the others have ended.
+      if (!(await tx.schedulers.isWantedByOther(scheduler, engine))) mine.push(engine)
     }
     await startOrStop(ctx, tx, of, mine, { kind: 'stop', cause: causeOf(scheduler) })
   })
@@ -153,9 +152,6 @@ async function onChannels(
     if (of) await work(of, engineIds ? of.engines.filter(({ id }) => engineIds.includes(id)) : of.engines)
   }
 }
-
-const covers = ({ channels }: Scheduler, channelId: string, engineId: string): boolean =>
-  channels.some((one) => one.channelId === channelId && (one.engineIds?.includes(engineId) ?? true))
 
 async function wasScheduled(tx: Tx, runId: string | null): Promise<boolean> {
   const run = runId === null ? undefined : await tx.runs.get(runId)
