@@ -85,8 +85,8 @@ export async function deleteRecording(ctx: CommandContext, actor: Actor, id: str
 export const noRecording = (id: string): Failure => notFound('recordingId', `No recording with id: ${id.slice(0, 32)}`)
 
 /** Why a finished recording has no file on host `here`: nodes share the database, not their disks. */
-export function noFile({ id, hostKey }: StoredRecording, here: string): Failure {
-  if (hostKey === here) return noRecording(id)
+export function noFile({ hostKey }: StoredRecording, here: string): Failure {
+  if (hostKey === here) return notFound('recordingId', 'The file of this recording is not there; is its disk mounted?')
   const [machine = ''] = hostKey.split(':')
   return failure('conflict', `The file of this recording is at another node, on ${machine}: fetch it there`)
 }
