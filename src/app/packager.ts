@@ -88,6 +88,7 @@ export const recordingFiles = ({ files, recordings }: Packager, hostKey: string)
   thumbnailOf: (id) => files.thumbnail(id),
   diskSpace: () => files.space(),
   removeDeleted: () => recordings.removeDeleted(),
+  removeFiles: (id) => files.remove(id),
 })
 
 /** Saves the state of recordings in one directory. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { dirname, join } from 'node:path'
@@ -60,13 +60,6 @@ async function recorded(over: Partial<StoredRecording> = {}): Promise<string> {
   writeFileSync(fileOf(recording.id), MP4)
   return recording.id
 }
-
-test('a file whose disk is not mounted is not there, which is not said of the recording', async () => {
-  const id = await recorded()
-  rmSync(dirname(fileOf(id)), { recursive: true })
-  const { status, json } = await sluice.call('GET', `/api/recordings/${id}/download`)
-  expect([status, json.data.recordingId]).toEqual([404, expect.stringContaining('is its disk mounted?')])
-})
 
 const sign = (id: string, body: object = {}, headers: Record<string, string> = {}) =>
   sluice.call('POST', `/api/recordings/${id}/sign`, body, headers)

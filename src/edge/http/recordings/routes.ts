@@ -42,6 +42,8 @@ export interface RecordingRouteOptions {
   readonly diskSpace: () => Promise<DiskSpace | null>
   /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
+  /** Removes the files of a recording. */
+  readonly removeFiles: (id: string) => Promise<void>
 }
 
 /** A server without files, for example to generate the OpenAPI document. */
@@ -51,6 +53,7 @@ export const NO_FILES: RecordingRouteOptions = {
   hostKey: '',
   diskSpace: () => Promise.resolve(null),
   removeDeleted: () => Promise.resolve(),
+  removeFiles: () => Promise.resolve(),
 }
 
 interface Parts extends RecordingRouteOptions {
@@ -151,7 +154,13 @@ function signRoutes(app: FastifyInstance, parts: Parts): void {
 
 async function remove(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
   const { ctx, peerOf } = parts
-  const deleted = await deleteRecording(ctx, actorOf(request, peerOf), request.params.recordingId)
+  const [actor, { recordingId }] = [actorOf(request, peerOf), request.params]
+  const deleted = await deleteRecording(ctx, actor, recordingId).catch(async (error: unknown) => {
+    if (!isDiskFull(error) || !(await finished(parts, request)).ok) throw error
+    // Its files go first: without them there may be room to write that they are gone.
+    await parts.removeFiles(recordingId)
+    return deleteRecording(ctx, actor, recordingId)
+  })
   if (deleted.ok) {
     // The recording is deleted in any case; the next round removes files that remain.
     await parts
@@ -162,6 +171,9 @@ async function remove(parts: Parts, request: FastifyRequest<ById>, reply: Fastif
   }
   return sendResult(reply, deleted)
 }
+
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && 'isDiskFull' in error && error.isDiskFull === true
 
 async function download(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
   const { recordingId } = request.params
