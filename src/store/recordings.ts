@@ -44,7 +44,7 @@ export interface RecordingTx {
   lock(id: string): Promise<StoredRecording | undefined>
   /** Overwrites the whole row, which must be locked. */
   replace(recording: StoredRecording): Promise<void>
-  /** Gives those of these that have another host key this one. Those that failed as `recording_away` are under way again. */
+  /** Gives those of these that have another host key this one. Those that failed for want of files are under way again. */
   adopt(ids: readonly string[], hostKey: string): Promise<void>
   delete(id: string): Promise<void>
 }

@@ -125,7 +125,7 @@ export function recordingsSuite(stores: Stores): void {
     test('whose files were away are under way again when a host has them, and others that failed are not', async () => {
       const failed = { state: 'error', hostKey: 'here', endedAtMs: T0, expiresAtMs: T0 } as const
       const away = await make({ ...failed, problem: say(coded('recording_away')) })
-      const moved = await make({ ...failed, problem: say(coded('recording_away')), hostKey: 'there' })
+      const moved = await make({ ...failed, problem: say(coded('recording_restored')), hostKey: 'there' })
       const absent = await make({ ...failed, problem: say(coded('recording_away')) })
       const empty = await make({ ...failed, problem: say(coded('recording_empty')) })
       const done = await make({ ...failed, state: 'completed', problem: say(coded('recording_away')) })

@@ -97,8 +97,8 @@ export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> 
 
 /**
  * Makes this host that of the recordings whose files it has. Its key was another one when they were made if its container was
- * made again since, its machine got another name, or the folder another path. What failed because its files were not there is
- * unfinished again.
+ * made again since, its machine got another name, or the folder another path. What failed for want of its files, or at a
+ * restore of the database, is unfinished again.
  */
 export const adoptRecordings = (
   { store }: Pick<SessionContext, 'store'>,

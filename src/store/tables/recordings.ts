@@ -64,7 +64,9 @@ const deleting = statement((db, p: { hostKey: string }) =>
 )
 
 const UNDER_WAY = { state: 'recording', ended_at_ms: null, problem: null, expires_at_ms: null } as const
-const FAILED_AWAY = sql<boolean>`state = 'error' and problem like '%"recording_away"%'`
+/** For want of files. */
+const FAILED = sql<boolean>`state = 'error'
+  and (problem like '%"recording_away"%' or problem like '%"recording_restored"%')`
 
 const expired = statement((db, p: { nowMs: number; limit: number }) =>
   db
@@ -134,7 +136,7 @@ export class RecordingTxVerbs extends RecordingReadVerbs {
           .where('host_key', '!=', hostKey),
       )
       await this.executor.change((db) =>
-        db.updateTable('recordings').set(UNDER_WAY).where('id', 'in', slice).where(FAILED_AWAY),
+        db.updateTable('recordings').set(UNDER_WAY).where('id', 'in', slice).where(FAILED),
       )
     })
   }
