@@ -16,12 +16,23 @@ export interface EnabledPull extends StoredPull {
   readonly region: string | null
 }
 
+/** What nodes need to know of a pull on demand that runs at another one. */
+export type PullOnDemand = Pick<
+  StoredPull,
+  'id' | 'accountId' | 'streamName' | 'when' | 'demandAtMs' | 'node' | 'state'
+>
+
 export interface PullReads {
   get(accountId: string, id: number): Promise<StoredPull | undefined>
   /** In the order of creation. */
   list(accountId: string): Promise<StoredPull[]>
-  /** The enabled ones of every account. */
-  enabled(): Promise<EnabledPull[]>
+  /** The enabled ones of every account that are on demand. */
+  onDemand(): Promise<PullOnDemand[]>
+  /**
+   * The enabled ones of every account that run at this node, or at none that serves: of those on demand, which no node runs, the ones
+   * that were wanted after `sinceMs`.
+   */
+  concerning(node: string, sinceMs: number): Promise<EnabledPull[]>
 }
 
 export interface PullTx extends PullReads {

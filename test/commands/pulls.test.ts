@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimPulls, followPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
+import {
+  claimPulls,
+  followPulls,
+  pullsConcerning,
+  releasePulls,
+  writePullState,
+} from '../../src/commands/pulls/claimPulls.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { updatePull } from '../../src/commands/pulls/pulls.ts'
 import type { PullState } from '../../src/core/pulls/types.ts'
@@ -99,6 +105,6 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     await one.node.stop()
     expect(await statusOf(a)).toBe('connecting')
     expect(await claims(other)).toEqual([a, b, c])
-    expect(await claimPulls(other.ctx, gone, await other.ctx.store.read.pulls.enabled())).toEqual([])
+    expect(await claimPulls(other.ctx, gone, await pullsConcerning(other.ctx, gone))).toEqual([])
   })
 })

@@ -30,6 +30,10 @@ export function pullsSuite(stores: Stores): void {
         ...over,
       }),
     )
+  const concerning = async (node = '', sinceMs = 0) => {
+    const pulls = await stores.other.read.pulls.concerning(node, sinceMs)
+    return pulls.filter(({ accountId }) => accountId === token.accountId)
+  }
   const nodeOf = async (pull: StoredPull) => (await stores.other.read.pulls.get(pull.accountId, pull.id))?.node
   const serve = async (id: string) => write((tx) => tx.nodes.insert({ id, hostKey: id, pid: 1, url: null }, 60_000))
 
@@ -47,8 +51,7 @@ export function pullsSuite(stores: Stores): void {
       expect(await stores.other.read.pulls.list(accountId)).toEqual([first, second])
       expect(await stores.other.read.pulls.get(accountId, second.id)).toEqual(second)
       expect(await stores.other.read.pulls.get(newAccount(), second.id)).toBeUndefined()
-      const enabled = await stores.other.read.pulls.enabled()
-      expect(enabled.filter((one) => one.accountId === accountId)).toEqual([{ ...first, region: null }])
+      expect(await concerning()).toEqual([{ ...first, region: null }])
     })
 
     test('have the region of their token, or that of its account', async () => {
@@ -57,7 +60,7 @@ export function pullsSuite(stores: Stores): void {
         add({ tokenId: (await insert(stores.store, { accountId, originCluster })).id })
       const pulls = [await add(), await own('auto'), await own('north')]
       const regions = async () => {
-        const enabled = await stores.other.read.pulls.enabled()
+        const enabled = await concerning()
         return pulls.map(({ id }) => enabled.find((one) => one.id === id)?.region)
       }
       expect(await regions()).toEqual([null, null, 'north'])
@@ -101,6 +104,31 @@ export function pullsSuite(stores: Stores): void {
       })
       const read = await stores.other.read.pulls.list(token.accountId)
       expect(read.map(({ demandAtMs }) => demandAtMs)).toEqual([77, 0, 0])
+    })
+
+    test('concern the node that they run at, all nodes if that is gone, and if they are wanted', async () => {
+      const onDemand = { when: 'onDemand' } as const
+      const [own, away, free, idle, wanted] = [
+        await add(),
+        await add(),
+        await add(),
+        await add({ ...onDemand, demandAtMs: 50 }),
+        await add({ ...onDemand, demandAtMs: 51 }),
+      ]
+      const [a, b] = [`a-${own.id}`, `b-${own.id}`]
+      await serve(a)
+      await serve(b)
+      await write(async (tx) => {
+        await tx.pulls.claim(own.id, a)
+        await tx.pulls.claim(away.id, b)
+        await tx.pulls.claim((await tx.pulls.insert({ ...idle, enabled: false })).id, a)
+      })
+      const idsOf = (pulls: readonly { readonly id: number }[]) => pulls.map(({ id }) => id)
+      expect(idsOf(await concerning(a, 50))).toEqual(idsOf([own, free, wanted]))
+      await write((tx) => tx.nodes.delete(b))
+      expect(idsOf(await concerning(a, 50))).toEqual(idsOf([own, away, free, wanted]))
+      const listed = (await stores.other.read.pulls.onDemand()).filter(({ accountId }) => accountId === token.accountId)
+      expect(listed).toMatchObject([idle, wanted].map(({ id, demandAtMs, state }) => ({ id, demandAtMs, state })))
     })
 
     test('run at one node, until it is gone or releases them', async () => {

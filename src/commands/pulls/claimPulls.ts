@@ -1,5 +1,5 @@
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import { isWanted } from '../../core/pulls/demand.ts'
+import { DEMAND_MS, isWanted } from '../../core/pulls/demand.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { streamIdOf } from '../../core/streams/streamId.ts'
 import type { EnabledPull, StoredPull } from '../../store/store.ts'
@@ -16,38 +16,42 @@ type FollowContext = Pick<SessionContext, 'store' | 'clock' | 'sessions' | 'poli
 export async function followPulls(ctx: FollowContext): Promise<StoredPull[]> {
   const { sessions, store } = ctx
   if (sessions.node === '') return []
-  const enabled = await store.read.pulls.enabled()
-  const onDemand = enabled.filter(({ when }) => when === 'onDemand')
+  const onDemand = await store.read.pulls.onDemand()
   sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamIdOf(pull) })))
   await keepWanted(ctx, onDemand)
-  if (sessions.drain !== null) return leavePulls(ctx, enabled)
-  const ofRegion = await pullsOfRegion(ctx, enabled)
-  const left = enabled.filter((pull) => pull.node === sessions.node && !ofRegion.includes(pull)).map(({ id }) => id)
+  const concerning = await pullsConcerning(ctx, sessions.node)
+  if (sessions.drain !== null) return leavePulls(ctx, concerning)
+  const ofRegion = await pullsOfRegion(ctx, concerning)
+  const left = concerning.filter((pull) => pull.node === sessions.node && !ofRegion.includes(pull)).map(({ id }) => id)
   if (left.length > 0) await releasePulls(ctx, sessions.node, left)
   return claimPulls(ctx, sessions.node, ofRegion)
 }
 
+/** The enabled pulls that run at this node, and those that it may claim. */
+export const pullsConcerning = ({ store, clock }: ClaimContext, node: string): Promise<EnabledPull[]> =>
+  store.read.pulls.concerning(node, clock.now() - DEMAND_MS)
+
 /** Those that this node may run: of its region, and of regions without a node, which it tells that none is there. */
 async function pullsOfRegion(
   { store, policy }: FollowContext,
-  enabled: readonly EnabledPull[],
+  pulls: readonly EnabledPull[],
 ): Promise<readonly EnabledPull[]> {
   const isOfOther = ({ region }: EnabledPull): boolean => region !== null && region !== policy.region
-  if (!enabled.some(isOfOther)) return enabled
+  if (!pulls.some(isOfOther)) return pulls
   const [nodes, facts] = await Promise.all([store.read.nodes.list(), store.read.nodes.facts()])
   const taking = nodes.filter(({ isExpired, drainingSinceMs }) => !isExpired && drainingSinceMs === null)
   const regions = new Set(taking.map(({ id }) => facts.get(id)?.region))
-  return enabled.filter((pull) => !isOfOther(pull) || !regions.has(pull.region ?? ''))
+  return pulls.filter((pull) => !isOfOther(pull) || !regions.has(pull.region ?? ''))
 }
 
 /** While this node drains: it keeps what is on the air until that is moved, and lets other nodes run the rest. */
 async function leavePulls(
   { sessions, store }: Pick<SessionContext, 'store' | 'sessions'>,
-  enabled: readonly StoredPull[],
+  concerning: readonly StoredPull[],
 ): Promise<StoredPull[]> {
   const open = sessions.all().filter(({ session, ending }) => PROTOCOL_FACTS[session.protocol].isDialled && !ending)
   const streams = new Set(open.map(({ session }) => streamIdOf(session)))
-  const own = enabled.filter((pull) => pull.node === sessions.node)
+  const own = concerning.filter((pull) => pull.node === sessions.node)
   const isOnAir = (pull: StoredPull): boolean => streams.has(streamIdOf(pull))
   const left = own.filter((pull) => !isOnAir(pull)).map(({ id }) => id)
   if (left.length > 0) await releasePulls({ store }, sessions.node, left)
@@ -59,24 +63,25 @@ async function leavePulls(
  * node: the lease of the node is that of its pulls. One on demand that no viewer wants has none.
  */
 export async function claimPulls(
-  { store, clock }: ClaimContext,
+  ctx: ClaimContext,
   node: string,
-  enabled: readonly StoredPull[],
+  concerning: readonly StoredPull[],
 ): Promise<StoredPull[]> {
-  const others = enabled.filter((pull) => pull.node !== node)
+  const { store, clock } = ctx
+  const others = concerning.filter((pull) => pull.node !== node)
   const listed = others.length === 0 ? [] : await store.read.nodes.list()
   const nodes = listed.map(({ id }) => id)
   const nowMs = clock.now()
   const free = others.filter((pull) => (pull.node === null ? isWanted(pull, nowMs) : !nodes.includes(pull.node)))
   // This node was given up: it ends what it has.
   if (others.length > 0 && !nodes.includes(node)) return []
-  if (free.length === 0) return enabled.filter((pull) => pull.node === node)
+  if (free.length === 0) return concerning.filter((pull) => pull.node === node)
   const taking = listed.filter(({ drainingSinceMs }) => drainingSinceMs === null).length
   const share = free.slice(0, Math.ceil(free.length / Math.max(1, taking)))
   await store.transaction(async (tx) => {
     for (const { id } of share) await tx.pulls.claim(id, node)
   })
-  return (await store.read.pulls.enabled()).filter((pull) => pull.node === node)
+  return (await pullsConcerning(ctx, node)).filter((pull) => pull.node === node)
 }
 
 /** Writes how a pull is, if it still runs at this node. */

@@ -1,6 +1,6 @@
 import { isStale, mayBeWanted, mayComeSoon, WAIT_MS } from '../../core/pulls/demand.ts'
 import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
-import { StoreUnavailable, type StoredPull } from '../../store/store.ts'
+import { type PullOnDemand, StoreUnavailable } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
 type DemandContext = Pick<SessionContext, 'store' | 'clock' | 'sessions'>
@@ -44,7 +44,7 @@ async function want({ store, sessions }: DemandContext, ids: readonly number[], 
 /** Notes which of these have viewers at this node, so that their sources stay. One that no node runs is left so. */
 export async function keepWanted(
   { store, clock, sessions }: DemandContext,
-  pulls: readonly StoredPull[],
+  pulls: readonly PullOnDemand[],
 ): Promise<void> {
   const nowMs = clock.now()
   const watched = pulls.filter(

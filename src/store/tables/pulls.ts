@@ -2,7 +2,7 @@ import { CLUSTER } from '../../core/clusters.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { dbFlag } from '../columns.ts'
 import { inserted, statement } from '../executor.ts'
-import type { EnabledPull, NewPull, StoredPull } from '../pulls.ts'
+import type { PullOnDemand, EnabledPull, NewPull, StoredPull } from '../pulls.ts'
 import { fieldsOf, type FieldsOf, rowOf } from '../records.ts'
 import { saidColumn, saidFrom } from '../said.ts'
 import { NumberedTable, NumberedVerbs } from './resource.ts'
@@ -21,7 +21,22 @@ const SETTINGS = [
 
 const pulls = new NumberedTable('pulls', fieldsOf('pulls'), fromRow)
 
-const enabled = statement((db, _none: object) =>
+const STATE = ['status', 'since_ms', 'retry_at_ms', 'problem'] as const
+type StateFields = FieldsOf<'pulls', (typeof STATE)[number]>
+
+const DEMAND = ['id', 'account_id', 'stream_name', 'demand_at_ms', 'node', ...STATE] as const
+
+/** Each node asks for them every second, so it reads what all need, and the rest of its own. */
+const onDemand = statement((db, _none: object) =>
+  db
+    .selectFrom('pulls')
+    .select(fieldsOf('pulls', DEMAND))
+    .where('enabled', '=', 1)
+    .where('run_when', '=', 'onDemand')
+    .orderBy('id'),
+)
+
+const concerning = statement((db, p: { node: string; sinceMs: number }) =>
   db
     .selectFrom('pulls')
     .select(fieldsOf('pulls'))
@@ -34,6 +49,13 @@ const enabled = statement((db, _none: object) =>
         .as('cluster'),
     )
     .where('enabled', '=', 1)
+    .where((eb) =>
+      eb.or([
+        eb('node', '=', p.node),
+        eb('node', 'not in', eb.selectFrom('serving_nodes').select('serving_nodes.id')),
+        eb.and([eb('node', 'is', null), eb.or([eb('run_when', '=', 'always'), eb('demand_at_ms', '>', p.sinceMs)])]),
+      ]),
+    )
     .orderBy('id'),
 )
 
@@ -57,9 +79,6 @@ const want = statement((db, p: { id: number; atMs: number }) =>
     .where('run_when', '=', 'onDemand'),
 )
 
-const STATE = ['status', 'since_ms', 'retry_at_ms', 'problem'] as const
-type StateFields = FieldsOf<'pulls', (typeof STATE)[number]>
-
 const setState = statement((db, p: StateFields & { id: number; node: string; problemAtMs: number | null }) =>
   db
     .updateTable('pulls')
@@ -79,8 +98,15 @@ const release = statement((db, p: { id: number; node: string }) =>
 export class PullReadVerbs extends NumberedVerbs<StoredPull> {
   protected override readonly table = pulls
 
-  async enabled(): Promise<EnabledPull[]> {
-    const rows = await this.executor.all(enabled, {})
+  async onDemand(): Promise<PullOnDemand[]> {
+    const rows = await this.executor.all(onDemand, {})
+    return rows.map(({ status, sinceMs, retryAtMs, problem, ...pull }) => {
+      return { ...pull, when: 'onDemand', state: stateOf({ status, sinceMs, retryAtMs, problem }) }
+    })
+  }
+
+  async concerning(node: string, sinceMs: number): Promise<EnabledPull[]> {
+    const rows = await this.executor.all(concerning, { node, sinceMs })
     return rows.map(({ cluster, ...row }) => ({ ...fromRow(row), region: cluster === CLUSTER ? null : cluster }))
   }
 }
@@ -129,6 +155,8 @@ const toRow = ({ when, state, ...pull }: NewPull) => ({
 
 const stateRow = (state: PullState) => ({ ...state, problem: state.problem && saidColumn(state.problem) })
 
+const stateOf = (row: StateFields): PullState => ({ ...row, problem: saidFrom(row.problem) })
+
 function fromRow(row: FieldsOf<'pulls'>): StoredPull {
   const { runWhen, status, sinceMs, retryAtMs, problem, lastProblem: last, lastProblemAtMs, ...pull } = row
   const lastProblem = saidFrom(last)
@@ -136,7 +164,7 @@ function fromRow(row: FieldsOf<'pulls'>): StoredPull {
     ...pull,
     enabled: row.enabled === 1,
     when: runWhen,
-    state: { status, sinceMs, retryAtMs, problem: saidFrom(problem) },
+    state: stateOf({ status, sinceMs, retryAtMs, problem }),
     lastProblem: lastProblem && { ...lastProblem, atMs: lastProblemAtMs ?? 0 },
   }
 }
