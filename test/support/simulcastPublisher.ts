@@ -1,7 +1,8 @@
 import { PeerConnection, type Track, Video } from 'node-datachannel'
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { parseRtcp } from '../../src/media/relay/wire/rtcp/rtcp.ts'
-import { isRtcp, writeRtp } from '../../src/media/relay/wire/rtp.ts'
+import { isRtcp } from '../../src/media/relay/wire/rtp.ts'
+import { writeRtp } from './rtpPackets.ts'
 import { until } from './until.ts'
 
 const [PAYLOAD_TYPE, RID_EXTENSION, FRAME_MS] = [96, 10, 40]

@@ -7,7 +7,7 @@ import { Publisher } from '../../../src/media/relay/inbound/publisher.ts'
 import { negotiatePublish } from '../../../src/media/relay/negotiation.ts'
 import { middleOf, ntpOf } from '../../../src/media/relay/wire/ntp.ts'
 import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
-import { writeRtp } from '../../../src/media/relay/wire/rtp.ts'
+import { writeRtp } from '../../support/rtpPackets.ts'
 import { fatesOf, transportFeedbackIn } from '../../support/transportFeedback.ts'
 
 /** VP8 in three layers: payload type 96, RTX 97. */

@@ -121,23 +121,6 @@ export interface RtpFields {
   readonly ssrc: number
 }
 
-export interface ExtensionElement {
-  /** 1 to 14 in the one-byte form, up to 255 otherwise. */
-  readonly id: number
-  readonly value: Uint8Array
-}
-
-/** A packet with the 12 bytes of header, the extensions if there are any, and the payload. */
-export function writeRtp(fields: RtpFields, payload: Uint8Array, extensions: readonly ExtensionElement[] = []): Buffer {
-  const extension = writeExtensions(extensions)
-  const packet = Buffer.allocUnsafe(FIXED + extension.length + payload.length)
-  writeRtpHeader(packet, fields)
-  if (extension.length > 0) packet[0] = 0x90
-  packet.set(extension, FIXED)
-  packet.set(payload, FIXED + extension.length)
-  return packet
-}
-
 /** Writes the first 12 bytes of `packet`: no CSRC, no extension, no padding. */
 export function writeRtpHeader(packet: Buffer, fields: RtpFields): void {
   packet[0] = 0x80
@@ -147,26 +130,8 @@ export function writeRtpHeader(packet: Buffer, fields: RtpFields): void {
   packet.writeUInt32BE(fields.ssrc >>> 0, 8)
 }
 
-function writeExtensions(elements: readonly ExtensionElement[]): Buffer {
-  if (elements.length === 0) return Buffer.alloc(0)
-  const short = elements.every(({ id, value }) => id < 15 && value.length >= 1 && value.length <= 16)
-  const parts = elements.flatMap(({ id, value }) => [
-    Buffer.from(short ? [(id << 4) | (value.length - 1)] : [id, value.length]),
-    value,
-  ])
-  const length = parts.reduce((sum, part) => sum + part.length, 0)
-  const words = (length + 3) >> 2
-  const header = Buffer.alloc(4)
-  header.writeUInt16BE(short ? ONE_BYTE : TWO_BYTE)
-  header.writeUInt16BE(words, 2)
-  return Buffer.concat([header, ...parts, Buffer.alloc(words * 4 - length)])
-}
-
 /** How far `a` is ahead of `b`, over the wrap: -32768 to 32767. */
 export const sequenceDistance = (a: number, b: number): number => ((a - b) << 16) >> 16
-
-/** Whether `a` comes after `b` (RFC 1982 with 16 bits). */
-export const isAfter = (a: number, b: number): boolean => sequenceDistance(a, b) > 0
 
 /** How far the RTP time `a` is ahead of `b`, over the wrap, in ticks: -2^31 to 2^31 - 1. */
 export const timestampDistance = (a: number, b: number): number => (a - b) | 0

@@ -2,16 +2,15 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   extensionOf,
-  isAfter,
   isRtcp,
   parseRtp,
   payloadOf,
   sequenceDistance,
   timestampDistance,
   unwrapSequence,
-  writeRtp,
   writeRtpHeader,
 } from '../../../../src/media/relay/wire/rtp.ts'
+import { writeRtp } from '../../../support/rtpPackets.ts'
 
 const fields = fc.record({
   marker: fc.boolean(),
@@ -153,12 +152,8 @@ describe('an RTP packet', () => {
 
 describe('numbers that wrap', () => {
   it('are ordered around the wrap', () => {
-    expect(isAfter(0, 65535)).toBe(true)
-    expect(isAfter(65535, 0)).toBe(false)
-    expect(isAfter(5, 5)).toBe(false)
     expect(sequenceDistance(2, 65534)).toBe(4)
     expect([sequenceDistance(32767, 0), sequenceDistance(32768, 0)]).toEqual([32767, -32768])
-    expect([isAfter(32767, 0), isAfter(32768, 0)]).toEqual([true, false])
     expect(timestampDistance(100, 0xffffffff)).toBe(101)
     expect(timestampDistance(0xffffffff, 100)).toBe(-101)
   })
