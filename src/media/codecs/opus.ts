@@ -25,6 +25,3 @@ const frameCount = (packet: Buffer, code: number): number => {
   if (code === 3) return (packet[1] ?? 0) & 63
   return code === 0 ? 1 : 2
 }
-
-/** Stereo bit of the table of contents, section 3.1. */
-export const opusChannels = (packet: Buffer): 1 | 2 => (((packet[0] ?? 0) & 4) === 0 ? 1 : 2)
