@@ -40,7 +40,6 @@ export const CHANNEL_ERRORS = {
   too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
-  range_not_satisfiable: 416,
   expectation_failed: 417,
   rate_limited: 429,
   headers_too_large: 431,
