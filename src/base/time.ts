@@ -20,5 +20,8 @@ export interface TimeSpan {
 /** A moment as the interfaces show it: UTC with milliseconds (ISO 8601). @param ms since 1970-01-01T00:00:00Z */
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
+/** The same to the second. */
+export const isoSecond = (ms: number): string => `${isoTime(ms).slice(0, 19)}Z`
+
 /** The day of a moment in UTC, such as `2026-01-31`. @param ms since 1970-01-01T00:00:00Z */
 export const isoDay = (ms: number): string => isoTime(ms).slice(0, 10)

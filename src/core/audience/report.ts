@@ -1,3 +1,4 @@
+import { isoSecond } from '../../base/time.ts'
 import { type QualityFigures, shownQuality, startFailuresOf } from '../quality/shown.ts'
 import { csvLine } from '../usage/csv.ts'
 import type { HourSpan } from '../zonedSlots.ts'
@@ -55,9 +56,7 @@ export function* audienceReport(
   }
 }
 
-const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
-
-const spanOf = ({ fromMs, untilMs }: HourSpan) => ({ from: timeOf(fromMs), until: timeOf(untilMs) })
+const spanOf = ({ fromMs, untilMs }: HourSpan) => ({ from: isoSecond(fromMs), until: isoSecond(untilMs) })
 
 /** The figures of a slot that a filter leaves, none or one. */
 const figuresOf =
@@ -99,7 +98,7 @@ function* seriesOf(
     if (sum) for (const figures of of(slot)) addFigures(sum, figures)
     yield
   }
-  return begins.map((ms, index) => ({ time: timeOf(ms), ...shown(sums[index] ?? noFigures()) }))
+  return begins.map((ms, index) => ({ time: isoSecond(ms), ...shown(sums[index] ?? noFigures()) }))
 }
 
 function* dividedBy(

@@ -1,4 +1,5 @@
 import { lazyList, lazyObject, lazyValue } from '../../base/objects.ts'
+import { isoSecond } from '../../base/time.ts'
 import type { Bytes } from '../sessions/types.ts'
 import { slotIn } from '../zonedSlots.ts'
 import type { UsageQuestion } from './query.ts'
@@ -74,15 +75,12 @@ export function byName(
 
 /**
  * Applies `report` to the rows of each slot. Every slot of the time span is present. Keys are ISO 8601 times, to the
- * second.
+ * second, as the API has them: clients look slots up by them.
  */
 export function bySlot(rows: Rows, { slots }: UsageQuestion, report: (rows: Rows) => unknown) {
   const groups = Map.groupBy(rows, (row) => slotIn(slots, row.slotMs))
-  return lazyObject(slots, (slot) => [timeKey(slot), report(groups.get(slot) ?? [])])
+  return lazyObject(slots, (slot) => [isoSecond(slot), report(groups.get(slot) ?? [])])
 }
-
-/** Clients look slots up by this key. The API has no fraction of a second in it. */
-const timeKey = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** Bytes by country, ordered by country code. */
 export const bytesByCountry = (rows: Rows) => countries(rows, sumOfBytes)
