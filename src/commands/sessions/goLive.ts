@@ -11,7 +11,8 @@ import { endForbidden } from '../regions/endForbidden.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { sessionDate, endedAtMs, endSession, feedData, emitEnds, noteKick } from './close.ts'
 import { dropAnonymous } from './dropAnonymous.ts'
-import { holdEnd, isSameSource } from './heldEnd.ts'
+import { isSameSource } from '../../core/streams/streamId.ts'
+import { holdEnd } from './heldEnd.ts'
 
 /**
  * Puts the feed of a publisher on the air, when its media begins, or when it is the best of the spares. It takes the place of a

@@ -1,8 +1,8 @@
 import { watchedFor } from '../../base/lateLooks.ts'
 import { type FrameSource, takesAs } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import { isSameSource, type SourceRef } from '../../core/streams/streamId.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import type { Session } from '../../core/sessions/types.ts'
 import type { SessionContext } from '../context.ts'
 
 /** A spare is on the air long before; if its node cannot write, viewers learn the end. */
@@ -19,12 +19,6 @@ const RETURN_MS: Readonly<Partial<Record<SessionEndReason, number>>> = {
   // To another node.
   moved: 10_000,
 }
-
-type SourceName = Pick<Session, 'accountId' | 'streamName' | 'sourceId'>
-
-/** Whether two sessions or feeds are of one source. */
-export const isSameSource = (a: SourceName, b: SourceName): boolean =>
-  a.accountId === b.accountId && a.streamName === b.streamName && a.sourceId === b.sourceId
 
 /**
  * The media of a feed, whose end waits until a spare of the source is on the air, or until a publisher is back that has not said
@@ -95,7 +89,7 @@ const REMOTE_RETURN_MS = 2_000
  */
 export async function returnsWithinMs(
   ctx: Pick<SessionContext, 'sessions' | 'store' | 'clock'>,
-  { accountId, streamName, sourceId }: SourceName,
+  { accountId, streamName, sourceId }: SourceRef,
   mayDelete: (sessionId: string) => boolean,
 ): Promise<number | null> {
   const { feeds } = ctx.sessions

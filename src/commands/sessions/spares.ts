@@ -3,7 +3,7 @@ import type { ActiveFeed } from '../../media/feedsOnAir.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
 import { feedOfSession, goLive, makeSpare } from './goLive.ts'
-import { isSameSource } from './heldEnd.ts'
+import { isSameSource } from '../../core/streams/streamId.ts'
 
 export { LOOK_MS } from '../../media/sessionRegistry.ts'
 

@@ -4,7 +4,7 @@ import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { SegmentMemory } from '../../base/segmentMemory.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { streamIdOf } from '../../core/streams/streamId.ts'
+import { isSameSource, type SourceRef, streamIdOf } from '../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../feedsOnAir.ts'
 import type { EncodingRoom } from '../convert/encodingRoom.ts'
 import { type Ffmpeg, ffmpegOf } from '../ffmpeg/ffmpeg.ts'
@@ -141,7 +141,7 @@ export class Hls {
   }
 
   /** The stream of a source that is not over. It is there also while the publisher moves to another node. */
-  unended(source: Source): FeedStream | undefined {
+  unended(source: SourceRef): FeedStream | undefined {
     return [...this.#packaged].find(({ stream, feed }) => !stream.ended && isSameSource(feed, source))?.stream
   }
 
@@ -178,8 +178,3 @@ export class Hls {
     await Promise.all(packaged.map(({ stream }) => stream.stop()))
   }
 }
-
-type Source = Pick<ActiveFeed, 'accountId' | 'streamName' | 'sourceId'>
-
-const isSameSource = (a: Source, b: Source): boolean =>
-  a.accountId === b.accountId && a.streamName === b.streamName && a.sourceId === b.sourceId
