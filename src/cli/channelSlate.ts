@@ -7,10 +7,10 @@ import { toSlateRecord } from '../core/channels/channel.ts'
 import type { SlateRecord } from '../core/channels/channelSchema.ts'
 import { SLATE_MAX_BYTES } from '../core/channels/slate.ts'
 import { failure } from '../core/errors.ts'
-import { type CommandAnswer, command } from './command.ts'
+import { command, type CommandOutcome } from './command.ts'
 import { CHANNEL_ID, textFlag, toggleFlag } from './flag.ts'
 import { type Columns, record, yesNo } from './listing.ts'
-import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
+import { fromChannelFailure, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
 interface SlateFlags {
@@ -18,8 +18,6 @@ interface SlateFlags {
   save: string | undefined
   remove: boolean
 }
-
-type Answer = Promise<Result<CommandAnswer, CliRefusal>>
 
 const SHOWN: Columns<SlateRecord> = {
   id: ['key', ({ id }) => id],
@@ -58,12 +56,12 @@ export const slateCommand = command({
   },
 })
 
-function answerOf(scope: AccountScope, id: string, { set, save, remove }: SlateFlags): Answer {
+function answerOf(scope: AccountScope, id: string, { set, save, remove }: SlateFlags): CommandOutcome {
   if (set !== undefined) return setSlate(scope, id, set)
   return remove ? removeSlate(scope, id) : showSlate(scope, id, save)
 }
 
-async function setSlate({ ctx, actor }: AccountScope, id: string, file: string): Answer {
+async function setSlate({ ctx, actor }: AccountScope, id: string, file: string): CommandOutcome {
   const media = await read(file)
   if (!media.ok) return err(usage(`--set: ${media.error}`))
   const made = await putSlate(ctx, actor, id, media.value, null)
@@ -81,13 +79,13 @@ async function read(file: string): Promise<Result<Buffer, string>> {
   }
 }
 
-async function removeSlate({ ctx, actor }: AccountScope, id: string): Answer {
+async function removeSlate({ ctx, actor }: AccountScope, id: string): CommandOutcome {
   const gone = await deleteSlate(ctx, actor, id)
   if (!gone.ok) return err(fromChannelFailure(gone.error))
   return ok({ json: true, text: '', hint: `The slate of channel ${id} was removed.` })
 }
 
-async function showSlate({ ctx, accountId }: AccountScope, id: string, save: string | undefined): Answer {
+async function showSlate({ ctx, accountId }: AccountScope, id: string, save: string | undefined): CommandOutcome {
   const found = await readSlate(ctx, accountId, id)
   if (!found.ok) return err(fromChannelFailure(found.error))
   const json = toSlateRecord(found.value.facts)

@@ -19,7 +19,8 @@ export interface CommandAnswer {
   readonly exitCode?: 0 | 1
 }
 
-export type CommandOutcome = Promise<Result<CommandAnswer, CliRefusal>>
+export type CommandResult<T> = Promise<Result<T, CliRefusal>>
+export type CommandOutcome = CommandResult<CommandAnswer>
 
 /** The flags that every command takes. */
 export interface Globals {

@@ -6,6 +6,7 @@ import { updateToken } from '../commands/tokens/updateToken.ts'
 import type { EngineRecord } from '../core/channels/engineSchema.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import type { TokenRecord } from '../core/tokens/record.ts'
+import type { CommandResult } from './command.ts'
 import { fromChannelFailure, type CliRefusal } from './refusal.ts'
 import type { AccountScope } from './session.ts'
 
@@ -19,16 +20,14 @@ export interface Target {
   readonly transcode?: boolean
 }
 
-type Answer<T> = Promise<Result<T, CliRefusal>>
-
 /** What has its media sent on to targets. */
 export interface TargetHolder {
   readonly kind: 'token' | 'engine'
-  read(scope: AccountScope): Answer<readonly Target[]>
+  read(scope: AccountScope): CommandResult<readonly Target[]>
   /** Keys as records show them stay as they are. */
-  write(scope: AccountScope, targets: readonly Target[]): Answer<readonly Target[]>
+  write(scope: AccountScope, targets: readonly Target[]): CommandResult<readonly Target[]>
   /** Has targets dialled again that were refused or have failed. */
-  sync(scope: AccountScope): Answer<true>
+  sync(scope: AccountScope): CommandResult<true>
 }
 
 /** The publish token with this number, or else the engine with this id. */

@@ -6,7 +6,7 @@ import { type Actor, cliActor, type Context } from '../commands/context.ts'
 import type { ConfigProblem } from '../config/problem.ts'
 import { isPostgres, storageUrl } from '../config/paths.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
-import type { Call } from './command.ts'
+import type { Call, CommandResult } from './command.ts'
 import type { OpenedApp } from './host.ts'
 import { misconfigured, type CliRefusal } from './refusal.ts'
 
@@ -18,8 +18,6 @@ export interface AccountScope {
   /** A user who can run commands on the data may see all of it. */
   readonly reader: { readonly accountId: string; readonly seesSecrets: true }
 }
-
-type CommandResult<T> = Promise<Result<T, CliRefusal>>
 
 /** Reads the sources of the configuration for this call. Flags override environment and file. */
 export function loadSources({ globals, host }: Call, flags: PartialConfig = {}): Result<Config, ConfigProblem[]> {

@@ -1,7 +1,7 @@
 import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { invalid } from '../core/errors.ts'
-import { HLS_CODECS } from '../core/hls/feedRungs.ts'
+import { type FeedRendition, HLS_CODECS } from '../core/hls/feedRungs.ts'
 import { TOKEN_FLAGS, type TokenFlagFacts } from '../core/tokens/flags.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { readJson } from '../core/validation/json.ts'
@@ -9,15 +9,10 @@ import type { Call } from './command.ts'
 import { choiceOrNone, type CliFlag, type Flags, textFlag, texts, toggleFlag, wholeFlag, wholeOrWord } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
-interface Rendition {
-  readonly height: number
-  readonly bitrate: number
-}
-
 /** `480:1200000`. */
 const RENDITION = /^(\d{1,9}):(\d{1,9})$/
 
-const renditions: CliFlag<readonly Rendition[]> = {
+const renditions: CliFlag<readonly FeedRendition[]> = {
   placeholder: 'HEIGHT:BITRATE',
   about: 'A smaller rendition for HLS: 480:1200000 is 480p with at most 1.2 Mbit/s (publish tokens).',
   required: false,
@@ -29,7 +24,7 @@ const renditions: CliFlag<readonly Rendition[]> = {
   },
 }
 
-function renditionOf(text: string): Rendition {
+function renditionOf(text: string): FeedRendition {
   const [, height, bitrate] = RENDITION.exec(text) ?? []
   return { height: Number(height), bitrate: Number(bitrate) }
 }
