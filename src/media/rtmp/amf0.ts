@@ -178,7 +178,8 @@ function double(value: number): Buffer {
   return bytes
 }
 
-function uint32(value: number): Buffer {
+/** Big-endian. */
+export function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes

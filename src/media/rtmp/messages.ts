@@ -1,4 +1,4 @@
-import { type AmfValue, encodeAmf } from './amf0.ts'
+import { type AmfValue, encodeAmf, uint32 } from './amf0.ts'
 
 /** A message, assembled from its chunks. */
 export interface Message {
@@ -106,10 +106,4 @@ export function splitAggregate({ streamId, timestamp, payload }: Message): { par
     at = end + BACK_POINTER_BYTES
   }
   return { parts, isWhole: true }
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(value)
-  return bytes
 }
