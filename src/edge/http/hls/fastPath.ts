@@ -1,12 +1,14 @@
-import { type FastPath, type FastPathOptions, readPlainGet, segmentHead, writeSegmentHead } from '../fastPath.ts'
+import type { IncomingMessage } from 'node:http'
+import type { FastPath, FastPathOptions } from '../fastPath.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
 import type { WatchedPath } from '../watchedConnections.ts'
 import type { Admission, LocalRendition } from './admissions.ts'
 import { pieceKey } from './media.ts'
 import { type Piece, pieceOf } from './names.ts'
-import { HLS_MEDIA, type HlsRoute } from './parts.ts'
+import type { HlsRoute } from './parts.ts'
+import { pieceHead, writePieceHead } from './pieceHead.ts'
 import { endWith } from './sendAtOnce.ts'
-import { PIECE_CACHING, playsMsOf } from './sending.ts'
+import { playsMsOf } from './sending.ts'
 import { usesAlone } from './sharing.ts'
 
 /** `/hls/~{ticket}/{stream}/{rendition}/{file}`, perhaps with CMCD. */
@@ -38,22 +40,19 @@ export function hlsFastPaths(route: HlsRoute, options: FastPathOptions): HlsFast
   const { memory, clock } = route
   return {
     ofNode(request, response) {
-      const asked = readPlainGet(request, '/hls/~', MEDIA)
-      const found = asked && findSafely(route, asked, request)
-      if (!found) return false
+      const found = isPlainGet(request) ? findSafely(route, request) : null
+      if (found === null) return false
       const { bytes, piece } = found
       serve(route, found, response)
-      writeSegmentHead(response, bytes.length, HLS_MEDIA, options, PIECE_CACHING)
+      writePieceHead(response, bytes.length, options)
       endWith(piece.kind === 'segment' ? memory.addon : null, response, bytes)
       return true
     },
     ofAddon(request, answer) {
-      const asked = MEDIA.exec(request.url ?? '')
-      const found = asked && findSafely(route, asked, request)
-      if (!found || found.bytes.length === 0) return null
+      const found = findSafely(route, request)
+      if (found === null || found.bytes.length === 0) return null
       serve(route, found, answer)
-      const head = segmentHead(found.bytes.length, HLS_MEDIA, options, { caching: PIECE_CACHING, nowMs: clock.now() })
-      return { head, body: found.bytes }
+      return { head: pieceHead(found.bytes.length, options, clock.now()), body: found.bytes }
     },
   }
 }
@@ -66,17 +65,25 @@ function serve({ clock }: HlsRoute, { admission, piece, bytes, playsMs }: Found,
   admission.sends(answer, bytes.length, playsMs)
 }
 
+/** Of the whole resource. */
+const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.range === undefined &&
+  headers.expect === undefined &&
+  headers['content-length'] === undefined &&
+  headers['transfer-encoding'] === undefined
+
 /** Null: the route has to decide. Errors also go to the route, which reports them. */
-function findSafely(route: HlsRoute, asked: RegExpExecArray, request: ViewerRequest): Found | null {
+function findSafely(route: HlsRoute, request: ViewerRequest): Found | null {
   try {
-    return find(route, asked, request)
+    return find(route, request)
   } catch {
     return null
   }
 }
 
-function find(route: HlsRoute, asked: RegExpExecArray, request: ViewerRequest): Found | null {
-  const [, ticket = '', stream = '', rendition = '', file = ''] = asked
+function find(route: HlsRoute, request: ViewerRequest): Found | null {
+  const [, ticket = '', stream = '', rendition = '', file = ''] = MEDIA.exec(request.url ?? '') ?? []
   const piece = pieceOf(file)
   const admission = piece && route.peek(ticket, stream, request)
   if (!admission) return null
