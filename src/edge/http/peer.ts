@@ -34,10 +34,10 @@ const UNKNOWN: Address = { family: 6, text: '::' }
 const CACHED_MAX = 10_000
 
 /**
- * @param isTrusted whether this is the address of a trusted proxy
  * The socket's address, unless the socket belongs to a trusted proxy: then the right-most entry of `X-Forwarded-For`
  * that is not a trusted proxy itself. An entry that is not an address ends the search, because a client could forge
  * everything left of it.
+ * @param isTrusted whether this is the address of a trusted proxy
  */
 export function peerResolver(isTrusted: (address: Address) => boolean): PeerOf {
   const cached = new Map<string, Address>()

@@ -66,7 +66,7 @@ export function describeTracks(tracks: readonly TrackInfo[], streamId: number, t
   ]
 }
 
-/** @param timestamp of its decode time, milliseconds, modulo 2^32 */
+/** @param at with the decode time of the frame */
 export function frameMessage(
   frame: Frame,
   tracks: readonly TrackInfo[],
