@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Logger } from '../../../base/log.ts'
 import { Failures } from '../../../base/repeat.ts'
+import { untilAborted } from '../../../net/deadline.ts'
 import { preferredAddresses } from '../transport/socket.ts'
 import type { RelayHosts } from './messages.ts'
 
@@ -99,15 +100,9 @@ export class MediaHosts {
     const known = this.#resolved.get(name)
     if (known !== undefined && now() - known.atMs < RESOLVE_MS) return
     const signal = AbortSignal.timeout(ANSWER_MS)
-    const late = new Promise<never>((_, reject) =>
-      signal.addEventListener('abort', () => reject(signal.reason as Error)),
-    )
     try {
-      this.#resolved.set(name, {
-        atMs: now(),
-        addresses: (await Promise.race([resolve(name, signal), late])).toSorted(),
-        isFailing: false,
-      })
+      const addresses = (await untilAborted(resolve(name, signal), signal)).toSorted()
+      this.#resolved.set(name, { atMs: now(), addresses, isFailing: false })
     } catch (error) {
       if (known?.isFailing !== true)
         log.warn({ name, err: error }, 'a name in webrtc.publicAddresses could not be resolved')
