@@ -107,10 +107,10 @@ const DOT = 0x2e
 const ZERO = 0x30
 
 /**
- * Four decimal numbers from 0 to 255 without leading zeros. Some programs read `010.1.2.3` as octal, so it is
- * refused.
+ * Four decimal numbers from 0 to 255 without leading zeros, as an unsigned 32-bit number; null for other text. Some programs
+ * read `010.1.2.3` as octal, so it is refused.
  */
-function parseIpv4(text: string): number | null {
+export function parseIpv4(text: string): number | null {
   if (text.length < 7 || text.length > 15) return null
   let value = 0
   let octet = -1
@@ -145,7 +145,8 @@ function parseIpv6(text: string): Address | null {
 /** A zone names an interface of this machine and says nothing about the peer. */
 const withoutZone = (text: string): string => text.replace(/%[\w.~-]+$/, '')
 
-function ipv6Groups(text: string): number[] | null {
+/** The eight 16-bit groups of an IPv6 address (RFC 4291 section 2.2); null for other text and for a zone. */
+export function ipv6Groups(text: string): number[] | null {
   const halves = text.split('::')
   if (halves.length > 2) return null
   const compressed = halves.length === 2
@@ -174,8 +175,14 @@ function hexGroups(text: string, isEnd: boolean): number[] | null {
   return groups
 }
 
+/** The mask of the group at `index` for a prefix of so many bits. */
+export function groupMask(bits: number, index: number): number {
+  const ones = Math.min(16, Math.max(0, bits - 16 * index))
+  return (0xffff << (16 - ones)) & 0xffff
+}
+
 /** RFC 5952 section 4: lower case, no leading zeros, the first longest run of two or more zero groups as `::`. */
-function formatIpv6(groups: readonly number[]): string {
+export function formatIpv6(groups: readonly number[]): string {
   const { start, length } = longestZeroRun(groups)
   const hex = groups.map((group) => group.toString(16))
   if (length < 2) return hex.join(':')

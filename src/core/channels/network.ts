@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { type Address, parseAddress } from '../access/address.ts'
-import { parseV6 } from '../validation/publicAddress.ts'
+import { type Address, formatIpv6, groupMask, ipv6Groups, parseAddress } from '../access/address.ts'
+import { startsWith } from '../validation/publicAddress.ts'
 
 /** The addresses of one family that begin with the same bits. */
 export interface Network {
@@ -24,20 +24,19 @@ export function parseNetwork(text: string): Result<Network, string> {
   const longest = groups.length * 16
   const bits = prefix === undefined ? longest : prefixOf(prefix, longest)
   if (bits === null) return err(`has a prefix that is not from 0 to ${longest}`)
-  const masked = groups.map((group, index) => group & maskOf(bits, index))
+  const masked = groups.map((group, index) => group & groupMask(bits, index))
   const canonical = addressText(masked)
   return ok({ groups: masked, bits, text: bits === longest ? canonical : `${canonical}/${bits}` })
 }
 
 export function isInNetwork(network: Network, address: Address): boolean {
   const groups = groupsOf(address)
-  if (groups.length !== network.groups.length) return false
-  return network.groups.every((group, index) => ((groups[index] ?? 0) & maskOf(network.bits, index)) === group)
+  return groups.length === network.groups.length && startsWith(groups, network.groups, network.bits)
 }
 
 function groupsOf(address: Address): readonly number[] {
   if (address.family === 4) return [address.value >>> 16, address.value & 0xffff]
-  return parseV6(address.text) ?? []
+  return ipv6Groups(address.text) ?? []
 }
 
 function prefixOf(text: string, longest: number): number | null {
@@ -45,14 +44,5 @@ function prefixOf(text: string, longest: number): number | null {
   return bits <= longest ? bits : null
 }
 
-/** The mask of the group at `index`. */
-function maskOf(bits: number, index: number): number {
-  const ones = Math.min(16, Math.max(0, bits - 16 * index))
-  return (0xffff << (16 - ones)) & 0xffff
-}
-
-function addressText(groups: readonly number[]): string {
-  if (groups.length === 2) return groups.flatMap((group) => [group >> 8, group & 0xff]).join('.')
-  const text = groups.map((group) => group.toString(16)).join(':')
-  return parseAddress(text)?.text ?? text
-}
+const addressText = (groups: readonly number[]): string =>
+  groups.length === 8 ? formatIpv6(groups) : groups.flatMap((group) => [group >> 8, group & 0xff]).join('.')

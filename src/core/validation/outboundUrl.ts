@@ -1,4 +1,5 @@
-import { isPublicAddress, parseV4 } from './publicAddress.ts'
+import { parseIpv4 } from '../access/address.ts'
+import { isPublicAddress } from './publicAddress.ts'
 import { plainTextProblem } from './text.ts'
 
 // What every URL has to keep to that a user gives and Sluice dials: of webhooks, of targets and of sources. Refusals are predicates
@@ -37,7 +38,7 @@ export function hostOf(url: URL): string {
 }
 
 /** True when the host is an address and not a name. `host` comes from `hostOf`. */
-export const isAddress = (host: string): boolean => parseV4(host) !== null || host.includes(':')
+export const isAddress = (host: string): boolean => parseIpv4(host) !== null || host.includes(':')
 
 /** Why a host may not be dialled on behalf of an untrusted user, as a predicate after the field name; null: it may. */
 export function refuseHost(url: URL, allowPrivate: boolean, setting: Setting): string | null {

@@ -1,3 +1,5 @@
+import { groupMask, ipv6Groups, parseIpv4 } from '../access/address.ts'
+
 /**
  * Which IP addresses belong to the public internet. An address is refused unless it is provably public, so an
  * unknown form can only be refused wrongly, never allowed wrongly. The ranges are all entries of the IANA
@@ -58,9 +60,9 @@ const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[
  * public.
  */
 export function isPublicAddress(text: string): boolean {
-  const v4 = parseV4(text)
+  const v4 = parseIpv4(text)
   if (v4 !== null) return isPublicV4(v4)
-  const v6 = parseV6(text)
+  const v6 = ipv6Groups(text)
   return v6 !== null && isPublicV6(v6)
 }
 
@@ -79,48 +81,13 @@ function isIsatap(groups: readonly number[]): boolean {
   return ((groups[4] ?? 0) & 0xfdff) === 0 && groups[5] === 0x5efe
 }
 
-function startsWith(groups: readonly number[], prefix: readonly number[], bits: number): boolean {
-  return prefix.every((value, i) => {
-    const kept = Math.min(16, Math.max(0, bits - 16 * i))
-    const mask = (0xffff << (16 - kept)) & 0xffff
-    return ((groups[i] ?? 0) & mask) === value
-  })
-}
-
-/** Parses four decimal numbers without leading zeros as an unsigned 32-bit number; null for other text. */
-export function parseV4(text: string): number | null {
-  if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(text)) return null
-  const parts = text.split('.').map(Number)
-  if (parts.some((part) => part > 255)) return null
-  return parts.reduce((sum, part) => sum * 256 + part, 0)
-}
-
-/** The eight 16-bit groups of an IPv6 address (RFC 4291 section 2.2); null for other text and for a zone id. */
-export function parseV6(text: string): number[] | null {
-  const halves = text.split('::')
-  if (halves.length > 2) return null
-  const [head, tail] = halves.map(parseGroups)
-  if (!head || tail === null) return null
-  if (tail === undefined) return head.length === 8 ? head : null
-  const zeros = 8 - head.length - tail.length
-  return zeros < 1 ? null : [...head, ...Array<number>(zeros).fill(0), ...tail]
-}
-
-/** Parses groups between colons. The last may be a dotted IPv4 address, which counts as two. */
-function parseGroups(text: string, half: number, halves: readonly string[]): number[] | null {
-  if (text === '') return halves.length === 2 ? [] : null
-  const words = text.split(':')
-  const last = words.at(-1) ?? ''
-  const v4 = half === halves.length - 1 ? parseV4(last) : null
-  const hex = v4 === null ? words : words.slice(0, -1)
-  if (!hex.every((word) => /^[0-9a-f]{1,4}$/i.test(word))) return null
-  const groups = hex.map((word) => Number.parseInt(word, 16))
-  return v4 === null ? groups : [...groups, v4 >>> 16, v4 & 0xffff]
-}
+/** Whether an address, by its groups, is in a network. */
+export const startsWith = (groups: readonly number[], prefix: readonly number[], bits: number): boolean =>
+  prefix.every((value, i) => ((groups[i] ?? 0) & groupMask(bits, i)) === value)
 
 function parseV4Range(text: string): { base: number; mask: number } {
   const [address = '', bits = ''] = text.split('/')
-  const base = parseV4(address)
+  const base = parseIpv4(address)
   if (base === null) throw new Error(`not an IPv4 range: ${text}`)
   return { base, mask: (0xffffffff << (32 - Number(bits))) >>> 0 }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress, parseV4, parseV6 } from '../../../src/core/validation/publicAddress.ts'
+import { ipv6Groups, parseIpv4 } from '../../../src/core/access/address.ts'
+import { isPublicAddress } from '../../../src/core/validation/publicAddress.ts'
 
 /** Where a refused range begins and ends, and the addresses before and after it. */
 const EDGES_V4 = [
@@ -75,7 +76,7 @@ test.each([
   ['255.0.0.255', 0xff0000ff],
   ['999.0.0.0', null],
   ['1.2.3.4.5', null],
-])('the IPv4 address %s is %s', (text, expected) => expect(parseV4(text)).toBe(expected))
+])('the IPv4 address %s is %s', (text, expected) => expect(parseIpv4(text)).toBe(expected))
 
 test.each([
   ['1:2:3:4:5:6:7:8', [1, 2, 3, 4, 5, 6, 7, 8]],
@@ -101,4 +102,4 @@ test.each([
   [':1', null],
   ['1:', null],
   ['', null],
-])('the groups of %j are %j', (text, expected) => expect(parseV6(text)).toEqual(expected))
+])('the groups of %j are %j', (text, expected) => expect(ipv6Groups(text)).toEqual(expected))
