@@ -1,7 +1,7 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { DAY_MS } from '../../base/time.ts'
-import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
+import { readFilters, readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { readFlag, wordOf } from '../pages/parameters.ts'
 import { instant } from '../validation/moments.ts'
 import { plainTextProblem } from '../validation/text.ts'
@@ -103,8 +103,7 @@ export function readAccessSummaryQuery(
   query: Record<string, unknown>,
   nowMs: number,
 ): Result<AccessSummaryQuery, FieldErrors> {
-  const { limit: _limit, cursor: _cursor, ...named } = query
-  const read = readListQuery(named, SUMMARY_READERS)
+  const read = readFilters(query, SUMMARY_READERS)
   if (!read.ok) return read
   // `until` is exclusive, and a decision of this millisecond counts.
   const { untilMs = nowMs + 1, fromMs = untilMs - DAY_MS, source } = read.value

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
-import { readLimit } from './page.ts'
+import { LIMIT_DEFAULT, readLimit } from './page.ts'
 import { parametersOf } from './parameters.ts'
 
 /** Parses one parameter. The error says what it must be. */
@@ -12,33 +12,37 @@ export interface QueryPart {
   cursor?: string
 }
 
+type Readers<F> = Readonly<Record<string, ParameterReader<F>>>
+
+const POSITION: Readers<QueryPart> = {
+  limit: (text) => {
+    const read = readLimit(text)
+    return read.ok ? ok({ limit: read.value }) : read
+  },
+  cursor: (cursor) => ok({ cursor }),
+}
+
 /** Parses the query of a list: its filters, `limit` and `cursor`, each with one value. All errors at once. */
 export function readListQuery<F extends object>(
   query: Record<string, unknown>,
-  readers: Readonly<Record<string, ParameterReader<F>>>,
+  readers: Readers<F>,
 ): Result<Partial<F> & QueryPart, FieldErrors> {
-  const errors: FieldErrors = {}
-  const read: QueryPart = { limit: 20 }
-  const given = parametersOf(query, [...Object.keys(readers), 'limit', 'cursor'])
-  for (const [name, value] of Object.entries(given)) {
-    const part = typeof value === 'string' ? readParameter(name, value, readers) : err('may be given once')
-    if (part.ok) Object.assign(read, part.value)
-    else errors[name] = [part.error]
-  }
+  const read = readFilters<object>(query, { ...readers, ...POSITION })
   // Each reader returns only fields of F.
-  return Object.keys(errors).length > 0 ? err(errors) : ok(read as Partial<F> & QueryPart)
+  return read.ok ? ok({ limit: LIMIT_DEFAULT, ...read.value } as Partial<F> & QueryPart) : read
 }
 
-function readParameter<F>(
-  name: string,
-  value: string,
-  readers: Readonly<Record<string, ParameterReader<F>>>,
-): Result<object, string> {
-  if (name === 'limit') return limitOf(value)
-  return readers[name]?.(value) ?? ok({ cursor: value })
-}
-
-function limitOf(text: string): Result<{ limit: number }, string> {
-  const limit = readLimit(text)
-  return limit.ok ? ok({ limit: limit.value }) : limit
+/** The same of what is no list: it has filters alone. */
+export function readFilters<F extends object>(
+  query: Record<string, unknown>,
+  readers: Readers<F>,
+): Result<Partial<F>, FieldErrors> {
+  const errors: FieldErrors = {}
+  const filters: Partial<F> = {}
+  for (const [name, value] of Object.entries(parametersOf(query, Object.keys(readers)))) {
+    const read = typeof value === 'string' ? readers[name]?.(value) : err('may be given once')
+    if (read?.ok) Object.assign(filters, read.value)
+    else if (read) errors[name] = [read.error]
+  }
+  return Object.keys(errors).length > 0 ? err(errors) : ok(filters)
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 
 const LIMIT_MAX = 100
-const LIMIT_DEFAULT = 20
+export const LIMIT_DEFAULT = 20
 
 /** Parses `limit` from a query. The error is the text of `invalid_limit`; nothing is clamped. */
 export function readLimit(text: unknown): Result<number, string> {

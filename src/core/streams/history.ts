@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { HOUR_MS, DAY_MS, isoTime } from '../../base/time.ts'
 import { parseInstant } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
-import { readListQuery, type ParameterReader } from '../pages/listQuery.ts'
+import { type ParameterReader, readFilters } from '../pages/listQuery.ts'
 import { readFlag } from '../pages/parameters.ts'
 import type { FeedReading } from './reading.ts'
 
@@ -76,8 +76,7 @@ export function readHistoryQuery(
   query: Record<string, unknown>,
   nowMs: number,
 ): Result<HistorySpan | null, FieldErrors> {
-  const { limit: _limit, cursor: _cursor, ...named } = query
-  const read = readListQuery(named, READERS)
+  const read = readFilters(query, READERS)
   if (!read.ok) return read
   const { history = true, untilMs = nowMs + 1, fromMs = untilMs - HOUR_MS } = read.value
   if (fromMs > untilMs) return err({ from: ['must not be after until'] })
