@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { DAY_MS, HOUR_MS } from '../base/time.ts'
 import { dayAt, instantOf, isZone } from './channels/schedules/zone.ts'
+import { timeOf } from './validation/moments.ts'
 
 /** Half open, on whole hours. */
 export interface HourSpan {
@@ -28,10 +29,8 @@ const DATE_RULE = 'must be a date such as 2026-01-31, or an ISO 8601 time with a
 /** Reads the beginning of a day of the zone, or a whole hour. */
 export function readDateIn(zone: string, text: unknown): Result<number, string> {
   if (typeof text !== 'string') return err(`is required once; it ${DATE_RULE}`)
-  const dayMs = Date.parse(text.slice(0, 10))
-  // The engine reads 30 February as 2 March.
-  const isOnTheCalendar = !Number.isNaN(dayMs) && new Date(dayMs).toISOString().startsWith(text.slice(0, 10))
-  if (!isOnTheCalendar) return err(DATE_RULE)
+  const dayMs = timeOf(text.slice(0, 10))
+  if (dayMs === null) return err(DATE_RULE)
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return ok(beginOfDay(zone, dayMs / DAY_MS))
   const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:00(:00(\.0{1,9})?)?(Z|[+-]\d{2}:00)$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? err(DATE_RULE) : ok(ms)

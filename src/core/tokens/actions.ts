@@ -1,5 +1,6 @@
-import { isoDay } from '../../base/time.ts'
+import { CLOCK_SKEW_MS } from '../../base/time.ts'
 import type { Result } from '../../base/result.ts'
+import { parseDateTime } from '../validation/moments.ts'
 import { checkPlainText } from '../validation/text.ts'
 import { Problems } from '../validation/problems.ts'
 import type { FieldErrors } from '../errors.ts'
@@ -12,9 +13,6 @@ export interface Revocation {
   /** Epoch milliseconds. */
   issuedBeforeMs: number | null
 }
-
-/** How far a client's clock may be ahead of ours. */
-const SKEW_MS = 60_000
 
 /**
  * Parses the body of a revocation.
@@ -36,21 +34,8 @@ export function readRevoke(body: unknown, nowMs: number): Result<Revocation, Fie
 function readIssuedBefore(text: string, nowMs: number, problems: Problems): number | null {
   const ms = text === 'now' ? nowMs : parseDateTime(text)
   if (ms === null) problems.add('issuedBefore', 'must be a date and time that exists, from 1970 on')
-  else if (ms > nowMs + SKEW_MS) problems.add('issuedBefore', 'must not be in the future')
+  else if (ms > nowMs + CLOCK_SKEW_MS) problems.add('issuedBefore', 'must not be in the future')
   return ms
-}
-
-const DATE_TIME = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
-
-/** RFC 3339 date-time, from 1970 on, to epoch milliseconds; null for other text. */
-export function parseDateTime(text: string): number | null {
-  const date = DATE_TIME.exec(text)?.[1]
-  if (date === undefined) return null
-  // The engine reads 30 February as 2 March. A date exists only if it survives the round trip.
-  const midnight = Date.parse(`${date}T00:00:00Z`)
-  if (Number.isNaN(midnight) || isoDay(midnight) !== date) return null
-  const ms = Date.parse(text)
-  return ms >= 0 ? ms : null
 }
 
 /** Parses the body of a request to disable publish tokens: their ids without duplicates, in the order of the body. */
