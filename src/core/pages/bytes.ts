@@ -1,6 +1,4 @@
-import { decodeBase64url as decode } from '../validation/base64url.ts'
-
-/** Length-prefixed parts in bytes, and base64url without padding (RFC 4648 section 5). */
+/** Length-prefixed parts in bytes. */
 
 const encoder = new TextEncoder()
 // A byte order mark is kept as a character of the text. Invalid UTF-8 is refused.
@@ -74,15 +72,10 @@ export class PartReader {
   }
 }
 
-export function encodeBase64url(bytes: Uint8Array): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  return btoa(binary)
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/(?<!=)=+$/, '')
-}
-
-/** Null unless the text is the one spelling that `encodeBase64url` gives to one byte or more. */
-export function decodeCursorBytes(text: string): Uint8Array | null {
-  return text === '' ? null : decode(text)
+/** Compares in constant time. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false
+  let difference = 0
+  for (const [index, byte] of a.entries()) difference |= byte ^ (b[index] ?? 0)
+  return difference === 0
 }

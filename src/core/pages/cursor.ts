@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { decodeCursorBytes, encodeBase64url, PartReader, PartWriter } from './bytes.ts'
+import { decodeBase64url } from '../validation/base64url.ts'
+import { PartReader, PartWriter, sameBytes } from './bytes.ts'
 
 /**
  * The cursor of every list: the sort key of the last item of the previous page. It is opaque and signed, so that a
@@ -43,7 +44,7 @@ export function encodeCursor(scope: CursorScope, key: readonly KeyPart[], mac: M
   const writer = new PartWriter().byte(VERSION).text(scope.list).byte(key.length)
   for (const part of key) writer.text(partToText(part))
   const signed = writer.raw(filterTag(scope, mac)).bytes()
-  const cursor = encodeBase64url(concat(signed, tagOf(signed, mac)))
+  const cursor = Buffer.concat([signed, tagOf(signed, mac)]).toString('base64url')
   if (cursor.length > CURSOR_MAX) throw new RangeError('the sort key is too long for a cursor')
   return cursor
 }
@@ -53,7 +54,7 @@ export function encodeCursor(scope: CursorScope, key: readonly KeyPart[], mac: M
  * filters.
  */
 export function decodeCursor(text: unknown, scope: CursorScope, mac: Mac): Result<KeyPart[], 'invalid_cursor'> {
-  const bytes = typeof text === 'string' && text.length <= CURSOR_MAX ? decodeCursorBytes(text) : null
+  const bytes = typeof text === 'string' && text.length <= CURSOR_MAX ? decodeBase64url(text) : null
   if (bytes === null || bytes.length < TAG_BYTES) return err('invalid_cursor')
   const signed = bytes.subarray(0, -TAG_BYTES)
   if (!sameBytes(bytes.subarray(-TAG_BYTES), tagOf(signed, mac))) return err('invalid_cursor')
@@ -93,29 +94,14 @@ function partFromText(text: string | null): KeyPart | undefined {
 function filterTag({ filters }: CursorScope, mac: Mac): Uint8Array {
   const sent = Object.entries(filters).filter(([, value]) => value !== undefined)
   const canonical = JSON.stringify(sent.sort(([a], [b]) => (a < b ? -1 : 1)))
-  return cut(mac(concat(Uint8Array.of(1), encoder.encode(canonical))), FILTER_TAG_BYTES)
+  return cut(mac(Buffer.concat([Uint8Array.of(1), encoder.encode(canonical)])), FILTER_TAG_BYTES)
 }
 
 function tagOf(signed: Uint8Array, mac: Mac): Uint8Array {
-  return cut(mac(concat(Uint8Array.of(2), signed)), TAG_BYTES)
+  return cut(mac(Buffer.concat([Uint8Array.of(2), signed])), TAG_BYTES)
 }
 
 function cut(tag: Uint8Array, bytes: number): Uint8Array {
   if (tag.length < TAG_BYTES) throw new RangeError(`the keyed hash must give at least ${TAG_BYTES} bytes`)
   return tag.subarray(0, bytes)
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(a.length + b.length)
-  joined.set(a)
-  joined.set(b, a.length)
-  return joined
-}
-
-/** Compares in constant time. */
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false
-  let difference = 0
-  for (const [index, byte] of a.entries()) difference |= byte ^ (b[index] ?? 0)
-  return difference === 0
 }

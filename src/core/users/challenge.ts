@@ -1,3 +1,4 @@
+import { sameBytes } from '../pages/bytes.ts'
 import type { Mac } from '../pages/cursor.ts'
 import { decodeBase64url } from '../validation/base64url.ts'
 
@@ -42,11 +43,9 @@ export function makeChallenge(
 export function challengeEnd(text: string, { purpose, nowMs, mac }: ChallengeTerms): number | null {
   const challenge = decodeBase64url(text)
   if (challenge?.length !== SIGNED_BYTES + TAG_BYTES) return null
-  const tag = tagOf(challenge.subarray(0, SIGNED_BYTES), purpose, mac)
-  let difference = 0
-  for (const [index, byte] of tag.entries()) difference |= byte ^ (challenge[SIGNED_BYTES + index] ?? 0)
+  const isOurs = sameBytes(challenge.subarray(SIGNED_BYTES), tagOf(challenge.subarray(0, SIGNED_BYTES), purpose, mac))
   const endMs = Number(new DataView(challenge.buffer).getBigUint64(CHALLENGE_RANDOM_BYTES))
-  return difference === 0 && nowMs < endMs ? endMs : null
+  return isOurs && nowMs < endMs ? endMs : null
 }
 
 /** The first byte keeps it apart from what else is signed with this key: cursors begin with 1 and 2. */

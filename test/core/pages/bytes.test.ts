@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { decodeCursorBytes, encodeBase64url, PartReader, PartWriter } from '../../../src/core/pages/bytes.ts'
+import { PartReader, PartWriter } from '../../../src/core/pages/bytes.ts'
 
 describe('parts', () => {
   it('are read as they were written, including a byte order mark', () => {
@@ -14,17 +14,5 @@ describe('parts', () => {
     ['bytes that are no UTF-8', [0, 1, 0xff]],
   ])('are not read from %s', (_, bytes) => {
     expect(new PartReader(Uint8Array.from(bytes)).text()).toBeNull()
-  })
-})
-
-describe('base64url', () => {
-  it('matches that of the platform', () => {
-    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
-    expect(encodeBase64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'))
-    expect(decodeCursorBytes(encodeBase64url(bytes))).toEqual(bytes)
-  })
-
-  test.each(['AB', 'AAB', 'A', 'AA==', 'A+A/', ''])('has one spelling per value: %j is invalid', (text) => {
-    expect(decodeCursorBytes(text)).toBeNull()
   })
 })
