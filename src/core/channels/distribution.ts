@@ -16,7 +16,7 @@ import {
 } from './distributionSchema.ts'
 import { parseNetwork } from './network.ts'
 import { parseDomain } from './referer.ts'
-import { readEach } from './readEach.ts'
+import { readEach } from '../validation/readEach.ts'
 import type { Distribution, DistributionRules, DistributionSecurity, ChannelSettings } from './types.ts'
 
 export interface NewKey {

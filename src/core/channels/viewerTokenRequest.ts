@@ -7,7 +7,7 @@ import { Problems } from '../validation/problems.ts'
 import type { Device } from './device.ts'
 import { SignViewerToken, VIEWER_TOKEN_SECONDS } from './distributionSchema.ts'
 import { instant } from '../validation/moments.ts'
-import { readEach } from './readEach.ts'
+import { readEach } from '../validation/readEach.ts'
 
 /** A viewer token to sign. Null: no such restriction. */
 export interface ViewerTokenRequest {

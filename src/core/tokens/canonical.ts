@@ -12,6 +12,7 @@ import {
 import { ok, type Result } from '../../base/result.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
 import { type Problems, shown } from '../validation/problems.ts'
+import { readEach } from '../validation/readEach.ts'
 
 /**
  * Brings the lists of a token into canonical form. Entries that do not parse are added to the problems, with their
@@ -39,17 +40,8 @@ const PARSERS = {
 
 type Lists = { readonly [N in keyof typeof PARSERS]?: readonly string[] | null }
 
-/** One list without duplicates, in the order of the body; undefined when the body has none. */
-export function canonicalList(body: BodyReader<Lists>, name: keyof Lists): string[] | undefined {
-  if (!body.names(name)) return undefined
-  const seen = new Set<string>()
-  for (const { at, item } of body.items(name)) {
-    const parsed = PARSERS[name](item)
-    if (parsed.ok) seen.add(parsed.value)
-    else body.problems.add(at, parsed.error)
-  }
-  return [...seen]
-}
+export const canonicalList = (body: BodyReader<Lists>, name: keyof Lists): string[] | undefined =>
+  readEach(body, name, PARSERS[name])
 
 interface Streams {
   streams?: readonly StreamInput[] | null

@@ -1,9 +1,12 @@
 import type { Result } from '../../base/result.ts'
-import type { BodyReader } from '../validation/bodyReader.ts'
+import type { BodyReader } from './bodyReader.ts'
 
-/** A list in canonical form without duplicates. Entries that do not parse are reported with their index. */
+/**
+ * A list in canonical form without duplicates, in the order of the body; undefined when the body has none. Entries that do not
+ * parse are reported with their index.
+ */
 export function readEach<N extends string>(
-  body: BodyReader<{ [name in N]?: string[] }>,
+  body: BodyReader<{ readonly [name in N]?: readonly string[] | null }>,
   name: N,
   parse: (text: string) => Result<string, string>,
 ): string[] | undefined {
