@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { clusterName } from '../clusters.ts'
+import { orNull } from './schemaParts.ts'
 import { TOKEN_LIMITS as LIMITS, TOKEN_STATES } from './types.ts'
 import { closed } from '../validation/closed.ts'
 
@@ -61,11 +62,7 @@ export const ListByClusterQuery = Type.Object(
 
 export const RevokeSelfSigned = Type.Object(
   {
-    jti: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()], {
-        description: 'The `jti` of one self-signed token.',
-      }),
-    ),
+    jti: Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 128 }), 'The `jti` of one self-signed token.')),
     issuedBefore: Type.Optional(
       Type.Union(
         [Type.Literal('now'), Type.String({ format: 'date-time', minLength: 20, maxLength: 40 }), Type.Null()],

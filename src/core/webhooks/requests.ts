@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { wordOf } from '../pages/parameters.ts'
 import { readQuery } from '../tokens/listQuery.ts'
+import { orNull } from '../tokens/schemaParts.ts'
 import { Problems } from '../validation/problems.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readShape } from '../validation/bodyReader.ts'
@@ -39,8 +40,7 @@ export function readWebhookListQuery(query: Record<string, unknown>): Result<Web
   })
 }
 
-const name = (description: string) =>
-  Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()], { description }))
+const name = (description: string) => Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 128 }), description))
 
 export const WebhookTest = Type.Object(
   {

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { CodedSentence } from '../notices.ts'
+import { flag, orNull } from '../tokens/schemaParts.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
 import { URL_MAX } from '../validation/outboundUrl.ts'
@@ -10,10 +11,6 @@ import { closed } from '../validation/closed.ts'
  * The bodies and the record of the webhook API, in one place: the routes publish them and `rules.ts` checks bodies
  * against them.
  */
-
-/** `null` means the default on create, and no change on update. */
-const nullable = <T extends TSchema>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
 
 const url = () =>
   Type.String({
@@ -36,9 +33,9 @@ const FILTER_TEXT =
   'RE2 pattern that must match the whole stream name, or for transcoder events the transcoder name. Absent: everything.'
 
 const common = {
-  ...flags((description) => Type.Optional(nullable(Type.Boolean(), description))),
+  ...flags(flag),
   isClipHooks: notBuilt('clips are not made'),
-  filter: Type.Optional(nullable(pattern(), FILTER_TEXT)),
+  filter: Type.Optional(orNull(pattern(), FILTER_TEXT)),
 }
 
 export const CreateWebhook = Type.Object(
@@ -48,10 +45,10 @@ export const CreateWebhook = Type.Object(
 
 export const UpdateWebhook = Type.Object(
   {
-    url: Type.Optional(nullable(url(), 'Another target; this also ends a pause.')),
+    url: Type.Optional(orNull(url(), 'Another target; this also ends a pause.')),
     ...common,
-    refreshSecret: Type.Optional(nullable(Type.Boolean(), 'true: another secret, which counts at once.')),
-    reEnable: Type.Optional(nullable(Type.Boolean(), 'true: ends a pause that failures have caused.')),
+    refreshSecret: flag('true: another secret, which counts at once.'),
+    reEnable: flag('true: ends a pause that failures have caused.'),
   },
   { $id: 'UpdateWebhook', ...closed, description: 'What to change. `filter: null` removes the filter.' },
 )
