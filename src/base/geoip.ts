@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Reader, type Response } from 'mmdb-lib'
 import type { Logger } from './log.ts'
+import { isObject } from './objects.ts'
 
 /** Countries of addresses, from an MMDB file of the operator. */
 export interface CountryDatabase {
@@ -56,10 +57,9 @@ const read = (path: string): Reader<Response> => new Reader<Response>(readFileSy
 
 /** The layouts that databases use: `country.iso_code`, `country_code`, and a bare `country`. */
 function countryIn(found: unknown): string | null {
-  if (typeof found !== 'object' || found === null) return null
-  const { country, country_code: flat } = found as { country?: unknown; country_code?: unknown }
-  const nested =
-    typeof country === 'object' && country !== null ? (country as { iso_code?: unknown }).iso_code : country
+  if (!isObject(found)) return null
+  const { country, country_code: flat } = found
+  const nested = isObject(country) ? country['iso_code'] : country
   const code = nested ?? flat
   return typeof code === 'string' && /^[A-Za-z]{2}$/.test(code) ? code.toUpperCase() : null
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../base/objects.ts'
+
 // What a server tells `sluice doctor` about a request that came through a proxy.
 
 /** The header of such a request: the time and codes that only holders of the sealing key can compute. */
@@ -25,8 +27,8 @@ export function readHealthReport(text: string): HealthReport | null {
   } catch {
     return null
   }
-  if (typeof read !== 'object' || read === null) return null
-  const { from, isTrustedProxy, forwardedFor, client } = read as Record<string, unknown>
+  if (!isObject(read)) return null
+  const { from, isTrustedProxy, forwardedFor, client } = read
   if (typeof from !== 'string' || typeof isTrustedProxy !== 'boolean' || typeof client !== 'string') return null
   if (forwardedFor !== null && typeof forwardedFor !== 'string') return null
   return { from, isTrustedProxy, forwardedFor, client }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/objects.ts'
 import { PROTOCOLS_OF, type ViewProtocol } from '../access/protocols.ts'
 import type { Said } from '../notices.ts'
 import { type TargetStatus, TARGET_STATUSES } from '../restream/state.ts'
@@ -65,9 +66,8 @@ export const sumOfViewing = (a: StreamViewing, b: StreamViewing): StreamViewing 
 
 /** A reading as a node stored it, perhaps one of another version: what is missing is not known. Null: no reading. */
 export function readStoredReading(text: string | null): FeedReading | null {
-  const stored: unknown = text === null ? null : JSON.parse(text)
-  if (typeof stored !== 'object' || stored === null) return null
-  const part = stored as Record<string, unknown>
+  const part: unknown = text === null ? null : JSON.parse(text)
+  if (!isObject(part)) return null
   const words = (name: string): string | null => (typeof part[name] === 'string' ? part[name] : null)
   const figure = (name: string): number | null => (typeof part[name] === 'number' ? part[name] : null)
   return {
@@ -88,13 +88,13 @@ export function readStoredReading(text: string | null): FeedReading | null {
 
 /** One of a later version is left out. */
 function isFound(stored: unknown): stored is Found {
-  if (typeof stored !== 'object' || stored === null) return false
-  const { code, value, sinceMs } = stored as Record<string, unknown>
+  if (!isObject(stored)) return false
+  const { code, value, sinceMs } = stored
   return isFindingCode(code) && typeof value === 'number' && typeof sinceMs === 'number'
 }
 
 /** One with a status of a later version is left out. */
 function isTargetReading(stored: unknown): stored is TargetReading {
   const statuses: readonly unknown[] = TARGET_STATUSES
-  return typeof stored === 'object' && stored !== null && 'status' in stored && statuses.includes(stored.status)
+  return isObject(stored) && statuses.includes(stored['status'])
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../../base/objects.ts'
+
 /**
  * What is measured of the media of a publisher where it comes in. The one list: types, schemas, stored readings, the command
  * line and documents follow from it.
@@ -48,7 +50,7 @@ export const SOURCE_TEXTS = {
 
 /** One that a node stored, perhaps one of another version: what is missing is not known. */
 export function readStoredSource(stored: unknown): SourceReading {
-  if (typeof stored !== 'object' || stored === null) return {}
+  if (!isObject(stored)) return {}
   const isOurs = ([name, value]: [string, unknown]): boolean =>
     name in SOURCE_FIGURES ? Number.isFinite(value) : name in SOURCE_TEXTS && typeof value === 'string'
   return Object.fromEntries(Object.entries(stored).filter(isOurs))
