@@ -27,7 +27,7 @@ export class SegmentMarks {
   /** The number of the next mark of each rendition. */
   readonly #next: number[]
   readonly #latestUs: (number | null)[]
-  #marks: { readonly timeUs: number; readonly key: boolean }[] = []
+  #marks: MarkedFrame[] = []
   #forgotten = 0
 
   constructor(renditions: number, rules: MarkRules) {

@@ -84,10 +84,10 @@ export function parseLinkRequest(body: unknown): Result<Signed<LinkRequest>, str
 /** Null: it is no answer. */
 export function parseLinkAnswer(body: unknown): Signed<LinkAnswer> | null {
   const { salt, ssrc, addresses, code } = fieldsOf(body)
-  if (!isText(salt) || !isText(code) || !isPort(ssrc, 2 ** 32) || !Array.isArray(addresses)) return null
+  if (!isText(salt) || !isText(code) || !isBelow(ssrc, 2 ** 32) || !Array.isArray(addresses)) return null
   const all = addresses.slice(0, MAX_ADDRESSES).flatMap((one: unknown) => {
     const { address, port } = fieldsOf(one)
-    return isText(address) && isPort(port, 65_536) ? [{ address, port }] : []
+    return isText(address) && isBelow(port, 65_536) ? [{ address, port }] : []
   })
   return { salt, ssrc, addresses: all, code }
 }
@@ -103,5 +103,6 @@ const fieldsOf = (value: unknown): Record<string, unknown> => (isObject(value) ?
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT
 
-const isPort = (value: unknown, limit: number): value is number =>
+/** A whole number from 1 on. */
+const isBelow = (value: unknown, limit: number): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 && value < limit
