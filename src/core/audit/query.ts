@@ -15,7 +15,7 @@ export interface AuditFilter {
 const READERS: Readonly<Record<string, ParameterReader<AuditFilter>>> = {
   actor: (text) =>
     parseActor(text) === null
-      ? err('must be cli, provisioning, or a kind and an id, like user:3 or secret:1')
+      ? err('must be cli, provisioning, retention, or a kind and an id, like user:3 or secret:1')
       : ok({ actor: text }),
   action: (text) =>
     /^[a-z_]+\.[a-z_]+$/.test(text) && text.length <= 64

@@ -84,7 +84,7 @@ export const pullTypeOf = (url: string): IngestType | null =>
 
 /** An audio track of a source, as players show it. */
 export interface IngestAudio {
-  /** Of the track in the transport stream; null: the first one. */
+  /** Its number among those of the source, as `audioNumbers` says; null: the first one. */
   readonly pid: number | null
   /** A tag of RFC 5646. */
   readonly language: string

@@ -44,7 +44,12 @@ const readerOf = (request: FastifyRequest): AuditReader => ({
 })
 
 const AuditQuery = Type.Object({
-  actor: Type.Optional(Type.String({ description: '`cli`, or a kind and an id.', examples: ['user:3', 'secret:1'] })),
+  actor: Type.Optional(
+    Type.String({
+      description: '`cli`, `provisioning`, `retention`, or a kind and an id.',
+      examples: ['user:3', 'secret:1'],
+    }),
+  ),
   action: Type.Optional(Type.String({ examples: ['publish_token.create'] })),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
