@@ -1,7 +1,7 @@
 import { ok } from '../base/result.ts'
 import { type AccessLogEntry, recentDecisions } from '../commands/access/accessLog.ts'
 import { command } from './command.ts'
-import { mostEntries, textFlag } from './flag.ts'
+import { given, mostEntries, textFlag } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { withAccount } from './session.ts'
 
@@ -23,8 +23,7 @@ const log = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { limit, stream: streamName, token: tokenId, ip: address, code } = call.flags
-      const filters = Object.entries({ streamName, tokenId, address, code }).filter(([, value]) => value !== undefined)
-      const found = await recentDecisions(ctx, accountId, Object.fromEntries(filters), limit)
+      const found = await recentDecisions(ctx, accountId, given({ streamName, tokenId, address, code }), limit)
       return found.ok ? ok({ json: found.value, text: listing(COLUMNS, found.value) }) : found
     }),
 })

@@ -6,7 +6,7 @@ import { toAccountSettings } from '../core/accounts/requests.ts'
 import type { AccountDefaults } from '../core/tokens/accountDefaults.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { command } from './command.ts'
-import { choiceOrNone, required, textFlag, texts, toggleFlag, wholeOrWord } from './flag.ts'
+import { choiceOrNone, given, required, textFlag, texts, toggleFlag, wholeOrWord } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { fields } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -131,13 +131,12 @@ function settingsBody(flags: SettingsFlags): Result<object, CliRefusal> {
   if (both !== undefined) return err(usage(`--${both} and --no-${both} exclude each other`))
   const listOf = (name: (typeof lists)[number]) => (flags[name].length > 0 || flags[`no-${name}`] ? flags[name] : null)
   const [allowedCountries, deniedCountries, clusters] = lists.map(listOf)
-  const { 'recording-days': days, 'log-admissions': logged, 'default-cluster': defaultCluster } = flags
+  const { 'recording-days': recordingDays, 'log-admissions': logged, 'default-cluster': defaultCluster } = flags
   const body = {
     ...(allowedCountries ? { allowedCountries } : {}),
     ...(deniedCountries ? { deniedCountries } : {}),
-    ...(days === undefined ? {} : { recordingDays: days }),
     ...(logged === undefined ? {} : { logAdmissions: logged === 'on' }),
-    ...(defaultCluster === undefined ? {} : { defaultCluster }),
+    ...given({ recordingDays, defaultCluster }),
     ...(clusters ? { geoCascade: { isEnabled: clusters.length > 0, clusters } } : {}),
   }
   return Object.keys(body).length > 0 ? ok(body) : err(usage('there is nothing to change: set a flag'))

@@ -4,7 +4,7 @@ import { AUDIENCE_BY, type AudienceBy } from '../core/audience/query.ts'
 import { type AudienceTableRow, audienceRows } from '../core/audience/report.ts'
 import { startFailuresOf } from '../core/quality/shown.ts'
 import { command } from './command.ts'
-import { choiceOrNone, textFlag, texts, toggleFlag } from './flag.ts'
+import { choiceOrNone, given, textFlag, texts, toggleFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing } from './listing.ts'
 import { lastDays } from './lastDays.ts'
 import { withAccount } from './session.ts'
@@ -45,9 +45,9 @@ export const audienceCommand = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { by, start, end, 'time-zone': timeZone, stream: streamName, quality, ...filters } = call.flags
-      const given = Object.entries({ timeZone, streamName, ...filters }).filter(([, value]) => value !== undefined)
       const usual = lastDays(DAYS, ctx.clock.now())
-      const query = { startDate: start ?? usual.start, stopDate: end ?? usual.end, ...Object.fromEntries(given) }
+      const days = { startDate: start ?? usual.start, stopDate: end ?? usual.end }
+      const query = { ...days, ...given({ timeZone, streamName, ...filters }) }
       const read = await readAudience(ctx, accountId, { ...query, by: by.length > 0 ? by : defaultBy(query) })
       const columns = quality ? QUALITY_COLUMNS : COLUMNS
       return read.ok ? ok({ json: read.value, text: listing(columns, audienceRows(read.value)) }) : read

@@ -11,9 +11,19 @@ import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
-import { CHANNEL_ID, choiceOrNone, type CliFlag, mostEntries, required, textFlag, texts, wholeFlag } from './flag.ts'
+import {
+  CHANNEL_ID,
+  choiceOrNone,
+  type CliFlag,
+  given,
+  mostEntries,
+  required,
+  textFlag,
+  texts,
+  wholeFlag,
+} from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
-import { collectPages, given } from './pages.ts'
+import { collectPages } from './pages.ts'
 import { details } from './print.ts'
 import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'

@@ -1,22 +1,16 @@
 import { ok, type Result } from '../base/result.ts'
-import {
-  servedCountries,
-  servedSeries,
-  servedTrackingIds,
-  type Subject,
-  type TrackedUsage,
-} from '../commands/channels/usage.ts'
+import { servedCountries, servedSeries, servedTrackingIds, type Subject } from '../commands/channels/usage.ts'
 import { RESOLUTIONS, type SeriesRecord, type UsageAmount } from '../core/channels/analytics.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { CHANNEL_ID, choiceFlag, textFlag } from './flag.ts'
 import { lastDays } from './lastDays.ts'
 import { type Columns, CSV_FLAG, type Listing, listing } from './listing.ts'
+import { collectPages } from './pages.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
 const DAYS = 30
-const PAGE = 100
 const TRACKING_IDS_MAX = 100_000
 
 type Shown = Promise<Result<CommandAnswer, ChannelFailure>>
@@ -89,16 +83,9 @@ function amounts(names: readonly string[], { counted }: Subject, lines: readonly
 const linesOf = (series: readonly SeriesRecord[]): Line[] =>
   series.flatMap(({ timestamp, records }) => records.map((record) => ({ names: [timestamp, record.id], ...record })))
 
-async function trackingIds(of: readonly [AccountScope['ctx'], string, Subject], time: object): Shown {
-  const all: TrackedUsage[] = []
-  let cursor: string | undefined
-  do {
-    const query = { ...time, limit: String(PAGE), ...(cursor === undefined ? {} : { cursor }) }
-    const page = await servedTrackingIds(...of, query)
-    if (!page.ok) return page
-    all.push(...page.value.data)
-    cursor = page.value.pagination.cursor
-  } while (cursor !== undefined && all.length < TRACKING_IDS_MAX)
-  const lines = all.map((one) => ({ names: [one.trackingId ?? ''], ...one }))
-  return ok({ json: all, text: amounts(['tracking id'], of[2], lines) })
+async function trackingIds(of: readonly [AccountScope['ctx'], string, Subject], time: Query['time']): Shown {
+  const found = await collectPages((page) => servedTrackingIds(...of, page), time, TRACKING_IDS_MAX)
+  if (!found.ok) return found
+  const lines = found.value.map((one) => ({ names: [one.trackingId ?? ''], ...one }))
+  return ok({ json: found.value, text: amounts(['tracking id'], of[2], lines) })
 }

@@ -4,7 +4,7 @@ import { redeliverChannelEvent, testChannelWebhook } from '../commands/channels/
 import { listChannelWebhooks, rotateChannelWebhookSecret } from '../commands/channels/webhooks/webhooks.ts'
 import type { ChannelWebhookRecord, LogEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
-import { mostEntries, required, textFlag } from './flag.ts'
+import { given, mostEntries, required, textFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages } from './pages.ts'
 import { fromChannelFailure } from './refusal.ts'
@@ -74,8 +74,7 @@ const test = command({
   examples: [`sluice channel-webhook test ${EXAMPLE}`, 'sluice channel-webhook test $WEBHOOK --type engine.error'],
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
-      const { type } = call.flags
-      const sent = await testChannelWebhook(ctx, actor, call.args.id, type === undefined ? {} : { type })
+      const sent = await testChannelWebhook(ctx, actor, call.args.id, given({ type: call.flags.type }))
       return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromChannelFailure(sent.error))
     }),
 })

@@ -2,7 +2,7 @@ import { ok } from '../base/result.ts'
 import { PROTOCOLS } from '../core/access/protocols.ts'
 import { type CheckAnswer, checkAccess } from '../commands/access/checkAccess.ts'
 import { command } from './command.ts'
-import { choiceOrNone, required, requiredChoice, textFlag, wholeFlag } from './flag.ts'
+import { choiceOrNone, given, required, requiredChoice, textFlag, wholeFlag } from './flag.ts'
 import { table } from './print.ts'
 import { withAccount } from './session.ts'
 
@@ -31,8 +31,7 @@ export const checkCommand = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { action, stream, protocol = DEFAULT_PROTOCOL[action], 'token-id': tokenId, ...rest } = call.flags
-      const given = Object.entries({ ...rest, tokenId }).filter(([, value]) => value !== undefined)
-      const body = { action, streamName: stream, protocol, ...Object.fromEntries(given) }
+      const body = { action, streamName: stream, protocol, ...given({ ...rest, tokenId }) }
       const answer = await checkAccess(ctx, accountId, body)
       if (!answer.ok) return answer
       return ok({ json: answer.value, text: verdict(answer.value), exitCode: answer.value.allowed ? 0 : 1 })

@@ -149,3 +149,7 @@ function readWhole(given: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bo
 
 /** The argument of commands on one channel. */
 export const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')
+
+/** The values that were given. */
+export const given = <V>(values: Readonly<Record<string, V | undefined>>): Record<string, V> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Record<string, V>

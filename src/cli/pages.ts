@@ -23,7 +23,3 @@ export async function collectPages<T, F>(
   }
   return ok(all)
 }
-
-/** The filters that were set. */
-export const given = (filters: Record<string, string | undefined>): Query =>
-  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Query

@@ -9,7 +9,7 @@ import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
 import { type ListedTokenRecord, ownFields } from '../core/tokens/record.ts'
 import { type CliCommand, command, type CommandAnswer } from './command.ts'
-import { choiceFlag, id, textFlag, toggleFlag, wholeFlag } from './flag.ts'
+import { choiceFlag, given, id, textFlag, toggleFlag, wholeFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing, yesNo } from './listing.ts'
 import { details } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
@@ -222,10 +222,7 @@ const revoke = command({
     const { jti, 'issued-before': before } = call.flags
     if (jti === undefined && before === undefined) return err(usage('--jti or --issued-before is required'))
     return withAccount(call, async ({ ctx, actor }) => {
-      const done = await revokeSelfSigned(ctx, actor, call.args.id, {
-        ...(jti === undefined ? {} : { jti }),
-        ...(before === undefined ? {} : { issuedBefore: before }),
-      })
+      const done = await revokeSelfSigned(ctx, actor, call.args.id, given({ jti, issuedBefore: before }))
       return done.ok ? ok({ json: true, text: '', hint: 'Revoked.' }) : done
     })
   },

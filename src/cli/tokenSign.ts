@@ -4,7 +4,7 @@ import { invalid } from '../core/errors.ts'
 import { readSign } from '../core/tokens/sign.ts'
 import { ALGORITHMS, type SignOptions } from '../sign.ts'
 import { type Call, command } from './command.ts'
-import { choiceFlag, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
+import { choiceFlag, given, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
@@ -45,8 +45,7 @@ export const signCommand = command({
       allowedIpAddresses: call.flags.ip,
       endAtExpiry: call.flags['end-at-expiry'],
       ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
-      ...(maxViewers === undefined ? {} : { maxViewers }),
-      ...(jti === undefined ? {} : { jti }),
+      ...given({ maxViewers, jti }),
     })
     if (!read.ok) return err(invalid(read.error))
     const { alg: algorithm } = call.flags

@@ -10,7 +10,7 @@ import { testWebhooks } from '../commands/webhooks/testWebhook.ts'
 import { TEST_TYPES } from '../core/webhooks/examples.ts'
 import type { WebhookRecord } from '../core/webhooks/schema.ts'
 import { type CommandAnswer, command } from './command.ts'
-import { required, requiredChoice, textFlag, toggleFlag } from './flag.ts'
+import { given, required, requiredChoice, textFlag, toggleFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { details } from './print.ts'
 import { usage } from './refusal.ts'
@@ -38,7 +38,7 @@ const create = command({
     if (!switches.ok) return switches
     const { url, filter } = call.flags
     return withAccount(call, async ({ ctx, actor }) => {
-      const body = { url, ...switches.value, ...(filter === undefined ? {} : { filter }) }
+      const body = { url, ...switches.value, ...given({ filter }) }
       const made = await createWebhook(ctx, actor, body)
       if (!made.ok) return made
       return ok({ json: made.value, text: made.value.secret, note: `The id of this webhook is ${made.value.id}.` })
@@ -110,7 +110,7 @@ const update = command({
     if (!switches.ok) return switches
     const body = {
       ...switches.value,
-      ...(url === undefined ? {} : { url }),
+      ...given({ url }),
       ...(filter === undefined ? {} : { filter: filter === '' ? null : filter }),
       ...(refreshSecret ? { refreshSecret } : {}),
       ...(reEnable ? { reEnable } : {}),
@@ -145,11 +145,7 @@ const test = command({
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
       const { type, stream: streamName, transcoder: transcoderName } = call.flags
-      const body = {
-        ...(streamName === undefined ? {} : { streamName }),
-        ...(transcoderName === undefined ? {} : { transcoderName }),
-      }
-      const done = await testWebhooks(ctx, actor, type, body)
+      const done = await testWebhooks(ctx, actor, type, given({ streamName, transcoderName }))
       return done.ok ? ok({ json: true, text: '', hint: 'A running server will send the event.' }) : done
     }),
 })
