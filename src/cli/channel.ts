@@ -10,7 +10,7 @@ import type { ChannelFailure } from '../core/channels/errors.ts'
 import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
-import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
+import { type Call, command, type CommandAnswer, type CommandOutcome, type CommandResult } from './command.ts'
 import {
   CHANNEL_ID,
   choiceOrNone,
@@ -25,7 +25,7 @@ import {
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages } from './pages.ts'
 import { details } from './print.ts'
-import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
+import { fromChannelFailure, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
 const SOURCE_MAX_BYTES = 4096
@@ -98,7 +98,7 @@ const create = command({
 const pushedTo = ({ type, url, streamKey }: IngestRecord): string =>
   type === 'srt-push' ? `${url}` : `${url} with the stream key ${streamKey}`
 
-async function readSource(call: Call, given: string | undefined): Promise<Result<string | undefined, CliRefusal>> {
+async function readSource(call: Call, given: string | undefined): CommandResult<string | undefined> {
   if (given !== '-') return ok(given)
   const input = await call.host.readStdin(SOURCE_MAX_BYTES)
   return input.ok ? ok(input.value.trim()) : err(usage(`--source: ${input.error}`))

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { err, ok, type Result } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { failure } from '../core/errors.ts'
-import { type Call, command } from './command.ts'
+import { type Call, command, type CommandResult } from './command.ts'
 import { textFlag, toggleFlag, type ValuesOf, wholeOr } from './flag.ts'
 import { type Callback, reported, reportText } from './listenReport.ts'
 import { jsonLine } from './print.ts'
 import { portProblem, reachableUrl } from './port.ts'
-import { type CliRefusal, usage } from './refusal.ts'
+import { usage } from './refusal.ts'
 
 const LOOPBACK = '127.0.0.1'
 const HEADER_PREFIX = 'X-Service-'
@@ -54,7 +54,7 @@ export const listenCommand = command({
 
 type ListenCall = Call<typeof FLAGS>
 
-async function readSecret({ flags, host }: ListenCall): Promise<Result<string, CliRefusal>> {
+async function readSecret({ flags, host }: ListenCall): CommandResult<string> {
   if ((flags.secret === undefined) !== flags['secret-stdin']) {
     return err(usage('either --secret or --secret-stdin is required'))
   }
@@ -66,7 +66,7 @@ async function readSecret({ flags, host }: ListenCall): Promise<Result<string, C
 }
 
 /** Listens, and returns the URL of the receiver on this machine. */
-async function listen(server: Server, flags: ValuesOf<typeof FLAGS>): Promise<Result<string, CliRefusal>> {
+async function listen(server: Server, flags: ValuesOf<typeof FLAGS>): CommandResult<string> {
   const host = flags.host ?? LOOPBACK
   const problem = await portProblem(host, flags.port)
   if (problem !== null) return err(failure('unavailable', problem.message))

@@ -4,7 +4,7 @@ import { authoritiesProblem } from '../base/authorities.ts'
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { freeStartMemory } from '../base/processMemory.ts'
 import { shellWord } from '../base/quote.ts'
-import { err, ok, type Result } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
 import { cliActor } from '../commands/context.ts'
 import { firstSetupCode } from '../commands/users/setup.ts'
@@ -14,11 +14,10 @@ import { tlsSource } from '../config/tlsSource.ts'
 import { failure } from '../core/errors.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { readFiles } from '../tls/files.ts'
-import { type Call, command } from './command.ts'
+import { type Call, command, type CommandOutcome } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
 import type { OpenedApp, Reloading, Serving } from './host.ts'
 import { listenProblem, peopleUrl, serverUrl, setupLink } from './port.ts'
-import type { CliRefusal } from './refusal.ts'
 import { loadSources, readConfig } from './session.ts'
 
 /** Until then lines of the log are still being written, and the first requests come. */
@@ -61,11 +60,7 @@ async function startProblem(config: Config): Promise<string | null> {
   return authorities ?? (await listenProblem(config))?.message ?? null
 }
 
-async function serve(
-  call: Call,
-  config: Config,
-  readAgain: Reloading['readConfig'],
-): Promise<Result<{ json: unknown; text: string }, CliRefusal>> {
+async function serve(call: Call, config: Config, readAgain: Reloading['readConfig']): CommandOutcome {
   const { globals, host } = call
   let serving: Serving | null = null
   let freeing: NodeJS.Timeout | undefined

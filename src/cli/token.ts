@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { type BoundIp, clearBoundIps, listBoundIps } from '../commands/tokens/boundAddresses.ts'
 import { createToken } from '../commands/tokens/createToken.ts'
 import { deleteToken } from '../commands/tokens/deleteToken.ts'
@@ -8,11 +8,11 @@ import { switchTokens } from '../commands/tokens/switchTokens.ts'
 import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
 import { type ListedTokenRecord, ownFields } from '../core/tokens/record.ts'
-import { type CliCommand, command, type CommandAnswer } from './command.ts'
+import { type CliCommand, command, type CommandAnswer, type CommandResult } from './command.ts'
 import { choiceFlag, given, id, textFlag, toggleFlag, wholeFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing, yesNo } from './listing.ts'
 import { details } from './print.ts'
-import { type CliRefusal, usage } from './refusal.ts'
+import { usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 import { CREATE_FLAGS, createBody, UPDATE_FLAGS, updateBody } from './tokenBody.ts'
 import { signCommand } from './tokenSign.ts'
@@ -71,7 +71,7 @@ async function onePage(
   kind: Kind,
   name: string | undefined,
   page: number,
-): Promise<Result<ListedTokenRecord[], CliRefusal>> {
+): CommandResult<ListedTokenRecord[]> {
   const query = { page: String(page), itemsOnPage: String(ITEMS_ON_PAGE), sortBy: 'AddedOn' }
   const found =
     name === undefined
@@ -84,7 +84,7 @@ async function everyPage(
   scope: AccountScope,
   kind: Kind,
   name: string | undefined,
-): Promise<Result<ListedTokenRecord[], CliRefusal>> {
+): CommandResult<ListedTokenRecord[]> {
   const all: ListedTokenRecord[] = []
   for (let page = 1; page <= PAGES_MAX; page++) {
     const found = await onePage(scope, kind, name, page)

@@ -5,7 +5,7 @@ import { type FeedRendition, HLS_CODECS } from '../core/hls/feedRungs.ts'
 import { TOKEN_FLAGS, type TokenFlagFacts } from '../core/tokens/flags.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { readJson } from '../core/validation/json.ts'
-import type { Call } from './command.ts'
+import type { Call, CommandResult } from './command.ts'
 import { choiceOrNone, type CliFlag, type Flags, textFlag, texts, toggleFlag, wholeFlag, wholeOrWord } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
@@ -145,7 +145,7 @@ export const UPDATE_FLAGS: Flags = {
 }
 
 type Values = Readonly<Record<string, unknown>>
-type Body = Promise<Result<unknown, CliRefusal>>
+type Body = CommandResult<unknown>
 
 /** The body of a create, from the flags or from `--body`. The command validates its content. */
 export const createBody = (call: Call): Body => readBody(call, CREATE_FLAGS, newToken)

@@ -1,11 +1,11 @@
-import { err, ok, type Result } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { signingParent, signOptionsOf, trySigning } from '../commands/tokens/signToken.ts'
 import { invalid } from '../core/errors.ts'
 import { readSign } from '../core/tokens/sign.ts'
 import { ALGORITHMS, type SignOptions } from '../sign.ts'
-import { type Call, command } from './command.ts'
+import { type Call, command, type CommandResult } from './command.ts'
 import { choiceFlag, given, id, required, textFlag, texts, toggleFlag, wholeFlag, wholeOr } from './flag.ts'
-import { type CliRefusal, usage } from './refusal.ts'
+import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
 const KEY_MAX_BYTES = 1024
@@ -58,7 +58,7 @@ async function parentFor(
   call: Call,
   parentId: number,
   given: string | undefined,
-): Promise<Result<Pick<SignOptions, 'token' | 'now'>, CliRefusal>> {
+): CommandResult<Pick<SignOptions, 'token' | 'now'>> {
   if (given === '-') {
     const input = await call.host.readStdin(KEY_MAX_BYTES)
     return input.ok ? ok({ token: input.value.trim() }) : err(usage(`--key: ${input.error}`))

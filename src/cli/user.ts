@@ -1,15 +1,15 @@
 import type { Random } from '../base/random.ts'
-import { err, ok, type Result } from '../base/result.ts'
+import { err, ok } from '../base/result.ts'
 import { isoTime } from '../base/time.ts'
 import { createSetupCode } from '../commands/users/setup.ts'
 import { createUser, deleteUser, listUsers } from '../commands/users/users.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { ROLES } from '../core/users/types.ts'
-import { type Call, command } from './command.ts'
+import { type Call, command, type CommandResult } from './command.ts'
 import { choiceFlag, id, required, toggleFlag } from './flag.ts'
 import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { peopleUrl, setupLink } from './port.ts'
-import { type CliRefusal, usage } from './refusal.ts'
+import { usage } from './refusal.ts'
 import { readConfig, withAccount } from './session.ts'
 
 const INPUT_MAX_BYTES = 1024
@@ -98,7 +98,7 @@ const link = command({
 })
 
 /** The first line. Editors and `echo` end it with a line feed that is not part of the password. */
-async function readPassword({ host }: Call): Promise<Result<string, CliRefusal>> {
+async function readPassword({ host }: Call): CommandResult<string> {
   const input = await host.readStdin(INPUT_MAX_BYTES)
   if (!input.ok) return err(usage(`--password-stdin: ${input.error}`))
   const password = input.value.replace(/\r?\n$/, '')

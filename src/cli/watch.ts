@@ -1,6 +1,6 @@
 import { pause } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import type { CommandAnswer, CommandOutcome } from './command.ts'
+import type { CommandAnswer, CommandOutcome, CommandResult } from './command.ts'
 import type { Host, OpenedApp } from './host.ts'
 import { type CliRefusal, refusalText } from './refusal.ts'
 
@@ -29,7 +29,7 @@ interface Watch {
  * repeated like the others, up to a bound; but not the first, because waiting mends no mistake.
  * @throws what the last of too many runs threw
  */
-export async function watch({ host, look, display, isVerbose }: Watch): Promise<Result<null, CliRefusal>> {
+export async function watch({ host, look, display, isVerbose }: Watch): CommandResult<null> {
   const stopping = new AbortController()
   const { signal } = stopping
   void host.stopRequested(null).then(() => stopping.abort())
