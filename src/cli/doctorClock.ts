@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileProblem } from '../base/errorCode.ts'
+import { CLOCK_SKEW_MS } from '../base/time.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from '../core/examination.ts'
 
 const WARN_MS = 2_000
-/** Self-signed tokens tolerate this much skew. */
-const FAIL_MS = 60_000
 
 /** Compares the clock with that of the file system, which is another machine's if the directory is a network mount. */
 export function checkClock(config: Config): Finding[] {
@@ -43,5 +42,5 @@ export function judgeClock(behindMs: number): JudgedClock {
   const apart = Math.abs(behindMs)
   const seconds = (apart / 1000).toFixed(1)
   if (apart < WARN_MS) return { outcome: 'ok', side: null, seconds }
-  return { outcome: apart < FAIL_MS ? 'warn' : 'FAIL', side: behindMs > 0 ? 'behind' : 'ahead', seconds }
+  return { outcome: apart < CLOCK_SKEW_MS ? 'warn' : 'FAIL', side: behindMs > 0 ? 'behind' : 'ahead', seconds }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { errorText } from '../base/errorCode.ts'
 import { isRunning } from '../base/processes.ts'
+import { CLOCK_SKEW_MS } from '../base/time.ts'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { nodeFactsNow, unlinkedNodes } from '../commands/nodes/listNodes.ts'
@@ -144,14 +145,12 @@ async function checkAttention(ctx: Context): Promise<Finding[]> {
     .map(({ text, sentences }) => ({ ...found('warn', 'attention', 'text', { text }), sentences }))
 }
 
-const AHEAD_MS = 60_000
-
 /** A change recorded in the future means that another clock is ahead of ours, or that ours went back. */
 async function checkAhead(ctx: Context): Promise<Finding> {
   const accounts = await ctx.store.read.accounts.list()
   const rows = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(({ id }) => ctx.store.read.audit.recent(id, 1)))
   const latestMs = Math.max(0, ...accounts.map((account) => account.createdAtMs), ...rows.flat().map((row) => row.atMs))
   const aheadMs = latestMs - ctx.clock.now()
-  if (aheadMs <= AHEAD_MS) return found('ok', 'clock and store', 'store_clock')
+  if (aheadMs <= CLOCK_SKEW_MS) return found('ok', 'clock and store', 'store_clock')
   return found('FAIL', 'clock and store', 'store_clock_ahead', { seconds: Math.round(aheadMs / 1000) })
 }
