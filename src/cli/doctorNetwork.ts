@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
+import { formatIpv6 } from '../core/access/address.ts'
 import { type Finding, found } from '../core/examination.ts'
 import { checkTlsPorts } from './doctorTls.ts'
 import { portProblem, RTMP_INSTEAD, udpPortProblem } from './port.ts'
@@ -128,8 +129,5 @@ function unmask(value: Buffer, mask: Buffer): string | null {
   const bytes = [...value.subarray(4)].map((byte, at) => byte ^ (mask[at] ?? 0))
   if (value[1] === 1 && bytes.length === 4) return bytes.join('.')
   if (value[1] !== 2 || bytes.length !== 16) return null
-  const groups = Array.from({ length: 8 }, (_, n) =>
-    (((bytes[2 * n] ?? 0) << 8) | (bytes[2 * n + 1] ?? 0)).toString(16),
-  )
-  return new URL(`http://[${groups.join(':')}]`).hostname.replace(/^\[|\]$/g, '')
+  return formatIpv6(Array.from({ length: 8 }, (_, n) => ((bytes[2 * n] ?? 0) << 8) | (bytes[2 * n + 1] ?? 0)))
 }
