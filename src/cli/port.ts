@@ -85,9 +85,9 @@ export function explainListening(
   port: number,
   instead: Instead = HTTP_INSTEAD,
 ): string {
-  // An error of a socket for datagrams names `bind`, one of TCP `listen`.
   // Every address: nothing that an operator has written.
   const at = host === '::' ? '' : `${host} `
+  // An error of a socket for datagrams names `bind`, one of TCP `listen`.
   const endpoint = `${at}${error.syscall === 'bind' ? 'UDP ' : ''}port ${port}`
   if (error.code === 'EADDRINUSE')
     return `${endpoint} is in use by another process; stop it, or choose another with ${instead.port}`

@@ -6,7 +6,7 @@ import { PROTOCOLS_OF } from '../core/access/protocols.ts'
 import type { SourceReading } from '../core/streams/source.ts'
 import type { FeedHealth, StreamOnAir } from '../core/streams/streamOnAir.ts'
 import { command } from './command.ts'
-import { id, required, requiredChoice, wholeOr } from './flag.ts'
+import { id, mostEntries, required, requiredChoice } from './flag.ts'
 import { type ColumnKind, type Columns, listing, record, records, WATCH_FLAGS, yesNo } from './listing.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
@@ -59,7 +59,7 @@ const list = command({
   summary: 'List the streams on the air at all nodes, by name',
   detail:
     '`in` is what the publisher sends, `out` what all viewers get, in bits per second. docs/reference/sessions.md explains health.',
-  flags: { limit: wholeOr(100, 'N', 'The most streams to list.', { min: 1, max: 10_000 }), ...WATCH_FLAGS },
+  flags: { limit: mostEntries(100, 10_000), ...WATCH_FLAGS },
   examples: ['sluice stream list --watch', 'sluice stream list --limit 1000 --csv'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
