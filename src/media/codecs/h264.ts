@@ -1,6 +1,6 @@
 import type { JoinedFrame, VideoReader } from './codec.ts'
 import { BitReader } from './bits.ts'
-import { videoFrameOf, withEmulation, withoutEmulation } from './h264Config.ts'
+import { h264Type, NAL_SPS, videoFrameOf, withEmulation, withoutEmulation } from './h264Config.ts'
 import { aggregated, depacketize, lengthPrefixed, type NalPayloads, splitNals } from './nalUnits.ts'
 
 /**
@@ -11,11 +11,8 @@ import { aggregated, depacketize, lengthPrefixed, type NalPayloads, splitNals } 
 const NAL_SLICE = 1
 const NAL_IDR = 5
 const NAL_SEI = 6
-export const NAL_SPS = 7
 const STAP_A = 24
 const FU_A = 28
-
-const typeOf = (nal: Buffer): number => (nal[0] ?? 0) & 31
 
 /** First slice of its picture: first_mb_in_slice, ue(v), is 0, so its first bit is 1 (H.264 section 7.3.3). */
 const isFirstSlice = (firstByte: number | undefined): boolean => ((firstByte ?? 0) & 0x80) !== 0
@@ -26,7 +23,7 @@ export const H264_PAYLOADS: NalPayloads = {
   aggregation: STAP_A,
   fragment: FU_A,
   typeBits: 31,
-  typeOf,
+  typeOf: h264Type,
   isUnit: (type) => type > 0 && type < STAP_A,
   withType: (nal, type) => Buffer.from([((nal[0] ?? 0) & 0xe0) | type]),
   // The importance of the most important one (section 5.7.1).
@@ -35,7 +32,7 @@ export const H264_PAYLOADS: NalPayloads = {
 
 export const h264: VideoReader = {
   isKeyStart(payload) {
-    const type = typeOf(payload)
+    const type = h264Type(payload)
     if (type === STAP_A) return aggregated(payload, H264_PAYLOADS)?.some(startsKey) === true
     if (type !== FU_A) return startsKey(payload)
     const header = payload[1] ?? 0
@@ -48,10 +45,11 @@ export const h264: VideoReader = {
   },
 }
 
-const startsKey = (nal: Buffer): boolean => typeOf(nal) === NAL_SPS || (typeOf(nal) === NAL_IDR && isFirstSlice(nal[1]))
+const startsKey = (nal: Buffer): boolean =>
+  h264Type(nal) === NAL_SPS || (h264Type(nal) === NAL_IDR && isFirstSlice(nal[1]))
 
 function joinNals(nals: readonly Buffer[]): JoinedFrame {
-  const key = nals.some((nal) => typeOf(nal) === NAL_IDR)
+  const key = nals.some((nal) => h264Type(nal) === NAL_IDR)
   return { key, data: lengthPrefixed(nals), format: key ? videoFrameOf(nals) : null }
 }
 
@@ -61,8 +59,8 @@ function joinNals(nals: readonly Buffer[]): JoinedFrame {
  */
 export function isRandomAccess(frame: Buffer, isMarked: boolean): boolean {
   const nals = splitNals(frame) ?? []
-  if (nals.some((nal) => typeOf(nal) === NAL_IDR || hasRecoveryPoint(nal))) return true
-  const slices = isMarked ? nals.filter((nal) => typeOf(nal) === NAL_SLICE) : []
+  if (nals.some((nal) => h264Type(nal) === NAL_IDR || hasRecoveryPoint(nal))) return true
+  const slices = isMarked ? nals.filter((nal) => h264Type(nal) === NAL_SLICE) : []
   return slices.length > 0 && slices.every(isIntra)
 }
 
@@ -84,9 +82,9 @@ const USER_DATA_UNREGISTERED = 5
  */
 export function withUserData(frame: Buffer, uuid: Buffer, data: Buffer): Buffer {
   const nals = splitNals(frame) ?? []
-  const at = nals.findIndex((nal) => typeOf(nal) >= NAL_SLICE && typeOf(nal) <= NAL_IDR)
+  const at = nals.findIndex((nal) => h264Type(nal) >= NAL_SLICE && h264Type(nal) <= NAL_IDR)
   const before = nals.slice(0, Math.max(at, 0))
-  if (at < 0 || before.some((nal) => typeOf(nal) === NAL_SEI && nal.includes(uuid))) return frame
+  if (at < 0 || before.some((nal) => h264Type(nal) === NAL_SEI && nal.includes(uuid))) return frame
   const header = Buffer.from([USER_DATA_UNREGISTERED, uuid.length + data.length])
   const message = withEmulation(Buffer.concat([header, uuid, data, TRAILING_BITS]))
   return lengthPrefixed([...before, Buffer.concat([Buffer.from([NAL_SEI]), message]), ...nals.slice(at)])
@@ -99,7 +97,7 @@ const SEI_MAX_BYTES = 1024
 
 /** Whether supplemental information has a recovery point among its messages (section 7.3.2.3.1). */
 function hasRecoveryPoint(nal: Buffer): boolean {
-  if (typeOf(nal) !== NAL_SEI) return false
+  if (h264Type(nal) !== NAL_SEI) return false
   const bytes = withoutEmulation(nal.subarray(1, SEI_MAX_BYTES))
   for (let at = 0; at + 2 < bytes.length; ) {
     const type = readLong(bytes, at)

@@ -7,13 +7,16 @@ export interface ParameterSets {
   readonly pps: readonly Buffer[]
 }
 
-const SPS = 7
-const PPS = 8
+export const NAL_SPS = 7
+const NAL_PPS = 8
+
+/** nal_unit_type; of an RTP payload its type. */
+export const h264Type = (nal: Buffer): number => (nal[0] ?? 0) & 31
 
 /** Size and configuration from the parameter sets in `nals`; null without them. */
 export function videoFrameOf(nals: readonly Buffer[]): VideoFormat | null {
-  const sps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === SPS)
-  const pps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === PPS)
+  const sps = nals.filter((nal) => h264Type(nal) === NAL_SPS)
+  const pps = nals.filter((nal) => h264Type(nal) === NAL_PPS)
   const [first] = sps
   const size = first === undefined ? null : readSps(first)
   if (size === null || pps.length === 0) return null

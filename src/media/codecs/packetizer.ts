@@ -1,10 +1,11 @@
 import { packetizeAv1 } from './av1.ts'
 import type { VideoCodec } from './codecs.ts'
-import { H264_PAYLOADS, NAL_SPS } from './h264.ts'
-import { readAvcConfig } from './h264Config.ts'
-import { hevcParameterSets, SPS } from './hevc.ts'
+import { H264_PAYLOADS } from './h264.ts'
+import { NAL_SPS } from './h264Config.ts'
+import { SPS } from './hevc.ts'
 import { HEVC_PAYLOADS } from './hevcRtp.ts'
 import { type NalPayloads, packetizeNals, splitNals } from './nalUnits.ts'
+import { parameterSetsOf } from './wholeFrame.ts'
 
 /**
  * Splits a frame, in the format of `Frame.data`, into RTP payloads; the caller sets the marker on the last. Null: the frame is
@@ -18,12 +19,10 @@ export type Packetizer = (frame: Buffer, key: boolean) => Buffer[] | null
  */
 export function packetizer(codec: VideoCodec, config: Buffer, maxPayload: number): Packetizer {
   switch (codec) {
-    case 'h264': {
-      const { sps = [], pps = [] } = readAvcConfig(config) ?? {}
-      return nalPacketizer([...sps, ...pps], NAL_SPS, H264_PAYLOADS, maxPayload)
-    }
+    case 'h264':
+      return nalPacketizer(parameterSetsOf(codec, config), NAL_SPS, H264_PAYLOADS, maxPayload)
     case 'hevc':
-      return nalPacketizer(hevcParameterSets(config) ?? [], SPS, HEVC_PAYLOADS, maxPayload)
+      return nalPacketizer(parameterSetsOf(codec, config), SPS, HEVC_PAYLOADS, maxPayload)
     case 'av1':
       return (frame, key) => packetizeAv1(frame, key, maxPayload)
     case 'vp9':

@@ -1,7 +1,8 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { coded, type CodedSentence } from '../../core/notices.ts'
 import { CODECS } from '../codecs/codecs.ts'
-import { hevcType } from '../codecs/hevc.ts'
+import { h264Type, NAL_SPS } from '../codecs/h264Config.ts'
+import { hevcType, SPS } from '../codecs/hevc.ts'
 import { splitNals } from '../codecs/nalUnits.ts'
 import { parameterSetsOf } from '../codecs/wholeFrame.ts'
 import type { Frame, TrackInfo } from '../frame.ts'
@@ -50,16 +51,16 @@ interface NalRules {
 
 /** Access unit delimiters that allow each kind of picture. */
 const H264: NalRules = {
-  typeOf: (nal) => (nal[0] ?? 0) & 31,
+  typeOf: h264Type,
   delimiter: Buffer.from([9, 0xf0]),
   delimiterType: 9,
-  spsType: 7,
+  spsType: NAL_SPS,
 }
 const HEVC: NalRules = {
   typeOf: hevcType,
   delimiter: Buffer.from([0x46, 1, 0x50]),
   delimiterType: 35,
-  spsType: 33,
+  spsType: SPS,
 }
 
 /** Access units with start codes, a delimiter first, and with the parameter sets at each keyframe (annex B of both). */

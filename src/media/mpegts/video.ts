@@ -1,7 +1,7 @@
 import type { VideoFormat } from '../codecs/codec.ts'
 import { isRandomAccess } from '../codecs/h264.ts'
-import { videoFrameOf } from '../codecs/h264Config.ts'
-import { hevcFormatOf, hevcFrame, isHevcParameterSet } from '../codecs/hevc.ts'
+import { h264Type, videoFrameOf } from '../codecs/h264Config.ts'
+import { hevcFormatOf, hevcFrame, hevcType, isHevcParameterSet } from '../codecs/hevc.ts'
 import { lengthPrefixed } from '../codecs/nalUnits.ts'
 import { splitAnnexB } from './annexB.ts'
 
@@ -29,7 +29,7 @@ export function readAccessUnit(codec: TsVideoCodec, bytes: Buffer, isMarked: boo
 }
 
 function readH264(bytes: Buffer, isMarked: boolean): AccessUnit | null {
-  const nals = splitAnnexB(bytes, (nal) => H264_LEFT_OUT.includes(nal.readUInt8(0) & 31))
+  const nals = splitAnnexB(bytes, (nal) => H264_LEFT_OUT.includes(h264Type(nal)))
   if (nals === null || nals.length === 0) return null
   const data = lengthPrefixed(nals)
   return { key: isRandomAccess(data, isMarked), data, format: videoFrameOf(nals) }
@@ -37,7 +37,7 @@ function readH264(bytes: Buffer, isMarked: boolean): AccessUnit | null {
 
 /** The sample entry `hvc1` of MP4 has the parameter sets, and its frames repeat none. */
 function readHevc(bytes: Buffer): AccessUnit | null {
-  const nals = splitAnnexB(bytes, (nal) => HEVC_LEFT_OUT.includes((nal.readUInt8(0) >> 1) & 63))
+  const nals = splitAnnexB(bytes, (nal) => HEVC_LEFT_OUT.includes(hevcType(nal)))
   if (nals === null || nals.length === 0) return null
   const frame = hevcFrame(lengthPrefixed(nals.filter((nal) => !isHevcParameterSet(nal))))
   return frame && { key: frame.key, data: frame.data, format: hevcFormatOf(nals) }
