@@ -1,5 +1,6 @@
 import { BitReader } from './bits.ts'
 import type { VideoFormat } from './codec.ts'
+import { withLength } from './nalUnits.ts'
 
 /** H.264 parameter sets, as in an AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1). */
 export interface ParameterSets {
@@ -29,13 +30,12 @@ export function writeAvcConfig({ sps, pps }: ParameterSets): Buffer | null {
   const [first] = sps
   const isTooMuch = sps.length > 31 || pps.length > 255 || [...sps, ...pps].some(({ length }) => length > 0xffff)
   if (first === undefined || first.length < 4 || isTooMuch) return null
-  const set = (nal: Buffer) => [Buffer.from([nal.length >> 8, nal.length & 255]), nal]
   return Buffer.concat([
     // Version 1; profile, its flags and level from the SPS; NAL lengths of 4 bytes.
     Buffer.from([1, ...first.subarray(1, 4), 0xff, 0xe0 | sps.length]),
-    ...sps.flatMap(set),
+    ...sps.flatMap(withLength),
     Buffer.from([pps.length]),
-    ...pps.flatMap(set),
+    ...pps.flatMap(withLength),
   ])
 }
 

@@ -2,7 +2,7 @@ import type { JoinedFrame, VideoFormat } from './codec.ts'
 import { BitReader } from './bits.ts'
 import { isSize, withoutEmulation } from './h264Config.ts'
 import { readTransfer } from './hevcTransfer.ts'
-import { MAX_NALS, splitNals } from './nalUnits.ts'
+import { MAX_NALS, splitNals, withLength } from './nalUnits.ts'
 
 /** H.265 (ITU-T H.265). Frames consist of NAL units with 4-byte length prefixes, as in MP4. */
 
@@ -81,8 +81,6 @@ export function hevcFormatOf(nals: readonly Buffer[]): VideoFormat | null {
 
 /** An array has all sets of its type: frames repeat none. */
 const COMPLETE = 0x80
-
-const withLength = (nal: Buffer): Buffer[] => [Buffer.from([nal.length >> 8, nal.length & 255]), nal]
 
 function recordHead({ profile, chroma, lumaDepth, chromaDepth, layers, isNested }: SpsFacts): Buffer {
   const head = Buffer.alloc(RECORD_BYTES)

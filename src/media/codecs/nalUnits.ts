@@ -24,6 +24,10 @@ const MAX_AGGREGATED = 64
 const FIRST_FRAGMENT = 0x80
 const LAST_FRAGMENT = 0x40
 
+/** A unit behind its length of 16 bits, as packets and configurations have it. */
+export const withLength = (nal: Buffer): Buffer[] => [Buffer.from([nal.length >> 8, nal.length & 255]), nal]
+
+/** The same with lengths of 32 bits, as frames have it. */
 export function lengthPrefixed(nals: readonly Buffer[]): Buffer {
   const parts = nals.flatMap((nal) => {
     const length = Buffer.alloc(4)
@@ -123,8 +127,7 @@ export function packetizeNals(nals: readonly Buffer[], maxPayload: number, form:
 }
 
 function aggregate(nals: readonly Buffer[], form: NalPayloads): Buffer {
-  const parts = nals.flatMap((nal) => [Buffer.from([nal.length >> 8, nal.length & 255]), nal])
-  return Buffer.concat([form.aggregationHeader(nals), ...parts])
+  return Buffer.concat([form.aggregationHeader(nals), ...nals.flatMap(withLength)])
 }
 
 function fragment(nal: Buffer, maxPayload: number, form: NalPayloads): Buffer[] {
