@@ -29,7 +29,7 @@ export function readAacConfig(config: Buffer): AacFormat | null {
 }
 
 /** The channel configuration of an AudioSpecificConfig (table 1.19). */
-function channelCodeOf(config: Uint8Array): number {
+export function channelCodeOf(config: Uint8Array): number {
   const bits = new BitReader(config)
   bits.skip(5)
   if (bits.bits(4) === EXPLICIT_RATE) bits.skip(24)

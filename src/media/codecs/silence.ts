@@ -1,5 +1,5 @@
 import type { AudioTrack } from '../frame.ts'
-import { BitReader } from './bits.ts'
+import { channelCodeOf } from './aac.ts'
 
 /** One frame of CELT, 20 ms, with its flag of silence (RFC 6716 sections 3.1 and 4.3). */
 const OPUS = Uint8Array.of(0xf8, 0xff, 0xfe)
@@ -38,16 +38,13 @@ const LAYOUTS: readonly (readonly (keyof typeof ELEMENTS)[])[] = [
 ]
 /** Low complexity, and the same with SBR and PS, whose data a frame may lack. */
 const OBJECT_TYPES = [2, 5, 29]
-const EXPLICIT_RATE = 15
 
 /** The gain, a long window without any bands, and no pulses, noise shaping or gain control (section 4.4.2.1). */
 const CHANNEL = `${'0'.repeat(8)}${'0'.repeat(11)}000`
 
 function silentAac(config: Uint8Array): Uint8Array | null {
-  const bits = new BitReader(config)
-  const objectType = bits.bits(5)
-  if (bits.bits(4) === EXPLICIT_RATE) bits.skip(24)
-  const layout = LAYOUTS[bits.bits(4)] ?? []
+  const objectType = (config[0] ?? 0) >> 3
+  const layout = LAYOUTS[channelCodeOf(config)] ?? []
   if (layout.length === 0 || !OBJECT_TYPES.includes(objectType)) return null
   const elements = layout.map((element, at) => {
     const tag = layout.slice(0, at).filter((before) => before === element).length
