@@ -20,7 +20,8 @@ const MAX_OBUS = 1024
 
 export const av1: VideoReader = {
   /** Section 4.4: N marks the first packet of a coded video sequence. */
-  isKeyStart: (payload) => ((payload[0] ?? 0) & 0x88) === 0x08 && payload.length > 1,
+  isKeyStart: (payload) =>
+    ((payload[0] ?? 0) & (CONTINUES | STARTS_SEQUENCE)) === STARTS_SEQUENCE && payload.length > 1,
 
   join(payloads) {
     const obus = depacketize(payloads)
@@ -118,11 +119,11 @@ function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
   for (const payload of payloads) {
     const elements = readElements(payload)
     const header = payload[0] ?? 0
-    const continues = (header & 0x80) !== 0
+    const continues = (header & CONTINUES) !== 0
     if (elements === null || continues !== fragments.length > 0) return null
     for (const [index, element] of elements.entries()) {
       fragments.push(element)
-      const isContinued = index === elements.length - 1 && (header & 0x40) !== 0
+      const isContinued = index === elements.length - 1 && (header & IS_CONTINUED) !== 0
       if (isContinued) continue
       obus.push(fragments.length === 1 ? element : Buffer.concat(fragments))
       fragments = []
