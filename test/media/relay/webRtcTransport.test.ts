@@ -10,10 +10,12 @@ import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { until } from '../../support/until.ts'
 import { addressOf, identity, isAnswer, turn, type Wire, WirePeer } from '../../support/wirePeer.ts'
 
+/** Of a certificate that no peer has. */
+const OTHER = { algorithm: 'sha-256', value: 'AB:'.repeat(31) + 'AB' }
 const START_MS = 1_750_000_000_000
 
 /** One transport and its peer on a manual clock, and all that the transport sends and reports. */
-function open(over: Partial<TransportEvents> = {}, fingerprint = identity.fingerprint) {
+function open(over: Partial<TransportEvents> = {}, fingerprints = [identity.fingerprint]) {
   const sent: { readonly datagram: Buffer; readonly to: Endpoint }[] = []
   const takers = new Map<number, (datagram: Buffer) => void>()
   const released: number[] = []
@@ -39,7 +41,7 @@ function open(over: Partial<TransportEvents> = {}, fingerprint = identity.finger
   }
   const peer = new WirePeer(wire, addressOf(1))
   const { ufrag, pwd } = peer.names
-  const offered = { iceUfrag: ufrag, icePwd: pwd, fingerprint, dtlsRole: 'server' as const }
+  const offered = { iceUfrag: ufrag, icePwd: pwd, fingerprints, dtlsRole: 'server' as const }
   const transport = server.open(offered, wire.nowMs)
   transport.listen({
     connected: () => happened.push('connected'),
@@ -168,7 +170,7 @@ describe('a transport', () => {
 
   it('that is a client answers a peer that is controlled', () => {
     const { server, wire, peer, sent } = open()
-    const remote = { iceUfrag: peer.names.ufrag, icePwd: peer.names.pwd, fingerprint: identity.fingerprint }
+    const remote = { iceUfrag: peer.names.ufrag, icePwd: peer.names.pwd, fingerprints: [identity.fingerprint] }
     const client = server.open({ ...remote, dtlsRole: 'server', peerCandidates: [peer.at] }, wire.nowMs)
     const { ufrag, pwd: password } = client.credentials
     const username = `${ufrag}:${peer.names.ufrag}`
@@ -237,11 +239,20 @@ describe('a transport', () => {
   })
 
   it('is closed when the peer has another certificate than its offer says', async () => {
-    const { transport, peer, happened } = open({}, { algorithm: 'sha-256', value: 'AB:'.repeat(31) + 'AB' })
+    const { transport, peer, happened } = open({}, [OTHER])
     peer.check()
     await peer.shakeHands()
     await until(() => happened.length > 0)
     expect([happened, transport.isConnected]).toEqual([['closed'], false])
+    peer.close()
+  })
+
+  it('is connected when the peer has one of several certificates of its offer (RFC 8122 section 5)', async () => {
+    const { peer, happened } = open({}, [OTHER, identity.fingerprint])
+    peer.check()
+    await peer.shakeHands()
+    await until(() => happened.length > 0)
+    expect(happened).toEqual(['connected'])
     peer.close()
   })
 

@@ -26,7 +26,7 @@ export interface WebRtcServerOptions extends HandshakesOptions {
 export interface RemoteParameters {
   readonly iceUfrag: string
   readonly icePwd: string
-  readonly fingerprint: CertificateFingerprint
+  readonly fingerprints: readonly CertificateFingerprint[]
   /** Ours in DTLS, as the peer leaves it to us. */
   readonly dtlsRole: 'server' | 'client'
   /** Ours of an offer that the peer has answered; absent: new ones. */
@@ -52,7 +52,7 @@ export class WebRtcServer {
 
   /** Opens a transport for the peer of an offer. Its first check may come as soon as the peer has the answer. */
   open(remote: RemoteParameters, nowMs: number): WebRtcTransport {
-    const { fingerprint, dtlsRole, credentials, peerCandidates: candidates } = remote
+    const { fingerprints, dtlsRole, credentials, peerCandidates: candidates } = remote
     const { identity, random, native = null } = this.#options
     const transport = new WebRtcTransport(
       {
@@ -60,7 +60,7 @@ export class WebRtcServer {
         remote: { ufrag: remote.iceUfrag, pwd: remote.icePwd },
         candidates,
         identity,
-        fingerprint,
+        fingerprints,
         dtlsRole,
         native,
         random,

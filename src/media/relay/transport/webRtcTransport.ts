@@ -25,8 +25,8 @@ export interface TransportOptions {
   /** See `IceLiteOptions`. */
   readonly candidates?: readonly Endpoint[] | undefined
   readonly identity: Identity
-  /** The fingerprint in the peer's offer. */
-  readonly fingerprint: CertificateFingerprint
+  /** See `HandshakeOptions`. */
+  readonly fingerprints: readonly CertificateFingerprint[]
   /** Ours; the peer has the other one. */
   readonly dtlsRole: 'server' | 'client'
   readonly native: NativeBackEnd | null
@@ -89,7 +89,7 @@ export class WebRtcTransport implements RtpSender {
     this.mediaAtMs = nowMs
     this.#nowMs = nowMs
     this.#cookieKey = hmacKey(options.random.bytes(32))
-    const { credentials, remote, candidates, random, identity, fingerprint, dtlsRole } = options
+    const { credentials, remote, candidates, random, identity, fingerprints, dtlsRole } = options
     this.#ice = new IceLiteAgent({
       credentials,
       remote,
@@ -105,7 +105,7 @@ export class WebRtcTransport implements RtpSender {
     this.#handshake = new DtlsHandshake({
       identity,
       role: dtlsRole,
-      fingerprints: [fingerprint],
+      fingerprints,
       send: (datagram) => this.#sendHandshake(datagram),
       connected: ({ inbound, outbound }) => {
         this.#srtp = new SrtpSession(inbound, outbound, options.native)

@@ -8,6 +8,9 @@ import { load, planned, read } from './offers.ts'
 
 const publisher = load('browser-publish')
 
+/** A hash of so many bytes, as SDP writes it. */
+const pairs = (bytes: number): string => Array(bytes).fill('AB').join(':')
+
 const mediaOf = (lines: readonly string[]): OfferedMedia => {
   const sections = readSections(lines.join('\n'))
   const read = sections.ok && sections.value.media[0] ? readMedia(sections.value.media[0], true) : null
@@ -263,6 +266,17 @@ describe('an offer is refused, with the reason,', () => {
     const [line = ''] = /a=fingerprint.*\r\n/.exec(text) ?? []
     const moved = text.replaceAll(line, '').replace('m=', `${line}m=`)
     expect([parseOffer(text).ok, parseOffer(moved).ok]).toEqual([true, true])
+  })
+
+  it('may have several certificates, and weak hashes of them, which count for nothing (RFC 8122 section 5)', () => {
+    const lines = ['sha-1 AB', `sha-256 ${pairs(32)}`, `SHA-512 ${pairs(64)}`].map((hash) => `a=fingerprint:${hash}`)
+    const { fingerprints } = read(publisher.replaceAll(/a=fingerprint.*/g, lines.join('\r\n')))
+    expect(fingerprints).toEqual([
+      { algorithm: 'sha-256', value: pairs(32) },
+      { algorithm: 'sha-512', value: pairs(64) },
+    ])
+    const flood = read(publisher.replaceAll(/a=fingerprint.*/g, Array(50).fill(lines[1]).join('\r\n')))
+    expect(flood.fingerprints).toHaveLength(8)
   })
 
   it('takes 16 m-lines, and answers one of each kind', () => {

@@ -15,7 +15,8 @@ import { type OfferedMedia, readMedia } from './media.ts'
 export interface SdpOffer {
   readonly iceUfrag: string
   readonly icePwd: string
-  readonly fingerprint: Fingerprint
+  /** The peer's certificate has one of them, 1 at least. */
+  readonly fingerprints: readonly Fingerprint[]
   /** Ours: the server, unless the peer waits for us (RFC 8842 section 5). */
   readonly dtlsRole: 'server' | 'client'
   /** Whether it has a BUNDLE group. A single m-line needs none. */
@@ -24,7 +25,7 @@ export interface SdpOffer {
   readonly media: readonly OfferedMedia[]
 }
 
-/** The hash of the peer's certificate (RFC 8122). */
+/** The hash of a certificate (RFC 8122). */
 export interface Fingerprint {
   readonly algorithm: 'sha-256' | 'sha-384' | 'sha-512'
   /** Upper-case pairs of hex digits with colons between them. */
@@ -92,8 +93,11 @@ function withTransport(
   const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
   if (!isPwd(icePwd)) return malformed(`The offer has ${lackOf(icePwd)} a=ice-pwd; ${needs} ${PWD}.`)
   const hashes = has(tagged, 'fingerprint') ? attributesOf(tagged, 'fingerprint') : attributesOf(session, 'fingerprint')
-  const fingerprint = hashes.map(readFingerprint).find((hash) => hash !== null)
-  if (fingerprint === undefined || fingerprint === null)
+  const fingerprints = hashes
+    .map(readFingerprint)
+    .filter((hash) => hash !== null)
+    .slice(0, MAX_FINGERPRINTS)
+  if (fingerprints.length === 0)
     return malformed(`The offer has ${lackOf(hashes[0])} a=fingerprint; ${needs} sha-256, sha-384 or sha-512.`)
   const setup = first(tagged, 'setup') ?? first(session, 'setup') ?? 'active'
   if (setup !== 'actpass' && setup !== 'active' && setup !== 'passive')
@@ -101,7 +105,7 @@ function withTransport(
   const dtlsRole = setup === 'passive' ? 'client' : 'server'
   const isBundled = readBundle(session) !== null
   const problem = mediaProblem(media)
-  return problem === null ? ok({ iceUfrag, icePwd, fingerprint, dtlsRole, isBundled, media }) : unservable(problem)
+  return problem === null ? ok({ iceUfrag, icePwd, fingerprints, dtlsRole, isBundled, media }) : unservable(problem)
 }
 
 function mediaProblem(media: readonly OfferedMedia[]): string | null {
@@ -118,6 +122,8 @@ export const isPwd = (text: string): boolean => /^[A-Za-z0-9+/]{22,256}$/.test(t
 export const UFRAG = '4 to 256 letters, digits, "+" and "/" (RFC 8839 section 5.4)'
 export const PWD = '22 to 256 letters, digits, "+" and "/" (RFC 8839 section 5.4)'
 
+/** Three hashes of each of two certificates are six. */
+const MAX_FINGERPRINTS = 8
 const HASHES = { 'sha-256': 32, 'sha-384': 48, 'sha-512': 64 } as const
 
 function readFingerprint(value: string): Fingerprint | null {
