@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RtpHeader, RtpPacket, SrtcpSession, SrtpSession } from 'werift'
-import { estimateIndex, ReplayWindow } from '../../../src/media/relay/srtp/index.ts'
+import { estimateIndex, ReplayWindow } from '../../../src/media/relay/srtp/packetIndex.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'

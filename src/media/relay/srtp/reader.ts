@@ -1,7 +1,7 @@
 import { headerBytes } from '../wire/rtp.ts'
 import { applyCounter, counterIv, isTag, openGcm, rtcpNonce, rtpNonce, tagOf } from './cipher.ts'
-import { estimateIndex, ReplayWindow } from './index.ts'
 import { deriveKeys, type MasterKeys, type SessionKeys } from './keys.ts'
+import { estimateIndex, ReplayWindow, SEQUENCES } from './packetIndex.ts'
 
 /** An authentic RTP packet, decrypted. */
 export interface OpenedRtp {
@@ -18,7 +18,6 @@ export interface RtpOpener {
   close(): void
 }
 
-const SEQUENCES = 0x10000
 /** A publisher with three simulcast layers, their RTX and audio has seven streams; no honest peer has more than this. */
 const MAX_STREAMS = 32
 

@@ -1,18 +1,15 @@
 import { applyCounter, counterIv, rtcpNonce, rtpNonce, sealGcm, tagOf } from './cipher.ts'
 import { deriveKeys, type MasterKeys, type SessionKeys } from './keys.ts'
+import { SEQUENCES } from './packetIndex.ts'
+import { type RtpFields, writeRtpHeader } from '../wire/rtp.ts'
 
 /** The fields of an RTP header without extensions. */
-export interface RtpHead {
-  readonly payloadType: number
-  readonly marker: boolean
+export interface RtpHead extends Omit<RtpFields, 'sequence'> {
   /** Sequence number with its roll-over count in front, 48 bits. It is a nonce: never use one for two contents. */
   readonly index: number
-  readonly timestamp: number
-  readonly ssrc: number
 }
 
 const HEADER = 12
-const SEQUENCES = 0x10000
 
 /** Encrypts what we send to one peer. It keeps no state for RTP, so a retransmission is sealed like any other packet. */
 export class SrtpWriter {
@@ -31,7 +28,7 @@ export class SrtpWriter {
     const packet = Buffer.allocUnsafe(HEADER + payload.length + tagBytes)
     const rollovers = Math.floor(head.index / SEQUENCES)
     const sequence = head.index % SEQUENCES
-    writeHead(packet, head, sequence)
+    writeRtpHeader(packet, { ...head, sequence })
     if (name === 'AEAD_AES_128_GCM') {
       const nonce = rtpNonce(this.#rtp, head.ssrc, rollovers, sequence)
       const { body, tag } = sealGcm(this.#rtp, nonce, packet.subarray(0, HEADER), payload)
@@ -64,12 +61,4 @@ export class SrtpWriter {
     const body = applyCounter(this.#rtcp, iv, plain.subarray(8))
     return Buffer.concat([head, body, trailer, tagOf(this.#rtcp, head, body, trailer)])
   }
-}
-
-function writeHead(packet: Buffer, { payloadType, marker, timestamp, ssrc }: RtpHead, sequence: number): void {
-  packet[0] = 0x80
-  packet[1] = payloadType | (marker ? 0x80 : 0)
-  packet.writeUInt16BE(sequence, 2)
-  packet.writeUInt32BE(timestamp, 4)
-  packet.writeUInt32BE(ssrc, 8)
 }

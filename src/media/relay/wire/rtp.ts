@@ -8,17 +8,19 @@ const FIXED = 12
 const ONE_BYTE = 0xbede
 const TWO_BYTE = 0x1000
 
-export interface RtpHeader {
+export interface RtpFields {
   readonly marker: boolean
   readonly payloadType: number
   readonly sequence: number
   readonly timestamp: number
   readonly ssrc: number
+}
+
+export interface RtpHeader extends RtpFields {
   /** 0xbede, 0x1000 to 0x100f, another profile; 0 without extensions. */
   readonly extensionProfile: number
-  /** Where the elements of the extension begin and end. Equal without any. */
+  /** Where the elements of the extension begin; the payload begins behind them. */
   readonly extensionStart: number
-  readonly extensionEnd: number
   /** Where the payload begins, and where it ends and the padding begins. */
   readonly payloadStart: number
   readonly payloadEnd: number
@@ -48,7 +50,6 @@ export function parseRtp(packet: Buffer): RtpHeader | null {
     ssrc: packet.readUInt32BE(8),
     extensionProfile: extension.profile,
     extensionStart: extension.start,
-    extensionEnd: extension.end,
     payloadStart: extension.end,
     payloadEnd,
   }
@@ -82,43 +83,35 @@ export function extensionOf(packet: Buffer, header: RtpHeader, id: number): Buff
   return null
 }
 
-function oneByteElement(packet: Buffer, { extensionStart, extensionEnd }: RtpHeader, id: number): Buffer | null {
+function oneByteElement(packet: Buffer, { extensionStart, payloadStart }: RtpHeader, id: number): Buffer | null {
   let at = extensionStart
-  while (at < extensionEnd) {
+  while (at < payloadStart) {
     const byte = packet.readUInt8(at)
     // 0 is padding; 15 is reserved and ends the list (RFC 8285 section 4.2).
     if (byte >> 4 === 15) return null
     const end = byte === 0 ? at + 1 : at + 2 + (byte & 15)
-    if (end > extensionEnd) return null
+    if (end > payloadStart) return null
     if (byte >> 4 === id && byte !== 0) return packet.subarray(at + 1, end)
     at = end
   }
   return null
 }
 
-function twoByteElement(packet: Buffer, { extensionStart, extensionEnd }: RtpHeader, id: number): Buffer | null {
+function twoByteElement(packet: Buffer, { extensionStart, payloadStart }: RtpHeader, id: number): Buffer | null {
   let at = extensionStart
-  while (at < extensionEnd) {
+  while (at < payloadStart) {
     const found = packet.readUInt8(at)
     if (found === 0) {
       at += 1
       continue
     }
-    if (at + 2 > extensionEnd) return null
+    if (at + 2 > payloadStart) return null
     const end = at + 2 + packet.readUInt8(at + 1)
-    if (end > extensionEnd) return null
+    if (end > payloadStart) return null
     if (found === id) return packet.subarray(at + 2, end)
     at = end
   }
   return null
-}
-
-export interface RtpFields {
-  readonly marker: boolean
-  readonly payloadType: number
-  readonly sequence: number
-  readonly timestamp: number
-  readonly ssrc: number
 }
 
 /** Writes the first 12 bytes of `packet`: no CSRC, no extension, no padding. */

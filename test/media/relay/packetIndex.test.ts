@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { estimateIndex, ReplayWindow } from '../../../src/media/relay/srtp/index.ts'
+import { estimateIndex, ReplayWindow } from '../../../src/media/relay/srtp/packetIndex.ts'
 
 describe('the index of a packet', () => {
   it('is nearest to the highest one, around the wrap and never below zero', () => {

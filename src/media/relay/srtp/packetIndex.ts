@@ -1,4 +1,5 @@
-const SEQUENCES = 0x10000
+/** Sequence numbers until they roll over. */
+export const SEQUENCES = 0x10000
 const HALF = 0x8000
 
 /**
