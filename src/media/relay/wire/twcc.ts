@@ -1,9 +1,14 @@
+import { feedback, RTPFB } from './rtcp/feedback.ts'
 import { unwrapSequence } from './rtp.ts'
 
 /**
  * Transport-wide feedback, draft-holmer-rmcat-transport-wide-cc-extensions-01: reports to a sender which of its packets arrived
  * and when, so that it can estimate the bandwidth of the path.
  */
+
+/** Its format, and the bit above that says that the last byte counts the padding (RFC 3550 section 6.4.1). */
+const TRANSPORT_WIDE = 15
+const PADDED = 0x20
 
 const TICK_US = 250
 /** 64 ms, the unit of the reference time. */
@@ -105,13 +110,9 @@ function writeFeedback(senderSsrc: number, mediaSsrc: number, count: number, { b
   const { statuses, deltas } = encodeDeltas(ticks, reference * REFERENCE_TICKS)
   const chunks = encodeStatuses(statuses)
   const used = 20 + chunks.length * 2 + deltas.length
-  const packet = Buffer.alloc((used + 3) & ~3)
-  const padding = packet.length - used
-  packet[0] = 0x80 | (padding > 0 ? 0x20 : 0) | 15
-  packet[1] = 205
-  packet.writeUInt16BE(packet.length / 4 - 1, 2)
-  packet.writeUInt32BE(senderSsrc >>> 0, 4)
-  packet.writeUInt32BE(mediaSsrc >>> 0, 8)
+  const padding = -used & 3
+  const format = TRANSPORT_WIDE | (padding > 0 ? PADDED : 0)
+  const packet = feedback(RTPFB, format, senderSsrc, mediaSsrc, used + padding)
   packet.writeUInt16BE(base & 0xffff, 12)
   packet.writeUInt16BE(ticks.length, 14)
   packet.writeUIntBE(reference & 0xffffff, 16, 3)

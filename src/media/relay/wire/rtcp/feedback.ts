@@ -49,7 +49,8 @@ function parseRemb(body: Buffer, senderSsrc: number): RtcpPacket | null {
   return ssrcs === null ? null : { kind: 'remb', senderSsrc, bitrate: mantissa * 2 ** exponent, ssrcs }
 }
 
-function feedback(type: number, format: number, senderSsrc: number, mediaSsrc: number, length: number): Buffer {
+/** A message of this type and format about `mediaSsrc`, of `length` bytes, a multiple of 4; the rest is zero. */
+export function feedback(type: number, format: number, senderSsrc: number, mediaSsrc: number, length: number): Buffer {
   const packet = blank(type, format, length)
   packet.writeUInt32BE(senderSsrc >>> 0, 4)
   packet.writeUInt32BE(mediaSsrc >>> 0, 8)
