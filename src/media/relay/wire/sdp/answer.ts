@@ -1,4 +1,4 @@
-import { rtpName } from '../../../codecs/codecs.ts'
+import { type RtpCodec, rtpName } from '../../../codecs/codecs.ts'
 import { type HostAddress, candidateLines } from './candidate.ts'
 import type { ChosenCodec } from './choose.ts'
 import type { SdpOffer } from './offer.ts'
@@ -43,9 +43,13 @@ export interface AnsweredPublish {
   readonly rids: readonly string[]
 }
 
-export interface AnsweredView {
+export interface AnsweredView extends SdpStream {
   readonly direction: 'sendonly'
   readonly chosen: ChosenCodec
+}
+
+/** What a line sends. */
+export interface SdpStream {
   readonly ssrc: number
   /** Null when no retransmissions are sent; their payload type is left out then. */
   readonly rtxSsrc: number | null
@@ -63,7 +67,8 @@ export interface AnsweredIdle {
   readonly chosen: ChosenCodec
 }
 
-const FEEDBACK = ['nack', 'nack pli', 'ccm fir', 'goog-remb', 'transport-cc']
+/** What receivers report by RTCP. */
+export const FEEDBACK = ['nack', 'nack pli', 'ccm fir', 'goog-remb', 'transport-cc']
 const PUBLISH_EXTENSIONS: readonly string[] = Object.values(EXTENSION)
 const VIEW_EXTENSIONS: readonly string[] = [EXTENSION.mid, EXTENSION.transportCc, EXTENSION.absSendTime]
 
@@ -146,7 +151,7 @@ function acceptedLines(
 function directionLines(answer: AnsweredLine): string[] {
   if (answer.direction === 'recvonly') return simulcastLines(answer.rids)
   if (answer.direction === 'inactive') return []
-  return streamLines({ ...answer, hasRtx: answer.chosen.rtxPayloadType !== null })
+  return streamLines(answer, answer.chosen.rtxPayloadType !== null)
 }
 
 /** Retransmissions that we send need a stream of their own; those that we receive only a payload type. */
@@ -162,12 +167,29 @@ function extensionLines(media: OfferedMedia, { direction }: AnsweredLine, transp
 
 function codecLines(answer: AnsweredLine, transportCc: boolean): string[] {
   const { codec, name } = answer.chosen
-  const { payloadType, clockRate, channels, fmtpText } = codec
+  const { payloadType, fmtpText: parameters } = codec
   const feedback = FEEDBACK.filter((kind) => codec.feedback.includes(kind) && (transportCc || kind !== 'transport-cc'))
-  const rtx = rtxOf(answer)
+  return formatLines({ codec: name, payloadType, rtx: rtxOf(answer), parameters }, codec, feedback)
+}
+
+/** One way to send a codec. */
+export interface SdpFormat {
+  readonly codec: RtpCodec
+  readonly payloadType: number
+  /** The payload type of its retransmissions; null: there are none. */
+  readonly rtx: number | null
+  /** What `a=fmtp` says of it; '' for nothing. */
+  readonly parameters: string
+}
+
+export function formatLines(
+  { codec, payloadType, rtx, parameters }: SdpFormat,
+  { clockRate, channels }: { readonly clockRate: number; readonly channels: number },
+  feedback: readonly string[],
+): string[] {
   return [
-    `a=rtpmap:${payloadType} ${rtpName(name)}/${clockRate}${channels > 1 ? `/${channels}` : ''}`,
-    ...(fmtpText === '' ? [] : [`a=fmtp:${payloadType} ${fmtpText}`]),
+    `a=rtpmap:${payloadType} ${rtpName(codec)}/${clockRate}${channels > 1 ? `/${channels}` : ''}`,
+    ...(parameters === '' ? [] : [`a=fmtp:${payloadType} ${parameters}`]),
     ...feedback.map((kind) => `a=rtcp-fb:${payloadType} ${kind}`),
     ...(rtx === null ? [] : [`a=rtpmap:${rtx} rtx/${clockRate}`, `a=fmtp:${rtx} apt=${payloadType}`]),
   ]
@@ -176,10 +198,9 @@ function codecLines(answer: AnsweredLine, transportCc: boolean): string[] {
 const simulcastLines = (rids: readonly string[]): string[] =>
   rids.length === 0 ? [] : [...rids.map((rid) => `a=rid:${rid} recv`), `a=simulcast:recv ${rids.join(';')}`]
 
-/** What a line sends. `hasRtx`: there is a payload type for retransmissions. */
-export function streamLines(stream: Omit<AnsweredView, 'direction' | 'chosen'> & { hasRtx: boolean }): string[] {
-  const { ssrc, rtxSsrc, cname, streamId, trackId } = stream
-  const hasRtx = rtxSsrc !== null && stream.hasRtx
+/** `hasRtxType`: there is a payload type for retransmissions. */
+export function streamLines({ ssrc, rtxSsrc, cname, streamId, trackId }: SdpStream, hasRtxType: boolean): string[] {
+  const hasRtx = rtxSsrc !== null && hasRtxType
   return [
     `a=msid:${streamId} ${trackId}`,
     ...(hasRtx ? [`a=ssrc-group:FID ${ssrc} ${rtxSsrc}`] : []),

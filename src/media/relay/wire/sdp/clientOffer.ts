@@ -1,38 +1,28 @@
-import { isVideoCodec, rtpAudioFormat, type RtpCodec, rtpName } from '../../../codecs/codecs.ts'
-import { type AnswerTransport, EXTENSION, streamLines, transportLines } from './answer.ts'
+import { isVideoCodec, rtpAudioFormat, type RtpCodec } from '../../../codecs/codecs.ts'
+import {
+  type AnswerTransport,
+  EXTENSION,
+  FEEDBACK,
+  formatLines,
+  type SdpFormat,
+  type SdpStream,
+  streamLines,
+  transportLines,
+} from './answer.ts'
 import { candidateLines } from './candidate.ts'
 import { HEVC_MAIN_10 } from './format.ts'
-
-/** One way to send a codec. */
-export interface OfferFormat {
-  readonly codec: RtpCodec
-  readonly payloadType: number
-  /** The payload type of its retransmissions; null: there are none. */
-  readonly rtx: number | null
-  /** What `a=fmtp` says of it; '' for nothing. */
-  readonly parameters: string
-}
-
-/** What a line sends. */
-export interface OfferStream {
-  readonly ssrc: number
-  readonly rtxSsrc: number | null
-  readonly cname: string
-  readonly streamId: string
-  readonly trackId: string
-}
 
 /** An m-line of an offer of ours. */
 export interface OfferLine {
   readonly kind: 'audio' | 'video'
   /** The most wanted first. */
-  readonly formats: readonly OfferFormat[]
+  readonly formats: readonly SdpFormat[]
   /** Null: it receives. */
-  readonly sends: OfferStream | null
+  readonly sends: SdpStream | null
 }
 
 const OPUS_TYPE = 120
-export const OPUS_FORMAT: OfferFormat = {
+export const OPUS_FORMAT: SdpFormat = {
   codec: 'opus',
   payloadType: OPUS_TYPE,
   rtx: null,
@@ -40,7 +30,7 @@ export const OPUS_FORMAT: OfferFormat = {
 }
 
 /** @param at an even number from 96 on; retransmissions have the next one */
-export const videoFormat = (codec: RtpCodec, at: number, parameters: string): OfferFormat => ({
+export const videoFormat = (codec: RtpCodec, at: number, parameters: string): SdpFormat => ({
   codec,
   payloadType: at,
   rtx: at + 1,
@@ -71,7 +61,6 @@ export const RECEIVED_LINES: readonly OfferLine[] = [
   },
 ]
 
-const FEEDBACK = ['nack', 'nack pli', 'ccm fir', 'goog-remb', 'transport-cc']
 /** Those that a sender of ours does not write are left out of what it offers. */
 const EXTENSIONS = [
   { id: 1, uri: EXTENSION.mid, kinds: ['audio', 'video'] },
@@ -106,8 +95,8 @@ function linesOf({ kind, formats, sends }: OfferLine, mid: number, transport: An
     'a=rtcp-mux',
     'a=rtcp-rsize',
     ...(sends === null ? extensionLines(kind) : []),
-    ...formats.flatMap((format) => formatLines(format, sends === null)),
-    ...(sends === null ? [] : streamLines({ ...sends, hasRtx: first?.rtx !== null })),
+    ...formats.flatMap((format) => codecLines(format, sends === null)),
+    ...(sends === null ? [] : streamLines(sends, first?.rtx !== null)),
     // The candidates of a bundle belong to its first m-line (RFC 9143 section 7.1.3).
     ...(mid === 0 ? [...candidateLines(transport.hosts), 'a=end-of-candidates'] : []),
   ]
@@ -116,14 +105,10 @@ function linesOf({ kind, formats, sends }: OfferLine, mid: number, transport: An
 const extensionLines = (kind: OfferLine['kind']): string[] =>
   EXTENSIONS.filter(({ kinds }) => kinds.includes(kind)).map(({ id, uri }) => `a=extmap:${id} ${uri}`)
 
-function formatLines({ codec, payloadType, rtx, parameters }: OfferFormat, receives: boolean): string[] {
+function codecLines(format: SdpFormat, receives: boolean): string[] {
+  const { codec } = format
   const isVideo = isVideoCodec(codec)
-  const { clockRate, channels } = isVideo ? { clockRate: 90_000, channels: 1 } : rtpAudioFormat(codec)
+  const rate = isVideo ? { clockRate: 90_000, channels: 1 } : rtpAudioFormat(codec)
   const feedback = FEEDBACK.filter((kind) => (kind === 'transport-cc' ? receives : isVideo))
-  return [
-    `a=rtpmap:${payloadType} ${rtpName(codec)}/${clockRate}${channels > 1 ? `/${channels}` : ''}`,
-    ...(parameters === '' ? [] : [`a=fmtp:${payloadType} ${parameters}`]),
-    ...feedback.map((kind) => `a=rtcp-fb:${payloadType} ${kind}`),
-    ...(rtx === null ? [] : [`a=rtpmap:${rtx} rtx/${clockRate}`, `a=fmtp:${rtx} apt=${payloadType}`]),
-  ]
+  return formatLines(format, rate, feedback)
 }
