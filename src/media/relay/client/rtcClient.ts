@@ -161,7 +161,7 @@ export class RtcClient {
   #candidatesOf({ media }: SdpOffer): Result<readonly Endpoint[], string> {
     const named = media
       .flatMap(({ candidates }) => candidates)
-      .filter(({ transport, address, port }) => transport === 'udp' && isIP(address) !== 0 && port > 0)
+      .filter(({ address, port }) => isIP(address) !== 0 && port > 0)
       .toSorted((a, b) => b.priority - a.priority)
       .map(({ address, port }) => ({ address: plain(address), port, via: isIPv6(address) ? 1 : 0 }))
     if (named.length === 0) return err('names no address for media over UDP')

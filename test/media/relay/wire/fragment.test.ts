@@ -30,9 +30,7 @@ describe('a trickle fragment', () => {
     })
     expect(parseFragment(answer)).toEqual({ ok: true, value: { iceUfrag: 'abcd', icePwd: 'p'.repeat(24) } })
     const [, candidate = ''] = /^a=candidate:(.*)\r\na=end-of-candidates\r\n/m.exec(answer) ?? []
-    const priority = 2130706431
-    const host = { transport: 'udp', address: '::1', port: 7, priority, type: 'host', tcpType: null }
-    expect(parseCandidate(candidate)).toEqual(host)
+    expect(parseCandidate(candidate)).toEqual({ address: '::1', port: 7, priority: 2130706431 })
   })
 
   it.each([
