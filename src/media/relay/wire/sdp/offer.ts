@@ -6,23 +6,28 @@ import {
   malformed,
   readSections,
   type SdpRefusal,
+  type Sections,
   type SdpSection,
   unservable,
 } from './lines.ts'
 import { type OfferedMedia, readMedia } from './media.ts'
 
 /** An offer that can be answered: everything in it on one bundled transport (RFC 9725 section 4.4, RFC 8829). */
-export interface SdpOffer {
+export interface SdpOffer extends OfferedTransport {
+  /** Whether it has a BUNDLE group. A single m-line needs none. */
+  readonly isBundled: boolean
+  /** Every m-line, in order; those outside of the bundle too, because each needs its answer. */
+  readonly media: readonly OfferedMedia[]
+}
+
+/** ICE and DTLS of the bundle. */
+interface OfferedTransport {
   readonly iceUfrag: string
   readonly icePwd: string
   /** The peer's certificate has one of them, 1 at least. */
   readonly fingerprints: readonly Fingerprint[]
   /** Ours: the server, unless the peer waits for us (RFC 8842 section 5). */
   readonly dtlsRole: 'server' | 'client'
-  /** Whether it has a BUNDLE group. A single m-line needs none. */
-  readonly isBundled: boolean
-  /** Every m-line, in order; those outside of the bundle too, because each needs its answer. */
-  readonly media: readonly OfferedMedia[]
 }
 
 /** The hash of a certificate (RFC 8122). */
@@ -45,15 +50,16 @@ export function parseOffer(text: string): Result<SdpOffer, SdpRefusal> {
   const problem = group === null ? null : checkMids(media)
   if (problem !== null) return malformed(problem)
   const bundle = group ?? media.map(midOf)
-  const read = media.map((section, index) => readMedia(section, bundle.includes(midOf(section)), index + 1))
-  const bad = read.find((one) => !one.ok)
-  if (bad !== undefined && !bad.ok) return bad
-  return withTransport(
-    session,
-    media,
-    bundle,
-    read.flatMap((one) => (one.ok ? [one.value] : [])),
-  )
+  const lines: OfferedMedia[] = []
+  for (const section of media) {
+    const line = readMedia(section, bundle.includes(midOf(section)), lines.length + 1)
+    if (!line.ok) return line
+    lines.push(line.value)
+  }
+  const transport = readTransport(sections.value, bundle)
+  if (!transport.ok) return transport
+  const unserved = mediaProblem(lines)
+  return unserved === null ? ok({ ...transport.value, isBundled: group !== null, media: lines }) : unservable(unserved)
 }
 
 /** The mids of the first BUNDLE group, or null. */
@@ -79,15 +85,10 @@ function checkMids(media: readonly SdpSection[]): string | null {
 /** Before the name of an attribute that cannot be used. */
 const lackOf = (value: string | undefined): string => (value === undefined || value === '' ? 'no' : 'a malformed')
 
-/** ICE and DTLS of the bundle: of its first m-line or of the session (RFC 9143 section 7.1, RFC 8839 section 5.4). */
-function withTransport(
-  session: SdpSection,
-  sections: readonly SdpSection[],
-  bundle: readonly string[],
-  media: readonly OfferedMedia[],
-): Result<SdpOffer, SdpRefusal> {
-  const tagged = bundle.flatMap((mid) => sections.find((section) => midOf(section) === mid) ?? [])[0] ?? session
-  const needs = `the session or m-line ${Math.max(0, sections.indexOf(tagged)) + 1} needs one of`
+/** Of the first m-line of the bundle or of the session (RFC 9143 section 7.1, RFC 8839 section 5.4). */
+function readTransport({ session, media }: Sections, bundle: readonly string[]): Result<OfferedTransport, SdpRefusal> {
+  const tagged = bundle.flatMap((mid) => media.find((section) => midOf(section) === mid) ?? [])[0] ?? session
+  const needs = `the session or m-line ${Math.max(0, media.indexOf(tagged)) + 1} needs one of`
   const iceUfrag = first(tagged, 'ice-ufrag') ?? first(session, 'ice-ufrag') ?? ''
   if (!isUfrag(iceUfrag)) return malformed(`The offer has ${lackOf(iceUfrag)} a=ice-ufrag; ${needs} ${UFRAG}.`)
   const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
@@ -102,10 +103,7 @@ function withTransport(
   const setup = first(tagged, 'setup') ?? first(session, 'setup') ?? 'active'
   if (setup !== 'actpass' && setup !== 'active' && setup !== 'passive')
     return malformed('The offer has an a=setup that is not known; it must be actpass, active or passive.')
-  const dtlsRole = setup === 'passive' ? 'client' : 'server'
-  const isBundled = readBundle(session) !== null
-  const problem = mediaProblem(media)
-  return problem === null ? ok({ iceUfrag, icePwd, fingerprints, dtlsRole, isBundled, media }) : unservable(problem)
+  return ok({ iceUfrag, icePwd, fingerprints, dtlsRole: setup === 'passive' ? 'client' : 'server' })
 }
 
 function mediaProblem(media: readonly OfferedMedia[]): string | null {
