@@ -108,11 +108,10 @@ class SilentSocket extends EventEmitter {
 
 describe('any bytes', () => {
   test('chunks give messages within the limits or a sentence, however they are split', () => {
-    const limits = { maxMessageBytes: 1000, maxChunkStreams: 4 }
     fc.assert(
       fc.property(fc.oneof(bytes(), damaged(commands)), fc.nat(300), (sent, cut) => {
-        const whole = new ChunkReader(limits).push(sent)
-        const reader = new ChunkReader(limits)
+        const whole = new ChunkReader(1000).push(sent)
+        const reader = new ChunkReader(1000)
         const first = reader.push(sent.subarray(0, cut))
         const second = first.ok ? reader.push(sent.subarray(cut)) : first
         expect(second.ok).toBe(whole.ok)

@@ -103,7 +103,7 @@ export class RtmpSource {
       this.#playing.delete(socket)
     })
     const handshake = new RtmpHandshake(systemRandom)
-    const reader = new ChunkReader({ maxMessageBytes: 1e6, maxChunkStreams: 64 })
+    const reader = new ChunkReader(1e6)
     let isOpen = false
     socket.on('data', (data: Buffer) => {
       const rest = isOpen ? data : shakeHands(handshake, socket, data)

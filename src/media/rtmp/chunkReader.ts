@@ -16,13 +16,8 @@ interface ChunkStream {
   filled: number
 }
 
-export interface ChunkLimits {
-  /** The longest message. All unfinished ones together may have twice as many bytes. */
-  readonly maxMessageBytes: number
-  /** How many chunk streams a connection may use; publishers use four or five. */
-  readonly maxChunkStreams: number
-}
-
+/** Of one connection. Publishers use four or five. */
+const MAX_CHUNK_STREAMS = 32
 /** Lengths of the message header for the four formats (section 5.3.1.2). */
 const HEADER_BYTES = [11, 7, 3, 0] as const
 /** Basic header 3, message header 11, extended timestamp 4. */
@@ -45,7 +40,8 @@ interface ReadChunks {
 /** Assembles messages from the bytes of a connection, in pieces of any size. Obeys Set Chunk Size and Abort. */
 export class ChunkReader {
   #chunks = 0
-  #limits: ChunkLimits
+  /** The longest message, from the next header on. All unfinished ones together may have twice as many bytes. */
+  maxMessageBytes: number
   #chunkBytes = 128
   readonly #streams = new Map<number, ChunkStream>()
   readonly #header = Buffer.alloc(LONGEST_HEADER)
@@ -55,13 +51,8 @@ export class ChunkReader {
   #left = 0
   #unfinishedBytes = 0
 
-  constructor(limits: ChunkLimits) {
-    this.#limits = limits
-  }
-
-  /** Takes effect with the next header. */
-  set maxMessageBytes(bytes: number) {
-    this.#limits = { ...this.#limits, maxMessageBytes: bytes }
+  constructor(maxMessageBytes: number) {
+    this.maxMessageBytes = maxMessageBytes
   }
 
   /** The messages that `data` completes. After a refusal the reader must not be used again. */
@@ -142,7 +133,7 @@ export class ChunkReader {
     const existing = this.#streams.get(id)
     if (existing) return existing
     if (format > 1) return `chunk stream ${id} begins with a header that refers to an earlier one`
-    if (this.#streams.size >= this.#limits.maxChunkStreams) return 'too many chunk streams'
+    if (this.#streams.size >= MAX_CHUNK_STREAMS) return 'too many chunk streams'
     const stream = {
       timestamp: 0,
       delta: 0,
@@ -158,7 +149,7 @@ export class ChunkReader {
   }
 
   #beginMessage(stream: ChunkStream, messages: Message[]): string | null {
-    const { maxMessageBytes } = this.#limits
+    const { maxMessageBytes } = this
     if (stream.length > maxMessageBytes) return `a message of ${stream.length} bytes; ${maxMessageBytes} is the most`
     stream.payload = NONE
     stream.filled = 0
@@ -189,7 +180,7 @@ export class ChunkReader {
   #takePayload(stream: ChunkStream, data: Buffer, at: number, messages: Message[]): number | null {
     const count = Math.min(this.#left, data.length - at)
     this.#unfinishedBytes += count
-    if (this.#unfinishedBytes > 2 * this.#limits.maxMessageBytes) return null
+    if (this.#unfinishedBytes > 2 * this.maxMessageBytes) return null
     const payload = roomFor(stream, data.length - at)
     data.copy(payload, stream.filled, at, at + count)
     stream.filled += count

@@ -12,6 +12,10 @@ export interface RtmpCommand {
   readonly parameters: readonly AmfValue[]
 }
 
+/** What the other side may send of commands: the longest one, and so many in a minute and at once. */
+export const COMMAND_BYTES = 65_536
+export const COMMANDS = { burst: 64, perSecond: 64 / 60 }
+
 const EMPTY: AmfObject = new Map()
 
 /** Reads an AMF0 command. AMF3 clients put a zero byte in front of it. */

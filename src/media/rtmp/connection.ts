@@ -7,7 +7,7 @@ import { walled } from '../../base/walls.ts'
 import type { Move } from '../../core/nodes/drain.ts'
 import type { Said } from '../../core/notices.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
+import { COMMAND_BYTES, COMMANDS, type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
 import { Inbox } from './inbox.ts'
@@ -20,11 +20,6 @@ import { PublisherProblems } from '../publisherProblems.ts'
 import type { PublishAnswer, PublishEnd } from '../publishing.ts'
 import type { PublishRequest, RtmpLimits } from './types.ts'
 
-/** The longest message before the publisher is admitted. */
-const MAX_COMMAND_BYTES = 65_536
-const MAX_CHUNK_STREAMS = 32
-/** Commands in a minute. */
-const MAX_COMMANDS = 64
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2000
 /** Not `BadName`: clients read that as "the name is in use". */
@@ -70,7 +65,7 @@ export class RtmpConnection {
   readonly #handshake: RtmpHandshake
   readonly #reader: ChunkReader
   readonly #outgoing: Outgoing
-  readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
+  readonly #commands = new Allowance(COMMANDS)
   readonly #inbox: Inbox
   readonly #problems: PublisherProblems
   #handshaking = true
@@ -88,10 +83,7 @@ export class RtmpConnection {
     const { socket, clock, limits } = options
     this.#options = options
     this.#handshake = new RtmpHandshake(options.random)
-    this.#reader = new ChunkReader({
-      maxMessageBytes: Math.min(MAX_COMMAND_BYTES, limits.maxMessageBytes),
-      maxChunkStreams: MAX_CHUNK_STREAMS,
-    })
+    this.#reader = new ChunkReader(Math.min(COMMAND_BYTES, limits.maxMessageBytes))
     this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
     this.#inbox = new Inbox({
       socket,

@@ -1,3 +1,4 @@
+import { Allowance } from '../../base/allowance.ts'
 import type { Random } from '../../base/random.ts'
 import { coded, type Said, say } from '../../core/notices.ts'
 import { walled } from '../../base/walls.ts'
@@ -14,7 +15,7 @@ import {
 } from '../pulling.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { type RtmpCommand, readCommand } from './commands.ts'
+import { COMMAND_BYTES, COMMANDS, type RtmpCommand, readCommand } from './commands.ts'
 import { ClientHandshake } from './handshake.ts'
 import { Inbox } from './inbox.ts'
 import { RtmpIngest } from './ingest.ts'
@@ -22,13 +23,6 @@ import { commandMessage, EVENT, type Message, MESSAGE, splitAggregate, userContr
 import { Outgoing } from './outgoing.ts'
 import { ENHANCED } from './replies.ts'
 import { readStatus, reasonOf } from './status.ts'
-
-/** Answers are short. */
-const MAX_ANSWER_BYTES = 65_536
-const MAX_CHUNK_STREAMS = 32
-/** The most commands in a minute. */
-const MAX_COMMANDS = 64
-const MINUTE_TICKS = 60
 
 /** The transactions of the commands whose answers count. */
 const CONNECT = 1
@@ -70,17 +64,16 @@ export class RtmpPlayer implements PulledSource {
   readonly #options: PulledSourceOptions
   readonly #address: PlayAddress
   readonly #handshake: ClientHandshake
-  readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
+  readonly #reader = new ChunkReader(COMMAND_BYTES)
   readonly #inbox: Inbox
   readonly #outgoing: Outgoing
   readonly #ingest: RtmpIngest
   readonly #silence = new SilenceWatch()
+  readonly #commands = new Allowance(COMMANDS)
   #state: State = 'shaking'
   #bytesIn = 0
   /** Grows with each message of media, and with the permission to play. */
   #progress = 0
-  #commands = 0
-  #ticks = 0
   #streamId = 1
 
   constructor(options: PulledSourceOptions & { readonly random: Random }) {
@@ -117,7 +110,6 @@ export class RtmpPlayer implements PulledSource {
 
   tick(): void {
     this.#inbox.tick()
-    if (++this.#ticks % MINUTE_TICKS === 0) this.#commands = 0
     if (this.#state === 'over' || !this.#silence.look(this.#progress)) return
     const isPlaying = this.#state === 'playing'
     this.#lose(isPlaying ? NO_MEDIA : NO_ANSWER)
@@ -205,7 +197,8 @@ export class RtmpPlayer implements PulledSource {
   }
 
   #command(message: Message): void {
-    if (++this.#commands > MAX_COMMANDS) return this.#lose(say(coded('source_sends_commands')))
+    const nowMs = this.#options.clock.monotonic()
+    if (!this.#commands.take(nowMs)) return this.#lose(say(coded('source_sends_commands')))
     const command = readCommand(message)
     if (command.ok) this.#answered(command.value)
   }

@@ -6,7 +6,7 @@ import type { SenderEnd, SenderMove } from '../publishing.ts'
 import { TcpSender, type TcpSenderOptions } from '../tcpSender.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { type RtmpCommand, readCommand } from './commands.ts'
+import { COMMAND_BYTES, COMMANDS, type RtmpCommand, readCommand } from './commands.ts'
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { Inbox } from './inbox.ts'
@@ -14,11 +14,6 @@ import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userContr
 import { RECONNECT_REQUEST, RECONNECTS } from './reconnect.ts'
 import { readStatus, reasonOf } from './status.ts'
 
-/** Answers are short. */
-const MAX_ANSWER_BYTES = 65_536
-const MAX_CHUNK_STREAMS = 32
-/** In a minute, and at once. */
-const MAX_COMMANDS = 64
 /** With the 128 bytes that RTMP begins with, headers would be 1% of the media. */
 const CHUNK_BYTES = 4096
 const CHUNK_STREAMS = { control: 2, command: 3, [MESSAGE.audio]: 4, [MESSAGE.video]: 6 } as const
@@ -59,7 +54,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
   readonly #inbox: Inbox
-  readonly #commands = new Allowance({ burst: MAX_COMMANDS, perSecond: MAX_COMMANDS / 60 })
+  readonly #commands = new Allowance(COMMANDS)
   #state: State = 'shaking'
   #streamId = 0
   #window = SMALLEST_WINDOW
@@ -78,7 +73,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     this.#handshake = new ClientHandshake(options.random)
     this.#inbox = new Inbox({
       socket: options.socket,
-      reader: new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS }),
+      reader: new ChunkReader(COMMAND_BYTES),
       take: (message) => this.#obey(message),
       refuse: (text) => this.lose(coded('target_not_rtmp', { text })),
       isOpen: () => !this.isOver,

@@ -43,7 +43,7 @@ export class RtmpClient {
   readonly received: Message[] = []
   readonly closed: Promise<void>
   readonly socket: Socket
-  readonly #reader = new ChunkReader({ maxMessageBytes: 1e6, maxChunkStreams: 64 })
+  readonly #reader = new ChunkReader(1e6)
   #raw = Buffer.alloc(0)
   #arrived = Promise.withResolvers<void>()
 

@@ -24,7 +24,7 @@ function inboxOf(handled: Message[] = []) {
   const failures: unknown[] = []
   const inbox = new Inbox({
     socket: socket as unknown as Socket,
-    reader: new ChunkReader({ maxMessageBytes: 100_000, maxChunkStreams: 4 }),
+    reader: new ChunkReader(100_000),
     take: (message) => void handled.push(message),
     refuse: (why) => failures.push(why),
     isOpen: () => state.isOpen,
