@@ -2,18 +2,18 @@ import type { Socket } from 'node:net'
 import { controlMessage, type Message, MESSAGE, writeMessage } from './messages.ts'
 import { WINDOW_BYTES } from './replies.ts'
 
-/** The most bytes that may wait to be sent; only a client that never reads reaches it. */
+/** The most bytes that may wait to be sent; only a peer that never reads reaches it. */
 const MAX_WAITING_BYTES = 65_536
 const SMALLEST_WINDOW = 65_536
 
-/** What the server sends to one publisher: answers, and acknowledgements of what it received. */
+/** What a publisher or a source is sent: answers or commands, and acknowledgements of what has come. */
 export class Outgoing {
   readonly #socket: Socket
   readonly #blocked: () => void
   #window = WINDOW_BYTES
   #acknowledged = 0
 
-  /** @param blocked called when the client does not read what it is sent */
+  /** @param blocked called when the peer does not read what it is sent */
   constructor(socket: Socket, blocked: () => void) {
     this.#socket = socket
     this.#blocked = blocked
@@ -28,7 +28,7 @@ export class Outgoing {
     if (this.#socket.writableLength > MAX_WAITING_BYTES) this.#blocked()
   }
 
-  /** The client asks for an acknowledgement after each `payload` bytes (RTMP 1.0 section 5.4.4). */
+  /** The peer asks for an acknowledgement after each `payload` bytes (RTMP 1.0 section 5.4.4). */
   setWindow(payload: Buffer): void {
     this.#window = Math.max(SMALLEST_WINDOW, payload.length >= 4 ? payload.readUInt32BE(0) : 0)
   }
