@@ -67,11 +67,9 @@ export class FeedsOnAir {
     return [...(this.#feeds.get(streamIdOf({ accountId, streamName }))?.values() ?? [])]
   }
 
-  /** The feed of one source. For a null id: the feed without an id, or else the oldest. */
+  /** The feed of one source at this node, chosen by `chooseSource`. */
   get(accountId: string, streamName: string, sourceId: string | null): ActiveFeed | undefined {
-    const sources = this.#feeds.get(streamIdOf({ accountId, streamName }))
-    const [oldest] = sources?.values() ?? []
-    return sources?.get(sourceId) ?? (sourceId === null ? oldest : undefined)
+    return chooseSource(this.ofStream(accountId, streamName), sourceId)
   }
 
   /** Puts a feed on the air. Replaces an older one of the same source. */
@@ -123,7 +121,7 @@ export class FeedsOnAir {
     return new Set(feeds.map(streamIdOf))
   }
 
-  /** The feed of one source at another node, chosen as in `get`. */
+  /** The feed of one source at another node, chosen by `chooseSource`. */
   remote(accountId: string, streamName: string, sourceId: string | null): RemoteFeedRef | undefined {
     return chooseSource(this.remotesOf(accountId, streamName), sourceId)
   }

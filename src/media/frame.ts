@@ -15,8 +15,10 @@ export interface VideoTrack extends Track {
   /** Pixels; 0 until the first keyframe. */
   readonly width: number
   readonly height: number
-  /** H.264 and HEVC: the decoder configuration record (ISO/IEC 14496-15); AV1: av1C; VP9:
-   * VPCodecConfigurationRecord; empty for VP8. */
+  /**
+   * H.264 and HEVC: the decoder configuration record (ISO/IEC 14496-15); AV1: av1C; VP9: VPCodecConfigurationRecord; empty for
+   * VP8.
+   */
   readonly config: Uint8Array
   /** As of its frames. */
   readonly layer?: string
