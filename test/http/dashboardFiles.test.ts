@@ -56,9 +56,9 @@ test('the page is asked for each time, and may run no inline code, no code from 
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'content-security-policy':
-      "default-src 'none'; style-src 'self'; img-src 'self' blob:; script-src 'self'; connect-src 'self'; " +
-      "media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-      "require-trusted-types-for 'script'; trusted-types 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
+      "media-src 'self' blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; " +
+      "trusted-types 'none'; frame-ancestors 'none'",
   })
   const again = await get('/dashboard/', { 'if-none-match': String(page.headers.etag) })
   expect([again.statusCode, again.body]).toEqual([304, ''])

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { pagePolicy } from '../pagePolicy.ts'
+import { mediaSources, pagePolicy } from '../pagePolicy.ts'
 import { nothingThere } from '../pathId.ts'
 import { pathBelow, sendText } from '../staticFile.ts'
 import { type BuiltFile, type BuiltFiles, readBuild } from './fileStore.ts'
@@ -17,14 +17,8 @@ const DEPTH_MAX = 8
 const YEAR_SECONDS = 31_536_000
 
 /** Forbids inline code, code from text, framing, forms and other origins, except media of other nodes of a cluster. */
-const policy = (nodes: string): string =>
-  pagePolicy(
-    "style-src 'self'",
-    "img-src 'self' blob:",
-    "script-src 'self'",
-    `connect-src 'self'${nodes}`,
-    `media-src 'self' blob:${nodes}`,
-  )
+const policy = (hasNodes: boolean): string =>
+  pagePolicy(["script-src 'self'", "style-src 'self'", "img-src 'self' blob:", ...mediaSources(hasNodes)])
 
 export interface FileOptions {
   /** Whether media of a stream may be at another node, to which this one redirects. */
@@ -37,7 +31,7 @@ export interface FileOptions {
 export function dashboardFiles(app: FastifyInstance, { hasNodes, folder = BUILD }: FileOptions): void {
   let files = readBuild(folder)
   const headers = {
-    'Content-Security-Policy': policy(hasNodes ? ' http: https:' : ''),
+    'Content-Security-Policy': policy(hasNodes),
     'Permissions-Policy': 'camera=(self), microphone=(self), display-capture=(self)',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',

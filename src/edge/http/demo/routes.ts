@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { pagePolicy } from '../pagePolicy.ts'
+import { mediaSources, pagePolicy } from '../pagePolicy.ts'
 import { sendFile, type StaticType } from '../staticFile.ts'
 
 const PAGE = new URL('../../../../web/demo/', import.meta.url)
@@ -15,14 +15,8 @@ const FILES: readonly (readonly [path: string, file: () => URL, type: StaticType
 ]
 
 /** Forbids inline code, framing, and other origins, except media from other nodes of a cluster. */
-const policy = (media: string): string =>
-  pagePolicy(
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
-    `connect-src 'self'${media}`,
-    `media-src 'self' blob:${media}`,
-  )
+const policy = (hasNodes: boolean): string =>
+  pagePolicy(["script-src 'self'", "style-src 'self'", "img-src 'self'", ...mediaSources(hasNodes)])
 
 /**
  * The demo page at `/demo`, to broadcast and to watch with a token alone. It leads users of the dashboard there.
@@ -31,7 +25,7 @@ const policy = (media: string): string =>
  */
 export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {
   const headers = {
-    'Content-Security-Policy': policy(hasNodes ? ' http: https:' : ''),
+    'Content-Security-Policy': policy(hasNodes),
     'Permissions-Policy': 'camera=(self), microphone=(self), display-capture=(self)',
   }
   for (const [path, file, type] of FILES) {

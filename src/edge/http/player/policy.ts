@@ -1,33 +1,15 @@
 import type { Embedding } from '../../../commands/access/embedding.ts'
+import { mediaSources, pagePolicy } from '../pagePolicy.ts'
 
 type Rules = Exclude<Embedding, string>[number]
 
-/**
- * Allows our own scripts and styles, and media from this server; with other nodes also from theirs, because a viewer
- * follows redirects there.
- */
-const pagePolicy = (nodes: string, ancestors: string): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
-    `connect-src 'self'${nodes}`,
-    `media-src 'self' blob:${nodes}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-    `frame-ancestors ${ancestors}`,
-  ].join('; ')
-
 /** The policies of the page at `/watch`. A browser enforces all of them, so a site has to be in every list. */
 export function watchPolicies(hasNodes: boolean, embedding: Embedding): string[] {
-  const nodes = hasNodes ? ' http: https:' : ''
-  if (embedding === 'any') return [pagePolicy(nodes, '*')]
-  if (embedding === 'none') return [pagePolicy(nodes, "'none'")]
+  const sources = ["script-src 'self'", "style-src 'self'", "img-src 'self'", ...mediaSources(hasNodes)]
+  if (embedding === 'any') return [pagePolicy(sources, '*')]
+  if (embedding === 'none') return [pagePolicy(sources)]
   const [first = "'none'", ...rest] = embedding.map(sourcesOf)
-  return [pagePolicy(nodes, first), ...rest.map((sources) => `frame-ancestors ${sources}`)]
+  return [pagePolicy(sources, first), ...rest.map((ancestors) => `frame-ancestors ${ancestors}`)]
 }
 
 const sourcesOf = (rules: Rules): string => rules.flatMap(sourceOf).join(' ')
