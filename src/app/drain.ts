@@ -11,8 +11,9 @@ export interface DrainPart {
 }
 
 /** Drains this node when its row says so, or a signal. */
-export function startDrain({ ctx, config, due }: App, pushed: PushedKeys): DrainPart {
-  const drain = new NodeDrain(ctx, { drainMs: () => config.server.drainSeconds * 1000, pushed })
+export function startDrain(app: App, pushed: PushedKeys): DrainPart {
+  const { ctx, due } = app
+  const drain = new NodeDrain(ctx, { drainMs: () => app.config.server.drainSeconds * 1000, pushed })
   const requests = due.on('drain', () => drain.begin())
   return {
     over: drain.over,

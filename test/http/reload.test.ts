@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { parseAddress } from '../../src/core/access/address.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { countryFile } from '../support/countryFile.ts'
@@ -49,6 +49,17 @@ test('a reload changes limits, proxies, secrets and addresses of a running serve
   expect(ctx.policy.rtmpIpFilters).toBe('enforce')
   expect(ctx.channelSettings.rtmpUrl).toBe('rtmp://live.example.com/live')
   expect(ctx.isProxy(loopback)).toBe(true)
+})
+
+test('a drain takes as long as the configuration says when it begins', async () => {
+  const draining = await runApp({ flags: { server: { drainSeconds: 60 } } })
+  onTestFinished(() => draining.close())
+  const { ctx, due } = draining.app
+  expect(await draining.reload({ server: { drainSeconds: 7 } })).toMatchObject({ ok: true, needRestart: [] })
+  await ctx.store.transaction((tx) => tx.nodes.drain(ctx.sessions.node))
+  await due.look()
+  await draining.drained
+  expect(ctx.sessions.drain).toMatchObject({ drainMs: 7000 })
 })
 
 test('a reload is in the audit log without secrets, and in the metrics', async () => {
