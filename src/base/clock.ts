@@ -40,6 +40,16 @@ async function expired(clock: Pick<Clock, 'monotonic' | 'sleep'>, ms: number, si
   if (clock.monotonic() - dueMs > CATCH_UP_MS) await clock.sleep(Math.min(ms, CATCH_UP_MS), signal)
 }
 
+/** Waits for work that cannot be cancelled, but only until the signal aborts. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const rejectNow = () => reject(signal.reason as Error)
+    if (signal.aborted) rejectNow()
+    signal.addEventListener('abort', rejectNow, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectNow))
+  })
+}
+
 /** A moment on both clocks, milliseconds. */
 export interface Moment {
   readonly wallMs: number

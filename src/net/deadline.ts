@@ -54,13 +54,3 @@ function reasonOf(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason
   return reason instanceof OutOfTime || reason instanceof Stopped ? reason : new Stopped('stopped')
 }
-
-/** Waits for work that cannot be cancelled, but only until the signal aborts. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const rejectNow = () => reject(signal.reason as Error)
-    if (signal.aborted) rejectNow()
-    signal.addEventListener('abort', rejectNow, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectNow))
-  })
-}

@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ipv6Groups, parseIpv4 } from '../../src/core/access/address.ts'
+import { ipv6Groups, parseIpv4 } from '../../src/base/ipText.ts'
 import { isPublicAddress } from '../../src/core/validation/publicAddress.ts'
 import { checkTarget } from '../../src/core/webhooks/target.ts'
 import { cases } from '../support/randomCases.ts'

@@ -18,7 +18,15 @@ const WALLS: Readonly<Record<string, Room>> = {
   base: { from: [], node: 'all' },
   config: { from: ['base'], node: 'all' },
   core: {
-    from: ['base/numbers.ts', 'base/objects.ts', 'base/percent.ts', 'base/result.ts', 'base/time.ts', 'type base'],
+    from: [
+      'base/ipText.ts',
+      'base/numbers.ts',
+      'base/objects.ts',
+      'base/percent.ts',
+      'base/result.ts',
+      'base/time.ts',
+      'type base',
+    ],
     node: 'types',
     packages: ['re2js', 'typebox'],
   },

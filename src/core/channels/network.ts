@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { type Address, formatIpv6, groupMask, ipv6Groups, parseAddress } from '../access/address.ts'
+import { formatIpv6, groupMask, ipv6Groups } from '../../base/ipText.ts'
+import { type Address, parseAddress } from '../access/address.ts'
 import { startsWith } from '../validation/publicAddress.ts'
 
 /** The addresses of one family that begin with the same bits. */

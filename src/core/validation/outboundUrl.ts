@@ -1,4 +1,4 @@
-import { parseIpv4 } from '../access/address.ts'
+import { parseIpv4 } from '../../base/ipText.ts'
 import { isPublicAddress } from './publicAddress.ts'
 import { plainTextProblem } from './text.ts'
 

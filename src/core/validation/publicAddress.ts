@@ -1,4 +1,4 @@
-import { groupMask, ipv6Groups, parseIpv4 } from '../access/address.ts'
+import { groupMask, ipv6Groups, parseIpv4 } from '../../base/ipText.ts'
 
 /**
  * Which IP addresses belong to the public internet. An address is refused unless it is provably public, so an

@@ -14,7 +14,7 @@ export interface RtmpCommand {
 
 /** What the other side may send of commands: the longest one, and so many in a minute and at once. */
 export const COMMAND_BYTES = 65_536
-export const COMMANDS = { burst: 64, perSecond: 64 / 60 }
+export const COMMAND_RATE = { burst: 64, perSecond: 64 / 60 }
 
 const EMPTY: AmfObject = new Map()
 

@@ -7,7 +7,7 @@ import { walled } from '../../base/walls.ts'
 import type { Move } from '../../core/nodes/drain.ts'
 import type { Said } from '../../core/notices.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { COMMAND_BYTES, COMMANDS, type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
+import { COMMAND_BYTES, COMMAND_RATE, type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
 import { Inbox } from './inbox.ts'
@@ -65,7 +65,7 @@ export class RtmpConnection {
   readonly #handshake: RtmpHandshake
   readonly #reader: ChunkReader
   readonly #outgoing: Outgoing
-  readonly #commands = new Allowance(COMMANDS)
+  readonly #commands = new Allowance(COMMAND_RATE)
   readonly #inbox: Inbox
   readonly #problems: PublisherProblems
   #handshaking = true

@@ -15,7 +15,7 @@ import {
 } from '../pulling.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { COMMAND_BYTES, COMMANDS, type RtmpCommand, readCommand } from './commands.ts'
+import { COMMAND_BYTES, COMMAND_RATE, type RtmpCommand, readCommand } from './commands.ts'
 import { ClientHandshake } from './handshake.ts'
 import { Inbox } from './inbox.ts'
 import { RtmpIngest } from './ingest.ts'
@@ -69,7 +69,7 @@ export class RtmpPlayer implements PulledSource {
   readonly #outgoing: Outgoing
   readonly #ingest: RtmpIngest
   readonly #silence = new SilenceWatch()
-  readonly #commands = new Allowance(COMMANDS)
+  readonly #commands = new Allowance(COMMAND_RATE)
   #state: State = 'shaking'
   #bytesIn = 0
   /** Grows with each message of media, and with the permission to play. */

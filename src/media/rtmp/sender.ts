@@ -6,7 +6,7 @@ import type { SenderEnd, SenderMove } from '../publishing.ts'
 import { TcpSender, type TcpSenderOptions } from '../tcpSender.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { COMMAND_BYTES, COMMANDS, type RtmpCommand, readCommand } from './commands.ts'
+import { COMMAND_BYTES, COMMAND_RATE, type RtmpCommand, readCommand } from './commands.ts'
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { Inbox } from './inbox.ts'
@@ -54,7 +54,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
   readonly #inbox: Inbox
-  readonly #commands = new Allowance(COMMANDS)
+  readonly #commands = new Allowance(COMMAND_RATE)
   #state: State = 'shaking'
   #streamId = 0
   #window = SMALLEST_WINDOW

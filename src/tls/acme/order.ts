@@ -1,5 +1,5 @@
 import type { Client } from 'acme-client'
-import { untilAborted } from '../../net/deadline.ts'
+import { untilAborted } from '../../base/clock.ts'
 import type { PemPair } from '../certificate.ts'
 
 export interface OrderOptions {

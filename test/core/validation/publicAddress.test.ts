@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ipv6Groups, parseIpv4 } from '../../../src/core/access/address.ts'
+import { ipv6Groups, parseIpv4 } from '../../../src/base/ipText.ts'
 import { isPublicAddress } from '../../../src/core/validation/publicAddress.ts'
 
 /** Where a refused range begins and ends, and the addresses before and after it. */

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { untilAborted } from '../../../base/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import { Failures } from '../../../base/repeat.ts'
-import { untilAborted } from '../../../net/deadline.ts'
 import { preferredAddresses } from '../transport/socket.ts'
 import type { RelayHosts } from './messages.ts'
 

@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import { BoundSockets } from './boundSockets.ts'
 import { BUFFER_BYTES, type Endpoint, onOnePort, type Receive, type UdpPort } from './socket.ts'
+import { formatIpv4 } from '../../../base/ipText.ts'
 import { addressBytes } from '../wire/address.ts'
 
 /** What native/udp.c exports. Sockets are their descriptors; a wrong argument makes it throw a TypeError. */
@@ -126,7 +127,7 @@ class Inlet {
 /** Cached endpoints. Beyond that they are created again; a peer with many addresses gains nothing. */
 const MAX_ENDPOINTS = 4096
 
-const textOfV4 = ([word = 0]: Uint32Array): string => [24, 16, 8, 0].map((shift) => (word >>> shift) & 255).join('.')
+const textOfV4 = ([word = 0]: Uint32Array): string => formatIpv4(word)
 
 function textOfV6(words: Uint32Array): string {
   const groups = Array.from(words).flatMap((word) => [word >>> 16, word & 0xffff])

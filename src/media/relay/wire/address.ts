@@ -1,4 +1,4 @@
-import { ipv6Groups, parseIpv4 } from '../../../core/access/address.ts'
+import { ipv6Groups, parseIpv4 } from '../../../base/ipText.ts'
 
 /**
  * The bytes of an IP address in network order: 4 for IPv4 and for IPv4-mapped IPv6 (what a dual-stack socket shows for
