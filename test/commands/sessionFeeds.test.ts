@@ -330,6 +330,10 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     await attempt('darker')
     clock.advance(9_999)
     await attempt('dark')
+    // Nor at another node, which does not know what this one remembers.
+    const other = await startTestNode({ url: place.url, clock })
+    await tryToView({ ctx: other.ctx, accountId: at.accountId }, { streamName: 'dark' })
+    await other.close()
     expect(await names()).toHaveLength(2)
     clock.advance(1)
     await attempt('dark')
