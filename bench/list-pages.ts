@@ -109,6 +109,7 @@ function newSession(tokenId: number): Session {
     accountId: ACCOUNT,
     streamName: 'stage',
     sourceId: null,
+    layer: null,
     tokenId,
     jti: null,
     trackingId: null,

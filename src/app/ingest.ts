@@ -8,6 +8,7 @@ import { admitStreamKeys } from '../edge/ingest/streamKeys.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import { Hub, TimedHub } from '../media/hub.ts'
 import { SourceMeter } from '../media/measure/sourceMeter.ts'
+import { Simulcast } from '../media/simulcast.ts'
 import { engineFeeds } from '../media/engineFeeds.ts'
 import { type Ffmpeg, ffmpegOf } from '../media/ffmpeg/ffmpeg.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
@@ -49,6 +50,7 @@ export function ingestParts(app: App, media: IngestMedia): IngestParts {
     ctx,
     makeHub: (utcTime) => (utcTime === 'none' ? new Hub(ctx) : new TimedHub(utcTime, ctx.clock, ctx)),
     makeMeter: () => new SourceMeter(),
+    simulcast: new Simulcast(ctx.clock),
     streamKeys: admitStreamKeys({
       ctx,
       pushed,

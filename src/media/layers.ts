@@ -1,4 +1,7 @@
-import type { Frame, FrameSink, TrackInfo } from './frame.ts'
+import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
+
+/** The most of one source. */
+export const MAX_LAYERS = 8
 
 /** Of the video only the main layer, which is the first of the list, without its name. */
 export function withoutLayers(tracks: readonly TrackInfo[]): readonly TrackInfo[] {
@@ -53,6 +56,16 @@ export class MainLayer implements FrameSink {
     this.#sink.end()
   }
 }
+
+/** The media of a source for sinks that take layers, too: of the video the main one alone. */
+export const mainLayerAlone = (source: FrameSource): FrameSource => ({
+  subscribe: (sink) =>
+    source.subscribe({
+      tracks: (tracks) => sink.tracks(tracks),
+      frame: (frame) => sink.frame(frame),
+      end: () => sink.end(),
+    }),
+})
 
 /** Whether two lists say the same of what is sent. */
 export const areSameTracks = (a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean =>

@@ -214,6 +214,8 @@ const TABLES = {
     account_id: TEXT,
     stream_name: TEXT,
     source_id: TEXT_OR_NULL,
+    /** Empty: that of a publisher without a source id. */
+    layer: TEXT_OR_NULL,
     token_id: NUMBER_OR_NULL,
     jti: TEXT_OR_NULL,
     tracking_id: TEXT_OR_NULL,
@@ -248,6 +250,7 @@ const TABLES = {
     stream_name: TEXT,
     /** Empty: the source without an id. */
     source: TEXT,
+    layer: TEXT_OR_NULL,
     token_id: NUMBER,
     secured: FLAG,
     /** Of its publisher; null: the lowest. */

@@ -54,6 +54,7 @@ const newSession = (accountId: string, atMs: number): Session => ({
   protocol: 'hls',
   streamName: 'stage',
   sourceId: null,
+  layer: null,
   tokenId: null,
   jti: null,
   trackingId: null,
@@ -110,7 +111,7 @@ const enginesAt = (path: ListCase['path']): ListCase => ({
 /** A broadcast that is over, the only one of its stream. */
 async function addBroadcast({ store, accountId }: Ground, atMs: number): Promise<Item> {
   const feedId = sortedId(atMs)
-  const of = { accountId, streamName: feedId, sourceId: null, sessionId: feedId, tokenId: 1 }
+  const of = { accountId, streamName: feedId, sourceId: null, layer: null, sessionId: feedId, tokenId: 1 }
   await store.transaction(async (tx) => {
     await tx.feeds.insert({
       ...of,
@@ -193,7 +194,15 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     idField: 'streamName',
     add: async ({ store, accountId }, atMs) => {
       const streamName = `${nameOf(atMs)}${randomBytes(6).toString('hex')}`
-      const feed = { feedId: streamName, sessionId: streamName, accountId, streamName, sourceId: null, tokenId: 1 }
+      const feed = {
+        feedId: streamName,
+        sessionId: streamName,
+        accountId,
+        streamName,
+        sourceId: null,
+        layer: null,
+        tokenId: 1,
+      }
       const open = {
         ...feed,
         secured: false,

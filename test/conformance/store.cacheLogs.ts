@@ -20,6 +20,7 @@ export function cacheLogsSuite(stores: Stores): void {
       accountId,
       streamName: 'cached',
       sourceId: null,
+      layer: null,
       tokenId: 7,
       jti: null,
       trackingId,

@@ -4,7 +4,7 @@ import type { StoredFeed } from '../../src/store/store.ts'
 import { newAccount, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
-const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
+const UNKNOWN = { sourceId: null, layer: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
 
 /** What is kept of feeds for a while: their figures, and those that have ended. */
 export function feedHealthSuite(stores: Stores): void {

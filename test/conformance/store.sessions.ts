@@ -24,7 +24,15 @@ export function sessionsSuite(stores: Stores): void {
 
   describe('sessions', () => {
     test('are read as they were written, and end once', async () => {
-      const all = { sourceId: 's', tokenId: 7, jti: 'j', trackingId: 't', origin: 'https://a.example', country: 'NZ' }
+      const all = {
+        sourceId: 's',
+        layer: 'l',
+        tokenId: 7,
+        jti: 'j',
+        trackingId: 't',
+        origin: 'https://a.example',
+        country: 'NZ',
+      }
       const made = await admitted(all)
       const fresh = { ...made, node: 'n', feedId: null, endedAtMs: null, endReason: null, kick: null }
       const standing = { priority: null, isSpare: false, quality: null }

@@ -10,7 +10,15 @@ export function streamsSuite(stores: Stores): void {
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
   const feed = (over: Partial<StoredFeed> & { accountId: string }): StoredFeed =>
     openFeed({ streamName: 'show', tokenId: 0, ...over })
-  const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
+  const UNKNOWN = {
+    sourceId: null,
+    layer: null,
+    tokenId: null,
+    jti: null,
+    trackingId: null,
+    origin: null,
+    country: null,
+  }
   async function publisher(
     accountId: string,
     streamName = 'a',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { encoded } from '../media/ffmpeg/frames.ts'
+import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages, layeredMessages } from '../media/rtmp/enhanced.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { ffmpegPublisher } from './ffmpegPublisher.ts'
@@ -79,47 +79,70 @@ test('of an AV1 broadcast a viewer gets AV1 over WHEP, and one without it H.264 
   for (const viewer of [able, unable]) await viewer.stands()
 })
 
-test('sizes of one picture over enhanced RTMP are layers: each viewer has the one that it chooses, and HLS the largest', async () => {
-  const { token } = await stage.token('publish', { streams: [{ streamName: 'sizes' }] })
-  const sizes = await Promise.all(
-    ['640x360', '320x180', '160x90'].map((size) => encoded({ video: 'h264', audio: 'aac', seconds: 4, size, gop: 25 })),
-  )
-  const broadcast = await RtmpPublisher.start(stage.rtmp('sizes', token), systemClock, layeredMessages(sizes))
-  const [viewer, other] = [await stage.peer(), await stage.peer()]
-  for (const peer of [viewer, other]) await peer.watchSoon({ url: stage.whep('sizes') })
-  expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
-  const soon = { timeout: 60_000, interval: 200 }
-  const layers = [
-    { encodingId: '0', width: 640 },
-    { encodingId: '1', width: 320 },
-    { encodingId: '2', width: 160 },
-  ]
-  await expect.poll(() => viewer.layers(), soon).toMatchObject({ layers, chosen: null, sent: '0' })
-  const shows = async (peer: Peer, width: number) => {
-    await expect.poll(async () => (await peer.figures()).width, soon).toBe(width)
-    await peer.plays()
-  }
-  for (const [choice, width] of [
-    ['2', 160],
-    ['1', 320],
-    ['0', 640],
-  ] as const) {
-    await viewer.layers(choice)
-    await shows(viewer, width)
-    // A browser that the machine lets wait takes that for congestion for a moment.
-    await expect.poll(() => other.layers(), soon).toMatchObject({ chosen: null, sent: '0' })
-    await shows(other, 640)
-    await expect.poll(() => viewer.layers(), soon).toMatchObject({ chosen: choice, sent: choice })
-  }
+/** Those that send sizes of one picture, the largest first. */
+type Senders = (streamName: string, token: string, sizes: readonly Recorded[]) => Promise<RtmpPublisher[]>
 
-  const player = await stage.peer()
-  await expect.poll(() => player.hls({ url: stage.hls('sizes') }), { timeout: 60_000, interval: 300 }).toBe('ok')
-  await expect
-    .poll(() => player.played(), soon)
-    .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 640)
-  broadcast.end()
-  await viewer.stands()
-})
+const tracksOfOne: Senders = async (streamName, token, sizes) => [
+  await RtmpPublisher.start(stage.rtmp(streamName, token), systemClock, layeredMessages(sizes)),
+]
+
+const oneForEach: Senders = (streamName, token, sizes) =>
+  Promise.all(
+    sizes.map((recorded, at) => {
+      const url = `${stage.rtmp(streamName, token)}&simulcastId&sourceId=${at}${at === 0 ? '' : '&videoOnly'}`
+      return RtmpPublisher.start(url, systemClock, enhancedMessages(recorded))
+    }),
+  )
+
+test.each([
+  ['tracks over enhanced RTMP', 'sizes', tracksOfOne],
+  ['publishers with one simulcastId', 'publishers', oneForEach],
+])(
+  'sizes of one picture are layers, as %s: each viewer has the one that it chooses, and HLS the largest',
+  async (_, streamName, sendersOf) => {
+    const { token } = await stage.token('publish', { streams: [{ streamName }] })
+    const sizes = await Promise.all(
+      ['640x360', '320x180', '160x90'].map((size) =>
+        encoded({ video: 'h264', audio: 'aac', seconds: 4, size, gop: 25 }),
+      ),
+    )
+    const senders = await sendersOf(streamName, token, sizes)
+    const [viewer, other] = [await stage.peer(), await stage.peer()]
+    for (const peer of [viewer, other]) await peer.watchSoon({ url: stage.whep(streamName) })
+    expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
+    const soon = { timeout: 60_000, interval: 200 }
+    const layers = [
+      { encodingId: '0', width: 640 },
+      { encodingId: '1', width: 320 },
+      { encodingId: '2', width: 160 },
+    ]
+    await expect.poll(() => viewer.layers(), soon).toMatchObject({ layers, chosen: null, sent: '0' })
+    const shows = async (peer: Peer, width: number) => {
+      await expect.poll(async () => (await peer.figures()).width, soon).toBe(width)
+      await peer.plays()
+    }
+    for (const [choice, width] of [
+      ['2', 160],
+      ['1', 320],
+      ['0', 640],
+    ] as const) {
+      await viewer.layers(choice)
+      await shows(viewer, width)
+      // A browser that the machine lets wait takes that for congestion for a moment.
+      await expect.poll(() => other.layers(), soon).toMatchObject({ chosen: null, sent: '0' })
+      await shows(other, 640)
+      await expect.poll(() => viewer.layers(), soon).toMatchObject({ chosen: choice, sent: choice })
+    }
+
+    const player = await stage.peer()
+    await expect.poll(() => player.hls({ url: stage.hls(streamName) }), { timeout: 60_000, interval: 300 }).toBe('ok')
+    await expect
+      .poll(() => player.played(), soon)
+      .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 640)
+    for (const sender of senders) sender.end()
+    await viewer.stands()
+  },
+)
 
 test.each([
   ['av1', 'as it is', {}, 320, /CODECS="av01[^"]*,opus"/],

@@ -146,8 +146,8 @@ describe.concurrent.each(OVER_HTTP)('refused over %s by the request:', (protocol
 })
 
 test('a publisher whose address asks for what is refused is in the access log, with what it reads', async () => {
-  const refused = await answerOverRtmp(await made('publish'), name, '&simulcastId=a')
-  expect(refused).toContain('simulcastId is not supported')
+  const refused = await answerOverRtmp(await made('publish'), name, '&intraOnlyForwarding')
+  expect(refused).toContain('intraOnlyForwarding is not supported')
   const rows = async () => (await sluice.call('GET', '/api/access/log?code=invalid_parameter')).json.data
   await expect.poll(rows, SOON).toMatchObject([{ streamName: name, message: refused.replace('401 ', '') }])
 })

@@ -211,7 +211,7 @@ describe('a refusal is plain text, and does not reach the engine', () => {
     ['an unknown codec', 400, 'application/sdp', OFFER, '?codec=h266'],
     ['a source id with control characters', 400, 'application/sdp', OFFER, '?sourceId=a%00b'],
     ['a source id that is too long', 400, 'application/sdp', OFFER, `?sourceId=${'a'.repeat(129)}`],
-    ['a parameter that is not built', 400, 'application/sdp', OFFER, '?simulcastId=high'],
+    ['a parameter that is not built', 400, 'application/sdp', OFFER, '?intraOnlyForwarding'],
     ['a parameter of another protocol', 400, 'application/sdp', OFFER, '?enableUTCInsertion'],
     ['parameters that exclude each other', 400, 'application/sdp', OFFER, '?audioOnly&videoOnly'],
     ['a path that is no UTF-8', 400, 'application/sdp', OFFER, '%ff'],

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { Hub, TimedHub } from '../../src/media/hub.ts'
+import { mainLayerAlone } from '../../src/media/layers.ts'
 
 const video = (version = 1): TrackInfo => ({
   kind: 'video',
@@ -258,6 +259,16 @@ describe('of video in layers', () => {
     feed(hub, of('1', key()))
     expect(listen(hub).got).toEqual(main.got)
     expect(listening(hub).all.got).toEqual([[large, small, audio], ...ofMain])
+  })
+
+  test('a source has the main one alone for all who subscribe, if it is asked for that', () => {
+    const hub = new Hub()
+    const all = Object.assign(new Listener(), { takesLayers: true as const })
+    mainLayerAlone(hub).subscribe(all)
+    hub.tracks([large, small, audio])
+    const [first, , heard] = feed(hub, of('0', key()), of('1', key()), audioFrame())
+    hub.end()
+    expect(all.got).toEqual([[video(1), audio], first && withoutName(first), heard, 'end'])
   })
 
   test('one that comes, and the names that come with it, interrupt no subscriber', () => {

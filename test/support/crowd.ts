@@ -6,7 +6,7 @@ import type { ActiveSession } from '../../src/media/sessionRegistry.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
 
 const address = parseAddress('192.0.2.1')
-const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
+const UNKNOWN = { sourceId: null, layer: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
 
 /**
  * Viewers of an open stream, in the store and in memory as `admitViewer` leaves them, but without a transaction for

@@ -6,6 +6,7 @@ import { splitNals } from '../../src/media/codecs/nalUnits.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { SourceMeter } from '../../src/media/measure/sourceMeter.ts'
 import { Hub } from '../../src/media/hub.ts'
+import { Simulcast } from '../../src/media/simulcast.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -108,10 +109,7 @@ describe('a publisher over RTMP', () => {
   })
 
   test.each([
-    [
-      'simulcastId=high',
-      'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
-    ],
+    ['simulcastId&videoOnly', 'simulcastId with videoOnly needs sourceId'],
     ['audioOnly&noAudio', 'audioOnly and noAudio exclude each other'],
     ['priority=high', 'priority must be a whole number from -2147483648 to 2147483647'],
   ])('with %s reads why it is refused', async (parameters, why) => {
@@ -140,6 +138,7 @@ describe('a publisher of whose media nothing is taken', () => {
       ctx,
       makeHub: () => new Hub(),
       makeMeter: () => new SourceMeter(),
+      simulcast: new Simulcast(ctx.clock),
       feed: () => () => undefined,
       streamKeys: async () => ({ ok: false as const, status: '', reason: 'address' as const }),
     }

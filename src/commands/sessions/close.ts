@@ -171,6 +171,7 @@ export const feedData = (feed: Omit<StoredFeed, 'node' | 'recordSwitch'>) => ({
   name: feed.streamName,
   streamId: streamIdOf(feed),
   ...(feed.sourceId === null ? {} : { sourceId: feed.sourceId }),
+  ...(feed.layer === null ? {} : { simulcastId: feed.sourceId ?? '' }),
   ...(feed.priority === null ? {} : { priority: feed.priority }),
   tokenId: feed.tokenId,
   started: feed.startedAtMs,

@@ -14,6 +14,8 @@ import type { FeedChoice } from './feedFor.ts'
 export interface SessionRequest extends FeedChoice {
   /** The rank of a publisher among those of its source; null or absent: as its token says. */
   readonly priority?: number | null
+  /** What a publisher sends of its source; null or absent: all of it. */
+  readonly layer?: string | null
   /** How late the media of the publisher is, milliseconds; absent: the media engine reports silence. */
   readonly lateMs?: (nowMs: number) => number
   /** Offers a feed of the publisher to viewers of the media engine. Returns what takes it back. */
@@ -58,6 +60,7 @@ export function activeSessionOf(
     accountId: decision.accountId,
     streamName: request.streamName,
     sourceId: token?.kind === 'publish' && !token.multisource ? null : sessionRequest.sourceId || null,
+    layer: sessionRequest.layer ?? null,
     tokenId: decision.tokenId,
     jti: claims?.jti ?? null,
     trackingId: decision.trackingId,

@@ -177,6 +177,7 @@ async function startFeed(
     accountId: session.accountId,
     streamName: session.streamName,
     sourceId: session.sourceId,
+    layer: session.layer,
     tokenId: token.id,
     secured: token.subscribeRequiresAuth,
     regions: token.mediaRegions && [...token.mediaRegions, ctx.policy.region],

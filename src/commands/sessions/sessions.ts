@@ -168,6 +168,7 @@ function toEntry(row: StoredSession) {
     streamName: row.streamName,
     streamId: streamIdOf(row),
     ...(row.sourceId === null ? {} : { sourceId: row.sourceId }),
+    ...(row.layer === null ? {} : { layer: row.layer }),
     ...(row.feedId === null || row.isSpare ? {} : { feedId: row.feedId }),
     ...(row.feedId === null && !row.isSpare ? {} : { shown: !row.isSpare }),
     ...(row.priority === null ? {} : { priority: row.priority }),

@@ -16,6 +16,8 @@ export interface PublishingParameters {
   readonly utcTime: UtcTime | null
   /** The rank among the publishers of a source, in place of the token's; null: not given. */
   readonly priority: number | null
+  /** The source of which this publisher sends a layer; empty: the one without a name. Null: it sends a source by itself. */
+  readonly simulcastId: string | null
   /** The names of those that have no effect, for the log; some of them, without what is no name. */
   readonly unknown: readonly string[]
 }
@@ -27,6 +29,7 @@ export const NO_PARAMETERS: PublishingParameters = {
   without: null,
   utcTime: null,
   priority: null,
+  simulcastId: null,
   unknown: [],
 }
 
@@ -43,8 +46,6 @@ interface Parameter {
   readonly effect: Partial<PublishingParameters> | string
 }
 
-const NO_LAYERS = 'send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP'
-
 /** Media over them comes as whole frames, which Sluice may change. */
 const FRAMES = PROTOCOLS_OF.publish.filter(
   (one) => !PROTOCOL_FACTS[one].usesMediaProcess && !PROTOCOL_FACTS[one].isDialled,
@@ -60,7 +61,10 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
   noAudio: { type: 'switch', effect: { without: 'audio' } },
   enableUTCInsertion: { type: 'switch', ways: FRAMES, effect: { utcTime: 'all' } },
   seiKeyFrameOnly: { type: 'switch', with: 'enableUTCInsertion', effect: { utcTime: 'keyframes' } },
-  simulcastId: { type: 'text', effect: NO_LAYERS },
+  // Over WHIP one publisher sends all layers.
+  simulcastId: { type: 'text', ways: FRAMES, effect: {} },
+  // What comes is measured.
+  videoTargetBitrate: { type: 'number', effect: {} },
   intraOnlyForwarding: { type: 'switch', effect: 'viewers get every picture' },
   extraLatency: { type: 'number', effect: 'media is passed on as it arrives' },
 }
@@ -93,13 +97,16 @@ export function readPublishing(
   if (problem !== null) return err(problem)
   const priority = readPriority(all)
   if (!priority.ok) return priority
+  const simulcastId = all.find(([name]) => name === 'simulcastId')?.[1] ?? null
+  const idProblem = sourceIdProblem(simulcastId ?? '', 'simulcastId')
+  if (idProblem !== null) return err(idProblem)
   const unknown = someOf(all.map(([name]) => name).filter((name) => name !== PRIORITY && !NAMES.has(name)))
   const effects = Object.entries(PARAMETERS).flatMap(([name, { effect }]) =>
     typeof effect === 'string' || !given.has(name) ? [] : [effect],
   )
   const set = effects.reduce<PublishingParameters>((before, more) => ({ ...before, ...more }), NO_PARAMETERS)
   const utcTime = set.utcTime ?? (all.some(([name]) => name === 'enableUTCInsertion') ? 'none' : null)
-  return ok({ ...set, utcTime, priority: priority.value, unknown })
+  return ok({ ...set, utcTime, priority: priority.value, simulcastId, unknown })
 }
 
 const PRIORITY = 'priority'
@@ -135,8 +142,8 @@ function problemOf(given: ReadonlySet<string>, protocol: Protocol): string | nul
     const problem = rowProblem(name, given, protocol)
     if (problem !== null) return problem
   }
-  const other = given.has('videoOnly') ? 'videoOnly' : 'noAudio'
-  return given.has('audioOnly') && given.has(other) ? `audioOnly and ${other} exclude each other` : null
+  const other = ['videoOnly', 'noAudio', 'simulcastId'].find((name) => given.has(name))
+  return given.has('audioOnly') && other !== undefined ? `audioOnly and ${other} exclude each other` : null
 }
 
 function rowProblem(name: string, given: ReadonlySet<string>, protocol: Protocol): string | null {
@@ -155,7 +162,7 @@ const someOf = (names: readonly string[]): string[] =>
 const SOURCE_ID_MAX = 128
 
 /** Why a source cannot have this id, in words for the publisher or viewer; null: it can. Empty: the source without a name. */
-export const sourceIdProblem = (sourceId: string): string | null =>
+export const sourceIdProblem = (sourceId: string, parameter = 'sourceId'): string | null =>
   sourceId.length > SOURCE_ID_MAX || /\p{Cc}/u.test(sourceId)
-    ? `sourceId must have 1 to ${SOURCE_ID_MAX} printable characters`
+    ? `${parameter} must have 1 to ${SOURCE_ID_MAX} printable characters`
     : null

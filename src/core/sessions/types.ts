@@ -12,6 +12,8 @@ export interface Session {
   readonly streamName: string
   /** Distinguishes several publishers of one stream name; null: the default source. */
   readonly sourceId: string | null
+  /** Of a source that several publishers send: the name of the layer that this one sends; null: it sends a source by itself. */
+  readonly layer: string | null
   /**
    * The token that admitted the session, for a self-signed token its parent; null for anonymous viewers of open
    * streams.
@@ -39,6 +41,8 @@ export interface FeedFacts {
   readonly accountId: string
   readonly streamName: string
   readonly sourceId: string | null
+  /** As of its session. */
+  readonly layer: string | null
   readonly tokenId: number
   /** Viewers need a subscribe token. Copied from the publish token when the feed began. */
   readonly secured: boolean

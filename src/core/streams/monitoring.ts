@@ -23,6 +23,8 @@ export interface RecentFeed {
   readonly accountId: string
   readonly streamName: string
   readonly sourceId: string | null
+  /** Of its publisher, where several send the source. */
+  readonly layer: string | null
   readonly tokenId: number
   readonly secured: boolean
   readonly priority: number | null
@@ -48,6 +50,7 @@ export interface MonitoredFeed {
   readonly feedId: string
   readonly clusterId: string
   readonly sourceId?: string
+  readonly simulcastId?: string
   readonly serverId: string
   readonly active: boolean
   readonly startTime: string
@@ -127,6 +130,7 @@ function monitoredFeed(feed: RecentFeed): MonitoredFeed {
     feedId,
     clusterId: CLUSTER,
     ...(sourceId === null ? {} : { sourceId }),
+    ...(feed.layer === null ? {} : { simulcastId: sourceId ?? '' }),
     serverId: node,
     active: endedAtMs === null,
     startTime: isoTime(startedAtMs),

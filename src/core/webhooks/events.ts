@@ -21,6 +21,7 @@ const Feed = {
   accountId: text('owner of the stream'),
   ...Stream,
   sourceId: Type.Optional(text('the source, when several publish under one name')),
+  simulcastId: Type.Optional(text('where several publishers send the source, each a layer: its sourceId, or empty')),
   priority: Type.Optional(Type.Integer({ description: 'rank of its publisher among those of the source' })),
   tokenId: Type.Integer({ description: 'publish token of the stream' }),
   active: Type.Boolean({ description: 'whether the feed is live' }),

@@ -20,7 +20,9 @@ import type {
   PublishRefusal,
   PublishSink,
 } from '../../media/publishing.ts'
+import type { PublisherMedia, Simulcast } from '../../media/simulcast.ts'
 import type { Session } from '../../core/sessions/types.ts'
+import { type LayerAddress, mediaOf } from './layer.ts'
 
 export interface IngestParts {
   readonly ctx: Context
@@ -30,6 +32,8 @@ export interface IngestParts {
   readonly makeMeter: () => SourceMeter
   /** Passes a feed on the air to the media engine for its viewers. It ends with its media, or when the result is called. */
   readonly feed: (feed: ActiveFeed, media: FrameSource, priority: number | null) => () => void
+  /** Joins publishers that send layers of one source. */
+  readonly simulcast: Simulcast
   /** Decides on the key of a push ingest. */
   readonly streamKeys: (key: string, protocol: Protocol, connection: PublisherConnection) => Promise<PublishAnswer>
 }
@@ -42,6 +46,8 @@ export type Destination =
       /** The token; null: none. */
       readonly presented: string | null
       readonly sourceId: string | null
+      /** Absent: it sends a source by itself. */
+      readonly layer?: LayerAddress
       readonly parameters: PublishingParameters
     }
   | { readonly kind: 'key'; readonly key: string }
@@ -126,12 +132,13 @@ async function broadcast(
   destination: StreamDestination,
 ): Promise<PublishAnswer> {
   const { ctx } = parts
-  const { sourceId, parameters } = destination
+  const { sourceId, layer, parameters } = destination
   const pace = new MediaPace()
   const attempt = publishAttempt(protocol, connection, destination)
   const admitted = await admitPublisher(ctx, attempt, {
     ...parameters,
     sourceId,
+    ...(layer && { layer: layer.name }),
     lateMs: (nowMs) => pace.lateMs(nowMs),
     show: (feed) => parts.feed(feed, hub, ctx.sessions.get(feed.sessionId)?.standing?.priority ?? null),
     cut: (_, reason) => connection.cut(cutNotice(reason).message, reason),
@@ -140,9 +147,10 @@ async function broadcast(
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted), code: admitted.code }
   const { session } = admitted
   const hub = parts.makeHub(parameters.utcTime ?? (admitted.token?.enableUTCInsertion === true ? 'all' : 'none'))
+  const out = mediaOf(parts, layer, { session, connection, attempt }, hub)
   noteUnknownParameters(ctx, session, parameters)
   const meter = parts.makeMeter()
-  const sink = new Broadcast(parts, { session, connection, hub, pace, meter, without: parameters.without })
+  const sink = new Broadcast(parts, { session, connection, out, pace, meter, without: parameters.without })
   return {
     ok: true,
     sink,
@@ -169,7 +177,7 @@ const NOTHING_TAKEN_US = 5_000_000
 interface BroadcastOptions {
   readonly session: Session
   readonly connection: PublisherConnection
-  readonly hub: FrameSink & FrameSource
+  readonly out: PublisherMedia
   /** Tells when its media is late. */
   readonly pace: MediaPace
   readonly meter: SourceMeter
@@ -193,26 +201,26 @@ class Broadcast implements PublishSink {
   }
 
   tracks(all: Parameters<FrameSink['tracks']>[0]): void {
-    const { without, hub, session } = this.#of
+    const { without, out, session } = this.#of
     const tracks = all.filter(({ kind }) => kind !== without)
     if (tracks.length === 0) return
     this.#mainLayer = tracks.find((track) => track.kind === 'video')?.layer
-    hub.tracks(tracks)
+    out.sink.tracks(tracks)
     this.#of.meter.tracks(tracks)
     noteTracks(this.#parts.ctx, session.id, tracks)
     if (this.#began) return
     this.#began = true
-    void this.#goLive()
+    if (this.#of.out.media !== null) void this.#goLive(this.#of.out.media)
   }
 
   frame(frame: Parameters<FrameSink['frame']>[0]): void {
-    const { without, hub, pace, meter } = this.#of
+    const { without, out, pace, meter } = this.#of
     if (frame.kind === without) return this.#leftOut(frame.timeUs)
     const nowMs = this.#parts.ctx.clock.monotonic()
     if (frame.layer === this.#mainLayer && frame.kind === 'video') this.frames += 1
     pace.came(frame.decodeTimeUs / 1000, nowMs)
     meter.frame(frame, nowMs)
-    hub.frame(frame)
+    out.sink.frame(frame)
   }
 
   /** Ends a broadcast that has nothing else. */
@@ -226,18 +234,18 @@ class Broadcast implements PublishSink {
   }
 
   end(reason: PublishEnd = 'lost'): void {
-    const { session, hub } = this.#of
+    const { session, out } = this.#of
     const standing = this.#parts.ctx.sessions.get(session.id)?.standing
     if (standing) standing.mediaEnd = REASONS[reason]
-    hub.end()
+    out.sink.end()
   }
 
   /** A feed that the store cannot record is not on the air: Sluice disconnects its publisher, which will reconnect. */
-  async #goLive(): Promise<void> {
+  async #goLive(media: FrameSource): Promise<void> {
     const { ctx } = this.#parts
-    const { session, hub, connection } = this.#of
+    const { session, connection } = this.#of
     const { id: sessionId, protocol } = session
-    const active = await goLive(ctx, sessionId, hub).catch((error: unknown) => {
+    const active = await goLive(ctx, sessionId, media).catch((error: unknown) => {
       ctx.log.warn({ sessionId, protocol, err: error }, 'a feed could not go on the air')
       return undefined
     })

@@ -4,10 +4,9 @@ import type { VideoFormat } from '../codecs/codec.ts'
 import { CODECS, type VideoCodec } from '../codecs/codecs.ts'
 import { parameterSetsOf } from '../codecs/wholeFrame.ts'
 import type { VideoTrack } from '../frame.ts'
+import { MAX_LAYERS } from '../layers.ts'
 import { type FlvPayload, type FlvProblem, unsupported } from './flvPayload.ts'
 
-/** As many as simulcast over WHIP may have. */
-const MAX_LAYERS = 8
 /** Without a frame of the main layer for this long, another one takes its place. */
 const SILENT_MS = 3000
 

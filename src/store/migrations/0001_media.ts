@@ -11,7 +11,7 @@ export async function mediaSchema(make: Maker): Promise<void> {
 async function sessions(make: Maker): Promise<void> {
   await make.table(
     'sessions',
-    `id text key, action text, protocol text, account_id text, stream_name text, source_id text null,
+    `id text key, action text, protocol text, account_id text, stream_name text, source_id text null, layer text null,
     token_id big null, jti text null, tracking_id text null, address text, origin text null, country text null,
     device text null, browser text null, priority big null, spare flag,
     node text, feed_id text null, started_at_ms big, ended_at_ms big null, end_reason text null, kick text null,
@@ -35,7 +35,7 @@ async function sessions(make: Maker): Promise<void> {
 async function feeds(make: Maker): Promise<void> {
   await make.table(
     'feeds',
-    `id text key, session_id text, account_id text, stream_name text, source text, token_id big, secured flag,
+    `id text key, session_id text, account_id text, stream_name text, source text, layer text null, token_id big, secured flag,
     priority big null, regions text null, record_switch flag null, node text, started_at_ms big, ended_at_ms big null,
     reading text null, most_viewers big, bytes_out big`,
   )

@@ -36,6 +36,9 @@ describe('a parameter of a publisher', () => {
     ['priority', {}],
     ['extraLatency=0&intraOnlyForwarding=false', {}],
     ['enableUTCInsertion=0', { utcTime: 'none' }],
+    ['simulcastId', { simulcastId: '' }],
+    ['simulcastId=main&videoOnly&simulcastId=other', { simulcastId: 'main', without: 'audio' }],
+    ['videoTargetBitrate=2000', {}],
     ['fps=3&AudioOnly&fps=4', { unknown: ['fps', 'AudioOnly'] }],
   ])('%s', (query, set) => {
     expect(parameters(query)).toEqual({ ...NO_PARAMETERS, ...set })
@@ -45,14 +48,8 @@ describe('a parameter of a publisher', () => {
     ['audioOnly&videoOnly', 'audioOnly and videoOnly exclude each other'],
     ['audioOnly&noAudio', 'audioOnly and noAudio exclude each other'],
     ['seiKeyFrameOnly', 'seiKeyFrameOnly needs enableUTCInsertion'],
-    [
-      'simulcastId',
-      'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
-    ],
-    [
-      'simulcastId=high',
-      'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
-    ],
+    ['simulcastId&audioOnly', 'audioOnly and simulcastId exclude each other'],
+    ['simulcastId=a%0ab', 'simulcastId must have 1 to 128 printable characters'],
     ['priority=high', 'priority must be a whole number from -2147483648 to 2147483647'],
     ['priority=2147483648', 'priority must be a whole number from -2147483648 to 2147483647'],
     ['priority=1.5', 'priority must be a whole number from -2147483648 to 2147483647'],
@@ -62,13 +59,13 @@ describe('a parameter of a publisher', () => {
     expect(read(query)).toEqual({ ok: false, error })
   })
 
-  it('is refused by the protocols that it does not work with', () => {
-    expect(read('enableUTCInsertion', 'whip')).toEqual({
-      ok: false,
-      error: 'enableUTCInsertion works only over RTMP and SRT',
-    })
-    expect(parameters('enableUTCInsertion=false&audioOnly', 'whip').without).toBe('video')
-  })
+  it.each(['enableUTCInsertion', 'simulcastId'])(
+    'is refused by the protocols that it does not work with: %s',
+    (name) => {
+      expect(read(name, 'whip')).toEqual({ ok: false, error: `${name} works only over RTMP and SRT` })
+      expect(parameters('enableUTCInsertion=false&audioOnly', 'whip').without).toBe('video')
+    },
+  )
 })
 
 it('names a few of the unknown ones, and nothing that is no name', () => {

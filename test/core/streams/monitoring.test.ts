@@ -16,6 +16,7 @@ const feed = (over: Partial<RecentFeed> = {}): RecentFeed => ({
   accountId: 'acc',
   streamName: 'show',
   sourceId: null,
+  layer: null,
   tokenId: 7,
   secured: false,
   priority: null,

@@ -3,6 +3,7 @@ import { answerSrt } from '../../../src/edge/srt/publish.ts'
 import type { IngestParts } from '../../../src/edge/ingest/broadcast.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { SourceMeter } from '../../../src/media/measure/sourceMeter.ts'
+import { Simulcast } from '../../../src/media/simulcast.ts'
 import type { SrtRequest } from '../../../src/media/srt/types.ts'
 import { runApp, type RunningApp } from '../../support/app.ts'
 import { makeToken } from '../../support/testNode.ts'
@@ -32,6 +33,7 @@ async function refusalOf(streamId: string, unlock: SrtRequest['unlock']): Promis
     streamKeys,
     makeHub: () => new Hub(),
     makeMeter: () => new SourceMeter(),
+    simulcast: new Simulcast(sluice.app.ctx.clock),
     feed: () => () => undefined,
   }
   const request = { peer: '192.0.2.1', streamId, unlock, cut: () => Promise.resolve() }

@@ -304,6 +304,7 @@ const feedOf = (feedId: string, accountId: string, media = new Hub()): ActiveFee
   accountId,
   streamName: 'show',
   sourceId: null,
+  layer: null,
   tokenId: 1,
   secured: false,
   regions: null,

@@ -33,9 +33,26 @@ test('the token may be called t, in hexadecimal digits or as its bytes in base64
 })
 
 test('a parameter that cannot be had is the reason of the refusal', () => {
-  expect(destinationOf('v2/pub', 'show?token=abc&simulcastId=high')).toEqual({
+  expect(destinationOf('v2/pub', 'show?token=abc&intraOnlyForwarding')).toEqual({
     kind: 'none',
     of: { presented: 'abc', streamName: 'show' },
-    why: 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP or as tracks over enhanced RTMP',
+    why: 'intraOnlyForwarding is not supported: viewers get every picture',
   })
+})
+
+test('simulcastId names a source, and sourceId the layer of it', () => {
+  const read = (query: string) => destinationOf('v2/pub', `show?token=abc&${query}`)
+  expect(read('sourceId=1&simulcastId')).toMatchObject({ sourceId: null, layer: { name: '1', isMain: true } })
+  expect(read('simulcastId=stage')).toMatchObject({ sourceId: 'stage', layer: { name: '', isMain: true } })
+  for (const switched of ['videoOnly', 'noAudio'])
+    expect(read(`sourceId=2&simulcastId=stage&${switched}`)).toMatchObject({
+      sourceId: 'stage',
+      layer: { name: '2', isMain: false },
+    })
+  expect(read('simulcastId&videoOnly')).toMatchObject({ why: 'simulcastId with videoOnly needs sourceId' })
+  for (const name of ['a.b', 'a'.repeat(33)])
+    expect(read(`simulcastId&sourceId=${name}`)).toMatchObject({
+      why: 'sourceId with simulcastId must have at most 32 letters, digits, - and _',
+    })
+  expect(read('sourceId=1&videoOnly')).not.toHaveProperty('layer')
 })

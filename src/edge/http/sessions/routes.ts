@@ -121,6 +121,11 @@ const SessionAnswer = Type.Object({
       streamName: Type.String(),
       streamId: Type.String({ description: '`accountId/streamName`' }),
       sourceId: optional(),
+      layer: Type.Optional(
+        Type.String({
+          description: 'Of a publisher with `simulcastId`: what it sends of its source, as `encodingId`.',
+        }),
+      ),
       feedId: Type.Optional(Type.String({ format: 'uuid', description: 'Of a publisher on the air.' })),
       shown: Type.Optional(
         Type.Boolean({

@@ -40,6 +40,7 @@ const feed = {
   feedId: Type.String(),
   clusterId: Type.String(),
   sourceId: Type.Optional(Type.String()),
+  simulcastId: Type.Optional(text('Where several publishers send the source, each a layer: its `sourceId`, or empty.')),
   serverId: text('The node.'),
   active: Type.Boolean(),
   startTime: Type.String({ format: 'date-time' }),
