@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { type TestProjectInlineConfiguration, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { type Lane, LANES, TEST_MS, WAIT_MS } from './test/lanes.ts'
+import { type Lane, LANE_WAIT_MS, LANES, TEST_MS, WAIT_MS } from './test/lanes.ts'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
@@ -47,6 +47,9 @@ const IN_LANES = lanes.flatMap(([, { files }]) => files)
 // Hundreds of processes start from the same sources, which the first one compiles for the others.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('build/compile-cache', import.meta.url))
 
+// What tests start speaks English, and does not complain that this machine lacks the locale of who is logged in.
+process.env['LC_ALL'] = 'C.UTF-8'
+
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
 
@@ -75,6 +78,8 @@ const projectOf = ([name, lane]: [string, Lane], at: number): TestProjectInlineC
     ...WITH_SERVERS,
     ...(lane.postgres ? POSTGRES : {}),
     ...(lane.env ? { env: lane.env } : {}),
+    // Each look costs a browser time.
+    expect: { poll: { timeout: LANE_WAIT_MS, interval: 100 } },
     maxWorkers: lane.workers,
     sequence: { groupOrder: 2 + at },
   },

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
+import { LANE_WAIT_MS } from '../lanes.ts'
 
 const ARGUMENTS = [
   '--no-sandbox',
@@ -46,11 +47,13 @@ export async function closeBrowser(): Promise<void> {
 }
 
 /** A browser of its own. @param more arguments of Chromium */
-export function launch(more: readonly string[] = []): Promise<Browser> {
+export async function launch(more: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? PROGRAMS.find((program) => existsSync(program))
   if (executablePath === undefined) throw new Error(`No Chromium: neither ${PROGRAMS.join(' nor ')} is there.`)
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath,
     args: [...ARGUMENTS, '--host-resolver-rules=MAP *.test 127.0.0.1', ...more],
   })
+  browser.on('context', (context) => context.setDefaultTimeout(LANE_WAIT_MS))
+  return browser
 }

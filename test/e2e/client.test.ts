@@ -8,7 +8,6 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 60_000, interval: 100 }
 const anyName = [{ streamName: '.*', isRegex: true }]
 
 async function open(): Promise<Page> {
@@ -27,7 +26,7 @@ const watch = (page: Page, stream: string, options: object = {}) =>
 /** More video from now on. */
 async function plays(page: Page): Promise<void> {
   const before = await call<number>(page, 'frames()')
-  await expect.poll(() => call<number>(page, 'frames()'), SOON).toBeGreaterThan(before + 10)
+  await expect.poll(() => call<number>(page, 'frames()')).toBeGreaterThan(before + 10)
 }
 
 async function sessionsOf(stream: string, action: string): Promise<{ id: string }[]> {
@@ -55,7 +54,7 @@ test('the library broadcasts and watches: a viewer waits for the publisher, sees
   await plays(viewer)
   await call(publisher, 'stop()')
   await viewer.waitForFunction("library.state() === 'waiting'")
-  await expect.poll(() => sessionsOf('show', 'publish'), SOON).toEqual([])
+  await expect.poll(() => sessionsOf('show', 'publish')).toEqual([])
   await Promise.all([publisher.close(), viewer.close()])
 })
 

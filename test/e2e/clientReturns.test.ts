@@ -9,7 +9,6 @@ import { offerTo } from '../support/webrtcNodes.ts'
 import { closePages, openBrowser } from './browser.ts'
 import { servePages } from './pages.ts'
 
-const SOON = { timeout: 60_000, interval: 100 }
 /** The home of a stream takes no viewer; each of two gets a process of its own. */
 const LINKED = {
   host: '127.0.0.1',
@@ -88,7 +87,7 @@ class LibraryPage {
   /** More media from now on. */
   async receives(): Promise<void> {
     const before = await this.call<number>('bytes')
-    await expect.poll(() => this.call<number>('bytes'), SOON).toBeGreaterThan(before + 1000)
+    await expect.poll(() => this.call<number>('bytes')).toBeGreaterThan(before + 1000)
   }
 }
 
@@ -110,9 +109,7 @@ test('viewers whose media process is killed come back because they asked, and th
   expect(children).toHaveLength(2)
   for (const pid of children) process.kill(pid, 'SIGKILL')
   for (const viewer of viewers) {
-    await expect
-      .poll(() => viewer.states(), SOON)
-      .toEqual(['connecting', 'live', 'reconnecting: connection_lost', 'live'])
+    await expect.poll(() => viewer.states()).toEqual(['connecting', 'live', 'reconnecting: connection_lost', 'live'])
     await viewer.receives()
     expect(viewer.changes).toEqual(CAME_BACK)
   }
@@ -122,7 +119,7 @@ test('viewers whose media process is killed come back because they asked, and th
   const linked = [await LibraryPage.watching('killed'), await LibraryPage.watching('killed')]
   expect(processIdsOf(process.pid)).toHaveLength(3)
   process.kill(home ?? 0, 'SIGKILL')
-  await expect.poll(() => publisher.changes, SOON).toEqual(CAME_BACK)
+  await expect.poll(() => publisher.changes).toEqual(CAME_BACK)
   for (const viewer of [...viewers, ...linked]) await viewer.receives()
   for (const viewer of linked) expect(viewer.requests.filter((request) => request.startsWith('POST'))).toHaveLength(1)
 })
@@ -136,8 +133,7 @@ test('a publisher who stalls makes each viewer ask, and none connects again', as
   const viewers = await Promise.all([LibraryPage.watching('stalls'), LibraryPage.watching('stalls')])
   const before = viewers.map(({ asked }) => asked)
   publisher.pause()
-  for (const [at, viewer] of viewers.entries())
-    await expect.poll(() => viewer.asked, SOON).toBeGreaterThan(before[at] ?? 0)
+  for (const [at, viewer] of viewers.entries()) await expect.poll(() => viewer.asked).toBeGreaterThan(before[at] ?? 0)
   publisher.play()
   for (const viewer of viewers) {
     await viewer.receives()

@@ -1,4 +1,5 @@
 import { launch, type Page } from 'puppeteer-core'
+import { LANE_WAIT_MS } from '../lanes.ts'
 import type { Tab } from './peer.ts'
 
 /** This machine's Firefox. Playwright can drive only its own build. */
@@ -16,6 +17,7 @@ export async function openFirefox(): Promise<Firefox> {
     browser: 'firefox',
     executablePath: FIREFOX,
     headless: true,
+    timeout: LANE_WAIT_MS,
     extraPrefsFirefox: {
       'media.navigator.permission.disabled': true,
       'media.peerconnection.ice.loopback': true,
@@ -31,8 +33,11 @@ export async function openFirefox(): Promise<Firefox> {
   }
 }
 
-const tabOf = (page: Page): Tab => ({
-  goto: (url) => page.goto(url),
-  waitForFunction: (expression) => page.waitForFunction(expression),
-  evaluate: <T>(expression: string) => page.evaluate(expression) as Promise<T>,
-})
+function tabOf(page: Page): Tab {
+  page.setDefaultTimeout(LANE_WAIT_MS)
+  return {
+    goto: (url) => page.goto(url),
+    waitForFunction: (expression) => page.waitForFunction(expression),
+    evaluate: <T>(expression: string) => page.evaluate(expression) as Promise<T>,
+  }
+}

@@ -84,7 +84,7 @@ export class Peer<T extends Tab = Page> {
 
   /** Watches as soon as the stream is on the air. */
   async watchSoon(request: PeerRequest): Promise<void> {
-    await expect.poll(() => this.watch(request), { timeout: 60_000, interval: 100 }).toBe('ok')
+    await expect.poll(() => this.watch(request)).toBe('ok')
   }
 
   /** Publishes or watches with the page's client of this name. */
@@ -172,7 +172,7 @@ export class Peer<T extends Tab = Page> {
   async plays(): Promise<Figures> {
     const before = await this.figures()
     await expect
-      .poll(() => this.figures(), { timeout: 60_000, interval: 100 })
+      .poll(() => this.figures())
       .toSatisfy(
         ({ frames, audioBytes, audioEnergy }: Figures) =>
           frames >= before.frames + 10 && audioBytes > before.audioBytes && audioEnergy > before.audioEnergy,

@@ -16,7 +16,6 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 60_000, interval: 100 }
 const anyName = [{ streamName: '.*', isRegex: true }]
 
 let open: Token
@@ -76,12 +75,8 @@ test('without UDP and TCP for media the player takes HLS, which is loaded only t
   await site.plays()
   expect(await site.evaluate('players()[0].delivery')).toBe('hls')
   expect(requested).toContain('/player/hls.light.js')
-  await expect
-    .poll(() => site.evaluate<string>("part(0, '.chip')[0].textContent"), SOON)
-    .toMatch(/^HLS · 180p · \d\.\d s/)
-  await expect
-    .poll(async () => (await viewersOf('open-blocked')).map(({ protocol }) => protocol), SOON)
-    .toEqual(['hls'])
+  await expect.poll(() => site.evaluate<string>("part(0, '.chip')[0].textContent")).toMatch(/^HLS · 180p · \d\.\d s/)
+  await expect.poll(async () => (await viewersOf('open-blocked')).map(({ protocol }) => protocol)).toEqual(['hls'])
   expect(await site.violations()).toEqual([])
   // The viewer chooses what works elsewhere, and comes back.
   await site.evaluate("players()[0].setAttribute('mode', 'whep')")
@@ -131,12 +126,12 @@ test('sound alone is named, and pictures without sound have no switch for it, ov
   const chip = (at: number) => site.evaluate<string>(`part(${at}, '.chip')[0].textContent`)
   const hasSwitch = (at: number) => site.evaluate(`part(${at}, '.mute')[0].offsetWidth > 0`)
   for (const at of [0, 1]) {
-    await expect.poll(() => site.text(at), SOON).toBe('Sound only|This broadcast has no picture.')
-    await expect.poll(() => chip(at), SOON).toMatch(/^(WebRTC|HLS)/)
+    await expect.poll(() => site.text(at)).toBe('Sound only|This broadcast has no picture.')
+    await expect.poll(() => chip(at)).toMatch(/^(WebRTC|HLS)/)
     expect(await hasSwitch(at)).toBe(true)
   }
   for (const at of [2, 3]) {
-    await expect.poll(() => chip(at), SOON).toMatch(/ · 180p · No sound/)
+    await expect.poll(() => chip(at)).toMatch(/ · 180p · No sound/)
     expect([await hasSwitch(at), await site.text(at)]).toEqual([false, ''])
   }
   await site.shoot('sound-alone')
@@ -154,7 +149,7 @@ test('a refusal is shown in plain words with the words of the server, and a new 
   ] as const
   const site = await watching(expected.map(([token]) => ({ stream: named('club'), token })))
   for (const [at, [, title, detail]] of expected.entries()) {
-    await expect.poll(() => site.text(at), SOON).toMatch(new RegExp(`^${title}\\|.+\\|${detail}$`))
+    await expect.poll(() => site.text(at)).toMatch(new RegExp(`^${title}\\|.+\\|${detail}$`))
   }
   await site.evaluate(`players()[0].setAttribute('token', '${valid.token}')`)
   await site.reaches('playing', 0)
@@ -225,10 +220,10 @@ test('a player that is removed leaves no connection, session, timer or listener;
   expect(await site.evaluate('leaks.peers.length')).toBe(1)
   expect(await viewersOf('open-removed')).toHaveLength(1)
   await site.evaluate('globalThis.gone = video(0), players()[0].remove()')
-  await expect.poll(() => viewersOf('open-removed'), SOON).toEqual([])
+  await expect.poll(() => viewersOf('open-removed')).toEqual([])
   expect(await site.evaluate('leaks.peers.map(({ connectionState }) => connectionState)')).toEqual(['closed'])
   expect(await site.evaluate('gone.srcObject')).toBe(null)
-  await expect.poll(() => site.evaluate('leaks.timers.size'), SOON).toBe(0)
+  await expect.poll(() => site.evaluate('leaks.timers.size')).toBe(0)
 })
 
 test('after a change of the network the player restarts ICE in the same session', async () => {
@@ -259,12 +254,12 @@ test('where audio needs a click the video plays without it, and a button turns i
   await site.page.keyboard.press('ArrowDown')
   expect(await site.evaluate('video(0).volume')).toBeCloseTo(0.9)
   await site.page.keyboard.press('f')
-  await expect.poll(() => site.evaluate('document.fullscreenElement === players()[0]'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('document.fullscreenElement === players()[0]')).toBe(true)
   await site.page.keyboard.press('f')
-  await expect.poll(() => site.evaluate('document.fullscreenElement'), SOON).toBe(null)
+  await expect.poll(() => site.evaluate('document.fullscreenElement')).toBe(null)
   await site.page.keyboard.press(' ')
   await site.reaches('idle')
-  await expect.poll(() => viewersOf('open-silent'), SOON).toEqual([])
+  await expect.poll(() => viewersOf('open-silent')).toEqual([])
   await site.page.getByRole('button', { name: 'Watch' }).first().click()
   await site.reaches('playing')
 })
@@ -307,7 +302,7 @@ test('the page at /watch takes its token from the fragment, asks for one without
   const body = `<iframe src="${address}?token=${allowed.token}" allow="autoplay"></iframe>`
   const site = (host: string) => `${stage.origin(host)}/site?${new URLSearchParams({ body }).toString()}`
   await page.goto(site('elsewhere.test'))
-  await expect.poll(() => complaints.join('|'), SOON).toContain('frame-ancestors')
+  await expect.poll(() => complaints.join('|')).toContain('frame-ancestors')
   await page.goto(site('site.test'))
   await page.frameLocator('iframe').locator('sluice-player .frame[data-state=playing]').waitFor()
 })
@@ -330,7 +325,7 @@ test('the samples of the guides play', async () => {
   await page.goto(site(adapted(embed)))
   await page.locator('sluice-player .frame[data-state=playing]').waitFor()
   await page.goto(site(adapted(watch)))
-  await expect.poll(() => page.evaluate('document.querySelector("video").videoWidth'), SOON).toBeGreaterThan(0)
+  await expect.poll(() => page.evaluate('document.querySelector("video").videoWidth')).toBeGreaterThan(0)
   await page.goto(site(adapted(publish, 'open-camera')))
   const said = page.waitForEvent('console', (line) => line.text().startsWith('viewers watch'))
   await page.click('button')

@@ -14,8 +14,6 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 60_000, interval: 100 }
-
 const named = (stream: string) => `${stage.accountId}/${stream}`
 
 async function broadcast(stream: string): Promise<void> {
@@ -33,10 +31,10 @@ async function watching(attributes: object): Promise<PlayerPage> {
 test('the thumbnail of the stream is the poster of a player that waits for a click, until it plays', async () => {
   await broadcast('open-poster')
   const thumbnail = `${stage.server.url}/hls/${named('open-poster')}/thumbnail.jpeg`
-  await expect.poll(async () => (await fetch(thumbnail)).status, SOON).toBe(200)
+  await expect.poll(async () => (await fetch(thumbnail)).status).toBe(200)
   const site = await watching({ stream: named('open-poster'), autoplay: 'off', poster: '', heading: 'Harbour, live' })
   const posters = () => site.evaluate<number[]>("[...part(0, '.poster canvas')].map(({ width }) => width)")
-  await expect.poll(posters, SOON).toEqual([expect.toSatisfy((width: number) => width > 100)])
+  await expect.poll(posters).toEqual([expect.toSatisfy((width: number) => width > 100)])
   for (const [width, height] of [
     [200, 112],
     [1280, 720],
@@ -49,7 +47,7 @@ test('the thumbnail of the stream is the poster of a player that waits for a cli
   expect(await posters()).toEqual([])
   // Paused, it has one again.
   await site.evaluate('players()[0].pause()')
-  await expect.poll(async () => (await posters()).length, SOON).toBe(1)
+  await expect.poll(async () => (await posters()).length).toBe(1)
   await site.evaluate("players()[0].removeAttribute('poster')")
   expect(await posters()).toEqual([])
   expect(await site.violations()).toEqual([])

@@ -4,8 +4,6 @@ import { FIREFOX, type Firefox, openFirefox } from './firefox.ts'
 import { buildPlayer } from './playerPage.ts'
 import { setStage, type Stage } from './sluice.ts'
 
-const SOON = { timeout: 60_000, interval: 200 }
-
 describe.skipIf(!existsSync(FIREFOX))('the player in Firefox', () => {
   let stage: Stage
   let firefox: Firefox
@@ -29,19 +27,19 @@ describe.skipIf(!existsSync(FIREFOX))('the player in Firefox', () => {
     const plays = async (): Promise<void> => {
       const at = () => tab.evaluate<number>('video(0).currentTime')
       const before = await at()
-      await expect.poll(at, SOON).toBeGreaterThan(before + 1)
+      await expect.poll(at).toBeGreaterThan(before + 1)
     }
-    await expect.poll(last, SOON).toBe('0 waiting: stream_not_published')
+    await expect.poll(last).toBe('0 waiting: stream_not_published')
     const publisher = await stage.peer()
     expect(await publisher.publish({ url: stage.whip('show'), token, codec: 'vp8' })).toBe('ok')
-    await expect.poll(last, SOON).toBe('0 playing')
+    await expect.poll(last).toBe('0 playing')
     await plays()
     expect(await tab.evaluate('players()[0].delivery')).toBe('whep')
     await tab.evaluate("players()[0].setAttribute('mode', 'hls')")
-    await expect.poll(() => tab.evaluate('players()[0].delivery + players()[0].state'), SOON).toBe('hlsplaying')
+    await expect.poll(() => tab.evaluate('players()[0].delivery + players()[0].state')).toBe('hlsplaying')
     await plays()
     await tab.evaluate("players()[0].setAttribute('token', 'wrong')")
-    await expect.poll(last, SOON).toBe('0 refused: invalid_token')
+    await expect.poll(last).toBe('0 refused: invalid_token')
     expect(await tab.evaluate('seen.violations')).toEqual([])
   })
 })

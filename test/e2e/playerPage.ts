@@ -25,8 +25,6 @@ export const buildPlayer = (): void => {
   execFileSync(process.execPath, [fileURLToPath(new URL('../../scripts/build-player.mjs', import.meta.url))])
 }
 
-const SOON = { timeout: 60_000, interval: 100 }
-
 /** A web site with players: another origin than the server, with a policy as strict as a site can have. */
 export class PlayerPage {
   readonly page: Page
@@ -48,7 +46,7 @@ export class PlayerPage {
     })
     await page.goto(`${stage.origin('site.test')}/site?${query.toString()}`)
     const isDefined = () => page.evaluate('customElements.get("sluice-player") !== undefined')
-    await expect.poll(isDefined, SOON).toBe(true)
+    await expect.poll(isDefined).toBe(true)
     return new PlayerPage(page)
   }
 
@@ -75,14 +73,14 @@ export class PlayerPage {
 
   /** Resolves when the player is in this state. */
   async reaches(state: string, at = 0): Promise<void> {
-    await expect.poll(async () => (await this.states(at)).at(-1), SOON).toBe(state)
+    await expect.poll(async () => (await this.states(at)).at(-1)).toBe(state)
   }
 
   /** Resolves when video moves from now on. */
   async plays(at = 0): Promise<void> {
     const frames = () => this.evaluate<number>(`video(${at}).getVideoPlaybackQuality().totalVideoFrames`)
     const before = await frames()
-    await expect.poll(frames, SOON).toBeGreaterThan(before + 10)
+    await expect.poll(frames).toBeGreaterThan(before + 10)
   }
 
   /** The text that a viewer reads. */

@@ -30,7 +30,6 @@ afterAll(async () => {
   link.close()
 })
 
-const SOON = { timeout: 60_000, interval: 500 }
 const DAY_MS = 86_400_000
 const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
@@ -177,12 +176,12 @@ test('a player over WHEP reports when the page saw its first frame, and how far 
   await site.evaluate(WATCH)
   await site.reaches('playing')
   await site.plays()
-  await expect.poll(() => site.evaluate(BEHIND), SOON).toBeGreaterThan(0)
+  await expect.poll(() => site.evaluate(BEHIND)).toBeGreaterThan(0)
   // Statistics are read once a second.
-  await expect.poll(() => site.evaluate('(own.knownSince ??= Date.now()) < Date.now() - 3000'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('(own.knownSince ??= Date.now()) < Date.now() - 3000')).toBe(true)
   const behind = await site.evaluate<number>(BEHIND)
   const own = await leave(site)
-  await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(1)
+  await expect.poll(async () => (await reported('counted', 'whep'))?.players).toBe(1)
   const quality = await reported('counted', 'whep')
   expectStart(startMsOf(quality), own)
   expectClose(1000 * (quality?.behindSeconds ?? 0), behind)
@@ -196,14 +195,14 @@ test('a player over WHEP that gets nothing for a while reports how long the page
   await site.reaches('playing')
   await site.plays()
   link.lose(1)
-  await expect.poll(() => site.evaluate('Date.now() - own.lastAt > 4000'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('Date.now() - own.lastAt > 4000')).toBe(true)
   link.lose(0)
-  await expect.poll(async () => Math.max(0, ...(await site.evaluate<Own>('own')).gaps), SOON).toBeGreaterThan(3000)
+  await expect.poll(async () => Math.max(0, ...(await site.evaluate<Own>('own')).gaps)).toBeGreaterThan(3000)
   await site.plays()
   // The statistics are read once a second, and the page may be left between two readings.
-  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500')).toBe(true)
   const own = await leave(site)
-  await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(before.players + 1)
+  await expect.poll(async () => (await reported('counted', 'whep'))?.players).toBe(before.players + 1)
   const after = (await reported('counted', 'whep')) as Reported
   expectClose(1000 * (after.stalledSeconds - before.stalledSeconds), sumOf(own.gaps))
 })
@@ -215,13 +214,13 @@ test('a player over WHEP that loses packets at random reports the stalls that th
   await site.reaches('playing')
   await site.plays()
   link.lose(0.4)
-  await expect.poll(() => site.evaluate('own.gaps.filter((ms) => ms > 500).length'), SOON).toBeGreaterThan(9)
+  await expect.poll(() => site.evaluate('own.gaps.filter((ms) => ms > 500).length')).toBeGreaterThan(9)
   link.lose(0)
   await site.plays()
   // The statistics are read once a second.
-  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500')).toBe(true)
   const own = await leave(site)
-  await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(before.players + 1)
+  await expect.poll(async () => (await reported('counted', 'whep'))?.players).toBe(before.players + 1)
   const after = (await reported('counted', 'whep')) as Reported
   // A freeze is 150 ms longer than the average, which losses make longer.
   expectSame(after, before, own, { shortMs: 150, longMs: 350, parts: 1 })
@@ -242,12 +241,12 @@ test('a player over HLS whose server is slow reports the stalls that the page sa
       uploadThroughput: -1,
     })
   await answersAfter(2500)
-  await expect.poll(() => site.evaluate('own.gaps.some((ms) => ms > 500)'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('own.gaps.some((ms) => ms > 500)')).toBe(true)
   await answersAfter(0)
   await site.plays()
-  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500')).toBe(true)
   const own = await leave(site)
-  await expect.poll(async () => (await reported('counted', 'hls'))?.players, SOON).toBe((before?.players ?? 0) + 1)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.players).toBe((before?.players ?? 0) + 1)
   const after = (await reported('counted', 'hls')) as Reported
   // A piece may come between two that are late, and be played before the page sees a frame of it.
   expectSame(after, before, own, { shortMs: 100, longMs: 1000, parts: 2 })
@@ -261,13 +260,13 @@ test('a player over HLS whose network is away reports the stall as long as the p
   await site.plays()
   const context = site.page.context()
   await context.setOffline(true)
-  await expect.poll(() => site.evaluate('video(0).readyState < 3'), SOON).toBe(true)
-  await expect.poll(() => site.evaluate('(own.awaySince ??= Date.now()) < Date.now() - 6000'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('video(0).readyState < 3')).toBe(true)
+  await expect.poll(() => site.evaluate('(own.awaySince ??= Date.now()) < Date.now() - 6000')).toBe(true)
   await context.setOffline(false)
-  await expect.poll(async () => Math.max(0, ...(await site.evaluate<Own>('own')).gaps), SOON).toBeGreaterThan(4000)
+  await expect.poll(async () => Math.max(0, ...(await site.evaluate<Own>('own')).gaps)).toBeGreaterThan(4000)
   await site.plays()
   const own = await leave(site)
-  await expect.poll(async () => (await reported('counted', 'hls'))?.players, SOON).toBe((before?.players ?? 0) + 1)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.players).toBe((before?.players ?? 0) + 1)
   const after = await reported('counted', 'hls')
   expectStart(startMsOf(after) - startMsOf(before), own)
   const stalledSeconds = (after?.stalledSeconds ?? 0) - (before?.stalledSeconds ?? 0)
@@ -283,14 +282,14 @@ test('a player that falls back to HLS reports one start with a switch, and one t
   await back.reaches('playing')
   await back.plays()
   const own = await leave(back)
-  await expect.poll(async () => (await reported('counted', 'hls'))?.switches, SOON).toBe(1)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.switches).toBe(1)
   const after = await reported('counted', 'hls')
   expectStart(startMsOf(after) - startMsOf(before), own)
   const whep = await reported('counted', 'whep')
   const strict = await watching({ mode: 'whep' }, { blocked: true })
   await strict.evaluate(WATCH)
   await strict.reaches('refused: not_connected')
-  await expect.poll(async () => (await reported('counted', 'whep'))?.failures, SOON).toEqual({ not_connected: 1 })
+  await expect.poll(async () => (await reported('counted', 'whep'))?.failures).toEqual({ not_connected: 1 })
   expect((await reported('counted', 'whep'))?.started).toBe(whep?.started)
 })
 
@@ -308,7 +307,7 @@ test('a player that may not report does not', async () => {
 test.for(['hlsjs', 'shaka'])('%s reports with CMCD, in headers', async (name) => {
   const before = (await reported('counted', 'hls'))?.cmcd.players ?? 0
   await playsThrough({ stage, name: `${name}Cmcd`, url: stage.hls('counted') }, expect)
-  await expect.poll(async () => (await reported('counted', 'hls'))?.cmcd.players, SOON).toBe(before + 1)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.cmcd.players).toBe(before + 1)
   const { cmcd } = (await reported('counted', 'hls')) as Reported
   expect(cmcd.bufferSeconds).toBeGreaterThan(0)
   expect(cmcd.kbps).toBeGreaterThan(0)

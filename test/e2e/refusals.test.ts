@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../support/until.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -7,8 +8,6 @@ import { setStage, type Stage } from './sluice.ts'
 let stage: Stage
 let publisher: Peer
 let viewer: Peer
-
-const SOON = { timeout: 60_000, interval: 100 }
 
 /** The stream `secured` is on the air in all tests of this file. */
 const name = 'secured'
@@ -21,7 +20,7 @@ beforeAll(async () => {
   expect(await publisher.publish({ url: stage.whip(name), token })).toBe('ok')
   const { token: subscribe } = await stage.token('subscribe', { streams })
   const request = { url: stage.whep(name), token: subscribe }
-  await vi.waitUntil(async () => (await viewer.watch(request)) === 'ok', SOON)
+  await until(async () => (await viewer.watch(request)) === 'ok')
 })
 afterAll(() => stage.close())
 

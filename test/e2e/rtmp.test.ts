@@ -24,9 +24,9 @@ test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with
   const broadcast = ffmpegPublisher(stage.rtmp('studio', token))
   const url = stage.hls('studio')
   expect(await page.hls({ url })).toBe('401 Unauthorized: Invalid token')
-  await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 60_000, interval: 300 }).toBe('ok')
+  await expect.poll(() => page.hls({ url, token: subscribe.token })).toBe('ok')
   await expect
-    .poll(() => page.played(), { timeout: 60_000, interval: 200 })
+    .poll(() => page.played())
     .toSatisfy(
       ({ frames, audioBytes, currentTime }: Awaited<ReturnType<Peer['played']>>) =>
         frames > 25 && audioBytes > 1000 && currentTime > 0.5,
@@ -54,9 +54,9 @@ test.each([
     const recorded = await encoded({ video, audio: 'opus', seconds: 4, size: '320x180' })
     const broadcast = await RtmpPublisher.start(stage.rtmp(video, token), systemClock, enhancedMessages(recorded))
     const player = await stage.peer()
-    await expect.poll(() => player.hls({ url: stage.hls(video) }), { timeout: 60_000, interval: 300 }).toBe('ok')
+    await expect.poll(() => player.hls({ url: stage.hls(video) })).toBe('ok')
     await expect
-      .poll(() => player.played(), { timeout: 60_000, interval: 200 })
+      .poll(() => player.played())
       .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 320)
     const viewer = await stage.peer()
     await viewer.watchSoon({ url: stage.whep(video) })
@@ -110,15 +110,14 @@ test.each([
     const [viewer, other] = [await stage.peer(), await stage.peer()]
     for (const peer of [viewer, other]) await peer.watchSoon({ url: stage.whep(streamName) })
     expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
-    const soon = { timeout: 60_000, interval: 200 }
     const layers = [
       { encodingId: '0', width: 640 },
       { encodingId: '1', width: 320 },
       { encodingId: '2', width: 160 },
     ]
-    await expect.poll(() => viewer.layers(), soon).toMatchObject({ layers, chosen: null, sent: '0' })
+    await expect.poll(() => viewer.layers()).toMatchObject({ layers, chosen: null, sent: '0' })
     const shows = async (peer: Peer, width: number) => {
-      await expect.poll(async () => (await peer.figures()).width, soon).toBe(width)
+      await expect.poll(async () => (await peer.figures()).width).toBe(width)
       await peer.plays()
     }
     for (const [choice, width] of [
@@ -129,15 +128,15 @@ test.each([
       await viewer.layers(choice)
       await shows(viewer, width)
       // A browser that the machine lets wait takes that for congestion for a moment.
-      await expect.poll(() => other.layers(), soon).toMatchObject({ chosen: null, sent: '0' })
+      await expect.poll(() => other.layers()).toMatchObject({ chosen: null, sent: '0' })
       await shows(other, 640)
-      await expect.poll(() => viewer.layers(), soon).toMatchObject({ chosen: choice, sent: choice })
+      await expect.poll(() => viewer.layers()).toMatchObject({ chosen: choice, sent: choice })
     }
 
     const player = await stage.peer()
-    await expect.poll(() => player.hls({ url: stage.hls(streamName) }), { timeout: 60_000, interval: 300 }).toBe('ok')
+    await expect.poll(() => player.hls({ url: stage.hls(streamName) })).toBe('ok')
     await expect
-      .poll(() => player.played(), soon)
+      .poll(() => player.played())
       .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 640)
     for (const sender of senders) sender.end()
     await viewer.stands()
@@ -158,9 +157,9 @@ test.each([
     const broadcast = await RtmpPublisher.start(stage.rtmp(streamName, token), systemClock, enhancedMessages(recorded))
     const url = stage.hls(streamName)
     const player = await stage.peer()
-    await expect.poll(() => player.hls({ url }), { timeout: 60_000, interval: 300 }).toBe('ok')
+    await expect.poll(() => player.hls({ url })).toBe('ok')
     await expect
-      .poll(() => player.played(), { timeout: 60_000, interval: 200 })
+      .poll(() => player.played())
       .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === shown)
     expect(await (await fetch(url)).text()).toMatch(inMaster)
     broadcast.end()

@@ -72,7 +72,7 @@ async function playsOn(page: Page, { name, url }: Watching, expect: ExpectStatic
     seen = await page.evaluate<Seen>(`players.seen('${name}')`)
     return over(judgedOf(seen), 'number')
   }
-  await expect.poll(look, { timeout: 60_000, interval: 500 }).toBeGreaterThan(WATCHED)
+  await expect.poll(look).toBeGreaterThan(WATCHED)
   expectWhole(seen, expect)
   return seen.errors
 }

@@ -14,9 +14,9 @@ test('an encrypted SRT broadcast plays over HLS in hls.js and over WHEP, and end
   expect(token.srtPassphrase).toBeDefined()
   const broadcast = ffmpegPublisher(stage.srt('studio', token))
   const player = await stage.peer()
-  await expect.poll(() => player.hls({ url: stage.hls('studio') }), { timeout: 60_000, interval: 300 }).toBe('ok')
+  await expect.poll(() => player.hls({ url: stage.hls('studio') })).toBe('ok')
   await expect
-    .poll(() => player.played(), { timeout: 60_000, interval: 200 })
+    .poll(() => player.played())
     .toSatisfy(
       ({ frames, audioBytes, currentTime }: Awaited<ReturnType<Peer['played']>>) =>
         frames > 25 && audioBytes > 1000 && currentTime > 0.5,
@@ -38,20 +38,20 @@ test('the picture goes on over WHEP and in hls.js when a spare takes over from a
   await viewer.watchSoon({ url: stage.whep('spared') })
   expect(await viewer.plays()).toMatchObject({ width: 640 })
   const player = await stage.peer()
-  await expect.poll(() => player.hls({ url: stage.hls('spared') }), { timeout: 60_000, interval: 300 }).toBe('ok')
+  await expect.poll(() => player.hls({ url: stage.hls('spared') })).toBe('ok')
   const shows = (width: number, after: number) =>
     expect
-      .poll(() => player.played(), { timeout: 60_000, interval: 200 })
+      .poll(() => player.played())
       .toSatisfy((now: Awaited<ReturnType<Peer['played']>>) => now.width === width && now.currentTime > after)
   await shows(640, 0.5)
   const spare = ffmpegPublisher(stage.srt('spared', await token(1)), '320x180')
   const onAir = async () => (await stage.api('GET', '/api/streams/live')).data.find(isSpared)
   const isSpared = ({ streamName }: { streamName: string }) => streamName === 'spared'
-  await expect.poll(onAir, { timeout: 60_000, interval: 100 }).toMatchObject({ spares: 1, priority: 2 })
+  await expect.poll(onAir).toMatchObject({ spares: 1, priority: 2 })
   const { currentTime } = await player.played()
   await main.stop()
-  await expect.poll(onAir, { timeout: 60_000, interval: 100 }).toMatchObject({ priority: 1 })
-  await expect.poll(async () => (await viewer.figures()).width, { timeout: 60_000, interval: 100 }).toBe(320)
+  await expect.poll(onAir).toMatchObject({ priority: 1 })
+  await expect.poll(async () => (await viewer.figures()).width).toBe(320)
   // The same connection, and the same player.
   expect([await viewer.state(), (await viewer.plays()).width]).toEqual(['connected', 320])
   await shows(320, currentTime)

@@ -14,8 +14,6 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 60_000, interval: 100 }
-
 /** A page that closes with the test, whatever its result: the next test counts sessions. */
 async function newPeer(): Promise<Peer> {
   const peer = await stage.peer()
@@ -57,7 +55,7 @@ async function limit(viewer: WirePeer, kilobits: number, isWanted: (width: numbe
     .poll(() => {
       viewer.sendRtcp(writeRemb(1, kilobits * 1000, []))
       return widths(videoOf(viewer)).at(-1) ?? 0
-    }, SOON)
+    })
     .toSatisfy(isWanted)
 }
 
@@ -93,8 +91,8 @@ const ENCODINGS = [
 test('with simulcast each viewer gets the largest layer for its bandwidth, and switches at a keyframe without a gap', async () => {
   const publisher = await broadcast('layers', { codec: 'vp8', scale: LARGER / 1280, encodings: ENCODINGS })
   const watcher = await view('layers')
-  await expect.poll(() => publisher.arriving(), SOON).toEqual(['f', 'h'])
-  await expect.poll(async () => (await watcher.figures()).width, SOON).toBe(LARGER)
+  await expect.poll(() => publisher.arriving()).toEqual(['f', 'h'])
+  await expect.poll(async () => (await watcher.figures()).width).toBe(LARGER)
   const viewer = await scriptedViewer('layers')
   await limit(viewer, 10_000, (width) => width === LARGER)
   await limit(viewer, 160, (width) => width === SMALLER)
@@ -106,7 +104,7 @@ test('with simulcast each viewer gets the largest layer for its bandwidth, and s
   const jumps = steps(packets.map(frameCounterOf), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
   // A browser without enough processor time takes that for congestion; it recovers.
-  await expect.poll(async () => (await watcher.figures()).width, SOON).toBe(LARGER)
+  await expect.poll(async () => (await watcher.figures()).width).toBe(LARGER)
 })
 
 test('publisher and viewer restart ICE: video continues with new credentials, and the old tag is refused', async () => {
@@ -119,9 +117,7 @@ test('publisher and viewer restart ICE: video continues with new credentials, an
     expect(second.etag).not.toBe(first.etag)
     expect(await peer.restart(first.etag)).toEqual({ status: 412 })
     // A browser whose new ports are ready before it has read an answer uses the credentials from before that restart.
-    await expect
-      .poll(() => peer.remoteUfrag(), SOON)
-      .toSatisfy((used) => [first, second].some(({ ufrag }) => ufrag === used))
+    await expect.poll(() => peer.remoteUfrag()).toSatisfy((used) => [first, second].some(({ ufrag }) => ufrag === used))
     await watcher.plays()
   }
 })
@@ -139,7 +135,7 @@ test('the reports have what a browser had received when it left', async () => {
   const { bytes } = await watcher.figures()
   await watcher.stop()
   await publisher.stop()
-  await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data, SOON).toEqual([])
+  await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data).toEqual([])
   const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
   const report = `/api/analytics/streams/total?startDate=${day(-1)}&stopDate=${day(1)}&streamNames=counted`
   const { counted } = (await stage.api('GET', report)).data as Record<string, { bytesIn: number; bytesOut: number }>

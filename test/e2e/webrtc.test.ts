@@ -104,7 +104,7 @@ describe('WHIP to WHEP', () => {
     expect(await publisher.publish(request)).toBe('ok')
     const viewer = await view('half')
     const moves = ({ frames, audioBytes }: Awaited<ReturnType<Peer['figures']>>) => Math.max(frames, audioBytes) > 10
-    await expect.poll(() => viewer.figures(), { timeout: 60_000, interval: 100 }).toSatisfy(moves)
+    await expect.poll(() => viewer.figures()).toSatisfy(moves)
     expect((await viewer.figures()).codecs).toEqual(codecs)
     const { frames, audioBytes } = await publisher.figures()
     expect(Math.min(frames, audioBytes)).toBe(0)
@@ -153,7 +153,7 @@ describe('tokens', () => {
     expect(await speaker.publish({ url: stage.whip('talk'), token, only: 'audio' })).toBe('ok')
     const taken = await subscribeToken()
     const listener = await view('talk', taken)
-    await expect.poll(async () => (await listener.figures()).audioEnergy, { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await listener.figures()).audioEnergy).toBeGreaterThan(0)
     const over = listener.over()
     await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)
     expect(await over).toBe('connected')
@@ -187,7 +187,7 @@ test('a killed relay process takes its sessions with it, is logged, and restarts
   const again = await open()
   const request = { url: stage.whip('phoenix'), token: token.token }
   // Until the next process listens, clients get a 503 with Retry-After.
-  await expect.poll(() => again.publish(request), { timeout: 60_000, interval: 100 }).toBe('ok')
+  await expect.poll(() => again.publish(request)).toBe('ok')
   const next = await view('phoenix')
   await next.plays()
   expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest'
 import { setStage, type Stage } from '../sluice.ts'
 import { buildPages } from './build.ts'
 
@@ -25,6 +26,23 @@ export interface Dashboard extends Stage {
 /** How a name stands in a sentence of the pages that it would turn: between U+2068 and U+2069. */
 export const inSentence = (name: string): string => `\u2068${name}\u2069`
 
+/** The dashboard of the tests of a file. The pages that a test opens close with it, and none of them may complain. */
+export function useDashboard(settings: Record<string, string> = {}, start = openDashboard): Dashboard {
+  const dashboard = {} as Dashboard
+  beforeAll(async () => {
+    const started = await start(settings)
+    const open: Dashboard['open'] = async (...of) => {
+      const page = await started.open(...of)
+      onTestFinished(() => page.close())
+      return page
+    }
+    Object.assign(dashboard, started, { open })
+  })
+  afterEach(() => expect(dashboard.complaints.splice(0)).toEqual([]))
+  afterAll(() => dashboard.close())
+  return dashboard
+}
+
 /** Starts a server with a dashboard and makes its first user, by a link. */
 export async function openDashboard(settings: Record<string, string> = {}): Promise<Dashboard> {
   const dashboard = await openUnclaimed(settings)
@@ -45,8 +63,8 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
   const complaints: string[] = []
   const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
     // Without a graphics card each frame of an animation costs as much as the script of the page.
-    const context = await stage.browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
-    context.setDefaultTimeout(60_000)
+    const common = { locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' } as const
+    const context = await stage.browser.newContext({ ...common, ...options })
     await context.addInitScript({ content: `${AXE}\n${REPORTS}` })
     context.on('page', (page) => collect(page, complaints))
     return context
@@ -71,6 +89,7 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
 function reusable(page: Page, home: string, spare: Page[]): Page {
   const end = page.close.bind(page)
   page.close = async () => {
+    if (page.isClosed() || spare.includes(page)) return
     if (page.context().pages().length > 1) return end()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.evaluate('sessionStorage.clear()')

@@ -1,21 +1,16 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { axe, useDashboard } from './dashboard.ts'
 
-const SOON = { timeout: 60_000, interval: 100 }
-
-let dashboard: Dashboard
+const dashboard = useDashboard({ SLUICE_SERVER_REGION: 'eu-west' })
 let page: Page
-beforeAll(async () => {
-  dashboard = await openDashboard({ SLUICE_SERVER_REGION: 'eu-west' })
-})
-afterAll(() => dashboard.close())
 
 beforeEach(async () => {
   page = await dashboard.open('/settings/defaults')
-  return () => page.close()
 })
 
+/** A message, which stays as long as it is pointed at. */
+const saved = () => page.getByRole('status').getByText('Saved')
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 const card = (title: string) => page.locator('section.card', { has: page.getByRole('heading', { name: title }) })
 
@@ -29,12 +24,12 @@ test('the account says how long recordings are kept, and a change is undone', as
   expect(await stored()).toBeNull()
   await days.fill('30')
   await save.click()
-  await page.getByRole('status').getByText('Saved').waitFor()
+  await saved().hover()
   expect(await stored()).toEqual({ days: 30 })
   expect(await axe(page)).toEqual([])
   await button('Undo').click()
-  await expect.poll(stored, SOON).toBeNull()
-  await expect.poll(() => days.inputValue(), SOON).toBe('')
+  await expect.poll(stored).toBeNull()
+  await expect.poll(() => days.inputValue()).toBe('')
 })
 
 test('countries of tokens without rules are changed and undone, and the page says what they do without a database', async () => {
@@ -49,11 +44,11 @@ test('countries of tokens without rules are changed and undone, and the page say
   await countries.getByRole('button', { name: 'Remove xx' }).click()
   await countries.getByText('All but these', { exact: true }).click()
   await countries.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('status').getByText('Saved').waitFor()
+  await saved().hover()
   expect(await stored()).toEqual({ allowedCountries: [], deniedCountries: ['DE'] })
   expect(await axe(page)).toEqual([])
   await button('Undo').click()
-  await expect.poll(stored, SOON).toEqual({ allowedCountries: [], deniedCountries: [] })
+  await expect.poll(stored).toEqual({ allowedCountries: [], deniedCountries: [] })
 })
 
 test('the regions that show streams are changed, and one that no node is in is refused', async () => {
@@ -65,7 +60,7 @@ test('the regions that show streams are changed, and one that no node is in is r
   await distribution.getByText('phx-1: must be all or a region of nodes (eu-west), not phx-1').waitFor()
   await distribution.getByRole('button', { name: 'Remove phx-1' }).click()
   await distribution.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('status').getByText('Saved').waitFor()
+  await saved().waitFor()
   const geoCascade = { isEnabled: true, clusters: ['all'] }
   expect((await dashboard.api('GET', '/api/v3/account/distribution')).data).toEqual({ geoCascade })
 })

@@ -4,8 +4,6 @@ import { FIREFOX, type Firefox, openFirefox } from '../firefox.ts'
 import type { Tab } from '../peer.ts'
 import { ADMIN, type Dashboard, openDashboard } from './dashboard.ts'
 
-const SOON = { timeout: 60_000, interval: 50 }
-
 describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
   let dashboard: Dashboard
   let firefox: Firefox
@@ -20,8 +18,7 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
   })
 
   /** Resolves when the page shows this text. */
-  const shows = (text: string) =>
-    expect.poll(() => tab.evaluate<string>('document.body.innerText'), SOON).toContain(text)
+  const shows = (text: string) => expect.poll(() => tab.evaluate<string>('document.body.innerText')).toContain(text)
 
   /** An expression for the first element of `selector` that has this text. */
   const element = (selector: string, text: string) =>
@@ -29,14 +26,14 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
 
   /** Clicks as soon as the element is there. */
   async function click(selector: string, text = ''): Promise<void> {
-    await expect.poll(() => tab.evaluate(`Boolean(${element(selector, text)})`), SOON).toBe(true)
+    await expect.poll(() => tab.evaluate(`Boolean(${element(selector, text)})`)).toBe(true)
     await tab.evaluate(`void ${element(selector, text)}.click()`)
   }
 
   /** Types into the input of a field, as a keyboard does. */
   async function fill(field: string, text: string): Promise<void> {
     const input = `${element('.field', field)}?.querySelector('input')`
-    await expect.poll(() => tab.evaluate(`Boolean(${input})`), SOON).toBe(true)
+    await expect.poll(() => tab.evaluate(`Boolean(${input})`)).toBe(true)
     await tab.evaluate(`void ${input}.select()`)
     await tab.evaluate(`void document.execCommand('insertText', false, ${JSON.stringify(text)})`)
   }
@@ -48,7 +45,7 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
     await fill('E-mail', ADMIN.email)
     await fill('Password', 'not the password')
     await click('button[type=submit]')
-    await expect.poll(() => tab.evaluate('document.querySelector(".err")?.textContent ?? ""'), SOON).not.toBe('')
+    await expect.poll(() => tab.evaluate('document.querySelector(".err")?.textContent ?? ""')).not.toBe('')
     await fill('Password', ADMIN.password)
     await click('button[type=submit]')
     await shows('Overview')
@@ -57,7 +54,7 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
     await fill('Label', 'From Firefox')
     await fill('Streams', 'fox,')
     await click('button[type=submit]')
-    await expect.poll(tokens, SOON).toMatchObject([{ label: 'From Firefox', streams: [{ streamName: 'fox' }] }])
+    await expect.poll(tokens).toMatchObject([{ label: 'From Firefox', streams: [{ streamName: 'fox' }] }])
     await shows('From Firefox')
     const { id, token } = (await tokens())[0] as { id: number; token: string }
     expect(await tab.evaluate('document.body.innerText')).not.toContain(token)
@@ -69,17 +66,17 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
     await tab.goto(`${dashboard.home}#/streams/fox`)
     await click('button', 'Watch here')
     const player = "document.querySelector('sluice-player')"
-    await expect.poll(() => tab.evaluate(`${player}?.state ?? ''`), SOON).toBe('playing')
-    await expect.poll(() => tab.evaluate(`${player}.video.currentTime`), SOON).toBeGreaterThan(1)
+    await expect.poll(() => tab.evaluate(`${player}?.state ?? ''`)).toBe('playing')
+    await expect.poll(() => tab.evaluate(`${player}.video.currentTime`)).toBeGreaterThan(1)
     await publisher.stop()
 
     await tab.goto(`${dashboard.home}#/tokens/publish/${id}`)
     await click('button', 'Switch off')
-    await expect.poll(tokens, SOON).toMatchObject([{ isActive: false }])
+    await expect.poll(tokens).toMatchObject([{ isActive: false }])
     await click('[aria-label="More for From Firefox"]')
     await click('[role=menuitem]', 'Delete')
     await click('dialog button', 'Delete')
-    await expect.poll(tokens, SOON).toEqual([])
+    await expect.poll(tokens).toEqual([])
 
     await click('.who [aria-haspopup]')
     await click('.who [role=menuitem]', 'Sign out')

@@ -1,12 +1,8 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN, axe, type Dashboard, openUnclaimed } from './dashboard.ts'
+import { expect, test } from 'vitest'
+import { ADMIN, axe, openUnclaimed, useDashboard } from './dashboard.ts'
 
-let dashboard: Dashboard
-beforeAll(async () => {
-  dashboard = await openUnclaimed()
-})
-afterAll(() => dashboard.close())
+const dashboard = useDashboard({}, openUnclaimed)
 
 const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`)
 
@@ -81,7 +77,6 @@ test('the link leads to a user, a stream on the air and its first viewer', async
   // The broadcast goes on while the user looks at other pages.
   const { data: sessions } = await dashboard.api('GET', '/api/sessions?action=publish')
   expect(sessions).toHaveLength(1)
-  expect(dashboard.complaints).toEqual([])
 })
 
 test('a stream from a publisher is noticed, with the addresses that the page shows', async () => {
@@ -97,7 +92,6 @@ test('a stream from a publisher is noticed, with the addresses that the page sho
   await heading(page, 'You are live')
   await publisher.stop()
   await heading(page, 'Send the link')
-  expect(dashboard.complaints).toEqual([])
 })
 
 test('on a phone each step begins at its top, and the control of the theme offers the other one', async () => {
@@ -131,5 +125,4 @@ test('every step can be skipped; the link has a QR code if phones reach the serv
   await heading(page, 'Send the link')
   await page.getByRole('img', { name: 'QR code of the link' }).waitFor()
   expect(await axe(page)).toEqual([])
-  expect(dashboard.complaints).toEqual([])
 })

@@ -1,20 +1,13 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Dashboard, openDashboard } from './dashboard.ts'
+import { expect, test } from 'vitest'
+import { useDashboard } from './dashboard.ts'
 
-let dashboard: Dashboard
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-afterAll(() => dashboard.close())
-
-const SOON = { timeout: 60_000, interval: 100 }
+const dashboard = useDashboard()
 
 let page: Page
 async function open(path: string): Promise<void> {
   page = await dashboard.open(path)
   await dashboard.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  onTestFinished(() => page.close())
 }
 
 const field = (label: string) => page.locator('.field', { has: page.getByLabel(label, { exact: true }) })
@@ -65,12 +58,12 @@ test('each line that is pasted into a list is an entry', async () => {
   await create()
   await errorOf('Streams').waitFor()
   await paste('Streams', 'stage one\r\nstage two\n/guest-[0-9]{1,3}/\n')
-  await expect.poll(() => field('Streams').locator('.chips > span').count(), SOON).toBe(3)
+  await expect.poll(() => field('Streams').locator('.chips > span').count()).toBe(3)
   expect(await errorOf('Streams').count()).toBe(0)
   await page.getByText('Narrow it: sites, addresses, countries').click()
   await paste('Allowed sites optional', 'a.example\nb.example')
   await expect
-    .poll(() => field('Allowed sites optional').locator('.chips > span').allTextContents(), SOON)
+    .poll(() => field('Allowed sites optional').locator('.chips > span').allTextContents())
     .toEqual(['a.example', 'b.example'])
 })
 
@@ -93,8 +86,4 @@ test('what another person deletes while the question is open is deleted, without
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await page.locator('.toast', { hasText: 'Shared' }).waitFor()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-})
-
-test('no page broke its policy or its script', () => {
-  expect(dashboard.complaints).toEqual([])
 })

@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Route } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { pace } from '../../support/until.ts'
-import { type Dashboard, openDashboard } from './dashboard.ts'
+import { useDashboard } from './dashboard.ts'
 
-let dashboard: Dashboard
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = useDashboard()
 
 /** The addresses that need no id. */
 const PATHS = [
@@ -107,7 +103,6 @@ test('tabs in the background held the six connections of a browser, so that a se
   await turn('visible')
   await page.getByRole('link', { name: 'meanwhile' }).first().waitFor()
   await peer.stop()
-  await page.close()
 })
 
 test('a page whose script cannot be loaded says so, and loads again', async () => {
@@ -119,7 +114,6 @@ test('a page whose script cannot be loaded says so, and loads again', async () =
   await page.unroute(/\/assets\//)
   await page.getByRole('button', { name: 'Load again' }).click()
   await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
-  await page.close()
 })
 
 test('a page whose server did not answer at first stayed empty', async () => {
@@ -131,5 +125,4 @@ test('a page whose server did not answer at first stayed empty', async () => {
   await page.getByRole('alert').getByText('The server does not answer').waitFor()
   await page.unroute(session)
   await page.waitForSelector('main h1')
-  await page.close()
 })

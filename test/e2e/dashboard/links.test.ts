@@ -1,15 +1,9 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest'
-import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { beforeAll, expect, onTestFailed, test } from 'vitest'
+import { axe, useDashboard } from './dashboard.ts'
 
-let dashboard: Dashboard
-beforeAll(async () => {
-  dashboard = await openDashboard({ SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' })
-  await fill()
-})
-afterAll(() => dashboard.close())
-
-const SOON = { timeout: 60_000, interval: 100 }
+const dashboard = useDashboard({ SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' })
+beforeAll(fill)
 
 /** Where nothing answers, so that deliveries say so in words. */
 const DEAF = 'http://127.0.0.1:1/'
@@ -103,7 +97,7 @@ async function show(page: Page, href: string): Promise<void> {
   await page.evaluate('answered.clear()')
   await page.goto(`${dashboard.home}${href}`)
   await page.locator('main :is(h1, h2)').first().waitFor()
-  await expect.poll(() => page.evaluate(WAITS_FOR), { ...SOON, message: `${href} waits` }).toEqual([])
+  await expect.poll(() => page.evaluate(WAITS_FOR), { message: `${href} waits` }).toEqual([])
 }
 
 /** Shown in another way than as a value: a decision by its reason, a list by its length. */
@@ -122,7 +116,7 @@ async function broken(page: Page, href: string): Promise<string[]> {
       selector === undefined
         ? (await page.evaluate<string>(CHOSEN)).includes(value.toLowerCase())
         : (await page.locator(selector).count()) > 0
-    await expect.poll(isShown, { ...SOON, message: `${href}: ${name} is not chosen` }).toBe(true)
+    await expect.poll(isShown, { message: `${href}: ${name} is not chosen` }).toBe(true)
   }
   return problems
 }

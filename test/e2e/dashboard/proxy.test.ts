@@ -3,8 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, type Dashboard, openDashboard } from './dashboard.ts'
 import { isNginxInstalled, Nginx } from './nginx.ts'
 
-const SOON = { timeout: 60_000, interval: 100 }
-
 /** The first media playlist that a master playlist names. */
 async function mediaPlaylist(address: string): Promise<string> {
   const master = await fetch(address)
@@ -61,19 +59,19 @@ describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
     const viewer = await newPage(`/watch/${dashboard.accountId}/show`)
     const time = () =>
       viewer.locator('sluice-player video').evaluate((video) => (video as { currentTime?: number }).currentTime)
-    await expect.poll(time, SOON).toBeGreaterThan(0)
+    await expect.poll(time).toBeGreaterThan(0)
     expect(await sessions()).toBe(2)
     await expect
-      .poll(() => mediaPlaylist(`${nginx.url}/hls/${dashboard.accountId}/show/index.m3u8`), SOON)
+      .poll(() => mediaPlaylist(`${nginx.url}/hls/${dashboard.accountId}/show/index.m3u8`))
       .toContain('#EXTINF')
     await viewer.goto(`${nginx.url}/demo/#watch=${dashboard.accountId}%2Fshow`)
     await viewer.click('#watch .main')
     await viewer.waitForSelector('#watch .badge[data-state=live]')
     // Leaving the page ends the session; a context that is closed leaves no page.
     await viewer.goto('about:blank')
-    await expect.poll(() => page.textContent('.figs div:has(dt:text-is("Viewers")) dd'), SOON).toBe('0')
+    await expect.poll(() => page.textContent('.figs div:has(dt:text-is("Viewers")) dd')).toBe('0')
     await page.click('button:has-text("End the broadcast")')
-    await expect.poll(sessions, SOON).toBe(0)
+    await expect.poll(sessions).toBe(0)
     expect(outside).toEqual([])
     expect(dashboard.complaints).toEqual([])
   })

@@ -1,20 +1,13 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { axe, useDashboard } from './dashboard.ts'
 
-let dashboard: Dashboard
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-afterAll(() => dashboard.close())
-
-const SOON = { timeout: 60_000, interval: 100 }
+const dashboard = useDashboard()
 
 let page: Page
 async function open(path: string): Promise<void> {
   page = await dashboard.open(path)
   await dashboard.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  onTestFinished(() => page.close())
 }
 
 const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -151,7 +144,7 @@ test('what the server refuses stands at its field, and nothing that was typed is
   await button('Create token').click()
   await errorOf('Label').waitFor()
   expect(await field('Label').locator('input').getAttribute('aria-invalid')).toBe('true')
-  await expect.poll(focused, SOON).toContain('Label')
+  await expect.poll(focused).toContain('Label')
   expect(await field('Streams').locator('.chips > span').count()).toBe(1)
   await field('Label').locator('input').fill('Show')
   await errorOf('Label').waitFor({ state: 'detached' })
@@ -168,26 +161,26 @@ test('the value is covered until it is asked for, and each address can be copied
   await page.getByRole('heading', { name: 'Broadcast with it' }).waitFor()
   expect(await page.locator('main').textContent()).not.toContain(token)
   await page.getByRole('button', { name: 'Copy Server' }).click()
-  await expect.poll(clipboard, SOON).toMatch(/\/api\/whip\/main%20stage$/)
+  await expect.poll(clipboard).toMatch(/\/api\/whip\/main%20stage$/)
   await page.getByRole('button', { name: 'Copy Bearer token' }).click()
-  await expect.poll(clipboard, SOON).toBe(token)
+  await expect.poll(clipboard).toBe(token)
   await page.getByRole('button', { name: 'Show Bearer token' }).click()
   await page.getByText(token).waitFor()
 
   await page.getByText('OBS, RTMP').click()
   await page.getByRole('button', { name: 'Copy Stream key' }).click()
-  await expect.poll(clipboard, SOON).toBe(`main%20stage?token=${token}`)
+  await expect.poll(clipboard).toBe(`main%20stage?token=${token}`)
   await page.getByText('Code', { exact: true }).click()
   expect(await page.getByLabel('ffmpeg over RTMP', { exact: true }).textContent()).toContain('?token=$TOKEN"')
   await page.getByText('Show the value in the code').click()
   await page.getByRole('button', { name: 'Copy ffmpeg over RTMP' }).click()
-  await expect.poll(clipboard, SOON).toContain(`?token=${token}"`)
+  await expect.poll(clipboard).toContain(`?token=${token}"`)
   await page.getByRole('button', { name: 'Copy WHEP' }).click()
-  await expect.poll(clipboard, SOON).toMatch(/\/api\/whep\/[a-z0-9]+\/main%20stage$/)
+  await expect.poll(clipboard).toMatch(/\/api\/whep\/[a-z0-9]+\/main%20stage$/)
   await page.getByRole('button', { name: 'Copy HLS' }).click()
-  await expect.poll(clipboard, SOON).toMatch(/\/hls\/[a-z0-9]+\/main%20stage\/index\.m3u8$/)
+  await expect.poll(clipboard).toMatch(/\/hls\/[a-z0-9]+\/main%20stage\/index\.m3u8$/)
   await page.getByRole('button', { name: 'Copy Embed in a page' }).click()
-  await expect.poll(clipboard, SOON).toContain('<sluice-player stream="')
+  await expect.poll(clipboard).toContain('<sluice-player stream="')
 })
 
 test('two people change different fields, and both changes hold', async () => {
@@ -227,7 +220,7 @@ test('a token is switched off and on, gets a new value, and is deleted', async (
   await toast('Life: switched off').waitFor()
   expect(await record('publish', id)).toMatchObject({ isActive: false })
   await button('Switch on').click()
-  await expect.poll(async () => (await record('publish', id))['isActive'], SOON).toBe(true)
+  await expect.poll(async () => (await record('publish', id))['isActive']).toBe(true)
   await button('New value').click()
   await page.getByRole('dialog').getByRole('button', { name: 'New value' }).click()
   await toast('New value').waitFor()
@@ -237,7 +230,7 @@ test('a token is switched off and on, gets a new value, and is deleted', async (
     .poll(async () => {
       await page.getByRole('button', { name: /^Cop(y|ied) Bearer token$/ }).click()
       return clipboard()
-    }, SOON)
+    })
     .toBe(renewed)
   await page.getByRole('button', { name: 'More for Life' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -279,10 +272,10 @@ test('a refused site is allowed from the page of the token, and taken back by Un
   await refusedFrom('https://blog.partner.example', token)
   await open(`/tokens/publish/${id}`)
   await page.getByRole('button', { name: 'Allow blog.partner.example' }).click()
-  await toast('blog.partner.example is allowed now').waitFor()
+  await toast('blog.partner.example is allowed now').hover()
   expect(await record('publish', id)).toMatchObject({ allowedOrigins: ['example.com', 'blog.partner.example'] })
   await toast('blog.partner.example').getByRole('button', { name: 'Undo' }).click()
-  await expect.poll(() => record('publish', id), SOON).toMatchObject({ allowedOrigins: ['example.com'] })
+  await expect.poll(() => record('publish', id)).toMatchObject({ allowedOrigins: ['example.com'] })
   await page.getByRole('link', { name: 'Site not allowed' }).first().click()
   await page.getByText('No: Site not allowed').waitFor()
 })
@@ -301,14 +294,14 @@ test('a refusal is repaired in one click: switched off, another stream, one addr
   await refusedFrom('https://a.example', token)
   await button('Allow sites').click()
   await toast('sites is allowed now').getByRole('button', { name: 'Undo' }).click()
-  await expect.poll(async () => (await record('publish', id)).streams, SOON).toMatchObject([{ streamName: 'first' }])
+  await expect.poll(async () => (await record('publish', id)).streams).toMatchObject([{ streamName: 'first' }])
   await button('Allow sites').waitFor()
   expect(await axe(page)).toEqual([])
 
   const short = (await dashboard.token('publish', { streams: [{ streamName: 'sites' }], expires: 1 })) as Made
   const check = { action: 'publish', protocol: 'whip', streamName: 'sites', token: short.token, ip: '127.0.0.1' }
   const code = async () => ((await dashboard.api('POST', '/api/access/check', check)).data as { code?: string }).code
-  await expect.poll(code, SOON).toBe('token_expired')
+  await expect.poll(code).toBe('token_expired')
   await refusedFrom('https://a.example', short.token)
   await page.goto(`${dashboard.home}#/tokens/publish/${short.id}`)
   await page.locator('li a.btn', { hasText: 'New publish token' }).first().click()
@@ -343,7 +336,7 @@ test('a subscribe token is made, signs a short token that admits, and revokes it
   await card.locator('.field', { hasText: 'revoke this one token' }).first().locator('input').fill('guest-1')
   await card.getByRole('button', { name: 'Sign', exact: true }).click()
   await card.getByRole('button', { name: 'Copy Signed token' }).click()
-  await expect.poll(clipboard, SOON).toMatch(/^ey/)
+  await expect.poll(clipboard).toMatch(/^ey/)
   const signed = await clipboard()
   expect(await decision(signed)).toMatchObject({ allowed: true })
   await card.getByText('Revoke signed tokens').click()
@@ -391,8 +384,4 @@ test('a viewer reads the rules, and gets neither the value nor a control that ch
   await page.getByRole('link', { name: 'Look' }).waitFor()
   expect(await page.getByRole('checkbox').count()).toBe(0)
   expect(await page.getByRole('link', { name: 'New publish token' }).count()).toBe(0)
-})
-
-test('no page broke its policy or its script', () => {
-  expect(dashboard.complaints).toEqual([])
 })
