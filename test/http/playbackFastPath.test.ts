@@ -110,9 +110,9 @@ describe.each([true, false])('with splice: %s,', (splice) => {
       Referrer-Policy: no-referrer
       Accept-Ranges: bytes
       Content-Type: video/mp4
+      Cache-Control: public, max-age=3600, immutable
       X-Request-Id: …
       Content-Length: 51272
-      Cache-Control: public, max-age=3600, immutable
       Date: …
       Connection: keep-alive
       Keep-Alive: timeout=72"
