@@ -354,6 +354,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   }
   provisioned: {
     list(accountId: string): Promise<Provisioned[]>
+    get(accountId: string, row: Pick<Provisioned, 'kind' | 'name'>): Promise<Provisioned | undefined>
     /** Adds the name, or replaces what it made. */
     put(accountId: string, row: Provisioned): Promise<void>
     delete(accountId: string, row: Pick<Provisioned, 'kind' | 'name'>): Promise<void>

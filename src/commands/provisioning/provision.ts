@@ -127,17 +127,19 @@ async function applyAll(
   items: readonly ProvisionItem[],
 ): Promise<Result<ProvisionChange[], ProvisionProblem[]>> {
   const before = within.rows.filter(({ kind }) => (PROVISION_KINDS as readonly string[]).includes(kind))
+  const byLabel = new Map(before.map((row) => [labelOf(row), row]))
   const changes: ProvisionChange[] = []
   const problems: ProvisionProblem[] = []
   for (const item of items.toSorted((a, b) => positionOf(a) - positionOf(b))) {
-    const done = await applyItem(within, item, before.find(isOf(item))).catch(refusedAsTaken)
+    const done = await applyItem(within, item, byLabel.get(labelOf(item))).catch(refusedAsTaken)
     if (done.ok) changes.push(...done.value)
     else problems.push(...located(item, done.error))
     // On PostgreSQL a refused statement ends the transaction, and what follows would fail for that reason alone.
     if (!done.ok) break
   }
+  const named = new Set(items.map(labelOf))
   for (const row of before.toSorted(lastMadeFirst)) {
-    if (problems.length > 0 || items.some((item) => isOf(item)(row))) continue
+    if (problems.length > 0 || named.has(labelOf(row))) continue
     const done = await leaveOrDelete(within, row)
     if (done.ok) changes.push(done.value)
     else problems.push(...done.error.map(({ message }) => ({ location: labelOf(row), message })))
@@ -156,11 +158,6 @@ const lastMadeFirst = (a: Provisioned, b: Provisioned): number => positionOf(b) 
 const positionOf = ({ kind }: Pick<Provisioned, 'kind'>): number => PROVISION_KINDS.indexOf(kind as ProvisionKind)
 
 const LOCK: Provisioned = { kind: 'lock', name: '', resourceId: '' }
-
-const isOf =
-  ({ kind, name }: ProvisionItem) =>
-  (row: Provisioned): boolean =>
-    row.kind === kind && row.name === name
 
 const located = (item: ProvisionItem, problems: ItemProblems): ProvisionProblem[] =>
   problems.map(({ path, message }) => ({

@@ -49,8 +49,8 @@ async function withTokenId({ tx, actor }: Provisioning, body: Body): Promise<Res
   const { token } = body
   if (token === undefined) return ok(body)
   if (body['tokenId'] !== undefined) return err([{ path: 'token', message: 'must not stand beside tokenId' }])
-  const rows = await tx.provisioned.list(actor.accountId)
-  const row = rows.find(({ kind, name }) => kind === 'publishTokens' && name === token)
+  const name = typeof token === 'string' ? token : ''
+  const row = await tx.provisioned.get(actor.accountId, { kind: 'publishTokens', name })
   if (!row) return err([{ path: 'token', message: 'must be the name of a publish token in these files' }])
   return ok({ ...without(body, ['token']), tokenId: Number(row.resourceId) })
 }

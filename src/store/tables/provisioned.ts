@@ -1,6 +1,8 @@
+import type { Kysely } from 'kysely'
 import { statement, Verbs } from '../executor.ts'
 import { fieldsOf } from '../records.ts'
 import { upsertion } from '../rowTable.ts'
+import type { DB } from '../schema.ts'
 import type { Provisioned } from '../store.ts'
 
 interface Name {
@@ -9,14 +11,15 @@ interface Name {
   name: string
 }
 
-const list = statement((db, p: { accountId: string }) =>
+const ofAccount = (db: Kysely<DB>, p: Pick<Name, 'accountId'>) =>
   db
     .selectFrom('provisioned')
     .select(fieldsOf('provisioned', ['kind', 'name', 'resource_id']))
     .where('account_id', '=', p.accountId)
-    .orderBy('kind')
-    .orderBy('name'),
-)
+
+const list = statement((db, p: Pick<Name, 'accountId'>) => ofAccount(db, p).orderBy('kind').orderBy('name'))
+
+const get = statement((db, p: Name) => ofAccount(db, p).where('kind', '=', p.kind).where('name', '=', p.name))
 
 const put = upsertion({ table: 'provisioned', key: ['account_id', 'kind', 'name'] })
 
@@ -31,6 +34,10 @@ const remove = statement((db, p: Name) =>
 export class ProvisionedTxVerbs extends Verbs {
   list(accountId: string): Promise<Provisioned[]> {
     return this.executor.all(list, { accountId })
+  }
+
+  get(accountId: string, { kind, name }: Pick<Provisioned, 'kind' | 'name'>): Promise<Provisioned | undefined> {
+    return this.executor.first(get, { accountId, kind, name })
   }
 
   async put(accountId: string, row: Provisioned): Promise<void> {
