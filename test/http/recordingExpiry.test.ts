@@ -69,7 +69,7 @@ it('recordings whose days are over are deleted once, with their files and an aud
 it('the days of an account count from when a recording is complete, for those that get complete later', async () => {
   const { ctx } = sluice.app
   const [before, during, failed, after] = await Promise.all(
-    Array.from({ length: 4 }, () => recorded({ state: 'processing', endedAtMs: 1 })),
+    Array.from({ length: 4 }, () => recorded({ state: 'processing', endedAtMs: 1, node: ctx.sessions.node })),
   )
   expect((await sluice.call('DELETE', `/api/recordings/${before}`)).status).toBe(409)
   await completeRecording(ctx, before ?? '', FILE)

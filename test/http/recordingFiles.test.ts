@@ -5,7 +5,7 @@ import { recordingsHostKey } from '../../src/app/packager.ts'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { type StoredRecording, StoreUnavailable } from '../../src/store/store.ts'
 import { newRecording } from '../conformance/store.recordings.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -18,10 +18,10 @@ afterAll(() => sluice.close())
 
 const fileOf = (id: string): string => join(sluice.dataDir, 'recordings', id, 'recording.mp4')
 
-/** A finished recording with a file. Returns its id. */
-async function recorded(): Promise<string> {
+/** A recording with a file, by default a finished one. Returns its id. */
+async function recorded(over: Partial<StoredRecording> = {}): Promise<string> {
   const { app, accountId } = sluice
-  const recording = newRecording({ accountId, state: 'completed', hostKey: recordingsHostKey(app.config) })
+  const recording = newRecording({ accountId, state: 'completed', hostKey: recordingsHostKey(app.config), ...over })
   await app.ctx.store.transaction((tx) => tx.recordings.insert(recording))
   mkdirSync(dirname(fileOf(recording.id)), { recursive: true })
   writeFileSync(fileOf(recording.id), 'abc')
@@ -46,6 +46,14 @@ test('a recording can be deleted on a full disk, where nothing can be written be
   expect([await deleted({ authorization }), existsSync(fileOf(id))]).toEqual([503, true])
   expect([await deleted(), existsSync(fileOf(id))]).toEqual([200, false])
   expect((await sluice.call('GET', `/api/recordings/${id}`)).status).toBe(404)
+})
+
+test('a recording under way can be deleted if its node is gone, which may be for good, and not otherwise', async () => {
+  const { node } = sluice.app.ctx.sessions
+  const deleted = async (over: Partial<StoredRecording>) =>
+    (await sluice.call('DELETE', `/api/recordings/${await recorded({ hostKey: 'another host', ...over })}`)).status
+  for (const state of ['recording', 'processing'] as const)
+    expect([await deleted({ state, node }), await deleted({ state, node: 'gone' })]).toEqual([409, 200])
 })
 
 test('a file whose disk is not mounted is not there, which is not said of the recording', async () => {

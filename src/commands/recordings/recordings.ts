@@ -59,7 +59,7 @@ export async function finishedRecording(
 }
 
 /**
- * Deletes a finished recording. From the answer on it is hidden and cannot be fetched. The node that has its files
+ * Deletes a recording that is finished, or whose node is gone. From the answer on it is hidden and cannot be fetched. The node that has its files
  * removes them (`forgetRecording`).
  */
 export async function deleteRecording(ctx: CommandContext, actor: Actor, id: string): Promise<Result<true, Failure>> {
@@ -68,7 +68,8 @@ export async function deleteRecording(ctx: CommandContext, actor: Actor, id: str
   return ctx.store.transaction(async (tx): Promise<Result<true, Failure>> => {
     const recording = await tx.recordings.lock(id)
     if (recording?.accountId !== accountId || recording.state === 'deleting') return err(noRecording(id))
-    if (recording.state === 'recording' || recording.state === 'processing')
+    const isUnderWay = recording.state === 'recording' || recording.state === 'processing'
+    if (isUnderWay && (await tx.nodes.lockShared(recording.node)))
       return err(failure('conflict', 'This recording is not complete; end the stream and wait until it is'))
     const deleting = { ...recording, state: 'deleting' } as const
     await tx.recordings.replace(deleting)
