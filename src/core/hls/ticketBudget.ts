@@ -46,7 +46,8 @@ export class TicketBudget {
     this.#turn(nowMs)
     const elapsed = (nowMs - this.#sinceMs) / WINDOW_MS
     const before = (this.#usesBefore.get(rendition) ?? 0) * (1 - elapsed)
-    const most = Math.max((RELOADS_PER_PART * WINDOW_MS) / (stepSeconds * 1000), USES_MAX)
+    // Of long steps few are in a window, and one more may be.
+    const most = Math.max((RELOADS_PER_PART * WINDOW_MS) / (stepSeconds * 1000) + 1, USES_MAX)
     return this.#count(rendition, 1 / most) + before <= 1
   }
 

@@ -39,6 +39,16 @@ test('while frames arrive within 100 ms the dates do not move at all', () => {
   )
 })
 
+test('frames that the network held for a moment do not shift the dates, whenever they come', () => {
+  const dates = new MediaDates()
+  const offsets = Array.from({ length: 90 }, (_, second) => {
+    const delayMs = second > 0 && second % 10 === 0 ? 500 : 0
+    dates.observe(second * 1000, CAMERA_MS + second * 1000 + delayMs)
+    return dates.dateOf(second * 1000) - second * 1000
+  })
+  expect(new Set(offsets)).toEqual(new Set([CAMERA_MS]))
+})
+
 test('a clock that drifts is followed, and a network that was slow once is forgotten after a minute', () => {
   const dates = new MediaDates()
   for (let at = 0; at < 600; at++) {

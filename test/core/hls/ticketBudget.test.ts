@@ -57,10 +57,17 @@ describe('a piece', () => {
   })
 })
 
-test('a player without parts may reload twice in each target duration', () => {
+const TARGET_SECONDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15]
+
+test.each(TARGET_SECONDS)('a player without parts may reload twice in a target duration of %i s', (seconds) => {
   const budget = new TicketBudget()
-  const reloads = Array.from({ length: 200 }, (_, n) => budget.reload('v0', 2, n * 1000))
+  const reloads = Array.from({ length: 200 }, (_, n) => budget.reload('v0', seconds, n * seconds * 500))
   expect(reloads).not.toContain(false)
+})
+
+test('a player may load a playlist three times at once, however long its segments are', () => {
+  const budget = new TicketBudget()
+  expect([1, 2, 3, 4].map(() => budget.reload('v0', 60, 0))).toEqual([true, true, true, false])
 })
 
 test('a player with parts may reload the last playlist, which has none', () => {

@@ -82,6 +82,7 @@ describe('a scheduler', () => {
     expect(right && forgetAhead(DAILY, right.state, now)).toBeNull()
     // By clocks of other nodes.
     expect(forgetAhead(DAILY, begun(DAILY), at('2025-12-30T23:59'))).toBeNull()
+    expect(forgetAhead(DAILY, begun(DAILY), at('2025-12-30T23:58'))).not.toBeNull()
     const early = beginByHand(DAILY, begun(DAILY), now).state
     const stopped = endByHand(DAILY, early, now).state
     // The first one does not begin again after the second one was begun before its time, too.
