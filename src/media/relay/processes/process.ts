@@ -4,10 +4,10 @@ import { isLoopback } from '../../../base/loopback.ts'
 import { systemRandom } from '../../../base/random.ts'
 import { walled } from '../../../base/walls.ts'
 import type { MediaEngineEvent } from '../../engine.ts'
-import type { FrameSink } from '../../frame.ts'
 import { createIdentity } from '../transport/dtls.ts'
 import type { FrameFeed } from '../forward/frameFeed.ts'
 import { framePipe } from './framePipe.ts'
+import { Outbox } from './outbox.ts'
 import {
   BEAT_MS,
   type FromRelay,
@@ -26,27 +26,10 @@ import type { HostAddress } from '../wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
 
-function post(message: FromRelay): void {
-  postEvents()
-  if (process.connected) process.send?.(message)
-}
-
-/** Events that were not posted yet. The byte counts of all sessions make one message each second, not hundreds. */
-let events: MediaEngineEvent[] = []
-
-function postEvents(): void {
-  if (events.length === 0) return
-  const posted = events
-  events = []
-  post({ kind: 'events', events: posted })
-}
-
-/** Sends the frames of a session to the main process. */
-const tapped = (sessionId: string): FrameSink =>
-  framePipe(sessionId, (message, sent) => {
-    postEvents()
-    if (process.connected) process.send?.(message, undefined, undefined, sent)
-  })
+const outbox = new Outbox((message, sent) => {
+  if (process.connected) process.send?.(message, undefined, undefined, sent)
+})
+const { post } = outbox
 
 process.on('disconnect', () => process.exit(0))
 // A signal to the whole group (Ctrl+C) is the main process's to act on: it ends the sessions first, then us.
@@ -164,14 +147,14 @@ async function openLinkPort({ process: own, native }: RelaySettings, receive: Re
 const feeds = new Map<string, FrameFeed>()
 const taps = new Map<string, () => void>()
 
-/** Queues an event. Forgets a session that has ended. */
+/** Posts an event. Forgets a session that has ended. */
 function emit(event: MediaEngineEvent): void {
   if (event.kind === 'ended') {
     feeds.delete(event.sessionId)
     taps.get(event.sessionId)?.()
     taps.delete(event.sessionId)
   }
-  if (events.push(event) === 1) queueMicrotask(postEvents)
+  outbox.emit(event)
 }
 
 /** Messages come in their order. */
@@ -209,7 +192,7 @@ function handle(relay: Relay, message: ToRelay): void {
       return
     case 'tap':
       taps.get(message.sessionId)?.()
-      taps.set(message.sessionId, relay.tap(message.sessionId, tapped(message.sessionId)))
+      taps.set(message.sessionId, relay.tap(message.sessionId, framePipe(message.sessionId, post)))
       return
     case 'untap':
       taps.get(message.sessionId)?.()
