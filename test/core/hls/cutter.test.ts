@@ -52,13 +52,24 @@ const gops = (lengths: readonly number[]): CutFrame[] =>
   lengths.flatMap((length) => Array.from({ length }, (_, at) => ({ seconds: 0.04, key: at === 0 })))
 
 test('a segment begins with a keyframe while they come often enough, also where an encoder adds some', () => {
-  const added = fc.array(fc.integer({ min: 5, max: 50 }), { minLength: 5, maxLength: 12 })
+  const added = fc.array(fc.integer({ min: 5, max: 50 }), { minLength: 5, maxLength: 100, size: 'max' })
   fc.assert(
     fc.property(added, (lengths) => {
-      const segments = cut(gops([50, 50, ...lengths]))
+      // The longest distance is seen in each half minute.
+      const seen = lengths.flatMap((length, at) => (at % 10 === 0 ? [50, length] : [length]))
+      const segments = cut(gops([50, ...seen]))
       for (const [first] of segments) expect(first?.[0]?.key).toBe(true)
     }),
   )
+})
+
+test('a segment ends at a keyframe if the next one would come too late, as far apart as the first two', () => {
+  expect(cut(gops([31, 31, 31])).map((parts) => parts.flat().length)).toEqual([31, 31, 31])
+})
+
+test('a part that is long enough ends before a keyframe, so that players can begin there', () => {
+  const frames = Array.from({ length: 90 }, (_, at) => ({ seconds: 0.02, key: at % 15 === 0 }))
+  for (const [first] of cut(frames).flat()) expect(first?.key).toBe(true)
 })
 
 test('without keyframes a segment ends when it has to, and at the next keyframe', () => {

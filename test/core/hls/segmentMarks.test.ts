@@ -32,6 +32,7 @@ test('a segment begins at the first keyframe after two seconds, whatever the dis
 
 test('without a keyframe none is longer than four seconds, and the next keyframe begins another one', () => {
   expect(begins(new SegmentMarks(1, RULES), 0, (at) => at % 250 === 0)).toEqual([0, 4, 8, 10, 14, 18])
+  expect(begins(new SegmentMarks(1, RULES), 0, (at) => at % 225 === 0)).toEqual([0, 4, 8, 9, 13, 17, 18])
 })
 
 test('all renditions begin segments at the same frames, although their times are inexact and they take turns', () => {

@@ -132,6 +132,8 @@ describe('the reports of one session', () => {
     const quality = new SessionQuality()
     quality.report({ ...ONE, height: 1088 }, at(60_000))
     quality.report({ ...TWO, height: 90 }, at(120_000))
+    // Nothing was played at this one.
+    quality.report({ ...TWO, n: TWO.n + 1, height: 2160 }, at(121_000))
     const [hour] = qualityByHour(quality.toText()).values()
     expect(hour?.heights).toEqual(
       new Map([
