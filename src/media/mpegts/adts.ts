@@ -20,8 +20,6 @@ export const MAX_FRAMES = 1024
 
 /** Splits ADTS (ISO/IEC 13818-7 section 6.2) into frames, which may begin in one PES packet and end in the next. */
 export class AdtsReader {
-  /** How often bytes were skipped. */
-  resyncs = 0
   #pending = NONE
   #time: number | null = null
   #offsetTicks = 0
@@ -36,7 +34,6 @@ export class AdtsReader {
     let [at, isTimed] = [0, time === null]
     while (at + HEAD_BYTES <= bytes.length) {
       if (frames.length === MAX_FRAMES) {
-        this.resyncs += 1
         at = bytes.length
         break
       }
@@ -64,7 +61,6 @@ export class AdtsReader {
   }
 
   #resync(bytes: Buffer, from: number): number {
-    this.resyncs += 1
     let at = bytes.indexOf(0xff, from + 1)
     while (at >= 0 && at + HEAD_BYTES <= bytes.length && readHead(bytes, at) === null) at = bytes.indexOf(0xff, at + 1)
     return at < 0 ? bytes.length : at

@@ -30,8 +30,6 @@ const AUDIO_MAX_BYTES = 65_535 + 6
 
 /** Reads the one program of an MPEG transport stream (ISO/IEC 13818-1). Nothing that comes makes it throw. */
 export class TsDemuxer {
-  /** Packets of streams that are missing by their counters. */
-  lostPackets = 0
   readonly #handler: TsHandler
   readonly #maxBytes: number
   readonly #packets = new TsPacketReader()
@@ -48,11 +46,6 @@ export class TsDemuxer {
       PAT_PID,
       sections((section) => this.#takePat(section)),
     )
-  }
-
-  /** How often bytes were skipped to find the next packet. */
-  get resyncs(): number {
-    return this.#packets.resyncs
   }
 
   /** @param nowMs monotonic */
@@ -85,7 +78,6 @@ export class TsDemuxer {
     if (steps === 0 && latest?.payload.equals(packet.payload)) return
     reader.latest = packet
     if (steps !== 1) {
-      this.lostPackets += (steps + 15) & 0x0f
       reader.lose()
       this.#handler.problem('damaged')
     }

@@ -25,8 +25,6 @@ export interface TsPacket {
 
 /** Finds the packets in bytes that come in any pieces. Looks for the next one after bytes that are none. */
 export class TsPacketReader {
-  /** How often bytes were skipped. */
-  resyncs = 0
   #pending = NONE
   #isSynced = true
 
@@ -48,7 +46,6 @@ export class TsPacketReader {
 
   /** Returns where the next packet is: another one must follow it, so the latest 188 bytes may have to wait for that. */
   #resync(bytes: Buffer, from: number): number {
-    if (this.#isSynced) this.resyncs += 1
     this.#isSynced = false
     let at = bytes.indexOf(SYNC, from)
     while (at >= 0 && at + PACKET_BYTES < bytes.length) {
