@@ -117,8 +117,6 @@ export interface EngineLinks {
   lend(share: RoomShare, ended: () => void): Promise<LentRoom | null>
   /** Gets the sources of a room from the engine that listens at `addresses`, until 10 s after the last viewer here. */
   borrow(share: RoomShare, addresses: readonly EngineAddress[], ended: () => void): BorrowedRoom
-  /** Viewers of a room, at this node. */
-  viewersOf(room: string): number
   /** How many rooms are lent and borrowed now. */
   readonly counts: { readonly lent: number; readonly borrowed: number }
 }

@@ -67,7 +67,6 @@ function start(ask = lending): void {
       const lend = async (share: RoomShare) => lentOn(share)
       return { open, isReached: () => isReached, figures: () => FIGURES, lend, end }
     },
-    viewersOf: () => 0,
     counts: { lent: 0, borrowed: 0 },
   }
   cascade.start({ links, ask, recheck: async () => isChecked })

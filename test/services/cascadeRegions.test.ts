@@ -138,7 +138,6 @@ class World {
           },
         }
       },
-      viewersOf: () => 0,
       counts: { lent: 0, borrowed: 0 },
     }
   }

@@ -82,7 +82,6 @@ export class Links {
     return {
       lend: (share, ended) => this.#lend(node, share, null, ended),
       borrow: (share, _, ended) => this.#borrow(node, share, ended),
-      viewersOf: (room) => this.viewersOf(node, room).length,
       counts: { lent: 0, borrowed: 0 },
     }
   }

@@ -63,10 +63,6 @@ export class NodeLinks implements EngineLinks {
     return { lent: this.#shared.size - borrowed, borrowed }
   }
 
-  viewersOf(room: string): number {
-    return this.#viewers.get(room) ?? 0
-  }
-
   async lend(share: RoomShare, ended: () => void): Promise<LentRoom | null> {
     const home = this.#options.placement.homeOf(share.room)
     return home === undefined ? null : this.#lend(share, { process: home, from: null, ended })
@@ -96,7 +92,7 @@ export class NodeLinks implements EngineLinks {
   /** A session has entered a room (1), or left it (-1). */
   count(room: string, part: PartInRoom, by: 1 | -1): void {
     if (part !== 'viewer') return
-    const viewers = this.viewersOf(room) + by
+    const viewers = (this.#viewers.get(room) ?? 0) + by
     if (viewers > 0) this.#viewers.set(room, viewers)
     else this.#viewers.delete(room)
   }
@@ -109,7 +105,7 @@ export class NodeLinks implements EngineLinks {
       if (shared !== undefined) shared.figures = carried
     }
     for (const shared of this.#shared.values()) {
-      if (shared.part === 'viewer' || this.viewersOf(shared.room) > 0 || this.#lentOn(shared).length > 0)
+      if (shared.part === 'viewer' || this.#viewers.has(shared.room) || this.#lentOn(shared).length > 0)
         shared.idleSinceMs = nowMs
       else if (nowMs - shared.idleSinceMs >= IDLE_MS) this.#end(shared)
     }
