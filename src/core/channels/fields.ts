@@ -4,8 +4,8 @@ import { type TSchema, Type } from 'typebox'
 
 const NAME_MAX = 128
 
-export const name = (description = 'A name for people.') =>
-  Type.String({ minLength: 1, maxLength: NAME_MAX, description, examples: ['Main stage'] })
+export const name = () =>
+  Type.String({ minLength: 1, maxLength: NAME_MAX, description: 'A name for people.', examples: ['Main stage'] })
 
 export const optional = <T extends TSchema>(schema: T) => Type.Optional(schema)
 
