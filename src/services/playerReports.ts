@@ -79,12 +79,11 @@ export class PlayerReports {
     if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#forget(oldest)
   }
 
-  /** Writes what has its turn, or with `isLast` everything. Call it every few seconds. */
-  async write(store: Store, isLast = false): Promise<void> {
+  /** Writes what has its turn, of sessions that are over everything. Call it every few seconds. */
+  async write(store: Store): Promise<void> {
     const nowMs = this.#clock.monotonic()
     const due = [...this.#sessions].filter(
-      ([, { isChanged, end, writtenAtMs }]) =>
-        isChanged && (isLast || end !== null || nowMs - writtenAtMs >= WRITE_EVERY_MS),
+      ([, { isChanged, end, writtenAtMs }]) => isChanged && (end !== null || nowMs - writtenAtMs >= WRITE_EVERY_MS),
     )
     for (let at = 0; at < due.length; at += AT_ONCE) await this.#writeSome(store, due.slice(at, at + AT_ONCE))
     for (const id of this.#ended) {

@@ -8,6 +8,7 @@ import { writeAudience } from '../../src/commands/audience/writeHours.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { noteCmcd, takePlayerReport } from '../../src/commands/sessions/playerReport.ts'
+import { writeLastReadings } from '../../src/commands/streams/lastReadings.ts'
 import { recentSessions } from '../../src/commands/sessions/sessions.ts'
 import { forgetViewer } from '../../src/commands/viewers/forget.ts'
 import type { ViewerRecord } from '../../src/core/audience/records.ts'
@@ -179,6 +180,16 @@ describe.each(testedStores())('on %s, reports of players', (engine) => {
     clock.advance(31_000)
     await write()
     expect(report(0, id, { n: 2 })).toEqual({ ok: false, error: 'unknown' })
+  })
+
+  it('are written when their node stops, whose sessions have ended', async () => {
+    const id = await viewer(1, 'stopped')
+    clock.advance(3000)
+    expect(report(1, id, { played: 2000, stalls: 0, stalled: 0 }).ok).toBe(true)
+    await closeSession(nodes[1].ctx, id, 'left')
+    await writeLastReadings(nodes[1].ctx)
+    const { total } = await read({ startDate: '2026-01-31', stopDate: '2026-04-01', streamName: 'stopped' })
+    expect(total.quality).toMatchObject({ players: 1, playedSeconds: 2 })
   })
 
   it('count in the hour of the last media if that ended before the report came', async () => {
