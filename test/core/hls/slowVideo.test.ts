@@ -19,6 +19,8 @@ test('video is slow after two steps of more than two seconds, and no longer afte
     [1, true],
     [204, false],
   ])
+  // One pause after that says nothing, as before.
+  expect(changes([...times(101, 0.9), 3, 0.9], true)).toEqual([[98, false]])
 })
 
 test('one pause, steps that fit into a segment, and a source that begins again are not slow video', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type LinkNode, linkParent } from '../../../src/core/nodes/linkParent.ts'
+import { areNear, type LinkNode, linkParent } from '../../../src/core/nodes/linkParent.ts'
 
 const node = (region: string, over: Partial<LinkNode> = {}): LinkNode => ({
   region,
@@ -21,6 +21,10 @@ test('the first node of a region has a stream from the node of the feed, the oth
 test('in the region of the feed, and without regions, its node lends to all', () => {
   expect(parentOf(['near', 'parent'], { asker: node('north') })).toBe(null)
   expect(parentOf(['near', 'parent'], { home: node(''), near: node(''), parent: node(''), asker: node('') })).toBe(null)
+})
+
+test('two nodes that are not listed are not near each other, although neither has a region', () => {
+  expect(areNear('gone', 'lost', new Map())).toBe(false)
 })
 
 test.each<[string, Partial<LinkNode>]>([

@@ -133,6 +133,16 @@ describe('a target', () => {
     expect(run([tick, busy, tick, busy, tick, busy], cut)).toMatchObject({ status: 'waiting', refusals: 0 })
   })
 
+  test('that was live for long enough since is tried three times again', () => {
+    const live = run([start, refused, tick, refused, tick, accepted])
+    const cut = at(live, refused, live.sinceMs + 10 * SECOND).state
+    expect(cut).toMatchObject({ status: 'waiting', refusals: 1 })
+    expect([run([tick, refused], cut).status, run([tick, refused, tick, refused], cut).status]).toEqual([
+      'waiting',
+      'refused',
+    ])
+  })
+
   test('keeps its refusals through lost connections between them', () => {
     expect(run([start, refused, tick, lost, tick, refused, tick, refused]).status).toBe('refused')
   })
