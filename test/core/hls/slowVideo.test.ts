@@ -20,7 +20,7 @@ test('video is slow after two steps of more than two seconds, and no longer afte
     [204, false],
   ])
   // One pause after that says nothing, as before.
-  expect(changes([...times(101, 0.9), 3, 0.9], true)).toEqual([[98, false]])
+  expect(changes([...times(99, 0.9), 3, 0.9], true)).toEqual([[98, false]])
 })
 
 test('one pause, steps that fit into a segment, and a source that begins again are not slow video', () => {
