@@ -310,7 +310,7 @@ test('the page at /watch takes its token from the fragment, asks for one without
 test('the samples of the guides play', async () => {
   await broadcast('open-sample')
   const { token } = await stage.token('publish', { streams: [{ streamName: 'open-camera' }] })
-  const [embed, watch, publish] = ['embed-the-player', 'client-library'].flatMap((page) =>
+  const [embed, , watch, publish] = ['embed-the-player', 'client-library'].flatMap((page) =>
     samplesOf(`docs/guides/${page}.md`),
   )
   const page = await stage.browser.newPage()
