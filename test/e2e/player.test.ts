@@ -189,7 +189,7 @@ test.for([
           box: [inside(one).left - left, inside(one).top - top, inside(one).right - left, inside(one).bottom - top] }))
     })()`)
       const names = shown.map(({ name }) => name)
-      expect(names).toEqual(['title', ...more, ...(at === 0 ? ['again'] : ['text', 'submit'])])
+      expect(names).toEqual(['title', ...more, ...(at === 0 ? ['solid'] : ['text', 'solid'])])
       expect(shown.filter(({ isWhole }) => !isWhole)).toEqual([])
       expect(shown[0]?.text).toBe('You need a link of your own')
       for (const { name, box } of shown) {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { delayMs } from '../../web/client/backoff.ts'
 import { SluiceError } from '../../web/client/index.ts'
-import { Controller, type Wanted } from '../../web/player/controller.ts'
+import type { Wanted } from '../../web/player/address.ts'
+import { Controller } from '../../web/player/controller.ts'
 import { type Answers, CREATED, FakeBrowser, FakeMedia, REFUSED } from './fakes.ts'
 
 beforeEach(() => void vi.stubGlobal('MediaStream', FakeMedia))
@@ -29,7 +30,7 @@ class FakeVideo extends EventTarget {
 
 const STREAM: Wanted = {
   server: 'https://live.test/',
-  stream: { account: 'acc', name: 'my show' },
+  stream: 'acc/my%20show',
   playlist: '',
   token: 'abc',
   sourceId: 'left',

@@ -1,16 +1,19 @@
-import type { Wanted } from './controller.ts'
+import type { Wanted } from './address.ts'
 
 /** The server that this script came from. It may serve below a path. */
 const OWN_SERVER = new URL(/* @vite-ignore */ '.', import.meta.url).href
 
 const MODES = ['auto', 'whep', 'hls'] as const
 
+/** The value of an attribute; '' without one. */
+export const readAttribute = (element: Element, name: string): string => element.getAttribute(name)?.trim() ?? ''
+
 /** What the attributes of a player ask for; null: they name no stream, or an address that is none. */
 export function wantedBy(element: Element): Wanted | null {
-  const read = (name: string): string => element.getAttribute(name)?.trim() ?? ''
+  const read = (name: string): string => readAttribute(element, name)
   const [account, ...rest] = read('stream').split('/')
   const name = rest.join('/')
-  const stream = account && name ? { account, name } : null
+  const stream = account && name ? `${encodeURIComponent(account)}/${encodeURIComponent(name)}` : null
   const playlist = read('src')
   const server = read('server')
   const isUrl = (url: string): boolean => URL.canParse(url || OWN_SERVER, document.baseURI)
@@ -29,9 +32,9 @@ export function wantedBy(element: Element): Wanted | null {
 
 /** `sources="left=Left camera, right"`: ids with their names. */
 export function readSources(element: Element): { value: string; label: string }[] {
-  const entries = (element.getAttribute('sources') ?? '').split(',').map((entry) => entry.trim())
-  return entries.filter(Boolean).map((entry) => {
+  const entries = readAttribute(element, 'sources').split(',')
+  return entries.flatMap((entry) => {
     const [value = '', label = ''] = entry.split('=').map((part) => part.trim())
-    return { value, label: label || value }
+    return value === '' && label === '' ? [] : [{ value, label: label || value }]
   })
 }

@@ -1,4 +1,5 @@
-import type { Wanted } from './controller.ts'
+import { authorization, hlsUrl, type Wanted } from './address.ts'
+import { readAttribute } from './attributes.ts'
 import { html, setText } from './dom.ts'
 
 const COLOR = /^#(?:[\da-f]{3}|[\da-f]{6})$/i
@@ -25,13 +26,12 @@ export class Brand {
 
   /** Shows what the attributes name, and nothing for what is not valid. */
   apply(element: Element): void {
-    const read = (name: string): string => element.getAttribute(name)?.trim() ?? ''
-    setText(this.heading, read('heading'))
-    const logo = imageUrl(read('logo'))
+    setText(this.heading, readAttribute(element, 'heading'))
+    const logo = imageUrl(readAttribute(element, 'logo'))
     this.logo.hidden = logo === null
     if (logo === null) this.logo.removeAttribute('src')
     else if (this.logo.src !== logo) this.logo.src = logo
-    const color = read('color')
+    const color = readAttribute(element, 'color')
     if (COLOR.test(color)) this.#frame.style.setProperty('--accent', color)
     else this.#frame.style.removeProperty('--accent')
   }
@@ -71,15 +71,7 @@ export class Brand {
 }
 
 /** Null: there is none, or the token does not open it. */
-async function thumbnailOf(
-  { server, stream, token, sourceId }: Wanted,
-  signal: AbortSignal,
-): Promise<ImageBitmap | null> {
-  if (stream === null) return null
-  const path = `${encodeURIComponent(stream.account)}/${encodeURIComponent(stream.name)}`
-  const url = new URL(`${server}hls/${path}/thumbnail.jpeg`)
-  if (sourceId !== '') url.searchParams.set('sourceId', sourceId)
-  const headers: Record<string, string> = token === '' ? {} : { Authorization: `Bearer ${token}` }
-  const response = await fetch(url, { headers, signal })
+async function thumbnailOf(wanted: Wanted, signal: AbortSignal): Promise<ImageBitmap | null> {
+  const response = await fetch(hlsUrl(wanted, 'thumbnail.jpeg'), { headers: authorization(wanted.token), signal })
   return response.ok ? createImageBitmap(await response.blob()) : null
 }

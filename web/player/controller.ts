@@ -1,5 +1,6 @@
 import type { Environment } from '../client/environment.ts'
 import type { SluiceError, SluiceErrorCode } from '../client/index.ts'
+import { hlsUrl, type Wanted } from './address.ts'
 import { HlsPlayback } from './hlsPlayback.ts'
 import type { Delivery, Figures, Level, Playback, PlaybackState } from './playback.ts'
 import { WhepPlayback } from './whepPlayback.ts'
@@ -9,22 +10,6 @@ import { WhepPlayback } from './whepPlayback.ts'
  * begins again by itself. `interrupted`: it comes back, or becomes `ended`. `refused`: it is over until something changes.
  */
 export type PlayerState = 'idle' | 'connecting' | 'waiting' | 'playing' | 'interrupted' | 'ended' | 'refused'
-
-/** What to play, and how. */
-export interface Wanted {
-  /** Where the server is, with a `/` at its end. */
-  readonly server: string
-  /** Of `account/name`; null: `playlist` is there instead. */
-  readonly stream: { readonly account: string; readonly name: string } | null
-  /** The address of a master playlist; empty where there is a `stream`. */
-  readonly playlist: string
-  readonly token: string
-  readonly sourceId: string
-  /** `auto`: WHEP, and HLS if WHEP does not work. */
-  readonly mode: 'auto' | Delivery
-  /** Whether it reports to the server how well it plays. */
-  readonly reports: boolean
-}
 
 export interface Listener {
   readonly onState: (state: PlayerState, reason: SluiceError | null) => void
@@ -98,17 +83,15 @@ export class Controller {
     const wanted = this.#wanted
     if (wanted === null) return
     this.#playback?.stop()
-    const key = `${wanted.server} ${wanted.stream?.account}/${wanted.stream?.name} ${wanted.playlist}`
+    const key = `${wanted.server} ${wanted.stream} ${wanted.playlist}`
     const isSwitched = this.#before?.key === key && this.#before.delivery !== delivery
     this.#before = { key, delivery }
     const target = {
+      ...wanted,
       video: this.#video,
       environment: this.#environment,
       url: urlOf(wanted, delivery),
-      token: wanted.token,
-      sourceId: wanted.sourceId,
       hasVariants: wanted.stream === null,
-      reports: wanted.reports,
       startedAs: {
         wantedAtMs,
         switches: isSwitched ? 1 : 0,
@@ -116,8 +99,8 @@ export class Controller {
       },
       onState: (state: PlaybackState, reason: SluiceError | null) => this.#report(state, reason),
       onEnd: (reason: SluiceError) => this.#over(reason),
-      onMedia: () => this.#listener.onMedia(),
-      onLevels: (levels: readonly Level[], chosen: number) => this.#listener.onLevels(levels, chosen),
+      onMedia: this.#listener.onMedia,
+      onLevels: this.#listener.onLevels,
     }
     const playback: Playback = delivery === 'whep' ? new WhepPlayback(target) : new HlsPlayback(target)
     this.#playback = playback
@@ -153,11 +136,8 @@ export class Controller {
   }
 }
 
-function urlOf({ server, stream, playlist, sourceId }: Wanted, delivery: Delivery): string {
+function urlOf(wanted: Wanted, delivery: Delivery): string {
+  const { server, stream, playlist } = wanted
   if (stream === null) return new URL(playlist, document.baseURI).href
-  const path = `${encodeURIComponent(stream.account)}/${encodeURIComponent(stream.name)}`
-  if (delivery === 'whep') return `${server}api/whep/${path}`
-  const url = new URL(`${server}hls/${path}/index.m3u8`)
-  if (sourceId !== '') url.searchParams.set('sourceId', sourceId)
-  return url.href
+  return delivery === 'whep' ? `${server}api/whep/${stream}` : hlsUrl(wanted, 'index.m3u8')
 }

@@ -1,6 +1,9 @@
 import { pressKey } from './keyboard.ts'
 import type { Screen } from './screen.ts'
 
+const VOLUME_STEP = 0.1
+const SEEK_SECONDS = 5
+
 /** What the controls need of their player. */
 export interface ControlActions {
   /** Takes the controls off. */
@@ -33,15 +36,20 @@ function pressed(event: KeyboardEvent, host: HTMLElement, screen: Screen, action
   const { video, panel } = screen
   if (event.key === 'Escape' && !panel.hidden) return screen.openSettings(false)
   if (event.key === 'Escape' && screen.openSheet !== null) return screen.openSheet.close()
+  const changeVolume = (by: number): void => setVolume(video, (video.muted ? 0 : video.volume) + by)
+  const goBy = (seconds: number): unknown => actions.canSeek() && seek(video, seconds)
   pressKey(event, {
-    togglePlay: actions.togglePlay,
-    toggleMute: () => toggleMute(video),
-    toggleFullscreen: () => void toggleFullscreen(host, video),
-    toggleCaptions: () => toggleCaptions(screen),
-    changeVolume: (by) => setVolume(video, (video.muted ? 0 : video.volume) + by),
-    toggleStatistics: () => screen.toggle(screen.statistics),
-    toggleHelp: () => screen.toggle(screen.help),
-    seek: (bySeconds) => actions.canSeek() && seek(video, bySeconds),
+    ' ': actions.togglePlay,
+    k: actions.togglePlay,
+    m: () => toggleMute(video),
+    f: () => toggleFullscreen(host, video),
+    c: () => toggleCaptions(screen),
+    i: () => screen.toggle(screen.statistics),
+    '?': () => screen.toggle(screen.help),
+    ArrowUp: () => changeVolume(VOLUME_STEP),
+    ArrowDown: () => changeVolume(-VOLUME_STEP),
+    ArrowLeft: () => goBy(-SEEK_SECONDS),
+    ArrowRight: () => goBy(SEEK_SECONDS),
   })
 }
 

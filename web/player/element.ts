@@ -5,7 +5,7 @@ import { Controller, type PlayerState } from './controller.ts'
 import { setText } from './dom.ts'
 import { wireControls } from './controls.ts'
 import { type MenuEntry, showMenu } from './menu.ts'
-import { wantedBy, readSources } from './attributes.ts'
+import { readAttribute, readSources, wantedBy } from './attributes.ts'
 import type { Level } from './playback.ts'
 import { Screen } from './screen.ts'
 import { type Message, MESSAGES, WORDS } from './words.ts'
@@ -14,16 +14,15 @@ const FIGURES_MS = 2000
 /** Without a movement of the pointer for this time, the controls go. */
 const IDLE_MS = 3000
 
-const LOOKS = ['sources', 'muted', 'controls', 'heading', 'logo', 'color', 'poster', 'share'] as const
-const OBSERVED = ['stream', 'src', 'token', 'server', 'mode', 'source', 'reports', 'ask-token', ...LOOKS] as const
 /** A change of these begins again. */
-const RESTARTS: ReadonlySet<string> = new Set(['stream', 'src', 'token', 'server', 'mode', 'source'])
+const RESTARTS = ['stream', 'src', 'token', 'server', 'mode', 'source']
+const LOOKS = ['reports', 'ask-token', 'sources', 'muted', 'controls', 'heading', 'logo', 'color', 'poster', 'share']
 
 /**
  * `<sluice-player stream="account/name" token="…">`. Its attributes and events: docs/guides/embed-the-player.md.
  */
 export class SluicePlayer extends HTMLElement {
-  static readonly observedAttributes: readonly string[] = OBSERVED
+  static readonly observedAttributes: readonly string[] = [...RESTARTS, ...LOOKS]
   readonly #screen: Screen
   readonly #controller: Controller
   #wantsToPlay = false
@@ -112,7 +111,7 @@ export class SluicePlayer extends HTMLElement {
     if (name === 'muted') this.#screen.video.muted = now !== null
     this.#applyLook()
     if (name === 'ask-token') this.#showState()
-    if (!RESTARTS.has(name) || this.#restarting) return
+    if (!RESTARTS.includes(name) || this.#restarting) return
     this.#restarting = true
     queueMicrotask(() => {
       this.#restarting = false
@@ -194,10 +193,9 @@ export class SluicePlayer extends HTMLElement {
     brand.apply(this)
     this.#showPoster()
     frame.classList.toggle('bare', this.getAttribute('controls') === 'off')
-    const stream = this.getAttribute('stream') ?? this.getAttribute('src') ?? ''
     // Players of several sources of one stream need names of their own.
-    const source = this.getAttribute('source') ?? ''
-    frame.setAttribute('aria-label', WORDS.player(source === '' ? stream : `${stream}, ${source}`))
+    const names = ['stream', 'src', 'source'].map((name) => readAttribute(this, name))
+    frame.setAttribute('aria-label', WORDS.player(names.filter(Boolean).join(', ')))
     this.#showSettings()
   }
 
@@ -227,7 +225,7 @@ export class SluicePlayer extends HTMLElement {
         options: this.#levels.length === 0 ? [] : [{ value: '-1', label: WORDS.auto }, ...levels],
         isFixed: true,
       },
-      { name: 'source', title: WORDS.source, chosen: this.getAttribute('source') ?? '', options: readSources(this) },
+      { name: 'source', title: WORDS.source, chosen: readAttribute(this, 'source'), options: readSources(this) },
     ]
     showMenu(panel, { groups, entries: this.#entries(), choose: (name, value) => this.#choose(name, value) })
   }
@@ -239,7 +237,7 @@ export class SluicePlayer extends HTMLElement {
       if (wanted !== null) screen.sharing.show(wanted)
       screen.toggle(screen.share)
     }
-    const isShared = this.hasAttribute('share') && wanted !== null && wanted.stream !== null
+    const isShared = this.hasAttribute('share') && wanted?.stream
     return [
       ...(isShared ? [{ label: WORDS.share, open: share }] : []),
       { label: WORDS.statistics, open: () => screen.toggle(screen.statistics) },
@@ -297,7 +295,7 @@ export class SluicePlayer extends HTMLElement {
       this.delivery === null ? '' : { whep: 'WebRTC', hls: 'HLS' }[this.delivery],
       height === 0 ? '' : `${height}p`,
       isSilent ? WORDS.noSound : '',
-      behindSeconds === null ? '' : WORDS.behind(behindSeconds.toFixed(1)),
+      behindSeconds === null ? '' : WORDS.behind(WORDS.number(behindSeconds, 1)),
     ]
     setText(this.#screen.chip, figures === null ? '' : parts.filter(Boolean).join(' · '))
   }

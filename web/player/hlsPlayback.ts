@@ -2,8 +2,9 @@ import type Hls from 'hls.js/light'
 import { delayMs } from '../client/backoff.ts'
 import { refusalOf, SluiceError } from '../client/index.ts'
 import { type Counted, QualityReporter } from '../client/quality.ts'
+import { authorization } from './address.ts'
 import { HlsFigures } from './hlsFigures.ts'
-import type { Figures, Level, Playback, PlaybackTarget } from './playback.ts'
+import { type Figures, kilobits, type Level, type Playback, type PlaybackTarget } from './playback.ts'
 
 /** After this number of starts in a row without video, the browser cannot play the stream. */
 const FAILED_STARTS_MAX = 3
@@ -113,9 +114,8 @@ export class HlsPlayback implements Playback {
   /** The server's refusal of the playlist; null: it is there. */
   async #ask(signal: AbortSignal): Promise<SluiceError | null> {
     const { environment, url, token } = this.#target
-    const headers: Record<string, string> = token === '' ? {} : { Authorization: `Bearer ${token}` }
     try {
-      const response = await environment.fetch(url, { headers, signal })
+      const response = await environment.fetch(url, { headers: authorization(token), signal })
       const text = await response.text()
       this.#codecs = /CODECS="([^"]+)/.exec(text)?.[1] ?? ''
       return response.ok ? null : refusalOf(response.status, text, response.headers.get('Retry-After'))
@@ -234,8 +234,7 @@ export class HlsPlayback implements Playback {
   #tellLevels(): void {
     const levels = this.#hls?.levels ?? []
     const named = levels.map(({ height, bitrate }, id): Level => {
-      const label = height ? `${height}p` : `${Math.round(bitrate / 1000)} kbit/s`
-      return { id, label }
+      return { id, label: height ? `${height}p` : kilobits(bitrate) }
     })
     this.#target.onLevels(named.length > 1 ? named.toReversed() : [], -1)
   }

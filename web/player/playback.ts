@@ -15,6 +15,8 @@ export interface Level {
   readonly label: string
 }
 
+export const kilobits = (bitrate: number): string => `${Math.round(bitrate / 1000)} kbit/s`
+
 /** What a player shows about its media. */
 export interface Figures {
   /** Bits per second; 0: not known. */

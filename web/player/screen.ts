@@ -23,8 +23,8 @@ export class Screen {
   readonly video = html('video', { playsinline: true, part: 'video' })
   readonly badge = html('span', { class: 'badge' })
   readonly chip = html('span', { class: 'chip' })
-  readonly bigPlay = html('button', { type: 'button', class: 'big' }, icon(ICONS.play), WORDS.play)
-  readonly audioOn = html('button', { type: 'button', class: 'sound' }, icon(ICONS.muted), WORDS.unmute)
+  readonly bigPlay = html('button', { type: 'button', class: 'solid' }, icon(ICONS.play), WORDS.play)
+  readonly audioOn = html('button', { type: 'button', class: 'solid sound' }, icon(ICONS.muted), WORDS.unmute)
   readonly play = button('play', WORDS.pause, ICONS.pause)
   readonly mute = button('mute', WORDS.mute, ICONS.loud)
   readonly volume = html('input', { type: 'range', min: '0', max: '1', step: '0.05', 'aria-label': WORDS.volume })
@@ -39,14 +39,14 @@ export class Screen {
   readonly sharing = new Share()
   readonly share = new Sheet('share', WORDS.share, this.sharing.content)
   readonly help = new Sheet('help', WORDS.keyboard, keyTable())
-  readonly again = html('button', { type: 'button', class: 'again', hidden: true }, WORDS.again)
+  readonly again = html('button', { type: 'button', class: 'solid', hidden: true }, WORDS.again)
   readonly tokenField = html('input', {
     name: 'token',
     autocomplete: 'off',
     placeholder: WORDS.pasteToken,
     'aria-label': WORDS.token,
   })
-  readonly tokenForm = html('form', { hidden: true }, this.tokenField, html('button', { type: 'submit' }, WORDS.watch))
+  readonly tokenForm = html('form', { hidden: true }, this.tokenField, html('button', { class: 'solid' }, WORDS.watch))
   readonly frame: HTMLElement
   readonly brand: Brand
   readonly #title = html('p', { class: 'title' })

@@ -1,4 +1,4 @@
-import type { Wanted } from './controller.ts'
+import type { Wanted } from './address.ts'
 import { html, setText } from './dom.ts'
 import { WORDS } from './words.ts'
 
@@ -16,7 +16,7 @@ export class Share {
   /** A page in a frame could not ask for the token of a secured stream, so that there is no code for it. */
   show({ server, stream, token }: Wanted): void {
     if (stream === null) return
-    const url = `${server}watch/${encodeURIComponent(stream.account)}/${encodeURIComponent(stream.name)}`
+    const url = `${server}watch/${stream}`
     const isSecured = token !== ''
     this.#link.set(url)
     this.#embed.set(`<iframe src="${url}" allow="autoplay; fullscreen; picture-in-picture"></iframe>`)

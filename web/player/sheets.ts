@@ -9,8 +9,8 @@ export class Sheet {
 
   constructor(name: string, title: string, ...content: readonly Node[]) {
     const head = html('div', { class: 'head' }, html('h2', {}, title), this.#close)
-    this.element = html('div', { class: `sheet ${name}`, role: 'group', 'aria-label': title, hidden: true }, head)
-    this.element.append(...content)
+    const attributes = { class: `sheet ${name}`, role: 'group', 'aria-label': title, hidden: true }
+    this.element = html('div', attributes, head, ...content)
     this.#close.addEventListener('click', () => this.close())
   }
 

@@ -1,5 +1,5 @@
 import { html, setText } from './dom.ts'
-import type { Delivery, Figures } from './playback.ts'
+import { type Delivery, type Figures, kilobits } from './playback.ts'
 import { WORDS } from './words.ts'
 
 const PROTOCOLS: Readonly<Record<Delivery, string>> = { whep: 'WebRTC (WHEP)', hls: 'HLS' }
@@ -16,15 +16,15 @@ const rowsOf = (): readonly Row[] => [
   [WORDS.size, ({ width, height }) => (height === 0 ? NONE : `${width} × ${height}`)],
   [WORDS.frames, ({ framesPerSecond }) => shown(framesPerSecond, (rate) => WORDS.perSecond(String(rate)))],
   [WORDS.codec, ({ codecs }) => codecs || NONE],
-  [WORDS.bitrate, ({ bitrate }) => (bitrate === 0 ? NONE : `${Math.round(bitrate / 1000)} kbit/s`)],
+  [WORDS.bitrate, ({ bitrate }) => (bitrate === 0 ? NONE : kilobits(bitrate))],
   [WORDS.behindServer, ({ behindSeconds }) => shown(behindSeconds, seconds)],
   [WORDS.buffer, ({ bufferSeconds }) => shown(bufferSeconds, seconds)],
-  [WORDS.loss, ({ loss }) => shown(loss, (share) => `${(share * 100).toFixed(1)} %`)],
+  [WORDS.loss, ({ loss }) => shown(loss, (share) => `${WORDS.number(share * 100, 1)} %`)],
   [WORDS.roundTrip, ({ roundTripMs }) => shown(roundTripMs, (ms) => `${ms} ms`)],
   [WORDS.dropped, ({ dropped }) => shown(dropped, String)],
 ]
 
-const seconds = (value: number): string => `${value.toFixed(2)} s`
+const seconds = (value: number): string => `${WORDS.number(value, 2)} s`
 
 /** The rows of the statistics: a term and its value each. They are made once, so that readers of the screen keep their place. */
 export class Statistics {

@@ -1,5 +1,12 @@
 import { type ClientState, type MediaStats, type SluiceError, type ViewerLayer, WhepViewer } from '../client/index.ts'
-import type { Figures, Level, Playback, PlaybackState, PlaybackTarget } from './playback.ts'
+import {
+  type Figures,
+  kilobits,
+  type Level,
+  type Playback,
+  type PlaybackState,
+  type PlaybackTarget,
+} from './playback.ts'
 
 /** A network that blocks WebRTC is no reason to wait longer: HLS is next. */
 const CONNECT_TIMEOUT_MS = 5000
@@ -131,6 +138,6 @@ const figuresOf = ({ video, audioCodec, ...figures }: MediaStats): Figures => ({
 function nameOf({ height, bitrate, encodingId }: ViewerLayer, all: readonly ViewerLayer[]): string {
   const isAlone = height > 0 && all.filter((other) => other.height === height).length === 1
   if (isAlone) return `${height}p`
-  const rate = bitrate > 0 ? `${Math.round(bitrate / 1000)} kbit/s` : encodingId
+  const rate = bitrate > 0 ? kilobits(bitrate) : encodingId
   return height > 0 ? `${height}p, ${rate}` : rate
 }

@@ -8,6 +8,7 @@ type Translated<T> = T extends string
     : { readonly [K in keyof T]: Translated<T[K]> }
 
 const english = {
+  number: (value: number, digits: number) => value.toFixed(digits),
   player: (stream: string) => `Player: ${stream}`,
   play: 'Watch',
   pause: 'Pause',

@@ -3,6 +3,7 @@ import type { PlayerLanguage } from './words.ts'
 /** The player in German. */
 export const german: PlayerLanguage = {
   words: {
+    number: (value, digits) => value.toFixed(digits).replace('.', ','),
     player: (stream) => `Player: ${stream}`,
     play: 'Ansehen',
     pause: 'Pause',
@@ -22,7 +23,7 @@ export const german: PlayerLanguage = {
     token: 'Token',
     pasteToken: 'Token einfügen',
     watch: 'Ansehen',
-    behind: (seconds) => `${seconds.replace('.', ',')} s zurück`,
+    behind: (seconds) => `${seconds} s zurück`,
     delivery: 'Übertragung',
     auto: 'Automatisch',
     whep: 'WebRTC, weniger als eine Sekunde zurück',
@@ -40,7 +41,7 @@ export const german: PlayerLanguage = {
     protocol: 'Protokoll',
     size: 'Größe',
     frames: 'Bilder',
-    perSecond: (rate) => `${rate.replace('.', ',')} pro Sekunde`,
+    perSecond: (rate) => `${rate} pro Sekunde`,
     codec: 'Codecs',
     bitrate: 'Bitrate',
     behindServer: 'Hinter dem Server',
@@ -81,7 +82,7 @@ export const german: PlayerLanguage = {
       text: 'Sein Token ist unvollständig, wurde ersetzt oder gelöscht. Bitten Sie den Absender um einen neuen Link.',
     },
     token_disabled: {
-      title: 'Ihr Link ist ausgeschaltet',
+      title: 'Ihr Link ist abgeschaltet',
       text: 'Sein Besitzer hat den Token gesperrt und kann ihn wieder freigeben.',
     },
     token_expired: { title: 'Ihr Link ist abgelaufen', text: 'Bitten Sie den Absender um einen neuen.' },
