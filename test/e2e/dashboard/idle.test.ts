@@ -42,18 +42,26 @@ test('an open page asks its server only now and then', async () => {
   expect([...requests].filter(([, count]) => count > REQUESTS_MAX)).toEqual([])
 })
 
-test('a page that looks again and again shows an answer that takes longer than until its next look', async () => {
-  const context = await dashboard.newContext({ storageState: await dashboard.context.storageState() })
-  const page = await context.newPage()
-  await page.clock.install()
-  await page.route('**/dashboard/api/nodes', async (route) => {
-    await page.clock.runFor(6000)
-    await route.continue().catch(() => undefined)
-  })
-  await page.goto(`${dashboard.home}#/settings/nodes`)
-  await page.locator('main dl').first().waitFor()
-  await context.close()
-})
+const POINTS = ['00', '10', '20'].map((second) => ({ at: `2026-01-01T00:00:${second}.000Z`, bitrateIn: 1 }))
+
+test.each([
+  ['/settings/nodes', '**/dashboard/api/nodes', 'main dl', undefined],
+  ['/streams/show', '**/streams/show/health', '.last-hour', { feeds: [], history: { sources: [{ points: POINTS }] } }],
+] as const)(
+  '%s, which looks again and again, shows an answer that takes longer than until its next look',
+  async (path, asked, shown, data) => {
+    const context = await dashboard.newContext({ storageState: await dashboard.context.storageState() })
+    const page = await context.newPage()
+    await page.clock.install()
+    await page.route(asked, async (route) => {
+      await page.clock.runFor(11_000)
+      await (data ? route.fulfill({ json: { data } }) : route.continue()).catch(() => undefined)
+    })
+    await page.goto(`${dashboard.home}#${path}`)
+    await page.locator(shown).first().waitFor()
+    await context.close()
+  },
+)
 
 /** Adds up how far the parts of a page jump, as browsers measure it. */
 const MEASURE_SHIFT = `

@@ -50,3 +50,14 @@ export function useFollow(
     }
   }, [news])
 }
+
+/** Calls `action` each time that `ms` have passed, while the page is in view. @param ms null: never */
+export function useEvery(ms: number | null, action: () => void): void {
+  const latest = useRef(action)
+  latest.current = action
+  useEffect(() => {
+    if (ms === null) return undefined
+    const timer = setInterval(() => document.visibilityState === 'visible' && latest.current(), ms)
+    return () => clearInterval(timer)
+  }, [ms])
+}

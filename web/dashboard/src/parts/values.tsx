@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { useEvery } from '../follow.ts'
 import { words } from '../words/words.ts'
 
 const { locale } = words
@@ -72,9 +73,6 @@ export function duration(seconds: number): string {
 /** How long something lasts since `since`, counted each second. */
 export function Since({ since }: { readonly since: string }) {
   const [now, setNow] = useState(Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000)
-    return () => clearInterval(timer)
-  }, [])
+  useEvery(1000, () => setNow(Date.now()))
   return <span class="num">{duration((now - Date.parse(since)) / 1000)}</span>
 }

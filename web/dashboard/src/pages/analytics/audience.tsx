@@ -1,7 +1,7 @@
-import { useEffect } from 'preact/hooks'
 import { type Answer, readAudience } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useEvery } from '../../follow.ts'
 import { Button } from '../../parts/button.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Legends } from '../../parts/legend.tsx'
@@ -37,10 +37,7 @@ export function Audience({
   const asked = audienceQueryOf(span, query, new Date(), zone)
   const load = useLoad((signal) => call(readAudience, { query: asked }, { signal }), [JSON.stringify(asked)])
   const { data, reload } = load
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
-    return () => clearInterval(timer)
-  }, [reload])
+  useEvery(LOOK_MS, reload)
   const { by } = asked
   const rows = (by && data?.by[by]) ?? []
   const series = (data?.series ?? []).filter(({ time }) => Date.parse(time) <= Date.now())

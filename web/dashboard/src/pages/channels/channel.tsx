@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import {
   type AbrLadder,
   type Channel,
@@ -21,6 +21,7 @@ import {
 } from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useEvery } from '../../follow.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { useSubmit } from '../../parts/form.tsx'
@@ -79,10 +80,7 @@ export function ChannelPage({ values, query }: PageArgs) {
   const channelId = values['id'] ?? ''
   const load = useLoad((signal) => loadWhole(channelId, signal), [channelId])
   const { data, reload } = load
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
-    return () => clearInterval(timer)
-  }, [reload])
+  useEvery(LOOK_MS, reload)
   const crumb = { text: words.channels.title, href: linkTo('/channels') }
   if (!data) {
     return (

@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { readThumbnail } from '#api/tokens.ts'
 import { addressOf } from '../../api/call.ts'
+import { useEvery } from '../../follow.ts'
 import { words } from '../../words/words.ts'
 
 const AGAIN_MS = 10_000
@@ -9,10 +10,7 @@ const AGAIN_MS = 10_000
 export function Thumbnail({ streamName }: { readonly streamName: string }) {
   const [turn, setTurn] = useState(0)
   const [isMissing, setMissing] = useState(false)
-  useEffect(() => {
-    const timer = setInterval(() => setTurn((before) => before + 1), AGAIN_MS)
-    return () => clearInterval(timer)
-  }, [])
+  useEvery(AGAIN_MS, () => setTurn(turn + 1))
   const address = addressOf(readThumbnail, { path: { streamName } })
   return (
     <>

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { type Answer, readLiveSeries } from '#api/tokens.ts'
 import { Legends } from '../../parts/legend.tsx'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useEvery } from '../../follow.ts'
 import { totals } from '../../live.ts'
 import { LoadError } from '../../parts/notice.tsx'
 import { Segment } from '../../parts/form.tsx'
@@ -22,12 +22,9 @@ type Series = Answer<typeof readLiveSeries>
 
 /** Viewers and bytes of the last hour or day. They are loaded again each minute, when a slot is complete. */
 export function useSeries(range: Range) {
-  const [minute, setMinute] = useState(0)
-  useEffect(() => {
-    const timer = setInterval(() => setMinute((before) => before + 1), MINUTE_MS)
-    return () => clearInterval(timer)
-  }, [])
-  return useLoad((signal) => call(readLiveSeries, { query: { range } }, { signal }), [range, minute])
+  const series = useLoad((signal) => call(readLiveSeries, { query: { range } }, { signal }), [range])
+  useEvery(MINUTE_MS, series.reload)
+  return series
 }
 
 const timesOf = ({ from, slotSeconds }: Series, slots: number): number[] =>

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEvery } from '../../follow.ts'
 
 const LOOK_MS = 3000
 
@@ -9,11 +9,5 @@ interface Listed {
 const isUnderWay = ({ state }: Listed): boolean => state === 'recording' || state === 'processing'
 
 /** Loads a list again every few seconds while one of its recordings is under way, because its end has no event. */
-export function useUnderWay(recordings: readonly Listed[] | undefined, reload: () => void): void {
-  const isAny = recordings?.some(isUnderWay) === true
-  useEffect(() => {
-    if (!isAny) return undefined
-    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
-    return () => clearInterval(timer)
-  }, [isAny, reload])
-}
+export const useUnderWay = (recordings: readonly Listed[] | undefined, reload: () => void): void =>
+  useEvery(recordings?.some(isUnderWay) ? LOOK_MS : null, reload)

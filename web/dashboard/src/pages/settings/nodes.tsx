@@ -1,7 +1,7 @@
-import { useEffect } from 'preact/hooks'
 import { type Answer, listNodes } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useEvery } from '../../follow.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
@@ -22,10 +22,7 @@ const AGAIN_MS = 5000
 /** The processes that serve: who they are, and what they do. */
 export function NodesPage() {
   const list = useLoad((signal) => call(listNodes, {}, { signal }), [])
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && list.reload(), AGAIN_MS)
-    return () => clearInterval(timer)
-  }, [])
+  useEvery(AGAIN_MS, list.reload)
   return (
     <SettingsFrame path="/settings/nodes">
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
 import { type Answer, readStreamHealth } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useEvery } from '../../follow.ts'
 import { LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { Plot } from '../../parts/plot.tsx'
@@ -42,13 +42,9 @@ const PLOTS: readonly {
 
 /** How the media of a stream came in, in the last hour, also when it is off the air now. */
 export function LastHour({ streamName }: { readonly streamName: string }) {
-  const [slot, setSlot] = useState(0)
-  useEffect(() => {
-    const timer = setInterval(() => setSlot((before) => before + 1), SLOT_MS)
-    return () => clearInterval(timer)
-  }, [])
   const path = { streamName }
-  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, { path }, { signal }), [streamName, slot])
+  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, { path }, { signal }), [streamName])
+  useEvery(SLOT_MS, reload)
   if (error) return error.status === 404 ? null : <LoadError error={error} onRetry={reload} />
   const sources = data?.history?.sources ?? []
   return (

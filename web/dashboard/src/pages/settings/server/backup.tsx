@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { type Answer, createBackup, downloadBackup, readBackup } from '#api/tokens.ts'
 import { addressOf, type ApiError, asApiError, call } from '../../../api/call.ts'
 import { useLoad } from '../../../api/load.ts'
+import { useEvery } from '../../../follow.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Bones, LoadError, Notice } from '../../../parts/notice.tsx'
 import { Card, Pairs } from '../../../parts/page.tsx'
@@ -20,11 +21,7 @@ export function BackupCard() {
   const { data, error, reload, set } = useLoad((signal) => call(readBackup, {}, { signal }), [])
   const [refusal, setRefusal] = useState<ApiError | null>(null)
   const isRunning = data?.isRunning === true
-  useEffect(() => {
-    if (!isRunning) return undefined
-    const timer = setInterval(reload, AGAIN_MS)
-    return () => clearInterval(timer)
-  }, [isRunning])
+  useEvery(isRunning ? AGAIN_MS : null, reload)
   const make = async (): Promise<void> => {
     setRefusal(null)
     await call(createBackup, {}).then(set, (caught: unknown) => setRefusal(asApiError(caught)))
