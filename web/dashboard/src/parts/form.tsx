@@ -155,13 +155,81 @@ export function SelectField<T extends string>({ value, choices, isDisabled, onVa
 }
 
 /** Each line that is pasted becomes an entry of a list: a browser would make one of them all. */
-export function pasteLines(event: TargetedClipboardEvent<HTMLInputElement>): void {
+function pasteLines(event: TargetedClipboardEvent<HTMLInputElement>): void {
   const pasted = event.clipboardData?.getData('text').trim() ?? ''
   if (!/[\r\n]/.test(pasted)) return
   event.preventDefault()
   const { currentTarget: field } = event
   field.setRangeText(pasted.replaceAll(/[\r\n]+/g, ','), field.selectionStart ?? 0, field.selectionEnd ?? 0, 'end')
   field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+}
+
+interface ChipsProps<T> {
+  readonly attributes: ControlAttributes
+  readonly values: readonly T[]
+  readonly nameOf: (value: T) => string
+  readonly isWrong: (value: T) => boolean
+  /** Stands behind the name. */
+  readonly mark?: (value: T) => ComponentChildren
+  /** The entries of a text that the list does not have yet. */
+  readonly read: (written: string) => readonly T[]
+  /** Whether a text that is being typed is whole; Enter and leaving the field end it too. */
+  readonly isWhole: (written: string) => boolean
+  readonly onValues: (values: readonly T[]) => void
+  readonly placeholder?: string | undefined
+  readonly required?: boolean
+}
+
+/** Entries, each with a button that removes it, and a field for the next ones. */
+export function Chips<T>({
+  attributes,
+  values,
+  nameOf,
+  isWrong,
+  mark,
+  read,
+  isWhole,
+  onValues,
+  ...input
+}: ChipsProps<T>) {
+  const [typed, setTyped] = useState('')
+  const take = (written: string): void => {
+    const fresh = read(written)
+    if (fresh.length > 0) onValues([...values, ...fresh])
+    setTyped('')
+  }
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === 'Enter' && typed.trim() !== '') {
+      event.preventDefault()
+      take(typed)
+    } else if (event.key === 'Backspace' && typed === '' && values.length > 0) onValues(values.slice(0, -1))
+  }
+  return (
+    <div class="chips">
+      {values.map((value) => (
+        <span key={JSON.stringify(value)} class={isWrong(value) ? 'bad' : ''}>
+          {nameOf(value)}
+          {mark?.(value)}
+          <button
+            type="button"
+            aria-label={text.remove(nameOf(value))}
+            onClick={() => onValues(values.filter((one) => one !== value))}
+          >
+            <Icon name="close" isSmall />
+          </button>
+        </span>
+      ))}
+      <input
+        {...attributes}
+        {...input}
+        value={typed}
+        onKeyDown={onKeyDown}
+        onPaste={pasteLines}
+        onBlur={() => take(typed)}
+        onInput={({ currentTarget: { value } }) => (isWhole(value) ? take(value) : setTyped(value))}
+      />
+    </div>
+  )
 }
 
 /** A list of short texts, entered one by one or comma-delimited. `check` says at once what is wrong with one. */
@@ -175,52 +243,22 @@ export function ChipsField(props: {
   readonly onValues: (values: readonly string[]) => void
   readonly check?: (value: string) => string | null
 }) {
-  const { values, onValues, check = () => null, placeholder } = props
-  const [typed, setTyped] = useState('')
-  const wrong = values.map(check).find((problem) => problem !== null) ?? undefined
-  const take = (written: string): void => {
-    const parts = written.split(/[\s,]+/).filter((part) => part !== '' && !values.includes(part))
-    if (parts.length > 0) onValues([...values, ...new Set(parts)])
-    setTyped('')
-  }
-  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === 'Enter' && typed.trim() !== '') {
-      event.preventDefault()
-      take(typed)
-    } else if (event.key === 'Backspace' && typed === '' && values.length > 0) onValues(values.slice(0, -1))
-  }
+  const { values, onValues, check = () => null, placeholder, ...field } = props
+  const read = (written: string): string[] =>
+    [...new Set(written.split(/[\s,]+/))].filter((part) => part !== '' && !values.includes(part))
   return (
-    <Field
-      label={props.label}
-      hint={props.hint}
-      problem={wrong}
-      error={props.error}
-      isOptional={props.isOptional ?? false}
-    >
+    <Field {...field} problem={values.map(check).find((problem) => problem !== null)}>
       {(attributes) => (
-        <div class="chips">
-          {values.map((value) => (
-            <span key={value} class={check(value) === null ? '' : 'bad'}>
-              {value}
-              <button
-                type="button"
-                aria-label={text.remove(value)}
-                onClick={() => onValues(values.filter((one) => one !== value))}
-              >
-                <Icon name="close" isSmall />
-              </button>
-            </span>
-          ))}
-          <input
-            {...attributes}
-            {...(placeholder && values.length === 0 ? { placeholder } : {})}
-            value={typed}
-            onKeyDown={onKeyDown}
-            onPaste={pasteLines}
-            onBlur={() => take(typed)}
-            onInput={({ currentTarget: { value } }) => (/[,\s]/.test(value) ? take(value) : setTyped(value))}
-          />
-        </div>
+        <Chips
+          attributes={attributes}
+          values={values}
+          nameOf={(value) => value}
+          isWrong={(value) => check(value) !== null}
+          read={read}
+          isWhole={(written) => /[,\s]/.test(written)}
+          onValues={onValues}
+          placeholder={values.length === 0 ? placeholder : undefined}
+        />
       )}
     </Field>
   )

@@ -8,7 +8,7 @@ import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { findUsable, TokenChoice } from '../tokens/choice.tsx'
 import type { TokenRecord } from '../tokens/operations.ts'
-import { allowsOrigin } from './origins.ts'
+import { allowsOrigin } from '../tokens/origins.ts'
 
 const text = words.goLive
 

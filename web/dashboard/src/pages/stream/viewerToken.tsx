@@ -10,9 +10,9 @@ import { Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { allowsOrigin } from '../goLive/origins.ts'
 import { TokenChoice } from '../tokens/choice.tsx'
 import { readToken, type TokenRecord } from '../tokens/operations.ts'
+import { allowsOrigin } from '../tokens/origins.ts'
 
 const text = words.stream
 

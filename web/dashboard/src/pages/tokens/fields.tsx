@@ -11,6 +11,7 @@ import {
   checkWhole,
 } from './checks.ts'
 import { CountriesField } from './countriesField.tsx'
+import { allowsOrigin } from './origins.ts'
 import { StreamsField } from './streamsField.tsx'
 import { errorOf, flagsOf, type FormFlag, type TokenForm, type TokenKind } from './tokenForm.ts'
 
@@ -198,7 +199,7 @@ function SitesHint(props: FieldsProps) {
   const { kind, form } = props
   const sites = form.allowedOrigins
   if (kind === 'subscribe' || sites.length === 0) return <>{text.sitesHint}</>
-  if (includesSite(sites, location)) return <>{text.dashboardIncluded(location.host)}</>
+  if (allowsOrigin(sites, location.origin)) return <>{text.dashboardIncluded(location.host)}</>
   return (
     <>
       {text.dashboardMissing(location.host)}{' '}
@@ -211,24 +212,6 @@ function SitesHint(props: FieldsProps) {
       </button>
     </>
   )
-}
-
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
-
-/** Whether a list of allowed sites has the site of a page. */
-function includesSite(
-  sites: readonly string[],
-  { protocol, hostname, port }: { readonly protocol: string; readonly hostname: string; readonly port: string },
-): boolean {
-  const own = port || DEFAULT_PORTS[protocol]
-  return sites.some((site) => {
-    const [, scheme, wildcard, host = '', given] =
-      /^(?:(https?):\/\/)?(\*\.)?(\[.*\]|[^:]*)(?::(\d+))?$/i.exec(site) ?? []
-    if (scheme && `${scheme.toLowerCase()}:` !== protocol) return false
-    const wanted = given ?? (scheme ? DEFAULT_PORTS[protocol] : own)
-    if (wanted !== own) return false
-    return wildcard ? hostname.endsWith(`.${host.toLowerCase()}`) : hostname === host.toLowerCase()
-  })
 }
 
 /** What a token switches on. `SecureSwitch` stands elsewhere. */

@@ -11,7 +11,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '44
 
 /** A rule without a scheme matches every scheme and, without a port, every port. */
 function matches(rule: string, origin: URL): boolean {
-  const [, scheme, wildcard, host = '', port] = RULE.exec(rule) ?? []
+  const [, scheme, wildcard, host = '', port] = RULE.exec(rule.toLowerCase()) ?? []
   const given = origin.protocol.slice(0, -1)
   const wantedPort = port ?? (scheme === undefined ? undefined : DEFAULT_PORTS[scheme])
   if (scheme !== undefined && scheme !== given) return false
