@@ -67,6 +67,15 @@ test('each line that is pasted into a list is an entry', async () => {
     .toEqual(['a.example', 'b.example'])
 })
 
+test('what is wrong with a very long entry of a list fits into a few lines', async () => {
+  await open('/tokens/subscribe/new')
+  await page.getByText('Narrow it: sites, addresses, countries').click()
+  await input('Allowed addresses optional').fill(`${'9'.repeat(10_000)},`)
+  const said = await errorOf('Allowed addresses optional').textContent()
+  expect(said?.length).toBeLessThan(200)
+  expect(said).toMatch(/^9+… /)
+})
+
 test('a list that cannot be loaded does not say that it is empty', async () => {
   await open('/')
   await page.route('**/publish_token/list*', (route) => route.fulfill({ status: 503 }))

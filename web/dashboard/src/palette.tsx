@@ -8,7 +8,7 @@ import { NAV_ITEMS } from './navigation.ts'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { useModal } from './parts/modal.ts'
 import { go } from './router.ts'
-import { canChange } from './session.ts'
+import { canChange, session } from './session.ts'
 import { words } from './words/words.ts'
 import './palette.css'
 
@@ -30,7 +30,8 @@ interface Hit {
 /** Opens the search on Ctrl K, or Command K on a Mac. */
 export function listenForPalette(): void {
   addEventListener('keydown', (event) => {
-    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || session.value.kind !== 'signedIn')
+      return
     event.preventDefault()
     isPaletteOpen.value = true
   })

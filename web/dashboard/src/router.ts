@@ -41,6 +41,14 @@ export function go(path: string, query: Record<string, string | undefined> = {},
   current.value = read()
 }
 
+/** `go` for an answer that comes late: it does nothing once the user has left the page that was shown when it was asked for. */
+export function goLater(): typeof go {
+  const { path } = route.value
+  return (...to) => {
+    if (read().path === path) go(...to)
+  }
+}
+
 /**
  * Changes some values of the query and keeps the others. Does nothing once the address is that of another page, which the next
  * event shows: that would bring back the page that the user left.

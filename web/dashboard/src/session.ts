@@ -27,6 +27,10 @@ export const canChange = (): boolean => {
 const AGAIN_MS = 2000
 const isUnknown = (): boolean => session.value.kind === 'unknown'
 
+addEventListener('storage', ({ key }) => {
+  if (key === USER) void openSession().catch(() => undefined)
+})
+
 /** Reads the session at the start. A server that is away or refuses is asked again: without an answer there is no page. */
 export async function beginSession(): Promise<void> {
   while (isUnknown()) {
@@ -39,10 +43,15 @@ export async function beginSession(): Promise<void> {
   }
 }
 
-/** Reads the session. */
+/** Where the pages of a browser, which share a session, say whose it is. */
+const USER = 'sluice-user'
+
+/** Reads the session, also when another page of this browser has signed in another user. */
 export async function openSession(): Promise<void> {
   try {
-    session.value = { kind: 'signedIn', session: await call(readSession, {}, { signsIn: true }) }
+    const opened = await call(readSession, {}, { signsIn: true })
+    session.value = { kind: 'signedIn', session: opened }
+    localStorage.setItem(USER, String(opened.user.id))
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
     session.value = { kind: 'none', isFirstRun: error.isFirstRun }

@@ -31,11 +31,12 @@ export function useLoad<T>(
   const [round, setRound] = useState(0)
   const latest = useRef(load)
   latest.current = load
-  const turn = useRef({ isUnderWay: false, isOwed: false })
+  const turn = useRef({ isUnderWay: false, isOwed: false, round })
   useEffect(() => {
     const stopping = new AbortController()
-    turn.current = { isUnderWay: true, isOwed: false }
-    setState((before) => ({ ...before, isLoading: true }))
+    const isSame = turn.current.round !== round
+    turn.current = { isUnderWay: true, isOwed: false, round }
+    setState(({ data, error }) => ({ data: isSame || !isEmpty(data) ? data : undefined, error, isLoading: true }))
     const over = (outcome: { readonly data: T } | { readonly error: ApiError }): void => {
       if (stopping.signal.aborted) return
       setState((before) => ({ data: before.data, error: null, ...outcome, isLoading: false }))
@@ -72,6 +73,12 @@ export function useLoad<T>(
     if (turn.current.isUnderWay) setRound((before) => before + 1)
   }, [])
   return { ...state, reload, set }
+}
+
+/** For other keys a list may have rows: nothing can be said of them before they are there. */
+function isEmpty(data: unknown): boolean {
+  const { rows = data } = (data ?? {}) as { readonly rows?: unknown }
+  return Array.isArray(rows) && rows.length === 0
 }
 
 /** The rows of a list that is walked by cursor, so far. */
@@ -144,14 +151,18 @@ export function usePages<R>(
   // The cursor of each page up to the shown one.
   const [walked, setWalked] = useState<{ of: string; cursors: readonly (string | undefined)[] }>(START)
   const cursors = walked.of === of ? walked.cursors : START.cursors
-  const loaded = useLoad((signal) => load(cursors.at(-1), signal), [...keys, cursors.length])
-  const next = loaded.data?.cursor ?? null
-  const onPage = (page: number): void => {
+  // With its number: after a failure the page before is still shown, and the same one is asked for again.
+  const loaded = useLoad(
+    async (signal) => ({ ...(await load(cursors.at(-1), signal)), page: cursors.length - 1 }),
+    [...keys, cursors],
+  )
+  const { rows, cursor: next = null, page = 0 } = loaded.data ?? {}
+  const onPage = (to: number): void => {
     if (loaded.isLoading) return
-    if (page < cursors.length) setWalked({ of, cursors: cursors.slice(0, page + 1) })
+    if (to < cursors.length) setWalked({ of, cursors: cursors.slice(0, to + 1) })
     else if (next !== null) setWalked({ of, cursors: [...cursors, next] })
   }
-  return { ...loaded, data: loaded.data?.rows, page: cursors.length - 1, hasMore: next !== null, onPage }
+  return { ...loaded, data: rows, page, hasMore: next !== null, onPage }
 }
 
 const START = { of: '', cursors: [undefined] } as const

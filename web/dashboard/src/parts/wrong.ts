@@ -43,7 +43,9 @@ export function useWrong(id: string, { problem, error, missing }: Said) {
       if (event.target === firstInvalid(event.target.form)) focusField(event.target)
     },
   }
-  return { wrong: problem ?? found ?? (isOver ? undefined : error), events }
+  const wrong = problem ?? found ?? (isOver ? undefined : error)
+  // The entry of a list that it names may be very long.
+  return { wrong: wrong?.replaceAll(/(\S{60})\S{20,}/g, '$1…'), events }
 }
 
 const isControl = (target: unknown): target is Control =>

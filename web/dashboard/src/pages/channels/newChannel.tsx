@@ -6,7 +6,7 @@ import { Button, LinkButton } from '../../parts/button.tsx'
 import { ChipsField, Segment, SelectField, TextField, useSubmit } from '../../parts/form.tsx'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
-import { go, linkTo } from '../../router.ts'
+import { goLater, linkTo } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { checkCountry } from '../tokens/checks.ts'
@@ -62,8 +62,9 @@ export function NewChannelPage() {
   const [draft, setDraft] = useState(EMPTY)
   const change = (changes: Partial<Draft>): void => setDraft({ ...draft, ...changes })
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    const then = goLater()
     const made = await call(createChannel, { body: bodyOf(draft) })
-    go(`/channels/${made.id}`)
+    then(`/channels/${made.id}`)
   })
   const urlError = fields['ingests[0].url'] ?? fields['ingests.0.url']
   const countriesError = errorOf(fields, `${SECURITY}.geoBlocking.countries`, draft.countries)

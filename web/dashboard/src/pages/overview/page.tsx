@@ -1,13 +1,13 @@
 import { streams, totals } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
 import { Gate } from '../../parts/gate.tsx'
-import { Bones } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { count } from '../../parts/values.tsx'
 import { linkTo, type PageArgs } from '../../router.ts'
 import { canChange, session } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { progress } from '../firstRun/progress.ts'
+import { UnknownStreams } from '../streams/unknown.tsx'
 import { StreamCard } from './card.tsx'
 import { Attention, JustHappened, Refused, WatchedBy } from './side.tsx'
 import { BandwidthPlot, type Range, useSeries, ViewersPlot } from './traffic.tsx'
@@ -27,7 +27,7 @@ export function OverviewPage({ query }: PageArgs) {
   const wholeLink = linkTo('/', { ...Object.fromEntries(query), attention: 'all' })
   return (
     <Page title={text.title} actions={canChange() && <NewToken />}>
-      {!isKnown && <Bones rows={3} />}
+      {!isKnown && <UnknownStreams rows={3} />}
       {isEmpty && <NothingLive />}
       <div class={isKnown ? 'home' : 'home waits'}>
         {isKnown && !isEmpty && <StreamsNow />}

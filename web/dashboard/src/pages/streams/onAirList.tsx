@@ -1,6 +1,6 @@
 import { type StreamOnAir, streams } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
-import { Bones, Empty } from '../../parts/notice.tsx'
+import { Empty } from '../../parts/notice.tsx'
 import { SearchField } from '../../parts/search.tsx'
 import { type Column, Pager, Table } from '../../parts/table.tsx'
 import { bitrate, count, Time } from '../../parts/values.tsx'
@@ -10,6 +10,7 @@ import { words } from '../../words/words.ts'
 import { formatOf, HealthState } from '../stream/format.tsx'
 import { chosenOf, HEALTHS, orderOf, type Wanted, wantedOf } from './choose.ts'
 import { StreamName } from './streamName.tsx'
+import { UnknownStreams } from './unknown.tsx'
 
 const text = words.streams
 const PER_PAGE = 50
@@ -31,7 +32,7 @@ export function OnAirList({ query }: { readonly query: URLSearchParams }) {
     <section class="card" aria-label={text.onAir}>
       <Tools wanted={wanted} streams={all ?? []} />
       {all === null ? (
-        <Bones rows={6} />
+        <UnknownStreams rows={6} />
       ) : all.length === 0 ? (
         <Empty
           title={words.overview.empty}

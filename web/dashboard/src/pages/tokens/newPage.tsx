@@ -4,7 +4,7 @@ import { CodeBlock } from '../../parts/copy.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
-import { go, linkTo, type PageArgs } from '../../router.ts'
+import { goLater, linkTo, type PageArgs } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import {
   countWrong,
@@ -52,8 +52,9 @@ function startOf(query: URLSearchParams): TokenForm {
 function NewTokenPage({ kind, query }: { readonly kind: TokenKind; readonly query: URLSearchParams }) {
   const [form, setForm] = useState(() => startOf(query))
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    const then = goLater()
     const made = await createToken(kind, newTokenBody(kind, form, Date.now()))
-    go(`/tokens/${kind}/${made.id}`, {}, true)
+    then(`/tokens/${kind}/${made.id}`, {}, true)
   })
   const props: FieldsProps = { kind, form, errors: fields, onForm: setForm }
   const wrong = countWrong(form)

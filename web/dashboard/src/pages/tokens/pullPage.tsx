@@ -11,7 +11,7 @@ import { Card, Page, Pairs } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { orToast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
-import { go, linkTo, type PageArgs } from '../../router.ts'
+import { goLater, linkTo, type PageArgs } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { Thumbnail } from '../overview/thumbnail.tsx'
@@ -118,8 +118,9 @@ function Actions({ pull, onChanged, back }: ActionsProps) {
           title={text.removeTitle(pull.label || pull.streamName)}
           verb={text.remove}
           onConfirm={async () => {
+            const then = goLater()
             await call(deletePull, { path })
-            go(back.slice(1), {}, true)
+            then(back.slice(1), {}, true)
           }}
           onClose={close}
         >

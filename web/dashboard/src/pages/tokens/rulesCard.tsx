@@ -47,7 +47,8 @@ function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
       return
     }
     const saved = await updateToken(kind, token.id, body)
-    setForm(formOf(saved))
+    // What was typed meanwhile stays.
+    setForm((now) => rebased(now, form, formOf(saved)))
     onSaved(saved)
     toast(text.saved(saved.label))
   })

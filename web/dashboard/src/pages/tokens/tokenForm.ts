@@ -207,10 +207,26 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
-/** A form after its token has changed elsewhere: what the person has not touched takes the fresh value. */
+/**
+ * A form after another person has changed its token: what was not touched takes the fresh value, and lists have what either has
+ * added. Countries that are allowed and countries that are denied do not mix.
+ */
 export function rebased(form: TokenForm, before: TokenForm, fresh: TokenForm): TokenForm {
-  const touched = Object.entries(form).filter(([field, value]) => !isSame(value, before[field as keyof TokenForm]))
-  return { ...fresh, ...Object.fromEntries(touched) }
+  const mixes = form.countryRule === fresh.countryRule
+  const fields = (Object.keys(form) as (keyof TokenForm)[]).map((field) => {
+    const [mine, known, now] = [form[field], before[field], fresh[field]]
+    if (isSame(mine, known)) return [field, now]
+    const isList = Array.isArray(mine) && Array.isArray(known) && Array.isArray(now) && (mixes || field !== 'countries')
+    return [field, isList ? mixed(mine, known, now) : mine]
+  })
+  return Object.fromEntries(fields) as TokenForm
+}
+
+/** The fresh list without what was removed from the known one, and with what was added to that. */
+function mixed(mine: readonly unknown[], known: readonly unknown[], fresh: readonly unknown[]): readonly unknown[] {
+  const isIn = (list: readonly unknown[]) => (one: unknown) => list.some((other) => isSame(one, other))
+  const kept = fresh.filter((one) => isIn(mine)(one) || !isIn(known)(one))
+  return [...kept, ...mine.filter((one) => !isIn(known)(one) && !isIn(kept)(one))]
 }
 
 function countryChanges(before: TokenForm, now: TokenForm): Record<string, readonly string[]> {

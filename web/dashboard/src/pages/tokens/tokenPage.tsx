@@ -11,7 +11,7 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { go, linkTo, type PageArgs } from '../../router.ts'
+import { goLater, linkTo, type PageArgs } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { AddressCards } from './addressCards.tsx'
@@ -130,6 +130,7 @@ interface ActionProps {
 
 function Actions({ kind, token, onChanged, onSessions }: ActionProps) {
   const [asking, setAsking] = useState<'none' | 'value' | 'delete'>('none')
+  const then = goLater()
   const close = (): void => setAsking('none')
   const changed = (): void => {
     onChanged()
@@ -163,7 +164,7 @@ function Actions({ kind, token, onChanged, onSessions }: ActionProps) {
         </Confirm>
       )}
       {asking === 'delete' && (
-        <DeleteTokens kind={kind} tokens={[token]} onDone={() => go(`/tokens/${kind}`, {}, true)} onClose={close} />
+        <DeleteTokens kind={kind} tokens={[token]} onDone={() => then(`/tokens/${kind}`, {}, true)} onClose={close} />
       )}
     </>
   )

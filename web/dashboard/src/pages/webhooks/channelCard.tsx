@@ -14,7 +14,7 @@ import { Menu } from '../../parts/menu.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
-import { go } from '../../router.ts'
+import { goLater } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
@@ -148,11 +148,12 @@ interface DeleteProps {
 function Delete({ webhook: { id, name, active }, onDeleted, onClose }: DeleteProps) {
   const path = { webhookId: id }
   const remove = async (): Promise<void> => {
+    const then = goLater()
     // Sluice refuses to delete an active one.
     if (active) await call(updateChannelWebhook, { path, body: { active: false } })
     await call(deleteChannelWebhook, { path })
     toast(text.deleted(name))
-    go('/webhooks/channels')
+    then('/webhooks/channels')
     onDeleted()
   }
   return (

@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
-import { go, linkTo, type PageArgs } from '../../router.ts'
+import { goLater, linkTo, type PageArgs } from '../../router.ts'
 import { channelWords } from '../../words/channelWords.ts'
 import { words } from '../../words/words.ts'
 import { ChannelWebhookCard } from './channelCard.tsx'
@@ -26,9 +26,10 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
   const [isMaking, setMaking] = useState(false)
   const [awaitedId, setAwaitedId] = useState<string | null>(null)
   const chosen = values['id'] ? list.data?.find(({ id }) => id === values['id']) : list.data?.[0]
+  const then = goLater()
   const made = (id: string): void => {
     list.reload()
-    go(`/webhooks/channels/${id}`)
+    then(`/webhooks/channels/${id}`)
   }
   return (
     <WebhooksFrame path="/webhooks/channels" sub={text.sub} onCreate={() => setMaking(true)}>

@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
-import { go, linkTo, type PageArgs } from '../../router.ts'
+import { goLater, linkTo, type PageArgs } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { Deliveries } from './deliveries.tsx'
 import { WebhooksFrame } from './frame.tsx'
@@ -26,9 +26,10 @@ export function WebhooksPage({ values, query }: PageArgs) {
   const [isMaking, setMaking] = useState(false)
   const [tests, setTests] = useState(0)
   const chosen = values['id'] ? list.data?.find(({ id }) => String(id) === values['id']) : list.data?.[0]
+  const then = goLater()
   const made = (id: number): void => {
     list.reload()
-    go(`/webhooks/${id}`)
+    then(`/webhooks/${id}`)
   }
   return (
     <WebhooksFrame path="/webhooks" sub={text.sub} onCreate={() => setMaking(true)}>

@@ -8,7 +8,7 @@ import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Card } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { go } from '../../router.ts'
+import { goLater } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { PausedNotice } from './paused.tsx'
@@ -111,9 +111,10 @@ interface AskDeletionProps {
 
 function AskDeletion({ webhook, title, onChanged, onClose }: AskDeletionProps) {
   const remove = async (): Promise<void> => {
+    const then = goLater()
     await call(deleteWebhook, { path: { webhookId: String(webhook.id) } })
     toast(text.deleted(title))
-    go('/webhooks')
+    then('/webhooks')
     onChanged()
   }
   return (
