@@ -91,7 +91,10 @@ test('two people who add to one list of a token keep what each has added', async
 })
 
 test('a page of a list that fails is asked for again, and not counted as shown', async () => {
-  const { data } = await dashboard.api('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/none', isFeedHooks: true })
+  const { data } = await dashboard.api('POST', '/api/webhooks', {
+    url: 'https://hooks.example/none',
+    isFeedHooks: true,
+  })
   const { id } = data as { id: number }
   const rows = (from: number) =>
     Array.from({ length: 50 }, (_, at) => ({
@@ -99,7 +102,7 @@ test('a page of a list that fails is asked for again, and not counted as shown',
       eventId: `e${from + at}`,
       type: 'feeds',
       event: 'started',
-      state: 'succeeded',
+      state: 'delivered',
       subject: `row ${from + at}`,
       createdOn: '2026-01-01T00:00:00.000Z',
       statusCode: 200,
@@ -113,11 +116,11 @@ test('a page of a list that fails is asked for again, and not counted as shown',
     return route.fulfill({ json: { status: 'success', data: rows(cursor), pagination } })
   })
   await page.goto(`${dashboard.home}#/webhooks/${id}`)
-  const range = page.locator('.card-foot .num')
+  const range = page.locator('.card-foot')
   await range.getByText('1 to 50').waitFor()
   await button('Older').click()
   await page.getByRole('alert').waitFor()
-  expect(await range.textContent()).toBe('1 to 50')
+  await range.getByText('1 to 50').waitFor()
   isBroken = false
   await button('Older').click()
   await range.getByText('51 to 100').waitFor()
