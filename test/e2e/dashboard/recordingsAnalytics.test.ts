@@ -92,6 +92,17 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   await page.keyboard.press('Escape')
   await playsWithoutSession(link ?? '')
 
+  const row = page.getByRole('checkbox', { name: `${inSentence(HOSTILE)}, ` })
+  await page.getByRole('checkbox', { name: 'Select all of this page' }).check()
+  expect(await row.isChecked()).toBe(true)
+  await page.getByRole('group', { name: '1 selected' }).getByRole('button', { name: 'Delete' }).click()
+  await dialog()
+    .getByText(`Delete this recording of ${inSentence(HOSTILE)}?`)
+    .waitFor()
+  await dialog().getByRole('button', { name: 'Keep it' }).click()
+  await row.uncheck()
+  expect(await page.getByRole('group', { name: /selected/ }).count()).toBe(0)
+
   await choose('Delete recording')
   await dialog().getByRole('button', { name: 'Delete recording' }).click()
   await page.locator('.toast', { hasText: 'deleted' }).waitFor()
@@ -115,8 +126,44 @@ async function playsWithoutSession(link: string): Promise<void> {
 async function savedCsv(press: () => Promise<void>): Promise<string[]> {
   const saving = page.waitForEvent('download')
   await press()
-  return (await readFile(await (await saving).path(), 'utf8')).trimEnd().split('\r\n')
+  const text = await readFile(await (await saving).path(), 'utf8')
+  // Without it Excel takes UTF-8 for something else.
+  expect(text.startsWith('\uFEFF')).toBe(true)
+  return text.slice(1).trimEnd().split('\r\n')
 }
+
+test('many recordings are deleted at once; what the server keeps stays in the list, with its reason', async () => {
+  await open('/')
+  let kept = Array.from({ length: 50 }, (_, at) => ({
+    id: String(at),
+    streamName: `show-${at}`,
+    state: 'completed',
+    startedOn: `2026-01-01T00:00:${String(at).padStart(2, '0')}.000Z`,
+    durationMs: 1000,
+    bytes: 1_000_000,
+  }))
+  let refused = '30'
+  await page.route('**/api/recordings**', (route) => {
+    const { pathname } = new URL(route.request().url())
+    if (route.request().method() === 'GET') return route.fulfill({ json: { status: 'success', data: kept } })
+    const id = pathname.split('/').at(-1)
+    if (id === refused) return route.fulfill({ status: 409, json: { status: 'fail', data: { message: 'It is busy' } } })
+    kept = kept.filter((one) => one.id !== id)
+    return route.fulfill({ json: { status: 'success', data: null } })
+  })
+  await page.goto(`${dashboard.home}#/recordings`)
+  await page.getByRole('checkbox', { name: 'Select all of this page' }).check()
+  await page.getByText('50 selected · 50 MB').waitFor()
+  await page.getByRole('group', { name: '50 selected' }).getByRole('button', { name: 'Delete' }).click()
+  await dialog().getByText('Delete 50 recordings?').waitFor()
+  await dialog().getByRole('button', { name: 'Delete recording' }).click()
+  await dialog().getByText('It is busy').waitFor()
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(kept.length)
+  refused = ''
+  await dialog().getByRole('button', { name: 'Delete recording' }).click()
+  await page.locator('.toast', { hasText: '50 recordings deleted' }).waitFor()
+  await page.getByRole('heading', { name: 'No recordings' }).waitFor()
+})
 
 test('traffic is shown by range, and saved as CSV', async () => {
   await open('/analytics')

@@ -131,7 +131,7 @@ test('several tokens are switched off, back on, and deleted at once', async () =
   await toast('2 tokens: switched off').getByRole('button', { name: 'Undo' }).click()
   await expect.poll(() => Promise.all(ids.map(isActive))).toEqual([true, true, true])
 
-  await page.getByRole('checkbox', { name: 'Select all tokens of this page' }).check()
+  await page.getByRole('checkbox', { name: 'Select all of this page' }).check()
   await button('Delete').click()
   await page.getByRole('dialog', { name: 'Delete 3 tokens?' }).getByRole('button', { name: 'Delete' }).click()
   await toast('3 tokens deleted').waitFor()

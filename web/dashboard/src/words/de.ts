@@ -58,7 +58,6 @@ export const de: Sentences = {
     keep: 'Behalten',
     cancel: 'Abbrechen',
     save: 'Speichern',
-    discard: 'Verwerfen',
     writeToGoOn: (what) => `Zum Fortfahren ${what} eingeben`,
     undo: 'Rückgängig',
     tryAgain: 'Noch einmal versuchen',
@@ -82,6 +81,9 @@ export const de: Sentences = {
     search: 'Suchen',
     searchHint: 'Teil eines Namens',
     noneFound: 'Kein Name enthält das.',
+    selectAll: 'Alles auf dieser Seite auswählen',
+    select: (what) => `${what} auswählen`,
+    selected: (count) => `${count} ausgewählt`,
   },
 
   // What is wrong with a field
@@ -164,7 +166,7 @@ export const de: Sentences = {
       { name: 'Erster Zuschauer', note: 'Einen Link verschicken' },
     ],
     done: 'Erledigt: ',
-    byCommand: 'Das alles kann auch die Kommandozeile:',
+    byCommand: 'Das alles kann auch die Befehlszeile:',
     skip: 'Alles überspringen',
     skipStep: 'Schritt überspringen',
     back: 'Zurück',
@@ -205,10 +207,9 @@ export const de: Sentences = {
     next: 'Wie weiter?',
     toOverview: 'Zur Übersicht',
     sending: 'Sendet',
-    watching: 'Schauen zu',
+    watching: 'Zuschauer',
     viewers: 'Zuschauer',
     noViewerYet: 'Noch kein Zuschauer',
-    noThumbnail: 'Kein Vorschaubild',
     watchedBy: (viewers, protocols) => `${viewers} Zuschauer, ${protocols.join(' und ')}`,
     keepOpen: 'Die Sendung läuft, solange dieser Tab offen ist, auch auf den anderen Seiten des Dashboards.',
     nextSteps: {
@@ -403,7 +404,7 @@ export const de: Sentences = {
             'Synchronisationsversatz 0. ffmpeg: -af aresample=async=1, und kein -itsoffset.',
         },
         video_profile: {
-          text: (_value, of) => `Das Video hat das Profil ${of}, das Browser und Telefone nicht decodieren.`,
+          text: (_value, of) => `Das Video hat das Profil ${of}, das Browser und Telefone nicht dekodieren.`,
           advice:
             'High senden, mit 8 Bit und 4:2:0. In OBS: Einstellungen, Erweitert, Farbformat NV12, und ' +
             'Ausgabe, Profil high. ffmpeg: -pix_fmt yuv420p -profile:v high.',
@@ -457,7 +458,7 @@ export const de: Sentences = {
         },
         b_frames: {
           text: (value) =>
-            `${value} der Bilder sind B-Frames. WebRTC hat keine: Für Zuschauer über WHEP encodiert ` +
+            `${value} der Bilder sind B-Frames. WebRTC hat keine: Für Zuschauer über WHEP kodiert ` +
             'Sluice das Video neu.',
           advice:
             'Sie abschalten. In OBS: Einstellungen, Ausgabe, maximale B-Frames 0, oder Tune zerolatency. ' +
@@ -510,7 +511,7 @@ export const de: Sentences = {
       source: (sourceId) => `Quelle ${sourceId}`,
       missing: 'Der Server hat keinen Player geschickt. Sein Betreiber führt npm run build:player aus.',
     },
-    watching: 'Schauen zu',
+    watching: 'Zuschauer',
     watchingCaption: (stream) => `Zuschauer von ${stream}`,
     noViewer: 'Gerade kein Zuschauer.',
     address: 'Adresse',
@@ -570,7 +571,7 @@ export const de: Sentences = {
       token_edited: 'der Token wurde geändert',
       token_revoked: 'der Token wurde widerrufen',
       token_expired: 'der Token ist abgelaufen',
-      reprioritized: 'der Token bekam einen anderen Vorrang',
+      reprioritized: 'der Token bekam eine andere Priorität',
       ticket_shared: 'seine Adresse wurde geteilt',
       engine_died: 'der Medienprozess ist ausgefallen',
       moved: 'zu einem anderen Knoten umgezogen',
@@ -623,12 +624,11 @@ export const de: Sentences = {
     videoOff: 'Video aus',
     token: 'Token',
     stream: 'Stream',
-    streamHint: 'Der Token lässt diese Namen zu.',
     patternHint: (pattern) => `Der Token lässt Namen zu, auf die ${pattern} passt`,
     fixed: (label) => `Mit dem Token „${label}“. Beides steht fest, solange Sie live sind.`,
     noToken: 'Noch kein Token',
     noTokenFor: (stream) => `Kein Token darf jetzt ${stream} senden`,
-    noTokenForText: 'Seine Tokens sind ausgeschaltet oder abgelaufen, oder nennen andere Streams.',
+    noTokenForText: 'Seine Tokens sind abgeschaltet oder abgelaufen, oder nennen andere Streams.',
     otherStream: 'Als anderer Stream senden',
     noTokenText: 'Ein Publish-Token lässt einen Sender zu einem Stream zu. Legen Sie einen an, dann kommen Sie zurück.',
     makeToken: 'Neuer Token',
@@ -644,7 +644,6 @@ export const de: Sentences = {
     level: (decibels) => `Pegel: ${decibels} Dezibel`,
     tooQuiet: 'Kaum Audio. Ist das Mikrofon stumm?',
     tooLoud: 'Das Audio ist zu laut.',
-    quality: 'Qualität',
     qualityIs: (resolution, frames, codec, megabits) =>
       `Qualität: ${resolution}, ${frames} Bilder/s, ${codec}, ${megabits.replace('.', ',')}\u00a0Mbit/s`,
     resolution: 'Auflösung',
@@ -659,7 +658,7 @@ export const de: Sentences = {
       sending: 'Sendet',
       video: 'Video',
       lost: 'Verloren',
-      roundTrip: 'Laufzeit',
+      roundTrip: 'Umlaufzeit',
       codec: 'Codec',
       viewers: 'Zuschauer',
     },
@@ -756,7 +755,6 @@ export const de: Sentences = {
       from: 'Von',
       expires: 'Läuft ab',
       lastUsed: 'Zuletzt benutzt',
-      addedOn: 'Angelegt',
     },
     pattern: 'Muster',
     andMore: (count) => `+${count}`,
@@ -768,9 +766,6 @@ export const de: Sentences = {
     noMatch: 'Kein Token passt',
     noMatchText: 'Die Suche findet Bezeichnungen und genaue Namen von Streams. Tokens mit Muster lässt sie aus.',
     showAll: 'Alle Tokens zeigen',
-    selectAll: 'Alle Tokens dieser Seite auswählen',
-    select: (label) => `${label} auswählen`,
-    selected: (count) => `${count} ausgewählt`,
     selectedTokens: (count) => `${count} Tokens`,
     open: 'Öffnen',
     delete: 'Löschen',
@@ -990,7 +985,6 @@ export const de: Sentences = {
       liveAs: (names) => `Live als ${names}`,
       viewersNow: (count, isMore) => `${count}${isMore ? ' oder mehr' : ''} Zuschauer jetzt`,
       expiresIn: (when) => `Läuft ${when} ab`,
-      off: 'Aus',
       rules: 'Was er darf',
       noToken: 'Diesen Token gibt es nicht',
       noTokenText: 'Vielleicht wurde er gelöscht.',
@@ -1226,8 +1220,10 @@ export const de: Sentences = {
     close: 'Schließen',
     delete: 'Aufnahme löschen',
     deleteTitle: (stream) => `Diese Aufnahme von ${stream} löschen?`,
-    deleteText: 'Die Datei wird von der Festplatte entfernt. Das lässt sich nicht rückgängig machen.',
+    deleteTitles: (count) => `${count} Aufnahmen löschen?`,
+    deleteText: 'Gelöschte Aufnahmen werden von der Festplatte entfernt. Das lässt sich nicht rückgängig machen.',
     deleted: (stream) => `Aufnahme von ${stream} gelöscht`,
+    deletedMany: (count) => `${count} Aufnahmen gelöscht`,
     states: { recording: 'Nimmt auf', processing: 'Wird verarbeitet', completed: 'Fertig', error: 'Keine Datei' },
   },
 

@@ -142,7 +142,7 @@ export const refusalsDe: Readonly<Record<string, string>> = {
 
   // Tokens and what they sign
   'This token is not active, so that what it signs admits no client.':
-    'Dieser Token ist ausgeschaltet: Was er signiert, lässt niemanden zu.',
+    'Dieser Token ist abgeschaltet: Was er signiert, lässt niemanden zu.',
   'This token has expired, so that what it signs admits no client.':
     'Dieser Token ist abgelaufen: Was er signiert, lässt niemanden zu.',
   'Tokens issued before {time} are revoked: sign then.':

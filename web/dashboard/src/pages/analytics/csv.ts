@@ -20,7 +20,8 @@ export const saveCsv = (name: string, rows: readonly (readonly (string | number)
 
 /** Saves CSV text as a file of the browser. */
 export function saveFile(name: string, csv: string): void {
-  const address = URL.createObjectURL(new Blob([csv], { type: 'text/csv' }))
+  // Without the mark spreadsheets read names with the letters of another alphabet.
+  const address = URL.createObjectURL(new Blob(['\uFEFF', csv], { type: 'text/csv' }))
   const link = Object.assign(document.createElement('a'), { href: address, download: name })
   link.click()
   setTimeout(() => URL.revokeObjectURL(address), KEPT_MS)

@@ -13,6 +13,7 @@ import { useLoad, useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { recordingEdits } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
+import { chooseColumn } from '../../parts/choose.tsx'
 import { CopyField } from '../../parts/copy.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
@@ -26,6 +27,7 @@ import { toast } from '../../parts/toast.tsx'
 import { bytes, count, duration, moment, Time } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { isolated } from '../../words/complete.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
 import { useUnderWay } from './underWay.ts'
@@ -73,12 +75,9 @@ export function RecordingsPage({ query }: PageArgs) {
   useUnderWay(list.data, list.reload)
   const [played, setPlayed] = useState<Recording | null>(null)
   const [linked, setLinked] = useState<Recording | null>(null)
-  const [doomed, setDoomed] = useState<Recording | null>(null)
-  const remove = async (one: Recording): Promise<void> => {
-    await call(deleteRecording, { path: { recordingId: one.id } })
-    toast(text.deleted(one.streamName))
-    list.reload()
-  }
+  const [doomed, setDoomed] = useState<readonly Recording[]>([])
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const selected = (list.data ?? []).filter(({ id }) => chosen.has(id))
   return (
     <Page title={text.title} sub={text.sub} actions={<Space ready={list.data?.filter(isReady).length ?? 0} />}>
       <section class="card" aria-label={text.title}>
@@ -89,6 +88,7 @@ export function RecordingsPage({ query }: PageArgs) {
             value={search || streamName}
             onSearch={(part) => setQuery({ search: part || undefined, stream: undefined })}
           />
+          {selected.length > 0 && <Selected recordings={selected} onDelete={() => setDoomed(selected)} />}
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
@@ -98,7 +98,10 @@ export function RecordingsPage({ query }: PageArgs) {
             caption={text.caption}
             rows={list.data}
             keyOf={({ id }) => id}
-            columns={columnsOf({ play: setPlayed, link: setLinked, doom: setDoomed }, list.data)}
+            columns={columnsOf(
+              { play: setPlayed, link: setLinked, doom: (one) => setDoomed([one]), chosen, onChosen: setChosen },
+              list.data,
+            )}
           />
         )}
         {list.data && (
@@ -109,17 +112,57 @@ export function RecordingsPage({ query }: PageArgs) {
       </section>
       {played && <Player recording={played} onClose={() => setPlayed(null)} />}
       {linked && <Link recording={linked} onClose={() => setLinked(null)} />}
-      {doomed && (
-        <Confirm
-          title={text.deleteTitle(doomed.streamName)}
-          verb={text.delete}
-          onConfirm={() => remove(doomed)}
-          onClose={() => setDoomed(null)}
-        >
-          {text.deleteText}
-        </Confirm>
-      )}
+      {doomed.length > 0 && <Deletion recordings={doomed} onChanged={list.reload} onClose={() => setDoomed([])} />}
     </Page>
+  )
+}
+
+interface SelectedProps {
+  readonly recordings: readonly Recording[]
+  readonly onDelete: () => void
+}
+
+/** What the chosen ones take together, and what can be done with them all. */
+function Selected({ recordings, onDelete }: SelectedProps) {
+  const size = recordings.reduce((sum, one) => sum + (one.bytes ?? 0), 0)
+  return (
+    <div class="actions end" role="group" aria-label={words.parts.selected(recordings.length)}>
+      <span class="note num">
+        {words.parts.selected(recordings.length)} · {bytes(size)}
+      </span>
+      <Button size="small" look="danger" icon="trash" onClick={onDelete}>
+        {words.tokens.delete}
+      </Button>
+    </div>
+  )
+}
+
+interface DeletionProps {
+  readonly recordings: readonly Recording[]
+  readonly onChanged: () => void
+  readonly onClose: () => void
+}
+
+function Deletion({ recordings, onChanged, onClose }: DeletionProps) {
+  const { length } = recordings
+  const name = recordings[0]?.streamName ?? ''
+  const remove = async (): Promise<void> => {
+    try {
+      for (const { id } of recordings) await call(deleteRecording, { path: { recordingId: id } })
+    } finally {
+      onChanged()
+    }
+    toast(length === 1 ? text.deleted(name) : text.deletedMany(length))
+  }
+  return (
+    <Confirm
+      title={length === 1 ? text.deleteTitle(name) : text.deleteTitles(length)}
+      verb={text.delete}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      {text.deleteText}
+    </Confirm>
   )
 }
 
@@ -146,12 +189,16 @@ function Space({ ready }: { readonly ready: number }) {
   return <p class="note num">{text.space(count(files), bytes(used), disk && bytes(disk.freeBytes))}</p>
 }
 
-/** What the menu of a recording opens. */
+/** What the menu of a recording opens, and which of them are chosen. */
 interface Choices {
   readonly play: (one: Recording) => void
   readonly link: (one: Recording) => void
   readonly doom: (one: Recording) => void
+  readonly chosen: ReadonlySet<string>
+  readonly onChosen: (chosen: ReadonlySet<string>) => void
 }
+
+const nameOf = ({ streamName, startedOn }: Recording): string => `${isolated(streamName)}, ${moment(startedOn)}`
 
 const goesColumn: Column<Recording> = {
   id: 'goes',
@@ -164,6 +211,7 @@ const goesColumn: Column<Recording> = {
 function columnsOf(choices: Choices, rows: readonly Recording[]): Column<Recording>[] {
   const anyGoes = rows.some(({ expiresOn }) => expiresOn !== undefined)
   return [
+    ...(canChange() ? [chooseColumn({ rows, keyOf: ({ id }) => id, nameOf, ...choices })] : []),
     {
       id: 'stream',
       title: text.stream,

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { IconButton } from '../../parts/button.tsx'
+import { chooseColumn } from '../../parts/choose.tsx'
 import { copyText } from '../../parts/clipboard.ts'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -31,9 +32,8 @@ interface ColumnParts {
 
 /** The columns of a list of tokens. */
 export function columnsOf(parts: ColumnParts): readonly Column<TokenRecord>[] {
-  const { kind, live } = parts
-  const columns: (Column<TokenRecord> | null)[] = [
-    canChange() ? chooseColumn(parts) : null,
+  const { kind, live, rows, chosen, setChosen } = parts
+  const columns: Column<TokenRecord>[] = [
     {
       id: 'Name',
       title: text.columns.label,
@@ -82,43 +82,12 @@ export function columnsOf(parts: ColumnParts): readonly Column<TokenRecord>[] {
       cell: (token) => <RowActions {...parts} token={token} />,
     },
   ]
-  return columns.filter((column) => column !== null)
+  if (!canChange()) return columns
+  const nameOf = ({ label }: TokenRecord): string => label
+  return [chooseColumn({ rows, keyOf: ({ id }) => id, nameOf, chosen, onChosen: setChosen }), ...columns]
 }
 
 const Nowrap = ({ children }: { readonly children: ComponentChildren }) => <span class="nowrap">{children}</span>
-
-function chooseColumn({ rows, chosen, setChosen }: ColumnParts): Column<TokenRecord> {
-  const all = rows.length > 0 && rows.every(({ id }) => chosen.has(id))
-  const choose = (id: number, isOn: boolean): void => {
-    const next = new Set(chosen)
-    if (isOn) next.add(id)
-    else next.delete(id)
-    setChosen(next)
-  }
-  return {
-    id: 'choose',
-    title: (
-      <label class="check choose">
-        <input
-          type="checkbox"
-          aria-label={text.selectAll}
-          checked={all}
-          onChange={() => setChosen(all ? new Set() : new Set(rows.map(({ id }) => id)))}
-        />
-      </label>
-    ),
-    cell: ({ id, label }) => (
-      <label class="check choose">
-        <input
-          type="checkbox"
-          aria-label={text.select(label)}
-          checked={chosen.has(id)}
-          onChange={({ currentTarget }) => choose(id, currentTarget.checked)}
-        />
-      </label>
-    ),
-  }
-}
 
 function Streams({ streams }: { readonly streams: TokenRecord['streams'] }) {
   return (

@@ -217,8 +217,8 @@ function Tools({ kind, wanted, selected, onDelete, onChanged }: ToolsProps) {
         />
       </div>
       {selected.length > 0 && (
-        <div class="actions end" role="group" aria-label={text.selected(selected.length)}>
-          <span class="note">{text.selected(selected.length)}</span>
+        <div class="actions end" role="group" aria-label={words.parts.selected(selected.length)}>
+          <span class="note">{words.parts.selected(selected.length)}</span>
           {selected.some(({ isActive }) => isActive) && (
             <Button size="small" isBusy={isBusy} onClick={() => switchTo(false)}>
               {text.switchOff}
