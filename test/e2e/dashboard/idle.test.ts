@@ -59,6 +59,7 @@ test.each([
     })
     await page.goto(`${dashboard.home}#${path}`)
     await page.locator(shown).first().waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await context.close()
   },
 )
