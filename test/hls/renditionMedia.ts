@@ -34,6 +34,8 @@ export class RenditionMedia {
   readonly #judged = new Set<string>()
   readonly #inits = new Map<string, Promise<TrackInit[]>>()
   #lastSegment: number | null = null
+  /** The init of the last segment that is listed. */
+  #map: string | null = null
   #ended = false
   /** Segments are judged one after another. */
   #order: Promise<void> = Promise.resolve()
@@ -66,6 +68,7 @@ export class RenditionMedia {
       this.background(this.#order)
     }
     this.#lastSegment = segments.at(-1)?.number ?? this.#lastSegment
+    this.#map = (open ?? segments.at(-1))?.mapUri ?? null
     for (const hint of playlist.hints) this.background(this.#hint(hint))
   }
 
@@ -76,7 +79,7 @@ export class RenditionMedia {
   async #hint(uri: string): Promise<void> {
     if (this.#parts.has(uri)) return
     const { client, report, name } = this.#options
-    const outages = this.#outages
+    const [outages, map] = [this.#outages, this.#map]
     report.seen.hints += 1
     const loading = client.get('media', this.#urlOf(uri))
     this.#parts.set(
@@ -85,10 +88,10 @@ export class RenditionMedia {
     )
     const answer = await loading
     if (answer?.status === 200) return report.add(checkAnswer(answer, this.targetSeconds, `${name} ${nameOf(uri)}`))
-    // The last hint of a stream that ends leads nowhere.
+    // The last hint of a stream that ends leads nowhere, and so does one before another init.
     await client.sleep(END_MS)
     const found = answer?.status ?? 'no connection'
-    const isExcused = client.isOver || this.#ended || client.outages !== outages
+    const isExcused = client.isOver || this.#ended || client.outages !== outages || this.#map !== map
     report.add(unless(isExcused, 'V12', `${name} hinted part ${nameOf(uri)}`, '200', found))
   }
 

@@ -98,6 +98,8 @@ export class HlsRendition {
 
   /** Adds a part; the first one of a segment opens it, at this date. Returns its segment as far as it is there. */
   add({ bytes, duration, independent }: NewPart, startMs: number): SegmentFact {
+    // Players request the part that was announced under the init before this one, and would decode it with that.
+    if (this.#open === null && this.#init.hash !== (this.#closed.at(-1)?.init ?? this.#init.hash)) this.#nextPart++
     const part = { n: this.#nextPart++, duration, independent, bytes: bytes.length }
     const open = this.#open ?? this.#newSegment(independent, startMs)
     this.#options.store.put(this.#key('part', partName(part.n)), bytes)

@@ -75,13 +75,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const bytesOf = (stream: HlsStream, name: string): Buffer | undefined =>
   stream.piece({ ...pieceOf(name)!, rendition: 'v0' })
 
+/** The init of the last segment that it lists, the open one included. */
+const lastMap = (text: string): string => text.match(/#EXT-X-MAP.*/g)?.at(-1) ?? ''
+
 test('for any frames, playlists agree with each other and with the pieces', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 60, maxLength: 120, size: 'max' }), (steps) => {
       const { stream, sampler, text } = packaged()
       /** What every segment ever listed was: it must never change (RFC 8216 section 6.2.1). */
       const seen = new Map<number, Listed & { discontinuityNumber: number }>()
-      let [atMs, width, first, hinted] = [10_000, 64, 0, '']
+      let [atMs, width, first, hinted, init] = [10_000, 64, 0, '', lastMap('')]
       const heads = new Set<string>()
       for (const next of steps) {
         if (next.kind === 'change') sampler.tracks([{ ...VIDEO, width: (width += 2) }])
@@ -91,7 +94,9 @@ test('for any frames, playlists agree with each other and with the pieces', () =
         heads.add(playlist.rules.join())
         expect(playlist.mediaSequence).toBeGreaterThanOrEqual(first)
         first = playlist.mediaSequence
-        if (hinted !== '' && playlist.hint !== hinted) expect(bytesOf(stream, hinted)).toBeDefined()
+        const [before, isNew] = [init, hinted !== '' && playlist.hint !== hinted]
+        init = lastMap(text())
+        if (isNew && init === before) expect(bytesOf(stream, hinted)).toBeDefined()
         hinted = playlist.hint
         let number = playlist.discontinuitySequence
         for (const [index, segment] of playlist.segments.entries()) {
@@ -212,6 +217,25 @@ test('a source with another configuration in each keyframe plays, with a segment
   }
   expect(stream.facts('v0')).toBeDefined()
   expect(playlist().segments.map(({ duration }) => Math.round(duration * 100))).toEqual([100, 100, 100, 100])
+})
+
+test('a part that was announced is never one of another configuration: players would decode it with the init before', () => {
+  const { sampler, stream, text } = packaged({ maxBytes: 1e6 })
+  const announced = new Map<string, string>()
+  const came = new Map<string, string>()
+  for (let at = 0; at < 200; at++) {
+    if (at === 120) sampler.tracks([{ ...VIDEO, width: 128 }])
+    sampler.frame(frame('video', at / 25, at % 40 === 0))
+    if (stream.facts('v0') === undefined) continue
+    const { hint, all } = readPlaylist(text())
+    if (!announced.has(hint)) announced.set(hint, lastMap(text()))
+    for (const name of all) if (!came.has(name)) came.set(name, lastMap(text()))
+  }
+  const decodedWrongly = [...came].filter(([name, init]) => (announced.get(name) ?? init) !== init)
+  expect(decodedWrongly).toEqual([])
+  const missing = [...announced.keys()].filter((name) => !came.has(name))
+  expect(missing).toHaveLength(2) // The one of the change, and the last one.
+  expect(bytesOf(stream, missing[0]!)).toBeUndefined()
 })
 
 test('what follows a jump of the clock comes after a discontinuity, with times that go on', () => {
