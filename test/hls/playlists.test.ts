@@ -63,6 +63,8 @@ describe('one playlist', () => {
   })
 })
 
+const OTHER_INIT = '#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="other.mp4"'
+
 describe('two playlists', () => {
   const judge = (before: string, after: string): Rule[] => rulesOf(checkSuccessor(read(before), read(after), 'v0'))
   const [BEFORE, AFTER] = [samplePlaylist(67), samplePlaylist(68)]
@@ -131,6 +133,12 @@ describe('two playlists', () => {
   test('finds an init segment that changes without a discontinuity', () => {
     const after = samplePlaylist(70).replace(/(#EXT-X-PROGRAM-DATE-TIME.*:13\.000Z)/, '#EXT-X-MAP:URI="other.mp4"\n$1')
     expect(judge(samplePlaylist(69), after)).toEqual(['V9'])
+  })
+
+  test('V12: a hint before another init segment never comes', () => {
+    const changed = samplePlaylist(66).replace(/(#EXT-X-PROGRAM-DATE-TIME.*:13\.000Z)/, `$1\n${OTHER_INIT}`)
+    expect(judge(samplePlaylist(65), changed)).toEqual(['V12'])
+    expect(judge(samplePlaylist(65), changed.replace('p66', 'p67').replace('p65', 'p66'))).toEqual([])
   })
 
   test('V14: finds a playlist without news for one and a half target durations', () => {

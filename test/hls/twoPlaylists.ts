@@ -84,15 +84,18 @@ function countsDiscontinuities(before: MediaPlaylist, after: MediaPlaylist, wher
 
 const listedIn = ({ segments, open }: MediaPlaylist): OpenSegment[] => [...segments, ...(open ? [open] : [])]
 
-/** V12. What was hinted comes next, under the same address. */
+/** V12. What was hinted comes next, under the same address; before another init it never does. */
 function keepsHint(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
   const [hint] = before.hints
-  const parts = partsIn(after).map(({ uri }) => uri)
+  const parts = listedIn(after).flatMap(({ parts: own, mapUri }) => own.map(({ uri }) => ({ uri, mapUri })))
   const lastBefore = partsIn(before).at(-1)?.uri
-  const at = lastBefore === undefined ? -1 : parts.indexOf(lastBefore)
-  const next = parts[at + 1]
-  if (hint === undefined || at < 0 || next === undefined) return []
-  return unless(next === hint, 'V12', `${where} part after ${lastBefore}`, hint, next)
+  const at = lastBefore === undefined ? -1 : parts.findIndex(({ uri }) => uri === lastBefore)
+  const [last, next] = [parts[at], parts[at + 1]]
+  if (hint === undefined || last === undefined || next === undefined) return []
+  const place = `${where} part after ${lastBefore}`
+  return next.mapUri === last.mapUri
+    ? unless(next.uri === hint, 'V12', place, hint, next.uri)
+    : unless(next.uri !== hint, 'V12', place, 'another part, which has another init', hint)
 }
 
 /** V14. @param waitedSeconds since the previous change @param graceSeconds for a busy machine */
