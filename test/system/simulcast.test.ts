@@ -213,7 +213,12 @@ describe('a publisher of a layer', () => {
     )
     const older = await client('simulcastId&sourceId=2&videoOnly')
     older.send()
-    await until(() => live().size === 2)
+    // Its media has come: nothing orders what two connections send.
+    const haveMedia = () =>
+      live()
+        .all()
+        .every(({ media }) => (media?.tracks.length ?? 0) > 0)
+    await until(() => live().size === 2 && haveMedia())
     const newer = await client('simulcastId&sourceId=2&videoOnly')
     newer.send()
     expect((await older.one.status('NetStream.Publish.Denied')).description).toContain('Replaced by')
