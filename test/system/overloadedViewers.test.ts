@@ -7,8 +7,11 @@ import { type AskOver, OwnLateness, TimedPublisher, TimedViewer } from '../suppo
 import { pace, until } from '../support/until.ts'
 
 const VIEWERS = 40
-/** A twentieth of a core is about half of what these viewers need. A burner on the same core would leave more on some machines. */
-const SHARE = { runMs: 5, turnMs: 100 }
+/** What the process may have of what these viewers need. A burner on the same core would leave more on some machines. */
+const SHARE = 1 / 2
+const TURN_MS = 100
+/** What the publisher sends in this time measures the need, in ticks of 10 ms. */
+const MEASURED_MS = 3000
 /** Newcomers while the process has too little: for ten seconds, in which what waits without end grows older than any bound. */
 const NEWCOMERS = 20
 const NEWCOMER_EVERY_MS = 500
@@ -74,6 +77,18 @@ function mediaProcess(): number {
   return Number(found)
 }
 
+/** The share of a core that a process takes while the publisher sends. */
+async function needed(pid: number): Promise<number> {
+  const ticks = (): number => {
+    // After the name, which may have spaces: user and system time are the fields 14 and 15 of proc(5).
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return Number(fields[11]) + Number(fields[12])
+  }
+  const [before, beganMs] = [ticks(), publisher.sentAtMs]
+  await until(() => publisher.sentAtMs - beganMs > MEASURED_MS)
+  return ((ticks() - before) * 10) / (publisher.sentAtMs - beganMs)
+}
+
 function isMediaProcess(pid: string): boolean {
   const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'utf8')
   try {
@@ -88,7 +103,8 @@ test.runIf(process.platform === 'linux')(
   'a media process with too little processor takes no newcomers, sends nothing old, and goes on at once when it has more',
   async () => {
     const before = sessions()
-    throttled = new Throttled(mediaProcess(), SHARE)
+    const pid = mediaProcess()
+    throttled = new Throttled(pid, { runMs: SHARE * (await needed(pid)) * TURN_MS, turnMs: TURN_MS })
     await until(async () => (await full()).includes('media'), 'a node that is full')
     for (const viewer of viewers) viewer.arrivals = []
     for (let n = 0; n < NEWCOMERS; n++) {
