@@ -1,6 +1,7 @@
-import type { Violation } from './violation.ts'
+import type { Rule, Violation } from './violation.ts'
 
-const VIOLATIONS_MAX = 1000
+/** Of each rule. */
+const VIOLATIONS_MAX = 100
 
 /** What the validator has looked at: without it, no violation means nothing. */
 export interface Seen {
@@ -29,8 +30,14 @@ export class Report {
     compared: 0,
   }
 
-  /** Keeps the first 1000 violations: a rule that every playlist breaks would fill the memory. */
+  readonly #counts = new Map<Rule, number>()
+
+  /** Keeps the first 100 of each rule: one that every playlist breaks would fill the memory, or hide the others. */
   add(violations: readonly Violation[]): void {
-    this.violations.push(...violations.slice(0, VIOLATIONS_MAX - this.violations.length))
+    for (const violation of violations) {
+      const count = (this.#counts.get(violation.rule) ?? 0) + 1
+      this.#counts.set(violation.rule, count)
+      if (count <= VIOLATIONS_MAX) this.violations.push(violation)
+    }
   }
 }
