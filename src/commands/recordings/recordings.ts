@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readRecordingQuery, recordingData, toRecordingRecord } from '../../core/recordings/rules.ts'
-import type { StoredRecording } from '../../store/store.ts'
+import { StoreUnavailable, type StoredRecording } from '../../store/store.ts'
 import { type Actor, type CommandContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
@@ -81,6 +81,26 @@ export async function deleteRecording(ctx: CommandContext, actor: Actor, id: str
     await audit(tx, actor, atMs, { action: 'recording.delete', subject: id, before: toRecordingRecord(recording) })
     return ok(true)
   })
+}
+
+/**
+ * The same where its files may be. On a full disk those of a finished one go first: without them there may be room to write that they
+ * are gone.
+ */
+export async function deleteRecordingHere(
+  ctx: CommandContext,
+  actor: Actor,
+  id: string,
+  removeFiles: (id: string) => Promise<void>,
+): Promise<Result<true, Failure>> {
+  try {
+    return await deleteRecording(ctx, actor, id)
+  } catch (error) {
+    const isDiskFull = error instanceof StoreUnavailable && error.isDiskFull
+    if (!isDiskFull || !(await finishedRecording(ctx, actor.accountId, id)).ok) throw error
+    await removeFiles(id)
+    return deleteRecording(ctx, actor, id)
+  }
 }
 
 export const noRecording = (id: string): Failure => notFound('recordingId', `No recording with id: ${id.slice(0, 32)}`)

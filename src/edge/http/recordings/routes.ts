@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import {
-  deleteRecording,
+  deleteRecordingHere,
   finishedRecording,
   listRecordings,
   noFile,
@@ -154,13 +154,8 @@ function signRoutes(app: FastifyInstance, parts: Parts): void {
 
 async function remove(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
   const { ctx, peerOf } = parts
-  const [actor, { recordingId }] = [actorOf(request, peerOf), request.params]
-  const deleted = await deleteRecording(ctx, actor, recordingId).catch(async (error: unknown) => {
-    if (!isDiskFull(error) || !(await finished(parts, request)).ok) throw error
-    // Its files go first: without them there may be room to write that they are gone.
-    await parts.removeFiles(recordingId)
-    return deleteRecording(ctx, actor, recordingId)
-  })
+  const { recordingId } = request.params
+  const deleted = await deleteRecordingHere(ctx, actorOf(request, peerOf), recordingId, parts.removeFiles)
   if (deleted.ok) {
     // The recording is deleted in any case; the next round removes files that remain.
     await parts
@@ -171,9 +166,6 @@ async function remove(parts: Parts, request: FastifyRequest<ById>, reply: Fastif
   }
   return sendResult(reply, deleted)
 }
-
-const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && 'isDiskFull' in error && error.isDiskFull === true
 
 async function download(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
   const { recordingId } = request.params
