@@ -189,17 +189,18 @@ export interface AuditedChange {
 export function audit(tx: Tx, actor: Actor, atMs: number, ...changes: readonly AuditedChange[]): Promise<void> {
   const { accountId, address, requestId } = actor
   const rows = changes.map(({ action, subject, before, after, isDifference = false }): AuditRow => {
-    const other = isDifference ? [] : [after, before]
-    const states = { before: textOf(before, other[0]), after: textOf(after, other[1]) }
+    const [kept, made] = isDifference ? [before, after] : [ownOf(before, after), ownOf(after, before)]
+    const states = { before: textOf(kept), after: textOf(made) }
     return { accountId, atMs, actor, address, requestId, action, subject, ...states }
   })
   return tx.audit.append(...rows)
 }
 
-function textOf(state: unknown, other: unknown): string | null {
-  if (state === undefined) return null
-  if (!isObject(state) || !isObject(other)) return JSON.stringify(state)
-  // A token may have a thousand streams, which a change of its label leaves as they are.
+/** What one of two states has for itself: a token may have a thousand streams, which a change of its label leaves as they are. */
+function ownOf(state: unknown, other: unknown): unknown {
+  if (!isObject(state) || !isObject(other)) return state
   const isOwn = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(other[name])
-  return JSON.stringify(Object.fromEntries(Object.entries(state).filter(isOwn)))
+  return Object.fromEntries(Object.entries(state).filter(isOwn))
 }
+
+const textOf = (state: unknown): string | null => (state === undefined ? null : JSON.stringify(state))
