@@ -12,7 +12,7 @@ export interface ExtensionElement {
 export function writeRtp(fields: RtpFields, payload: Uint8Array, extensions: readonly ExtensionElement[] = []): Buffer {
   const extension = writeExtensions(extensions)
   const packet = Buffer.allocUnsafe(HEADER_BYTES + extension.length + payload.length)
-  writeRtpHeader(packet, fields)
+  writeRtpHeader(packet, fields, fields.sequence)
   if (extension.length > 0) packet[0] = 0x90
   packet.set(extension, HEADER_BYTES)
   packet.set(payload, HEADER_BYTES + extension.length)

@@ -104,7 +104,7 @@ export class OutgoingTrack {
   #packet(payload: Buffer, timestamp: number, marker: boolean): Buffer {
     const head = Buffer.allocUnsafe(RTP_BYTES)
     const { ssrc } = this.#options
-    writeRtpHeader(head, { payloadType: this.#type, ssrc, timestamp, marker, sequence: this.#sequence++ })
+    writeRtpHeader(head, { payloadType: this.#type, ssrc, timestamp, marker }, this.#sequence++)
     this.#packets += 1
     this.#bytes += payload.length
     return Buffer.concat([this.#dollar(this.channel, RTP_BYTES + payload.length), head, payload])

@@ -28,7 +28,7 @@ export class SrtpWriter {
     const packet = Buffer.allocUnsafe(HEADER + payload.length + tagBytes)
     const rollovers = Math.floor(head.index / SEQUENCES)
     const sequence = head.index % SEQUENCES
-    writeRtpHeader(packet, { ...head, sequence })
+    writeRtpHeader(packet, head, sequence)
     if (name === 'AEAD_AES_128_GCM') {
       const nonce = rtpNonce(this.#rtp, head.ssrc, rollovers, sequence)
       const { body, tag } = sealGcm(this.#rtp, nonce, packet.subarray(0, HEADER), payload)

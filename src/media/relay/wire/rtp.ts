@@ -115,10 +115,10 @@ function twoByteElement(packet: Buffer, { extensionStart, payloadStart }: RtpHea
 }
 
 /** Writes the first 12 bytes of `packet`: no CSRC, no extension, no padding. */
-export function writeRtpHeader(packet: Buffer, fields: RtpFields): void {
+export function writeRtpHeader(packet: Buffer, fields: Omit<RtpFields, 'sequence'>, sequence: number): void {
   packet[0] = 0x80
   packet[1] = (fields.marker ? 0x80 : 0) | (fields.payloadType & 0x7f)
-  packet.writeUInt16BE(fields.sequence & 0xffff, 2)
+  packet.writeUInt16BE(sequence & 0xffff, 2)
   packet.writeUInt32BE(fields.timestamp >>> 0, 4)
   packet.writeUInt32BE(fields.ssrc >>> 0, 8)
 }

@@ -137,7 +137,7 @@ describe('an RTP packet', () => {
     fc.assert(
       fc.property(fields, (written) => {
         const packet = Buffer.alloc(12, 0xff)
-        writeRtpHeader(packet, written)
+        writeRtpHeader(packet, written, written.sequence)
         expect(packet).toEqual(writeRtp(written, Buffer.alloc(0)))
       }),
     )
