@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import type { Frame, TrackInfo } from '../../src/media/frame.ts'
-import { FlvFrames } from '../../src/media/hls/flvFrames.ts'
+import { FlvFrames } from '../../src/media/rtmp/flvFrames.ts'
 
 /** 720p30 of 5 Mbit/s with AAC, in this container. @param more further options of the output */
 export function broadcastFile(seconds: number, format: 'flv' | 'matroska', more: readonly string[] = []): Buffer {

@@ -11,10 +11,8 @@ import { Conversion } from './conversion.ts'
 import { type EncodingRoom, EncodingSeat, ENDLESS_ROOM } from './encodingRoom.ts'
 import { AudioLateness, EvenAudio } from './evenAudio.ts'
 import { type Carried, type Form, forEveryone, OPUS, ORIGINAL } from './form.ts'
-import { FlvReader } from '../rtmp/flvTags.ts'
-import { RtmpIngest } from '../rtmp/ingest.ts'
+import { FlvFrames, timeNear } from '../rtmp/flvFrames.ts'
 import { InStep } from './inStep.ts'
-import { MESSAGE } from '../rtmp/messages.ts'
 import { OggOpusReader } from './ogg.ts'
 
 export interface WebRtcMediaOptions {
@@ -173,6 +171,8 @@ class Converter implements FrameSink {
   #sourceAudio: readonly AudioTrack[] = []
   /** Null: it takes a frame to tell. */
   #carried: Carried | null = null
+  /** When the latest frame that is encoded was due. */
+  #encodedMs = 0
   #hasBFrames = false
   readonly #reordering = new Reordering()
   /** The first frame of the video, until the second one shows whether there are B-frames. */
@@ -285,7 +285,9 @@ class Converter implements FrameSink {
 
   #passVideo(frame: Frame): void {
     if (this.#carried === 'copied') this.#step.video(frame)
-    if (this.#carried === 'encoded') this.#videoFrames.frame(frame)
+    if (this.#carried !== 'encoded') return
+    this.#encodedMs = frame.decodeTimeUs / 1000
+    this.#videoFrames.frame(frame)
   }
 
   #mustChoose({ key }: Frame): boolean {
@@ -336,19 +338,15 @@ class Converter implements FrameSink {
   }
 
   #videoBegins(): (output: Buffer) => void {
-    const reader = new FlvReader()
-    const ingest = new RtmpIngest({
-      tracks: ([video]) => {
+    const out = {
+      tracks: ([video]: readonly TrackInfo[]): void => {
         if (video?.kind !== 'video') return
         this.#sentVideo = video
         this.#notifyTracks()
       },
-      frame: (frame) => this.#step.video(frame),
-      end: () => undefined,
-    })
-    return (output) => {
-      // The FLV stream also carries metadata, which is not media.
-      for (const message of reader.push(output)) if (message.type === MESSAGE.video) ingest.take(message)
+      frame: (frame: Frame): void => this.#step.video(frame),
     }
+    const frames = new FlvFrames(['video'], out, (timestamp) => timeNear(timestamp, this.#encodedMs))
+    return (output) => frames.push(output)
   }
 }

@@ -8,7 +8,7 @@ import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
 import { StallWatch } from '../ffmpeg/stallWatch.ts'
 import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
-import { FlvFrames } from './flvFrames.ts'
+import { FlvFrames, timeNear } from '../rtmp/flvFrames.ts'
 
 export interface FeedConverterOptions {
   readonly ffmpeg: Ffmpeg
@@ -208,11 +208,7 @@ export class FeedConverter implements FrameSink {
       tracks: (converted: readonly TrackInfo[]) => this.#converted(converted),
       frame: (frame: Frame) => (this.#video === null ? this.#options.out.frame(frame) : this.#step.audio(frame)),
     }
-    // A timestamp has 32 bits; it is near the latest frame.
-    return new FlvFrames(kinds, out, (timestamp) => {
-      const baseMs = Math.round(this.#latestMs)
-      return baseMs + ((timestamp - HLS_OFFSET_MS - baseMs) | 0)
-    })
+    return new FlvFrames(kinds, out, (timestamp) => timeNear(timestamp - HLS_OFFSET_MS, this.#latestMs))
   }
 
   #converted(tracks: readonly TrackInfo[]): void {

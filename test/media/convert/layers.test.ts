@@ -3,10 +3,11 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
 import { ENDLESS_ROOM } from '../../../src/media/convert/encodingRoom.ts'
 import { webRtcMedia } from '../../../src/media/convert/opus.ts'
-import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import type { Ffmpeg, FfmpegJob } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { type Frame, rtpAudioTrack, type TrackInfo, type VideoTrack } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { silentLog } from '../../support/log.ts'
+import { aggregateOf, avcConfig, videoFrame } from '../rtmp/media.ts'
 
 const OPUS = rtpAudioTrack('opus', 48_000)
 /** Profile main, which may have B-frames. */
@@ -124,4 +125,22 @@ test('the audio is converted on while another layer becomes the main one', () =>
     }
   }
   expect([widths, events]).toEqual([[160, 80], ['started']])
+})
+
+test('video that was encoded for viewers over WebRTC was 24.8 days from its sound, when a process began later than that', async () => {
+  const jobs: FfmpegJob[] = []
+  const process = { write: () => true, exited: new Promise(() => undefined), stop: async () => undefined }
+  const run = (job: FfmpegJob): unknown => (jobs.push(job), { ok: true, value: process })
+  const [hub, got]: [Hub, number[]] = [new Hub(), []]
+  webRtcMedia(hub, optionsWith({ run } as unknown as Ffmpeg)).media.subscribe({
+    tracks: () => undefined,
+    frame: ({ timeUs }) => void got.push(timeUs / 1000),
+    end: () => undefined,
+  })
+  hub.tracks([layer('0', 160, 'vp8')])
+  const times = [0, 40, 80].map((ms) => 2 ** 31 + 1000 + ms)
+  for (const ms of times) hub.frame(frame('0', ms, { key: true }))
+  const encoded = times.map((ms) => videoFrame(ms % 2 ** 31))
+  jobs[0]?.stdout?.(Buffer.concat([Buffer.alloc(13), aggregateOf(0, [avcConfig(), ...encoded]).payload]))
+  expect(got).toEqual(times)
 })

@@ -11,6 +11,7 @@ import { AAC_CONFIG, AVC_CONFIG, aacConfig, aggregateOf, audioFrame } from '../r
 import { strictLog } from '../../support/log.ts'
 
 const STEP_MS = 40
+const OPUS = rtpAudioTrack('opus', 48_000)
 
 /** A converter, the processes that it began, and what it passed on: the codecs of tracks, and the times of frames, milliseconds. */
 function converting() {
@@ -44,11 +45,22 @@ function converting() {
 test('video that waited for a slow ffmpeg came before all of its audio, and not in step with it', async () => {
   const { converter, jobs, passed, frame } = converting()
   const video = { kind: 'video', codec: 'h264', width: 64, height: 64, config: AVC_CONFIG } as const
-  converter.tracks([video, rtpAudioTrack('opus', 48_000)])
+  converter.tracks([video, OPUS])
   const times = [0, 1, 2, 3].map((index) => index * STEP_MS)
   for (const ms of times) for (const kind of ['video', 'audio'] as const) frame(kind, ms)
   expect(passed).toEqual([])
   const converted = times.map((ms) => audioFrame(HLS_OFFSET_MS + ms))
+  jobs[0]?.stdout?.(Buffer.concat([Buffer.alloc(13), aggregateOf(0, [aacConfig(), ...converted]).payload]))
+  await new Promise(setImmediate)
+  expect(passed).toEqual(['h264 aac', ...times.flatMap((ms) => [`audio ${ms}`, `video ${ms}`])])
+})
+
+test('audio that ffmpeg made was lost for good after 24.8 days, when its 31 bits of a timestamp begin again', async () => {
+  const { converter, jobs, passed, frame } = converting()
+  converter.tracks([{ kind: 'video', codec: 'h264', width: 64, height: 64, config: AVC_CONFIG }, OPUS])
+  const times = [0, 1, 2, 3].map((index) => 2 ** 31 - HLS_OFFSET_MS - 1.5 * STEP_MS + index * STEP_MS)
+  for (const ms of times) for (const kind of ['video', 'audio'] as const) frame(kind, ms)
+  const converted = times.map((ms) => audioFrame((HLS_OFFSET_MS + ms) % 2 ** 31))
   jobs[0]?.stdout?.(Buffer.concat([Buffer.alloc(13), aggregateOf(0, [aacConfig(), ...converted]).payload]))
   await new Promise(setImmediate)
   expect(passed).toEqual(['h264 aac', ...times.flatMap((ms) => [`audio ${ms}`, `video ${ms}`])])
@@ -105,7 +117,7 @@ test('what is still converted when other media passes as it is comes too late, a
     jobs[0]?.stdout?.(aggregateOf(0, parts).payload)
     await new Promise(setImmediate)
   }
-  converter.tracks([rtpAudioTrack('opus', 48_000)])
+  converter.tracks([OPUS])
   frame('audio', 0)
   jobs[0]?.stdout?.(Buffer.alloc(13))
   await output(aacConfig(), audioFrame(HLS_OFFSET_MS))
@@ -138,7 +150,7 @@ test('an ffmpeg that does not end after its last frame is killed, so that the st
     stallMs: 10_000,
     failed: () => undefined,
   })
-  converter.tracks([rtpAudioTrack('opus', 48_000)])
+  converter.tracks([OPUS])
   converter.frame({ kind: 'audio', timeUs: 0, decodeTimeUs: 0, key: true, data: new Uint8Array(9) })
   converter.tracks([{ kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }])
   converter.end()

@@ -4,7 +4,7 @@ import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { TsIngest } from '../../../src/media/mpegts/ingest.ts'
 import { ticksBetween } from '../../../src/media/mpegts/ticks.ts'
 import { hasOwnLayout } from '../../../src/media/codecs/aac.ts'
-import { FlvFrames } from '../../../src/media/hls/flvFrames.ts'
+import { FlvFrames } from '../../../src/media/rtmp/flvFrames.ts'
 import { clip, clipFile } from '../../support/clips.ts'
 import { OWN_LAYOUT, readTs } from './clips.ts'
 

@@ -1,7 +1,13 @@
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
-import { parseAudio, parseVideo, withFourByteLengths } from '../rtmp/flv.ts'
-import { FlvReader } from '../rtmp/flvTags.ts'
-import { MESSAGE, type Message } from '../rtmp/messages.ts'
+import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
+import { FlvReader } from './flvTags.ts'
+import { MESSAGE, type Message } from './messages.ts'
+
+/** The time nearest to `aboutMs` that a timestamp may stand for: ffmpeg writes 31 bits of it, which wrap after 24.8 days. */
+export function timeNear(timestamp: number, aboutMs: number): number {
+  const baseMs = Math.round(aboutMs)
+  return baseMs + (((timestamp - baseMs) << 1) >> 1)
+}
 
 /** Reads the tracks and frames in the FLV stream of a process. Reports the tracks when all that it expects are there. */
 export class FlvFrames {
@@ -11,7 +17,7 @@ export class FlvFrames {
   readonly #timeMs: (timestamp: number) => number
   #tracks: TrackInfo[] = []
 
-  /** @param timeMs the time of the source for a timestamp of 32 bits */
+  /** @param timeMs the time of the source for a timestamp; see `timeNear` */
   constructor(
     expected: readonly TrackInfo['kind'][],
     out: Pick<FrameSink, 'tracks' | 'frame'>,
