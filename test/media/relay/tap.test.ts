@@ -148,18 +148,6 @@ describe('the frames of a publisher', () => {
     }
   })
 
-  it('are those of the first layer that has packets', () => {
-    const { source, layer } = publisher({ layers: 3, hasAudio: false })
-    for (const [at, { meter }] of source.layers.entries()) {
-      if (at > 0) meter.add(1000)
-      meter.tick(1000)
-    }
-    const { sink, seen, tracks } = recorder()
-    tap(source, sink, 1000)
-    for (const at of [0, 1, 2]) layer(at, keyframe(), 1000 + at)
-    expect([seen(), tracks.length]).toEqual([['video key 0'], 1])
-  })
-
   it('ask for a keyframe after a loss, and when the last one is nearly two seconds old', () => {
     const { source, video, asked } = publisher({ hasAudio: false })
     const { sink, seen } = recorder()
@@ -210,6 +198,67 @@ describe('the frames of a publisher', () => {
     const steps = frames.slice(1).map(({ timeUs }, at) => timeUs - (frames[at]?.timeUs ?? 0))
     expect(Math.max(...steps.map((us) => Math.abs(us - 60_000)))).toBeLessThan(100)
     expect(Math.abs((frames.at(-1)?.timeUs ?? 0) - 60_000 * steps.length)).toBeLessThan(2000)
+  })
+})
+
+describe('the frames of a publisher with three layers, the smallest first', () => {
+  /** Of a tap from time 0 on. */
+  function simulcast() {
+    const { source, layer, asked } = publisher({ layers: 3, hasAudio: false })
+    const { sink, frames, tracks } = recorder()
+    const stop = tap(source, sink, 0)
+    /** Frames of these layers every 100 ms, each second a keyframe. */
+    const play = (fromMs: number, toMs: number, ats: readonly number[]): void => {
+      for (let ms = fromMs; ms < toMs; ms += 100)
+        for (const at of ats) layer(at, ms % 1000 === 0 ? keyframe(160 * 2 ** at) : delta, ms + at)
+    }
+    const widths = () => tracks.map(([video]) => (video?.kind === 'video' ? video.width : null))
+    const longestStepMs = () => {
+      const steps = frames.slice(1).map(({ timeUs }, at) => timeUs - (frames[at]?.timeUs ?? 0))
+      expect(Math.min(...steps)).toBeGreaterThan(0)
+      return Math.round(Math.max(...steps) / 1000)
+    }
+    return { layer, play, widths, longestStepMs, frames, stop, asked }
+  }
+
+  it('were those of the smallest layer, and are those of the largest, from its first keyframe on', () => {
+    const { layer, play, widths, longestStepMs, frames, stop } = simulcast()
+    layer(0, keyframe(160), 0)
+    layer(1, keyframe(320), 1)
+    expect(frames).toEqual([])
+    layer(2, keyframe(640), 2)
+    play(100, 60_000, [0, 1, 2])
+    expect([widths(), frames.length, longestStepMs()]).toEqual([[640], 600, 100])
+    stop()
+    play(60_000, 61_000, [0, 1, 2])
+    expect(frames).toHaveLength(600)
+  })
+
+  it('are those of a larger layer when it has come for ten seconds, and of the next one when theirs stops', () => {
+    const { play, widths, longestStepMs, frames } = simulcast()
+    play(0, 2000, [0])
+    expect(frames).toEqual([])
+    play(2000, 13_000, [0])
+    play(13_000, 22_000, [0, 1, 2])
+    expect(widths()).toEqual([160])
+    play(22_000, 26_000, [0, 1, 2])
+    expect([widths(), longestStepMs()]).toEqual([[160, 640], 100])
+    play(26_000, 30_000, [0, 1])
+    expect(widths()).toEqual([160, 640, 320])
+    expect(longestStepMs()).toBeLessThanOrEqual(4100)
+    // A layer that comes and goes changes nothing.
+    for (let ms = 30_000; ms < 90_000; ms += 10_000) {
+      play(ms, ms + 5000, [0, 1, 2])
+      play(ms + 5000, ms + 10_000, [0, 1])
+    }
+    expect(widths()).toEqual([160, 640, 320])
+  })
+
+  it('are of the same layer after a pause of all, however long it is', () => {
+    const { play, widths } = simulcast()
+    play(0, 5000, [0, 1, 2])
+    for (const ms of [8000, 70_000, 4_000_000]) play(ms, ms + 900, [0, 1, 2])
+    expect(widths()).toEqual([640])
   })
 })
 

@@ -1,5 +1,5 @@
 import type { RtpTrackShape } from '../forward/rtpTrack.ts'
-import type { LayerSize } from '../outbound/layerSize.ts'
+import type { LayerSize } from '../forward/layerSize.ts'
 import type { LinkSecrets } from './linkTransport.ts'
 
 /** A track of a link. */

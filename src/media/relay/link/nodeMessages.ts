@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/objects.ts'
 import { isVideoCodec, RTP_AUDIO_CODECS, VIDEO_CODECS } from '../../codecs/codecs.ts'
 import type { RtpTrackShape } from '../forward/rtpTrack.ts'
-import type { LayerSize } from '../outbound/layerSize.ts'
+import type { LayerSize } from '../forward/layerSize.ts'
 import type { LinkMessage, LinkTrack } from './linkOffer.ts'
 import { derivedLinkSecrets } from './linkTransport.ts'
 

@@ -1,7 +1,7 @@
 import type { ViewerLayer, ViewerLayers } from '../../engine.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import { chooseLayer, type Layer, type Source } from '../forward/source.ts'
-import { sizeOf } from './layerSize.ts'
+import { sizeOf } from '../forward/layerSize.ts'
 
 /** The layer that a viewer has chosen by its RID. Null: the one that fits its bandwidth. */
 export class LayerChoice {

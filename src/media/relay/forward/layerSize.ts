@@ -1,6 +1,6 @@
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
-import type { RtpTrack } from '../forward/rtpTrack.ts'
+import type { RtpTrack } from './rtpTrack.ts'
 
 /** Pixels; 0: not known. */
 export interface LayerSize {
@@ -21,12 +21,10 @@ export function sizeOf(track: RtpTrack, nowMs: number): LayerSize {
   const { codec } = track.shape
   if (nowMs - atMs < SIZES_MS || !isVideoCodec(codec)) return before
   const payloads = track.keyframe().map(({ payload }) => payload)
-  // To look again costs nothing as long as there is none.
-  if (payloads.length === 0) return before
-  const { width, height } = videoReader(codec).join(payloads)?.format ?? before
-  const size = { width, height }
-  sizes.set(track, { atMs: nowMs, size })
-  return size
+  // To look again costs nothing as long as there is none, and little until the last of its packets is there.
+  const { width, height } = (payloads.length > 0 && videoReader(codec).join(payloads)?.format) || before
+  noteSize(track, { width, height }, nowMs)
+  return { width, height }
 }
 
 /** The other end of a link says the size, also of a track that the link does not carry. */
