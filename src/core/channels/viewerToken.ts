@@ -37,7 +37,8 @@ const TOKEN_MAX = 8192
 export const TRACKING_ID_MAX = 128
 const VIEWER_DATA_MAX = 1024
 const ALGORITHMS: readonly ViewerAlgorithm[] = ['HS256', 'HS512', 'RS256', 'RS512']
-const RESTRICTIONS = ['ch', 'geo', 'hw', 'cc', 'rgn', 'dma']
+const GEO_MEMBERS = ['cc', 'rgn', 'dma']
+const RESTRICTIONS = ['ch', 'geo', 'hw', ...GEO_MEMBERS]
 const MEMBERS = [...RESTRICTIONS, 'tid', 'cvd']
 
 /**
@@ -113,11 +114,20 @@ function readTime(value: unknown): number | null | undefined {
 
 type Restrictions = Pick<ViewerClaims, 'channels' | 'countries' | 'devices' | 'trackingId'>
 
+/** Signers that fill in every member write null for none. */
+const withoutNulls = (own: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(own).filter(([, value]) => value !== null))
+
 /** An unknown restriction is refused, never ignored. */
+function unknownIn(own: JsonObject, members: readonly string[]): string | undefined {
+  const unknown = Object.keys(own).find((name) => !members.includes(name))
+  return unknown === undefined ? undefined : `${unknown.slice(0, 32)} is not known`
+}
+
 function readRestrictions(own: JsonObject): Result<Restrictions, string> {
-  const unknown = Object.keys(own).find((name) => !MEMBERS.includes(name))
-  if (unknown !== undefined) return err(`${unknown.slice(0, 32)} is not known`)
-  const { ch, hw, tid, cvd } = own
+  const unknown = unknownIn(own, MEMBERS)
+  if (unknown !== undefined) return err(unknown)
+  const { ch, hw, tid, cvd } = withoutNulls(own)
   const [channels, devices] = [readTexts(ch), readTexts(hw)]
   if (channels === undefined || devices === undefined) return err('ch and hw must be lists of text')
   if (!isText(tid, TRACKING_ID_MAX)) return err(`tid must be text of at most ${TRACKING_ID_MAX} characters`)
@@ -135,9 +145,11 @@ function readRestrictions(own: JsonObject): Result<Restrictions, string> {
  * `geo`, and each of them must match; it is ignored beside the newer one.
  */
 function readGeo(own: JsonObject): Result<string[] | null, string> {
-  const { geo } = own
+  const { geo } = withoutNulls(own)
   if (geo !== undefined && !isObject(geo)) return err('geo must be an object')
-  const { cc, rgn, dma } = geo ?? own
+  const unknown = unknownIn(geo ?? {}, GEO_MEMBERS)
+  if (unknown !== undefined) return err(`geo.${unknown}`)
+  const { cc, rgn, dma } = withoutNulls(geo ?? own)
   const [countries, regions, areas] = [readTexts(cc), readTexts(rgn), readCodes(dma)]
   if (countries === undefined || regions === undefined) return err('cc and rgn must be lists of text')
   if (areas === undefined) return err('dma must be a list of numbers')

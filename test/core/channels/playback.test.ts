@@ -77,6 +77,8 @@ describe('a viewer token', () => {
       fc.property(fc.anything(), (streaming) => {
         const [sent] = JSON.parse(JSON.stringify([streaming])) as [unknown]
         const isEmpty = sent === null || JSON.stringify(sent) === '{}'
+        const geo = parseViewerToken(token({ exp: EXP, streaming: { geo: streaming } }), 'streaming')
+        expect(geo.ok).toBe(isEmpty)
         expect(parseViewerToken(token({ exp: EXP, streaming }), 'streaming').ok).toBe(isEmpty)
       }),
     )
@@ -92,6 +94,7 @@ describe('a viewer token', () => {
     ['a claim that is no object', token({ exp: EXP, streaming: [] })],
     ['an unknown restriction', token({ exp: EXP, streaming: { ip: ['192.0.2.1'] } })],
     ['a list that is none', token({ exp: EXP, streaming: { ch: 'ch_1' } })],
+    ['a place of a kind that is unknown', token({ exp: EXP, streaming: { geo: { country: ['NZ'] } } })],
     ['market areas that are none', token({ exp: EXP, streaming: { geo: { dma: [{}] } } })],
     ['a tracking id that is too long', token({ exp: EXP, streaming: { tid: 'x'.repeat(129) } })],
     ['a tracking id that no database takes', token({ exp: EXP, streaming: { tid: 'a\0b' } })],
@@ -184,6 +187,19 @@ describe('a viewer token', () => {
     expect(allows({ dma: ['807'] })).toBe(false)
     expect(allows({ geo: { dma: ['501'] } })).toBe(false)
     expect(allows({ geo: {} })).toBe(true)
+  })
+
+  it('is not restricted by a member that is null, as signers write that fill in all of them', () => {
+    const none = { ch: null, hw: null, tid: null, cvd: null, cc: null, rgn: null, dma: null }
+    for (const geo of [null, { cc: null, rgn: null, dma: null }]) {
+      const parsed = parseViewerToken(token({ exp: EXP, streaming: { ...none, geo } }), 'streaming')
+      expect(parsed).toMatchObject({ value: { claims: { channels: null, countries: null, devices: null } } })
+    }
+    const other = parseViewerToken(token({ exp: EXP, streaming: { ...none, geo: { cc: ['NZ'], dma: null } } }), 'x')
+    expect(other.ok ? '' : other.error).toContain('streaming')
+    expect(parseViewerToken(token({ exp: EXP, streaming: { ip: null } }), 'streaming').ok).toBe(false)
+    const narrowed = parseViewerToken(token({ exp: EXP, streaming: { ...none, geo: { cc: ['NZ'] } } }), 'streaming')
+    expect(narrowed).toMatchObject({ value: { claims: { countries: ['NZ'] } } })
   })
 })
 
