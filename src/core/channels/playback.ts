@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { Address } from '../access/address.ts'
 import { type ChannelFailure, refusal } from './errors.ts'
 import { isInNetwork, type Network, parseNetwork } from './network.ts'
-import { refererHost } from './referer.ts'
+import { refererHosts } from './referer.ts'
 import type { Distribution, Engine } from './types.ts'
 import {
   parseViewerToken,
@@ -106,8 +106,7 @@ function comesFromAllowed(
   referer: string | undefined,
 ): boolean {
   if (referer === undefined || referer === '') return allowNativeApps
-  const host = refererHost(referer)
-  return host !== undefined && allowedDomains.includes(host)
+  return refererHosts(referer).some((host) => allowedDomains.includes(host))
 }
 
 /**

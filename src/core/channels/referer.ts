@@ -10,5 +10,14 @@ export function parseDomain(text: string): Result<string, string> {
   return ok(port === undefined ? url.hostname : `${url.hostname}:${Number(port)}`)
 }
 
-/** The host of the page that a request comes from, as `parseDomain` writes it; empty or undefined without one. */
-export const refererHost = (header: string): string | undefined => URL.parse(header)?.host
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+/**
+ * What entries may say of the page that a request comes from, as `parseDomain` writes it: its host, and its host with the port, which
+ * an address need not name.
+ */
+export function refererHosts(header: string): string[] {
+  const url = URL.parse(header)
+  if (url === null) return []
+  return [url.host, `${url.hostname}:${url.port || (DEFAULT_PORTS[url.protocol] ?? '')}`]
+}
