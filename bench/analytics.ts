@@ -100,10 +100,10 @@ function questions(days: number, timeZone: string): string[] {
     ask('streams/geo_total', {}, streams),
     ask('streams/geo_series', { resolution }, streams),
     ask('tracking/ids', { limit: '100' }),
-    ask('tracking/total', {}, customers),
-    ask('tracking/series', { resolution }, customers),
     ask('tracking/streams/total', {}, streams),
     ask('tracking/streams/series', { resolution }, streams),
+    // They cover at most 366 days.
+    ...(days > 366 ? [] : [ask('tracking/total', {}, customers), ask('tracking/series', { resolution }, customers)]),
     ...['streamName', ...AUDIENCE_DIMENSIONS].map((by) => ask('audience', { resolution, by })),
     ask('audience', { resolution, streamName: 'stream-7', by: 'country' }),
     ask('audience', { resolution, country: 'DE', ...(days <= 31 ? { by: 'streamName' } : {}) }),

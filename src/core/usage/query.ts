@@ -32,6 +32,12 @@ export interface UsageQuestion extends SlottedSpan {
 }
 
 const NAMES_MAX = 10
+/** Of reports by tracking id. */
+const TRACKING_DAYS_MAX = 366
+
+/** The longest time of a report, in days. */
+export const daysMaxOf = ({ names }: Pick<UsageParameters, 'names'>): number =>
+  names === 'trackingIds' ? TRACKING_DAYS_MAX : REPORT_DAYS_MAX
 
 type Query = Record<string, unknown>
 
@@ -60,7 +66,8 @@ export function readUsageQuery(query: Query, takes: UsageParameters): Result<Usa
   const names = takes.names ? note(takes.names, readNames(given[takes.names], takes.names)) : []
   const resolution = note('resolution', readResolution(given.resolution, takes.resolutions)) ?? 'Hour'
   const mediaOnly = note('mediaOnly', given.mediaOnly === undefined ? ok(false) : readFlag(given.mediaOnly))
-  if (fromMs !== undefined && untilMs !== undefined) note('stopDate', checkSpan({ fromMs, untilMs, zone, resolution }))
+  if (fromMs !== undefined && untilMs !== undefined)
+    note('stopDate', checkSpan({ fromMs, untilMs, zone, resolution }, daysMaxOf(takes)))
   if (Object.keys(errors).length > 0) return err(errors)
   const span = { fromMs: fromMs ?? 0, untilMs: untilMs ?? 0, zone, resolution }
   return ok({ ...span, names: names ?? [], slots: slotsOf(span), mediaOnly: mediaOnly ?? false })
@@ -90,10 +97,9 @@ function readResolution(
   return found ? ok(found) : err(`is required, one of ${allowed.join(', ')}`)
 }
 
-function checkSpan({ fromMs, untilMs, zone, resolution }: SlottedSpan): Result<null, string> {
+function checkSpan({ fromMs, untilMs, zone, resolution }: SlottedSpan, daysMax: number): Result<null, string> {
   if (untilMs <= fromMs) return err('must be later than startDate; it is exclusive')
-  if (lengthInDays({ fromMs, untilMs, zone }) > REPORT_DAYS_MAX)
-    return err(`must be at most ${REPORT_DAYS_MAX} days after startDate`)
+  if (lengthInDays({ fromMs, untilMs, zone }) > daysMax) return err(`must be at most ${daysMax} days after startDate`)
   const isWhole = [fromMs, untilMs].every((ms) => beginsSlot(ms, zone, resolution))
   if (isWhole) return ok(null)
   return resolution === 'Day'

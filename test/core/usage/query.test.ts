@@ -28,15 +28,19 @@ describe('a question about usage', () => {
     })
   })
 
-  it('has an end after its beginning, and 400 days at most', () => {
-    const errorOf = (startDate: string, stopDate: string) => {
-      const read = readUsageQuery({ startDate, stopDate }, {})
+  it('has an end after its beginning, and 400 days at most, by tracking id 366', () => {
+    const errorOf = (startDate: string, stopDate: string, names?: 'trackingIds' | 'streamNames') => {
+      const read = readUsageQuery({ startDate, stopDate, ...(names ? { [names]: 'a' } : {}) }, names ? { names } : {})
       return read.ok ? null : read.error
     }
     const tooEarly = { stopDate: ['must be later than startDate; it is exclusive'] }
     expect([errorOf('2026-01-01', '2026-01-01'), errorOf('2026-01-02', '2026-01-01')]).toEqual([tooEarly, tooEarly])
     expect(errorOf('2026-01-01', '2027-02-05')).toBeNull()
     expect(errorOf('2026-01-01', '2027-02-06')).toEqual({ stopDate: ['must be at most 400 days after startDate'] })
+    expect(errorOf('2026-01-01', '2027-01-02', 'trackingIds')).toBeNull()
+    const tooLong = { stopDate: ['must be at most 366 days after startDate'] }
+    expect(errorOf('2026-01-01', '2027-01-03', 'trackingIds')).toEqual(tooLong)
+    expect(errorOf('2026-01-01', '2027-02-05', 'streamNames')).toBeNull()
     expect(Object.keys(errorOf('x', '2026-02-30') ?? {})).toEqual(['startDate', 'stopDate'])
   })
 

@@ -9,6 +9,7 @@ import type { Mac } from '../../../core/pages/cursor.ts'
 import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery.ts'
+import { daysMaxOf } from '../../../core/usage/query.ts'
 import { accountOf } from '../auth.ts'
 import { count, pageCursor } from '../fieldSchemas.ts'
 import { document } from '../openapi.ts'
@@ -100,11 +101,12 @@ const SeriesData = Type.Object({
   ),
 })
 
-function queryOf({ names, resolutions }: Report): TObject {
+function queryOf(report: Report): TObject {
+  const { names, resolutions } = report
   const date = (description: string, example: string) => Type.String({ description, examples: [example] })
   return Type.Object({
     startDate: date('Inclusive. A date in `timeZone`, or an ISO 8601 time on a whole hour.', '2026-01-01'),
-    stopDate: date('Exclusive; at most 400 days later.', '2026-01-31'),
+    stopDate: date(`Exclusive; at most ${daysMaxOf(report)} days later.`, '2026-01-31'),
     timeZone: timeZone(),
     ...(names ? { [names]: Type.Array(Type.String({ maxLength: 128 }), { minItems: 1, maxItems: 10 }) } : {}),
     ...(resolutions ? { resolution: Type.Enum([...resolutions]) } : {}),
