@@ -6,6 +6,7 @@ import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { credential } from '../support/channelsClient.ts'
+import { type Browser, browserOf } from '../support/dashboard.ts'
 import { testedStores } from '../support/place.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
@@ -23,6 +24,7 @@ const walk = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 5 }),
 })
 
+const DASHBOARD = '/dashboard/api'
 const RUNS = 10
 const PAGES_MAX = 60
 
@@ -46,11 +48,16 @@ async function newAsker(sluice: RunningApp): Promise<Asker> {
   if (!secret.ok) throw new Error('no secret')
   const basic = await credential(sluice, 'read', id)
   const ground = await newGround(ctx.store, id, (text) => ctx.sealer.seal(text, 'ingest:secret'))
+  let browser: Promise<Browser> | undefined
   return {
     ground,
-    get: (list, query) => {
+    get: async (list, query) => {
       const path = list.path(ground)
       const asked = `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query).toString()}`
+      if (asked.startsWith(DASHBOARD)) {
+        browser ??= browserOf({ ...sluice, accountId: id })
+        return (await browser).call('GET', asked.slice(DASHBOARD.length))
+      }
       const authorization = path.startsWith('/v2') ? basic : `Bearer ${secret.value.value}`
       return sluice.call('GET', asked, undefined, { authorization })
     },
@@ -180,28 +187,52 @@ describe.each(testedStores())('every list on %s', (engine) => {
   })
 })
 
-test('every list of the channels interface has a cursor, and is tested here', () => {
-  const { paths } = JSON.parse(readFileSync(new URL('../../api/channels.openapi.json', import.meta.url), 'utf8'))
-  const unpaged: string[] = []
-  const unwalked: string[] = []
+type Paths = [path: string, Record<string, Operation>][]
+
+const pathsOf = (document: string): Paths =>
+  Object.entries(JSON.parse(readFileSync(new URL(`../../api/${document}.openapi.json`, import.meta.url), 'utf8')).paths)
+
+/** The addresses of all tested lists. */
+function walkedUrls(): URL[] {
   const any = 'x'
   const ground = { channel: { id: any }, webhook: { id: any }, ingestId: any, engineId: any, distributionId: any }
-  const walked = Object.values(LISTS).map((list) => list.path(ground as unknown as Ground).split('?', 1)[0])
-  for (const [path, { get }] of Object.entries<Record<string, Operation>>(paths)) {
-    const answer = get?.responses['200']?.content?.['application/json']?.schema.properties
-    // Reports have no pages; those that may be long are lists like the others.
-    const isReport = path.includes('/analytics/') && !answer?.pagination
-    // The occurrences of a scheduler are computed, at most 400 of them, and are on no list.
-    const isComputed = path.endsWith('/occurrences')
-    if (answer?.data?.type !== 'array' || isReport || isComputed) continue
-    if (!answer.pagination) unpaged.push(path)
-    const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '\\w+')}$`)
-    if (!walked.some((one) => pattern.test(one ?? ''))) unwalked.push(path)
+  return Object.values(LISTS).map((list) => new URL(list.path(ground as unknown as Ground), 'http://sluice'))
+}
+
+const matchingPath = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '\\w+')}$`)
+
+test('every list with a cursor is tested here, with each of its filters and orders', () => {
+  const untested: string[] = []
+  const urls = walkedUrls()
+  for (const [path, { get }] of [...pathsOf('tokens'), ...pathsOf('channels')]) {
+    const names = (get?.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name)
+    // The time of measurements chooses what rows have, and not rows.
+    const filters = path.startsWith('/v2/monitoring/')
+      ? []
+      : names.filter((name) => !['limit', 'cursor'].includes(name))
+    if (!names.includes('cursor')) continue
+    const ofPath = urls.filter(({ pathname }) => matchingPath(path).test(pathname))
+    if (ofPath.length === 0) untested.push(path)
+    for (const name of filters)
+      if (!ofPath.some(({ searchParams }) => searchParams.has(name))) untested.push(`${path}?${name}`)
   }
-  expect({ unpaged, unwalked }).toEqual({ unpaged: [], unwalked: [] })
+  expect(untested).toEqual([])
+})
+
+test('every list of the channels interface has a cursor', () => {
+  const unpaged: string[] = []
+  for (const [path, { get }] of pathsOf('channels')) {
+    const answer = get?.responses['200']?.content?.['application/json']?.schema.properties
+    if (answer?.data?.type !== 'array' || answer.pagination) continue
+    // Reports have no pages; those that may be long are lists like the others. The occurrences of a scheduler are
+    // computed, at most 400 of them, and are on no list.
+    if (!path.includes('/analytics/') && !path.endsWith('/occurrences')) unpaged.push(path)
+  }
+  expect(unpaged).toEqual([])
 })
 
 interface Operation {
+  parameters?: { name: string; in: string }[]
   responses: Record<
     string,
     { content?: Record<string, { schema: { properties?: Record<string, { type?: string }> } }> }

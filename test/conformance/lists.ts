@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/core/channels/types.ts'
-import type { Session } from '../../src/core/sessions/types.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
 import { RUN_LISTS, newLoggedWebhook } from './listsRuns.ts'
+import { addBroadcast, newSession, sortedId } from './listsStreams.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
 import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.channels.ts'
 import { newRecording } from './store.recordings.ts'
-import { accessRow, addUsage, ending, newWebhook } from './store.samples.ts'
+import { accessRow, addUsage, ending, newWebhook, openFeed } from './store.samples.ts'
 
 /** The parents of a list's items; new for each test. */
 export interface Ground {
@@ -43,26 +43,6 @@ export interface ListCase {
 }
 
 const newest = ({ id, createdAtMs }: { id: string; createdAtMs: number }): Item => ({ id, key: [createdAtMs, id] })
-
-/** An id of the usual length, time-ordered like all ids. */
-const sortedId = (atMs: number): string => `${atMs}${randomBytes(11).toString('hex').slice(1)}`
-
-const newSession = (accountId: string, atMs: number): Session => ({
-  id: sortedId(atMs),
-  accountId,
-  action: 'view',
-  protocol: 'hls',
-  streamName: 'stage',
-  sourceId: null,
-  layer: null,
-  tokenId: null,
-  jti: null,
-  trackingId: null,
-  address: '192.0.2.1',
-  origin: null,
-  country: null,
-  startedAtMs: atMs,
-})
 
 /** Many items share a name, and some names sort differently by UTF-16 than by their bytes. */
 const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
@@ -108,26 +88,6 @@ const enginesAt = (path: ListCase['path']): ListCase => ({
   remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
 })
 
-/** A broadcast that is over, the only one of its stream. */
-async function addBroadcast({ store, accountId }: Ground, atMs: number): Promise<Item> {
-  const feedId = sortedId(atMs)
-  const of = { accountId, streamName: feedId, sourceId: null, layer: null, sessionId: feedId, tokenId: 1 }
-  await store.transaction(async (tx) => {
-    await tx.feeds.insert({
-      ...of,
-      feedId,
-      secured: false,
-      priority: null,
-      recordSwitch: null,
-      regions: null,
-      startedAtMs: 0,
-      node: 'n',
-    })
-    await tx.feeds.end(feedId, atMs)
-  })
-  return { id: feedId, key: [atMs, feedId] }
-}
-
 export const LISTS: Readonly<Record<string, ListCase>> = {
   'access log': {
     path: () => '/api/access/log',
@@ -157,7 +117,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
   },
   'tracking ids': {
-    path: () => '/api/analytics/tracking/ids?startDate=2026-01-01&stopDate=2026-01-06&prefix=c',
+    path: () => '/api/analytics/tracking/ids?startDate=2026-01-01&stopDate=2026-01-06&timeZone=UTC&prefix=c',
     order: 'asc',
     idField: 'trackingId',
     add: async ({ store, accountId }, atMs) => {
@@ -176,8 +136,18 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
   },
-  broadcasts: { path: () => '/api/broadcasts', order: 'desc', idField: 'feedId', add: addBroadcast },
-  'streams off the air': { path: () => '/api/streams/ended', order: 'desc', idField: 'feedId', add: addBroadcast },
+  broadcasts: {
+    path: () => '/api/broadcasts',
+    order: 'desc',
+    idField: 'feedId',
+    add: (ground, atMs) => addBroadcast(ground, atMs),
+  },
+  'streams off the air': {
+    path: () => '/api/streams/ended',
+    order: 'desc',
+    idField: 'feedId',
+    add: (ground, atMs) => addBroadcast(ground, atMs),
+  },
   'events of targets': {
     path: () => '/api/streams/stage/restream-events',
     order: 'desc',
@@ -194,25 +164,8 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     idField: 'streamName',
     add: async ({ store, accountId }, atMs) => {
       const streamName = `${nameOf(atMs)}${randomBytes(6).toString('hex')}`
-      const feed = {
-        feedId: streamName,
-        sessionId: streamName,
-        accountId,
-        streamName,
-        sourceId: null,
-        layer: null,
-        tokenId: 1,
-      }
-      const open = {
-        ...feed,
-        secured: false,
-        priority: null,
-        recordSwitch: null,
-        regions: null,
-        startedAtMs: atMs,
-        node: 'another node',
-      }
-      await store.transaction((tx) => tx.feeds.insert(open))
+      const feed = openFeed({ accountId, streamName, feedId: streamName, startedAtMs: atMs })
+      await store.transaction((tx) => tx.feeds.insert(feed))
       return { id: streamName, key: [streamName] }
     },
     remove: async ({ store }, id) => void (await store.transaction((tx) => tx.feeds.end(id, 10))),

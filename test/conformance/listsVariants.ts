@@ -3,6 +3,7 @@ import { SORTS } from '../../src/core/channels/schedules/requests.ts'
 import type { Scheduler, SchedulerSort } from '../../src/store/store.ts'
 import type { Ground, ListCase } from './lists.ts'
 import { addAttempt, addEvent, addRun, addScheduler, loggedWebhookId, newest } from './listsRuns.ts'
+import { STREAM_LISTS } from './listsStreams.ts'
 import { newChannel } from './store.channels.ts'
 import { newRecording } from './store.recordings.ts'
 
@@ -40,6 +41,26 @@ const channelOfExternalId: ListCase = {
     const channel = newChannel({ accountId, createdAtMs, externalIds })
     await store.transaction((tx) => tx.channels.insert(channel))
     return existing.length === 0 ? newest(channel) : null
+  },
+  remove: removeChannel,
+}
+
+const IDS_MAX = 100
+const known = new WeakMap<Ground, number>()
+const knownId = ({ accountId }: Ground, index: number): string => `ch_${accountId}${index}`
+
+const channelsOfIds: ListCase = {
+  path: (ground) =>
+    `/v2/channels?id=${Array.from({ length: IDS_MAX }, (_, index) => knownId(ground, index)).join(',')}`,
+  order: 'desc',
+  add: async (ground, createdAtMs) => {
+    const index = known.get(ground) ?? 0
+    known.set(ground, index + 1)
+    const isListed = isOn(createdAtMs) && index < IDS_MAX
+    const over = isListed ? { id: knownId(ground, index) } : {}
+    const channel = newChannel({ ...over, accountId: ground.accountId, createdAtMs })
+    await ground.store.transaction((tx) => tx.channels.insert(channel))
+    return isListed ? newest(channel) : null
   },
   remove: removeChannel,
 }
@@ -139,6 +160,7 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
     remove: ({ store }, id) => store.transaction((tx) => tx.recordings.delete(id)),
   },
   'channels of an external id': channelOfExternalId,
+  'channels of some ids': channelsOfIds,
   ...SCHEDULERS,
   'schedulers of a channel': {
     path: ({ channel }) => `/v2/schedulers?channelId=${channel.id}`,
@@ -155,6 +177,10 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
   'runs of a channel, of a time and of some engines': runsOf(
     ({ channel }) => `/v2/channels/${channel.id}/runs`,
     ({ engineId }) => `start=${at(0)}&end=${at(101)}&engineIds=${engineId},en_x`,
+  ),
+  'runs of an engine, of a time': runsOf(
+    ({ engineId }) => `/v2/engines/${engineId}/runs`,
+    ({ engineId }) => `start=${at(0)}&end=${at(101)}&engineIds=${engineId}`,
   ),
   'deliveries of a state and type': deliveries('state=skipped&type=feeds', ({ isOdd }) => isOdd),
   'deliveries from a time on': deliveries(`from=${at(2)}`, ({ atMs }) => atMs >= 2),
@@ -174,4 +200,5 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
       return isOn(atMs) && atMs >= 2 && atMs < 8 ? item : null
     },
   },
+  ...STREAM_LISTS,
 }
