@@ -1,18 +1,19 @@
-import * as fc from 'fast-check'
 import { x25519 } from '@noble/curves/ed25519'
 import { p256 } from '@noble/curves/p256'
 import { sha256 } from '@noble/hashes/sha2'
 import { DtlsClient, NamedCurveAlgorithmList } from 'werift'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
+  type AddressProof,
   createIdentity,
   createTransport,
   DtlsHandshake,
   type Identity,
 } from '../../../src/media/relay/transport/dtls.ts'
 import { nacl } from '../../../src/media/relay/transport/keyExchange.ts'
-import { HandshakeOrder } from '../../../src/media/relay/transport/dtlsOrder.ts'
+import { isHelloVerifyRequest } from '../../../src/media/relay/transport/dtlsRecords.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
+import { fragment } from './handshakeFragment.ts'
 
 /** Often, and however busy the machine is. */
 const POLL = { interval: 2, timeout: 30_000 }
@@ -30,7 +31,11 @@ function firstTimes(): (datagram: Buffer) => boolean {
 }
 
 /** A client and our side of it; what the client sends goes through `network`, which says what arrives, all at once. */
-async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [identity.fingerprint]) {
+async function handshake(
+  network: (sent: Buffer[]) => Buffer[],
+  fingerprints = [identity.fingerprint],
+  proofOf: () => AddressProof | null = () => null,
+) {
   const sentByUs: Buffer[] = []
   const isFresh = { ofOurs: firstTimes(), ofClient: firstTimes() }
   const ends: string[] = []
@@ -57,7 +62,7 @@ async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [
     setImmediate(() => {
       const arrived = network(sent)
       sent = []
-      for (const one of arrived) ours.receive(Buffer.from(one), null)
+      for (const one of arrived) ours.receive(Buffer.from(one), proofOf())
     })
   })
   const { certPem, privateKey, signatureHash } = identity.certificate
@@ -228,17 +233,35 @@ it('a handshake takes a bounded number of records, and no hello without the cook
   expect([records(199, hello), records(200, hello), proofs]).toEqual([1, 0, 0])
 })
 
-describe('the handshake of a peer', () => {
-  it('agrees on keys', () => handshake((sent) => sent))
+describe.each([
+  ['at an address that has proved itself', null, 0],
+  ['at an address without a proof', { cookie: Buffer.alloc(20, 7), proved: () => undefined }, 1],
+])('the handshake of a peer %s', (_where, proof, cookies) => {
+  const through = (network: (sent: Buffer[]) => Buffer[]) => handshake(network, undefined, () => proof)
+
+  it('agrees on keys, and asks for a cookie only without a proof', async () => {
+    const { sentByUs } = await through((sent) => sent)
+    expect(sentByUs.filter(isHelloVerifyRequest)).toHaveLength(cookies)
+  })
 
   it('agrees on the same keys when all of a flight comes twice before it was answered', () =>
-    handshake((sent) => [...sent, ...sent]))
+    through((sent) => [...sent, ...sent]))
 
   it('agrees on the same keys when each datagram comes three times', () =>
-    handshake((sent) => sent.flatMap((one) => [one, one, one])))
+    through((sent) => sent.flatMap((one) => [one, one, one])))
 
   it('agrees on keys when what belongs together comes in another order, and then in its own', () =>
-    handshake((sent) => [...sent.toReversed(), ...sent]))
+    through((sent) => [...sent.toReversed(), ...sent]))
+})
+
+it('a peer that was asked for a cookie has to repeat it, although its address has proved itself since', async () => {
+  const proofs = [{ cookie: Buffer.alloc(20, 7), proved: () => undefined }]
+  const { sentByUs } = await handshake(
+    (sent) => [...sent, ...sent],
+    undefined,
+    () => proofs.shift() ?? null,
+  )
+  expect(sentByUs.filter(isHelloVerifyRequest)).toHaveLength(2)
 })
 
 describe('the key exchange', () => {
@@ -314,87 +337,5 @@ describe('the key exchange', () => {
     point[64] = (point[64] ?? 0) ^ 1
     for (const bad of [point, Buffer.from([0])]) expect(() => p256.getSharedSecret(own, bad)).toThrow()
     expect(() => nacl.scalarMult(own, Buffer.alloc(31, 9))).toThrow()
-  })
-})
-
-interface Message {
-  readonly type: number
-  readonly number: number
-  readonly length: number
-}
-
-/** A client's: two ClientHello, the certificate, the key exchange, the signature. */
-const TYPES = [1, 1, 11, 16, 15]
-
-function fragment({ type, number, length }: Message, begin: number, end: number): Buffer {
-  const body = Buffer.alloc(12 + end - begin, number)
-  body.writeUInt8(type, 0)
-  body.writeUIntBE(length, 1, 3)
-  body.writeUInt16BE(number, 4)
-  body.writeUIntBE(begin, 6, 3)
-  body.writeUIntBE(end - begin, 9, 3)
-  return body
-}
-
-describe('messages of a handshake', () => {
-  it('pass once each and whole, whatever is lost, repeated or out of order, if only the client goes on', () => {
-    const lengths = fc.array(fc.nat(40), { minLength: TYPES.length, maxLength: TYPES.length })
-    const noise = fc.array(fc.record({ at: fc.nat(200), isLost: fc.boolean() }), { maxLength: 60, size: 'max' })
-    fc.assert(
-      fc.property(lengths, fc.integer({ min: 1, max: 20 }), noise, (sizes, size, disorder) => {
-        const order = new HandshakeOrder()
-        const passed: string[] = []
-        const give = (body: Buffer): void => {
-          if (order.takes(body)) passed.push(body.toString('hex'))
-        }
-        const fragments = TYPES.flatMap((type, number) => {
-          const message = { type, number, length: sizes[number] ?? 0 }
-          const begins = Array.from({ length: Math.max(1, Math.ceil(message.length / size)) }, (_, at) => at * size)
-          return begins.map((begin) => fragment(message, begin, Math.min(message.length, begin + size)))
-        })
-        for (const [at, body] of fragments.entries()) {
-          for (const { at: other } of disorder.filter(({ isLost }) => isLost)) {
-            // Of what comes later nothing may pass, and of what came before nothing again, but for a ClientHello.
-            const one = fragments[(at + 1 + other) % fragments.length]
-            if (one !== undefined && one !== body && one[0] !== 1) give(one)
-          }
-          give(body)
-          if (body[0] !== 1) give(body)
-        }
-        expect(passed).toEqual(fragments.map((one) => one.toString('hex')))
-      }),
-      { numRuns: 300 },
-    )
-  })
-
-  it('a ClientHello may come again until the next message has come, in one piece or in several', () => {
-    const order = new HandshakeOrder()
-    const hello = { type: 1, number: 0, length: 30 }
-    const pieces = [fragment(hello, 0, 20), fragment(hello, 20, 30)]
-    for (let times = 0; times < 3; times++) expect(pieces.map((one) => order.takes(one))).toEqual([true, true])
-    expect(order.takes(fragment({ type: 1, number: 1, length: 5 }, 0, 5))).toBe(true)
-    expect(pieces.map((one) => order.takes(one))).toEqual([false, false])
-    expect(order.takes(fragment({ type: 11, number: 2, length: 5 }, 0, 5))).toBe(true)
-    expect(order.takes(fragment({ type: 1, number: 1, length: 5 }, 0, 5))).toBe(false)
-  })
-
-  it('several of one record pass together or not at all', () => {
-    const order = new HandshakeOrder()
-    const [first, second] = [0, 1].map((number) => fragment({ type: 11, number, length: 4 }, 0, 4)) as [Buffer, Buffer]
-    expect(order.takes(Buffer.concat([first, first]))).toBe(false)
-    expect(order.takes(Buffer.concat([first, second]))).toBe(true)
-    expect(order.takes(second)).toBe(false)
-  })
-
-  it('garbage does not pass, and disturbs nothing', () => {
-    const order = new HandshakeOrder()
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 60, size: 'max' }), (bytes) => {
-        const body = Buffer.from(bytes)
-        if (body.length >= 6 && body.readUInt16BE(4) === 0) body.writeUInt16BE(7, 4)
-        expect(order.takes(body)).toBe(false)
-      }),
-    )
-    expect(order.takes(fragment({ type: 1, number: 0, length: 9 }, 0, 9))).toBe(true)
   })
 })

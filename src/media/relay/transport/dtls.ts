@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto'
 import { DtlsClient, DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
+import { answerProved } from './dtlsHello.ts'
 import { HandshakeOrder } from './dtlsOrder.ts'
 import { ALERT, cookieIn, HANDSHAKE, RECORD_HEADER, recordsOf } from './dtlsRecords.ts'
 import { exchangeKeysByOpenSsl } from './keyExchange.ts'
@@ -76,6 +77,8 @@ export class DtlsHandshake {
   readonly #peer: DtlsServer | DtlsClient
   readonly #order = new HandshakeOrder()
   #records = 0
+  /** Of the address of the datagram that is being handled. */
+  #isProved = false
   #isOver = false
   #isConnected = false
   #hasStarted = false
@@ -100,6 +103,7 @@ export class DtlsHandshake {
     // werift reads the key from its text for each signature, which takes several times as long as to sign.
     const { key } = options.identity
     this.#peer.cipher.localPrivateKey.sign = (data, hash) => sign(hash, data, key)
+    if (this.#peer instanceof DtlsServer) answerProved(this.#peer, this.#transport, () => this.#isProved)
     this.#peer.onConnect.once(() => this.#finish())
     this.#peer.onError.subscribe((error: unknown) => this.#fail(String(error)))
   }
@@ -131,6 +135,7 @@ export class DtlsHandshake {
 
   #receiveHandshake(record: Buffer, proof: AddressProof | null): void {
     this.#records += 1
+    this.#isProved = proof === null
     // Anyone can forge an alert in the clear. A peer that gave up is noticed by its silence.
     if (this.#records > MAX_RECORDS || record[0] === ALERT) return
     const isClear = record.readUInt16BE(3) === 0
