@@ -1,6 +1,8 @@
 import { type CliCommand, commandName } from './command.ts'
 import type { CliFlag, Flags } from './flag.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
+import type { Terminal } from './host.ts'
+import { folded, wrapped } from './width.ts'
 
 /** The purpose of each group. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -27,15 +29,19 @@ export const GROUPS: Readonly<Record<string, string>> = {
   webhook: 'Webhooks: the receivers of events, and the log of deliveries',
 }
 
-/** The help for `path`: everything, a group, or one command. */
-export function helpText(commands: readonly CliCommand[], path: readonly string[]): string {
+/** Longer lines are hard to read. */
+const WIDTH_MAX = 100
+
+/** The help for `path`: everything, a group, or one command. Usage and examples are on one line each, to copy. */
+export function helpText(commands: readonly CliCommand[], path: readonly string[], terminal: Terminal | null): string {
+  const width = Math.min(terminal?.columns ?? WIDTH_MAX, WIDTH_MAX)
   const under = commands.filter((command) => path.every((word, index) => command.path[index] === word))
   const [only] = under
-  if (only && only.path.length === path.length) return commandHelp(only)
-  return path.length === 0 ? overview(commands) : groupHelp(path[0] ?? '', under)
+  if (only && only.path.length === path.length) return commandHelp(only, width)
+  return path.length === 0 ? overview(commands, width) : groupHelp(path[0] ?? '', under, width)
 }
 
-function overview(commands: readonly CliCommand[]): string {
+function overview(commands: readonly CliCommand[], width: number): string {
   const groups = [...new Set(commands.map((command) => command.path[0] ?? ''))]
   const lines = groups.map((name): [string, string] => {
     const own = commands.filter((command) => command.path[0] === name)
@@ -47,10 +53,10 @@ function overview(commands: readonly CliCommand[]): string {
     'Usage: sluice COMMAND [FLAGS]',
     '',
     'Commands:',
-    ...columns([...lines, ['help', 'Show help: sluice help COMMAND']]),
+    ...columns([...lines, ['help', 'Show help: sluice help COMMAND']], width),
     '',
     'Flags of every command:',
-    ...columns([...flagLines(GLOBAL_FLAGS), ['--version', 'Print the version.']]),
+    ...columns([...flagLines(GLOBAL_FLAGS), ['--version', 'Print the version.']], width),
     '',
     'Examples:',
     '  sluice serve --data /var/lib/sluice --port 8080',
@@ -58,15 +64,18 @@ function overview(commands: readonly CliCommand[]): string {
   ].join('\n')
 }
 
-function groupHelp(group: string, commands: readonly CliCommand[]): string {
+function groupHelp(group: string, commands: readonly CliCommand[], width: number): string {
   const examples = commands.slice(0, 2).map((command) => `  ${command.examples[0]}`)
   return [
-    `${GROUPS[group] ?? group}.`,
+    folded(`${GROUPS[group] ?? group}.`, width),
     '',
     `Usage: sluice ${group} COMMAND [FLAGS]`,
     '',
     'Commands:',
-    ...columns(commands.map((command) => [usageOf(command), command.summary])),
+    ...columns(
+      commands.map((command) => [usageOf(command), command.summary]),
+      width,
+    ),
     '',
     'Examples:',
     ...examples,
@@ -75,18 +84,18 @@ function groupHelp(group: string, commands: readonly CliCommand[]): string {
   ].join('\n')
 }
 
-function commandHelp(command: CliCommand): string {
+function commandHelp(command: CliCommand, width: number): string {
   const { args, flags, summary, detail, examples } = command
   const own = [...argLines(args), ...flagLines(flags)]
   return [
-    `${summary}.`,
-    ...(detail === undefined ? [] : ['', detail]),
+    folded(`${summary}.`, width),
+    ...(detail === undefined ? [] : ['', folded(detail.replaceAll('\n', ' '), width)]),
     '',
     `Usage: sluice ${usageOf(command)} [FLAGS]`,
-    ...(own.length === 0 ? [] : ['', 'Flags:', ...columns(own)]),
+    ...(own.length === 0 ? [] : ['', 'Flags:', ...columns(own, width)]),
     '',
     'Flags of every command:',
-    ...columns(flagLines(GLOBAL_FLAGS)),
+    ...columns(flagLines(GLOBAL_FLAGS), width),
     '',
     'Examples:',
     ...examples.map((example) => `  ${example}`),
@@ -122,9 +131,13 @@ const flagLines = (flags: Flags): [string, string][] =>
 const LEFT_MAX = 34
 
 /** Two columns. A left side that is too long gets a line of its own. */
-function columns(lines: readonly (readonly [string, string])[]): string[] {
-  const width = Math.min(LEFT_MAX, Math.max(0, ...lines.map(([left]) => left.length)))
-  return lines.flatMap(([left, right]) =>
-    left.length > width ? [`  ${left}`, `  ${' '.repeat(width)}  ${right}`] : [`  ${left.padEnd(width)}  ${right}`],
-  )
+function columns(lines: readonly (readonly [string, string])[], width: number): string[] {
+  const leftWidth = Math.min(LEFT_MAX, Math.max(0, ...lines.map(([left]) => left.length)))
+  const indent = ' '.repeat(leftWidth + 4)
+  return lines.flatMap(([left, right]) => {
+    const [first = '', ...rest] = wrapped(right, width, indent)
+    return left.length > leftWidth
+      ? [`  ${left}`, first, ...rest]
+      : [`  ${left.padEnd(leftWidth)}  ${first.trimStart()}`, ...rest]
+  })
 }

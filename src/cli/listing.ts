@@ -12,7 +12,7 @@ import {
 import { toggleFlag } from './flag.ts'
 import type { Terminal } from './host.ts'
 import { fields, printable, printableLines, table, widest } from './print.ts'
-import { cut, widthOf } from './width.ts'
+import { cut, folded, widthOf, wrapped } from './width.ts'
 
 /** Numbers as people read them on a terminal. `bitrate` is in bits a second, `share` from 0 to 1. */
 const FIGURES = {
@@ -99,7 +99,8 @@ export function listingText(list: Listing, terminal: Terminal | null, nowMs: num
   if (isRecord) {
     const fieldsOf = (row: readonly string[]): string =>
       fields(Object.fromEntries(headings.map((heading, column) => [heading, row[column]])))
-    const belowAt = (at: number): string => printableLines(below[at] ?? '', terminal !== null)
+    const belowAt = (at: number): string =>
+      terminal === null ? (below[at] ?? '') : folded(printableLines(below[at] ?? '', true), terminal.columns)
     return cells.map((row, at) => [fieldsOf(row), belowAt(at)].filter(Boolean).join('\n\n')).join('\n\n')
   }
   if (terminal === null) return table(headings, cells)
@@ -141,7 +142,10 @@ function narrow(
   const [heading = '', ...lines] = table(headings.filter(isShown), rows, fitted).split('\n')
   return [
     heading,
-    ...lines.flatMap((line, at) => [line, ...belowOf(cells[at] ?? []).flatMap((text) => wrapped(text, columns))]),
+    ...lines.flatMap((line, at) => [
+      line,
+      ...belowOf(cells[at] ?? []).flatMap((text) => wrapped(printable(text), columns, INDENT)),
+    ]),
   ]
 }
 
@@ -153,17 +157,6 @@ function roomFor(widths: readonly number[], columns: number): number {
 }
 
 const INDENT = '    '
-
-/** Lines of words, each indented. */
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = []
-  for (const word of printable(text).split(' ')) {
-    const joined = `${lines.at(-1) ?? INDENT.slice(1)} ${word}`
-    if (lines.length === 0 || widthOf(joined) > columns) lines.push(`${INDENT}${word}`)
-    else lines[lines.length - 1] = joined
-  }
-  return lines
-}
 
 const plain = (cell: Cell): string => String(cell ?? '')
 

@@ -30,7 +30,7 @@ async function answer(request: Request, host: Host, commands: readonly CliComman
   if (request.kind === 'version') {
     return print(host, jsonOrText(request.json), { json: { version: host.version }, text: host.version })
   }
-  const help = helpText(commands, request.path)
+  const help = helpText(commands, request.path, host.terminal())
   if (request.asked) return print(host, jsonOrText(request.json), { json: { help }, text: help })
   const missing = usage('a command is missing')
   if (request.json) return refuse(host, true, missing)

@@ -40,3 +40,23 @@ export function fill(text: string, width: number): string {
   const shown = cut(text, width)
   return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
 }
+
+/** Lines of whole words, each behind the indent, and at most `columns` wide unless a word is wider. */
+export function wrapped(text: string, columns: number, indent: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const joined = `${lines.at(-1) ?? ''} ${word}`
+    if (lines.length === 0 || widthOf(joined) > columns) lines.push(`${indent}${word}`)
+    else lines[lines.length - 1] = joined
+  }
+  return lines
+}
+
+/** The lines of a text, folded at blanks. What is indented stays so. */
+export function folded(text: string, columns: number): string {
+  const lines = text.split('\n').flatMap((line) => {
+    const words = line.trimStart()
+    return wrapped(words, columns, line.slice(0, line.length - words.length))
+  })
+  return lines.join('\n')
+}

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import type { Host } from '../../src/cli/host.ts'
-import { type Columns, CSV_FLAG, listing, record } from '../../src/cli/listing.ts'
+import { type Columns, CSV_FLAG, listing, record, records } from '../../src/cli/listing.ts'
 import { widthOf } from '../../src/cli/width.ts'
 import { ManualClock } from '../../src/base/clock.ts'
 import { ok } from '../../src/base/result.ts'
@@ -135,6 +135,15 @@ describe('a list', () => {
       '    since: 1:42:08; url:',
       '    https://a1.example.…',
     ])
+  })
+
+  it('folds what is below a record, of which --watch would cut the rest of each line', async () => {
+    const below = 'link_slow: media comes later and later\n  Set three quarters of the upload'
+    const answer = (all: readonly Row[]) => ({ json: all, text: records(COLUMNS, all, () => below) })
+    expect(await printed(ROWS.slice(0, 1), { answer })).toContain(`\n\n${below}\n`)
+    expect(await printed(ROWS.slice(0, 1), { answer, columns: 26 })).toContain(
+      '\n\nlink_slow: media comes\nlater and later\n  Set three quarters of\n  the upload\n',
+    )
   })
 
   it('never cuts an id in favour of another column', async () => {

@@ -22,7 +22,7 @@ describe('help', () => {
       expect(stdout.startsWith(`${summary}.`)).toBe(true)
       for (const [name, flag] of Object.entries(flags)) {
         expect(stdout).toContain(`--${name}`)
-        if (flag.default !== undefined) expect(stdout).toContain(`default ${flag.default}`)
+        if (flag.default !== undefined) expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`default ${flag.default}`)
       }
       for (const example of examples) expect(stdout).toContain(example)
       expect(await run(['help', ...path])).toMatchObject({ status: 0, stdout })
@@ -32,6 +32,17 @@ describe('help', () => {
   it('states the purpose of each group', () => {
     const groups = new Set(COMMANDS.filter(({ path }) => path.length > 1).map(({ path }) => path[0]))
     expect(new Set(Object.keys(GROUPS))).toEqual(groups)
+  })
+
+  it('folds at the edge of the terminal all but what people copy', async () => {
+    const terminal = () => ({ columns: 80, rows: 24 })
+    const paths = [[], ...Object.keys(GROUPS).map((group) => [group]), ...COMMANDS.map(({ path }) => path)]
+    for (const path of paths) {
+      const { stdout } = await run([...path, '--help'], { terminal })
+      const [text = ''] = stdout.split('\nExamples:')
+      const isFoldable = (line: string): boolean => !line.startsWith('Usage:') && !/\S{40}/.test(line)
+      expect(text.split('\n').filter((line) => line.length > 80 && isFoldable(line))).toEqual([])
+    }
   })
 
   it('shows a group when its command is missing, with status 2', async () => {
