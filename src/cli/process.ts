@@ -62,6 +62,7 @@ function terminal(): Terminal | null {
 }
 
 const readStdin: Host['readStdin'] = async (maxBytes) => {
+  if (process.stdin.isTTY) process.stderr.write('sluice: reads standard input until Enter and Ctrl+D\n')
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of process.stdin) {

@@ -40,3 +40,22 @@ test('a command whose output has no room on a full disk ends with 1 and a senten
     expect.stringMatching(/^sluice: the command is done, but its output is on a disk that is full\n$/),
   ])
 })
+
+test('a command that waits for what is typed says so, and how to end it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-typed-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const world = new URL('../../src/cli/process.ts', import.meta.url).href
+  const read = `const { processWorld } = await import(${JSON.stringify(world)}); console.log(JSON.stringify(await processWorld().readStdin(99)))`
+  writeFileSync(join(folder, 'read.mjs'), read)
+  const typing = spawn('script', ['--quiet', '--flush', '--command', `${process.execPath} read.mjs`, '/dev/null'], {
+    cwd: folder,
+  })
+  let said = ''
+  typing.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (said === '') typing.stdin.write('typed\n\u0004')
+    said += text
+  })
+  await once(typing, 'close')
+  expect(said).toContain('sluice: reads standard input until Enter and Ctrl+D')
+  expect(said).toContain('{"ok":true,"value":"typed\\n"}')
+})
