@@ -18,9 +18,9 @@ export const forgetCommand = command({
   path: ['forget'],
   summary: 'Delete, or make anonymous, what is stored of a viewer',
   detail: [
-    'By address: sessions lose address, origin, country, tracking id and the id of their self-signed token; rows of the access log are',
-    'deleted; a bound address becomes a place that nothing matches. By tracking id: the same for sessions, and its bytes join',
-    'those without a tracking id. Sessions that are open stay: end them first. docs/guides/privacy.md says what is stored.',
+    'By address: sessions lose what they have of the viewer; rows of the access log are deleted; a bound address becomes a place',
+    'that nothing matches. By tracking id: the same for sessions, and its bytes join those without a tracking id. Sessions that are',
+    'open stay: end them first. docs/guides/privacy.md says what is stored.',
   ].join('\n'),
   flags: {
     address: textFlag('ADDRESS', 'The IPv4 or IPv6 address of the viewer.'),

@@ -23,8 +23,7 @@ const show = command({
 const rotate = command({
   path: ['ingest', 'rotate-key'],
   summary: 'Replace the stream key of a push ingest and print only the new one',
-  detail:
-    'Sluice refuses the old key from then on. A publisher with the old key stays connected; to disconnect it, rotate the key over `/v2`.',
+  detail: 'Sluice refuses the old key from then on, and cuts a publisher that uses it within a second.',
   args: { id: INGEST_ID },
   examples: ['sluice ingest rotate-key in_1BvTL3PCGW4dXdKwCqFkRe', 'KEY=$(sluice ingest rotate-key $INGEST)'],
   run: (call) =>

@@ -1,19 +1,30 @@
 import { ok } from '../base/result.ts'
-import { kickSession, recentSessions, type SessionEntry } from '../commands/sessions/sessions.ts'
+import { kickSession, listSessions, type SessionEntry } from '../commands/sessions/sessions.ts'
+import { ACTIONS } from '../core/sessions/sessionQuery.ts'
 import { command } from './command.ts'
-import { mostEntries, required } from './flag.ts'
+import { choiceOrNone, given, mostEntries, required, textFlag } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
+import { collectPages } from './pages.ts'
 import { withAccount } from './session.ts'
 
 const list = command({
   path: ['session', 'list'],
   summary: 'List active publishers and viewers, newest first',
-  flags: { limit: mostEntries(100, 10_000), ...WATCH_FLAGS },
-  examples: ['sluice session list --watch', 'sluice session list --limit 1000 --json'],
+  flags: {
+    stream: textFlag('NAME', 'Only of this stream.'),
+    action: choiceOrNone(ACTIONS, 'Only publishers, viewers, or previews in the dashboard.'),
+    token: textFlag('ID', 'Only with this token.'),
+    ip: textFlag('ADDRESS', 'Only of this address.'),
+    limit: mostEntries(100, 10_000),
+    ...WATCH_FLAGS,
+  },
+  examples: ['sluice session list --stream studio-1 --watch', 'sluice session list --action view --limit 1000 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const sessions = await recentSessions(ctx, accountId, call.flags.limit)
-      return ok({ json: sessions, text: listing(COLUMNS, sessions) })
+      const { stream: streamName, action, token: tokenId, ip: address, limit } = call.flags
+      const read = (page: Record<string, string>) => listSessions(ctx, ctx.sign, accountId, page)
+      const found = await collectPages(read, given({ streamName, action, tokenId, address }), limit)
+      return found.ok ? ok({ json: found.value, text: listing(COLUMNS, found.value) }) : found
     }),
 })
 

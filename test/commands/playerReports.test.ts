@@ -9,7 +9,7 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { noteCmcd, takePlayerReport } from '../../src/commands/sessions/playerReport.ts'
 import { writeLastReadings } from '../../src/commands/streams/lastReadings.ts'
-import { recentSessions } from '../../src/commands/sessions/sessions.ts'
+import { listSessions } from '../../src/commands/sessions/sessions.ts'
 import { forgetViewer } from '../../src/commands/viewers/forget.ts'
 import type { ViewerRecord } from '../../src/core/audience/records.ts'
 import type { AudienceReport } from '../../src/core/audience/report.ts'
@@ -125,9 +125,13 @@ describe.each(testedStores())('on %s, reports of players', (engine) => {
     if (!records.ok) throw new Error(JSON.stringify(records.error))
     const lines: ViewerRecord[] = []
     for await (const page of records.value) lines.push(...page)
-    const sessions = await recentSessions(ctx, accountId, 100)
+    const sessions = await listSessions(ctx, ctx.sign, accountId, { limit: '100' })
+    if (!sessions.ok) throw new Error(JSON.stringify(sessions.error))
     return new Map(
-      lines.map((line) => [line.recordId, { line, quality: sessions.find(({ id }) => id === line.recordId)?.quality }]),
+      lines.map((line) => [
+        line.recordId,
+        { line, quality: sessions.value.data.find(({ id }) => id === line.recordId)?.quality },
+      ]),
     )
   }
 

@@ -104,9 +104,14 @@ describe.each(testedStores('SQLite'))('the command line beside a server on %s', 
     const { token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token })
     const viewer = await view(at)
-    const listed = await sluice(['session', 'list', '--json'], { env })
-    const ids = (JSON.parse(listed.stdout) as { id: string }[]).map(({ id }) => id)
-    expect(ids).toEqual([viewer.session.id, publisher.session.id])
+    const listed = async (...flags: string[]) => {
+      const { stdout } = await sluice(['session', 'list', '--json', ...flags], { env })
+      return (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id)
+    }
+    expect(await listed()).toEqual([viewer.session.id, publisher.session.id])
+    expect(await listed('--limit', '1')).toEqual([viewer.session.id])
+    expect(await listed('--stream', 'show', '--action', 'publish')).toEqual([publisher.session.id])
+    expect(await listed('--stream', 'another')).toEqual([])
     expect(await sluice(['session', 'end', viewer.session.id], { env })).toMatchObject({ status: 0 })
     await until(() => viewer.cuts.length > 0)
     expect(publisher.cuts).toEqual([])

@@ -46,12 +46,6 @@ export async function listSessions(
   return mapPage(page, (row) => toEntry(withNewest(ctx, row)))
 }
 
-/** The latest open sessions, newest first. */
-export async function recentSessions(ctx: SessionContext, accountId: string, limit: number): Promise<SessionEntry[]> {
-  const rows = await ctx.store.read.sessions.page({ accountId, limit })
-  return rows.map((row) => toEntry(withNewest(ctx, row)))
-}
-
 /** Asks a session to end, on any node. */
 export async function kickSession(ctx: SessionContext, actor: Actor, id: string): Promise<Result<true, Failure>> {
   const { accountId } = actor
