@@ -19,9 +19,11 @@ const metrics = readSources(['src'], /\.ts$/)
   .map(({ text }) => text)
   .join('\n')
 
+const readInterface = (name: string): { paths: Record<string, Record<string, unknown>> } =>
+  JSON.parse(readFileSync(`${repository}api/${name}.openapi.json`, 'utf8'))
+
 const operations = ['tokens', 'channels'].flatMap((name) => {
-  const document = readFileSync(`${repository}api/${name}.openapi.json`, 'utf8')
-  const { paths } = JSON.parse(document) as { paths: Record<string, Record<string, unknown>> }
+  const { paths } = readInterface(name)
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({
       method: method.toUpperCase(),
@@ -58,6 +60,14 @@ function isUnknown(name: string): boolean {
   return metric !== undefined && !metrics.includes(`'${metric}'`)
 }
 
+/** All values of the fields of the token interface that may have this one, below a part of its document. */
+function valuesWith(value: string, part: unknown = readInterface('tokens')): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { enum: values } = part as { enum?: unknown }
+  if (Array.isArray(values)) return values.includes(value) ? (values as string[]) : []
+  return Object.values(part).flatMap((each) => valuesWith(value, each))
+}
+
 /** What is wrong with a link of a page; null when it leads somewhere. */
 function brokenLink(page: Page, link: string): string | null {
   const [file = '', anchor] = link.split('#')
@@ -67,6 +77,9 @@ function brokenLink(page: Page, link: string): string | null {
   if (anchor === undefined || text === undefined) return null
   return anchorsOf(text).has(anchor) ? null : `${page.path}: ${link}: ${target} has no such heading`
 }
+
+/** What may stand behind the language of a block that is run. */
+const NOTE = /^(no-run: \w.*|background( port \d+)?|\d{3}|saves \w+=\w+)?$/
 
 describe('the documentation', () => {
   test('has no link that leads nowhere', () => {
@@ -82,6 +95,25 @@ describe('the documentation', () => {
 
   test('names no file, configuration key, metric or operation that does not exist', () => {
     expect(pages.flatMap(unknownNames)).toEqual([])
+  })
+
+  test.each([
+    ['reference/sessions.md', 'rtmp'],
+    ['reference/sessions.md', 'view'],
+    ['reference/logs.md', 'rtmp'],
+    ['reference/logs.md', 'view'],
+    ['reference/logs.md', 'kicked'],
+    ['reference/errors.md', 'too_many_starts'],
+    ['reference/api.md', 'serving'],
+    ['reference/api.md', 'disk_low'],
+    ['reference/recordings.md', 'processing'],
+    ['guides/cameras.md', 'connecting'],
+    ['guides/stream-health.md', 'link_slow'],
+  ])('%s names every value that may stand for `%s`', (page, value) => {
+    const values = new Set(valuesWith(value))
+    expect(values.size).toBeGreaterThan(2)
+    const text = textOf.get(`docs/${page}`) ?? ''
+    expect([...values].filter((one) => !text.includes(`\`${one}\``))).toEqual([])
   })
 
   test('says of every package that Sluice depends on why, and of no other', () => {
@@ -104,8 +136,8 @@ describe('the documentation', () => {
   test('runs its commands, or says why not', () => {
     const silent = pages.flatMap(({ path, text }) =>
       blocksOf(text)
-        .filter(({ language, note }) => ['bash', 'http'].includes(language) && /^no-run(?!: \w)/.test(note))
-        .map(({ line }) => `${path}:${line} is not run and gives no reason`),
+        .filter(({ language, note }) => ['bash', 'http'].includes(language) && !NOTE.test(note))
+        .map(({ line, note }) => `${path}:${line}: ${note} is no note that the runner knows, or gives no reason`),
     )
     expect(silent).toEqual([])
     // `sh` is the synopsis of a command, which the generator writes.
@@ -151,10 +183,12 @@ describe('a command that is not run', () => {
 
 describe('the readers of pages see', () => {
   test('blocks with their notes', () => {
-    const text = 'a\n\n```bash no-run: why\nls\n```\n\n```json result\n{}\n```\n'
+    const text =
+      'a\n\n```bash no-run: why\nls\n```\n\n```json result\n{}\n```\n\n1. b\n\n   ```yaml\n   a:\n     b: 1\n   ```\n'
     expect(blocksOf(text)).toEqual([
       { language: 'bash', note: 'no-run: why', code: 'ls\n', line: 3 },
       { language: 'json', note: 'result', code: '{}\n', line: 7 },
+      { language: 'yaml', note: '', code: 'a:\n  b: 1\n', line: 13 },
     ])
   })
 

@@ -29,15 +29,16 @@ export function readPages(): Page[] {
   return [...AT_THE_TOP, ...pages.map((path) => `docs/${path.replaceAll('\\', '/')}`)].map(readPage)
 }
 
-/** The fenced blocks of a page, in their order. */
+/** The fenced blocks of a page, in their order, those of lists too. */
 export function blocksOf(text: string): Block[] {
-  return [...text.matchAll(/^```(\w+)[ \t]*(.*)\n([\s\S]*?)^```$/gm)].map((found) => {
-    const [, language = '', note = '', code = ''] = found
-    return { language, note, code, line: text.slice(0, found.index).split('\n').length }
+  return [...text.matchAll(/^( *)```(\w+)[ \t]*(.*)\n([\s\S]*?)^\1```$/gm)].map((found) => {
+    const [, indent = '', language = '', note = '', code = ''] = found
+    const line = text.slice(0, found.index).split('\n').length
+    return { language, note, code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), line }
   })
 }
 
-const withoutBlocks = (text: string): string => text.replaceAll(/^```[\s\S]*?^```$/gm, '')
+const withoutBlocks = (text: string): string => text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '')
 
 /** What a link can name behind `#`, as the usual renderers make it from headings. */
 export function anchorsOf(text: string): Set<string> {

@@ -104,8 +104,8 @@ describe('a configuration of nginx', () => {
     return status === 0 || stderr.includes('unknown directive "stream"') ? '' : stderr
   }
 
-  test('is there for HTTP, below a path, and for RTMP, and each statement ends', () => {
-    expect([samples.length, samples.filter((sample) => isStream(sample)).length]).toEqual([3, 1])
+  test('is there for HTTP below a path, and for RTMP, and each statement ends', () => {
+    expect([samples.length, samples.filter((sample) => isStream(sample)).length]).toEqual([2, 1])
     for (const { code } of samples) {
       const lines = code.split('\n').map((line) => line.trim())
       expect(lines.filter((line) => line !== '' && !/^(#.*|[a-z_]+( \S+)*( \{|;)|\})$/.test(line))).toEqual([])
