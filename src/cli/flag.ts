@@ -136,7 +136,7 @@ export const requiredChoice = <const W extends string>(words: readonly W[], abou
 })
 
 function oneOf<W extends string>(words: readonly W[], given: string): Result<W, string> {
-  const word = words.find((w) => w === given)
+  const word = words.find((w) => w.toLowerCase() === given.toLowerCase())
   return word === undefined ? err(`must be ${words.join(' or ')}, not ${quote(given)}`) : ok(word)
 }
 

@@ -35,8 +35,9 @@ export function parse(commands: readonly CliCommand[], argv: readonly string[]):
   const { words: written, typed, problem } = split(commands, argv)
   const words = withVerb(commands, written)
   const json = typed.has('json')
-  if (typed.has('version') && words.length === 0) return ok({ kind: 'version', json })
   const [first, ...rest] = words
+  if (first === undefined ? typed.has('version') : words.length === 1 && first === 'version')
+    return ok({ kind: 'version', json })
   if (problem === null && first === 'help') return helpOn(commands, rest, json)
   const found = find(commands, words)
   if (problem !== null) {

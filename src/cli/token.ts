@@ -9,7 +9,7 @@ import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
 import { type ListedTokenRecord, ownFields } from '../core/tokens/record.ts'
 import { type CliCommand, command, type CommandAnswer, type CommandResult } from './command.ts'
-import { choiceFlag, given, id, textFlag, toggleFlag, wholeFlag } from './flag.ts'
+import { choiceFlag, choiceOrNone, given, id, textFlag, toggleFlag, wholeFlag } from './flag.ts'
 import { type Columns, CSV_FLAG, listing, yesNo } from './listing.ts'
 import { details } from './print.ts'
 import { usage } from './refusal.ts'
@@ -17,10 +17,17 @@ import { type AccountScope, withAccount } from './session.ts'
 import { CREATE_FLAGS, createBody, UPDATE_FLAGS, updateBody } from './tokenBody.ts'
 import { signCommand } from './tokenSign.ts'
 
-const KIND = choiceFlag(['publish', 'subscribe'], 'publish', 'The kind of token.')
+const KINDS = ['publish', 'subscribe'] as const
+const KIND = choiceFlag(KINDS, 'publish', 'The kind of token.')
+const OWN_KIND = choiceOrNone(KINDS, 'The kind of token; by default that of the id.')
 const TOKEN_ID = id('ID', 'The id of the token, as `sluice token list` shows it.')
 
-type Kind = 'publish' | 'subscribe'
+type Kind = (typeof KINDS)[number]
+
+/** Tokens of both kinds share their ids. */
+async function kindOf({ ctx, accountId }: AccountScope, tokenId: number, given: Kind | undefined): Promise<Kind> {
+  return given ?? ((await readToken(ctx, accountId, 'subscribe', tokenId)).ok ? 'subscribe' : 'publish')
+}
 
 const create = command({
   path: ['token', 'create'],
@@ -112,11 +119,12 @@ const show = command({
   path: ['token', 'show'],
   summary: 'Show one token with its value',
   args: { id: TOKEN_ID },
-  flags: { kind: KIND },
-  examples: ['sluice token show 7', 'sluice token show 8 --kind subscribe --json'],
+  flags: { kind: OWN_KIND },
+  examples: ['sluice token show 7', 'sluice token show 7 --json | jq -r .token'],
   run: (call) =>
-    withAccount(call, async ({ ctx, accountId }) => {
-      const found = await readToken(ctx, accountId, call.flags.kind, call.args.id)
+    withAccount(call, async (scope) => {
+      const { id: tokenId } = call.args
+      const found = await readToken(scope.ctx, scope.accountId, await kindOf(scope, tokenId, call.flags.kind), tokenId)
       return found.ok ? ok({ json: found.value, text: details(ownFields(found.value)) }) : found
     }),
 })
@@ -128,16 +136,18 @@ const update = command({
     'Omitted settings stay as they are. A list replaces the one before it. Sessions that the changed token would refuse ' +
     'end, unless it has --no-end-sessions-on-update. Expiry and tracking id cannot change.',
   args: { id: TOKEN_ID },
-  flags: { kind: KIND, ...UPDATE_FLAGS },
+  flags: { kind: OWN_KIND, ...UPDATE_FLAGS },
   examples: [
     'sluice token update 7 --secure --ip 203.0.113.7 --ip 198.51.100.0/24',
-    "sluice token update 8 --kind subscribe --add-regex 'cam-[0-9]+' --no-origin",
+    "sluice token update 8 --add-regex 'cam-[0-9]+' --no-origin",
   ],
   run: async (call) => {
     const body = await updateBody(call)
     if (!body.ok) return body
-    return withAccount(call, async ({ ctx, actor }) => {
-      const changed = await updateToken(ctx, actor, { kind: call.flags.kind, id: call.args.id }, body.value)
+    return withAccount(call, async (scope) => {
+      const { id: tokenId } = call.args
+      const token = { kind: await kindOf(scope, tokenId, call.flags.kind), id: tokenId }
+      const changed = await updateToken(scope.ctx, scope.actor, token, body.value)
       return changed.ok ? ok({ json: changed.value, text: details(ownFields(changed.value)) }) : changed
     })
   },
@@ -149,12 +159,13 @@ const switching = (verb: 'enable' | 'disable', summary: string): CliCommand =>
     path: ['token', verb],
     summary,
     args: { id: TOKEN_ID },
-    flags: { kind: KIND },
+    flags: { kind: OWN_KIND },
     examples: [`sluice token ${verb} 7`, `sluice token ${verb} 8 --kind subscribe`],
     run: (call) =>
-      withAccount(call, async ({ ctx, actor }) => {
-        const { kind } = call.flags
+      withAccount(call, async (scope) => {
+        const { ctx, actor } = scope
         const { id: tokenId } = call.args
+        const kind = await kindOf(scope, tokenId, call.flags.kind)
         const done = await switchTokens(ctx, actor, { kind, isActive: verb === 'enable' }, { tokenIds: [tokenId] })
         if (!done.ok) return done
         if (done.value.failedTokens.length > 0) return err(noToken(kind, tokenId))
@@ -169,13 +180,14 @@ const remove = command({
   path: ['token', 'delete'],
   summary: 'Delete a token; Sluice refuses it from then on',
   args: { id: TOKEN_ID },
-  flags: { kind: KIND },
+  flags: { kind: OWN_KIND },
   examples: ['sluice token delete 7', 'sluice token delete 8 --kind subscribe'],
   run: (call) =>
-    withAccount(call, async ({ ctx, actor }) => {
-      const { kind } = call.flags
-      const done = await deleteToken(ctx, actor, kind, call.args.id)
-      return done.ok ? ok({ json: true, text: '', hint: `The ${kind} token ${call.args.id} was deleted.` }) : done
+    withAccount(call, async (scope) => {
+      const { id: tokenId } = call.args
+      const kind = await kindOf(scope, tokenId, call.flags.kind)
+      const done = await deleteToken(scope.ctx, scope.actor, kind, tokenId)
+      return done.ok ? ok({ json: true, text: '', hint: `The ${kind} token ${tokenId} was deleted.` }) : done
     }),
 })
 
@@ -184,16 +196,17 @@ const boundIps = command({
   summary: 'List the addresses that a token is bound to, or forget them',
   args: { id: TOKEN_ID },
   flags: {
-    kind: KIND,
+    kind: OWN_KIND,
     clear: toggleFlag('Forget them all; the token binds the next addresses that use it. Open sessions go on.'),
     ...CSV_FLAG,
   },
-  examples: ['sluice token bound-ips 8 --kind subscribe', 'sluice token bound-ips 8 --kind subscribe --clear'],
+  examples: ['sluice token bound-ips 8', 'sluice token bound-ips 8 --clear'],
   run: (call) =>
-    withAccount<CommandAnswer>(call, async ({ ctx, actor, accountId }) => {
-      const { kind, clear } = call.flags
+    withAccount<CommandAnswer>(call, async (scope) => {
+      const { ctx, actor, accountId } = scope
       const { id: tokenId } = call.args
-      if (!clear) {
+      const kind = await kindOf(scope, tokenId, call.flags.kind)
+      if (!call.flags.clear) {
         const bound = await listBoundIps(ctx, accountId, kind, tokenId)
         return bound.ok ? ok({ json: bound.value, text: listing(BOUND, bound.value) }) : bound
       }

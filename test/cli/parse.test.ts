@@ -43,6 +43,11 @@ describe('parse', () => {
     })
   })
 
+  it('takes the words of a choice in any case, as queries of the API do', () => {
+    expect(call('webhook test --type viewerconnection').flags).toMatchObject({ type: 'ViewerConnection' })
+    expect(call('token create --label A --stream a --kind Subscribe').flags).toMatchObject({ kind: 'subscribe' })
+  })
+
   it('accepts a value that begins with a dash only where the value cannot be missing', () => {
     expect(call('secret create --name=-x').flags).toEqual({ name: '-x' })
     expect(call('token create --body -').flags).toMatchObject({ body: '-' })

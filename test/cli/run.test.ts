@@ -3,6 +3,7 @@ import { err, ok } from '../../src/base/result.ts'
 import { command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { GROUPS } from '../../src/cli/help.ts'
+import type { Host } from '../../src/cli/host.ts'
 import { failure } from '../../src/core/errors.ts'
 import { fromChannelFailure, furtherReading, refusalJson } from '../../src/cli/refusal.ts'
 import { run } from './fakeHost.ts'
@@ -55,6 +56,7 @@ describe('help', () => {
 
   it('prints the version', async () => {
     expect(await run(['--version'])).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' })
+    expect(await run(['version'])).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' })
     expect(JSON.parse((await run(['--version', '--json'])).stdout)).toEqual({ version: '1.2.3' })
   })
 })
@@ -139,6 +141,13 @@ describe('refusals', () => {
       ...failure,
       help: '/docs/reference/channels.html#refusals',
     })
+  })
+
+  it('name the help of the command for what no request can meet', async () => {
+    const backups = async () =>
+      ({ create: async () => err('/b.tar exists') }) as unknown as Awaited<ReturnType<Host['backups']>>
+    const { status, stderr } = await run(['backup', '/b.tar'], { backups, stderrIsTerminal: true })
+    expect([status, stderr]).toEqual([1, 'sluice: /b.tar exists\nSee: sluice backup create --help\n'])
   })
 
   it('name the help of the command where perhaps no server runs that would show a page', () => {

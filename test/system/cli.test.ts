@@ -178,6 +178,16 @@ describe('a store of its own', () => {
       token: expect.stringMatching(/^[0-9a-f]{64}$/),
     })
 
+    // Ids are those of both kinds.
+    expect(parsed((await at('token', 'show', '2', '--json')).stdout)).toMatchObject({ id: 2, label: 'Guests' })
+    expect((await at('token', 'show', '2', '--kind', 'publish')).stderr).toContain('No publish token with id: 2')
+    expect((await at('token', 'disable', '2')).status).toBe(0)
+    expect(parsed((await at('token', 'update', '2', '--label', 'All guests', '--json')).stdout)).toMatchObject({
+      label: 'All guests',
+      isActive: false,
+    })
+    expect((await at('token', 'enable', '2')).status).toBe(0)
+
     const signed = await at('token', 'sign', '--parent-id', '2', '--stream', 'studio-1', '--jti', 'j1')
     const jwt = signed.stdout.trim()
     const [allowed, anonymous, wrong] = await Promise.all([view(jwt), view(''), view('00'.repeat(32), '--json')])
