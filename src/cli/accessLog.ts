@@ -36,8 +36,8 @@ const COLUMNS: Columns<AccessLogEntry> = {
   over: ['text', ({ protocol }) => protocol],
   stream: ['text', ({ streamName }) => streamName],
   token: ['text', ({ tokenId }) => tokenId],
-  address: ['text', ({ address }) => address],
-  why: ['text', ({ code }) => code ?? 'allowed'],
+  address: ['key', ({ address }) => address],
+  why: ['key', ({ code }) => code ?? 'allowed'],
   message: ['sentence', ({ message }) => message],
 }
 

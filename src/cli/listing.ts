@@ -44,8 +44,8 @@ export interface Listing {
   readonly rows: readonly (readonly Cell[])[]
   /** Each row is shown with one line for each column that has a value. */
   readonly isRecord: boolean
-  /** Lines below each row of such a list, which are for people alone. */
-  readonly below?: readonly string[]
+  /** Lines above each row of such a list, which are for people alone. */
+  readonly above?: readonly string[]
 }
 
 export const isListing = (text: string | object): text is Listing => typeof text === 'object' && 'headings' in text
@@ -75,11 +75,11 @@ export function listing<R>(columns: Columns<R>, rows: readonly R[]): Listing {
 
 export const record = <R>(columns: Columns<R>, row: R): Listing => ({ ...listing(columns, [row]), isRecord: true })
 
-/** One record after the other, with what `belowOf` says below each. */
-export const records = <R>(columns: Columns<R>, rows: readonly R[], belowOf: (row: R) => string): Listing => ({
+/** One record after the other. What `aboveOf` says of each comes first, since --watch shows as much as the terminal has room for. */
+export const records = <R>(columns: Columns<R>, rows: readonly R[], aboveOf: (row: R) => string): Listing => ({
   ...listing(columns, rows),
   isRecord: true,
-  below: rows.map(belowOf),
+  above: rows.map(aboveOf),
 })
 
 /** Comma-separated values as they are, with line ends. */
@@ -93,15 +93,15 @@ export function csvText({ headings, rows }: Listing, terminal: Terminal | null):
  * @param nowMs epoch milliseconds
  */
 export function listingText(list: Listing, terminal: Terminal | null, nowMs: number): string {
-  const { headings, kinds, rows, isRecord, below = [] } = list
+  const { headings, kinds, rows, isRecord, above = [] } = list
   const shown = terminal === null ? plain : (cell: Cell, kind?: ColumnKind) => forPeople(cell, kind, nowMs)
   const cells = rows.map((row) => row.map((cell, column) => shown(cell, kinds[column])))
   if (isRecord) {
     const fieldsOf = (row: readonly string[]): string =>
       fields(Object.fromEntries(headings.map((heading, column) => [heading, row[column]])))
-    const belowAt = (at: number): string =>
-      terminal === null ? (below[at] ?? '') : folded(printableLines(below[at] ?? '', true), terminal.columns)
-    return cells.map((row, at) => [fieldsOf(row), belowAt(at)].filter(Boolean).join('\n\n')).join('\n\n')
+    const aboveAt = (at: number): string =>
+      terminal === null ? (above[at] ?? '') : folded(printableLines(above[at] ?? '', true), terminal.columns)
+    return cells.map((row, at) => [aboveAt(at), fieldsOf(row)].filter(Boolean).join('\n\n')).join('\n\n')
   }
   if (terminal === null) return table(headings, cells)
   const { columns } = terminal

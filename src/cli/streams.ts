@@ -184,8 +184,12 @@ const health = command({
     }),
 })
 
-const findingsText = ({ findings }: FeedHealth): string =>
-  findings.map(({ code, text, advice, docs }) => `${code}: ${text}\n  ${advice}\n  docs/${docs}`).join('\n\n')
+function findingsText({ sourceId, findings }: FeedHealth): string {
+  const of = sourceId ? `${sourceId}: ` : ''
+  return findings
+    .map(({ code, text, advice, docs }) => `${of}${code}: ${text}\n  ${advice}\n  docs/${docs}`)
+    .join('\n\n')
+}
 
 const rank = command({
   path: ['stream', 'reprioritize'],
