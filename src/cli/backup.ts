@@ -1,11 +1,11 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { recordingsDir } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
+import { failure } from '../core/errors.ts'
 import { type Call, command, type CommandAnswer, type CommandOutcome } from './command.ts'
 import { required, toggleFlag } from './flag.ts'
 import type { BackupFacts, Backups, RestoredFacts } from './host.ts'
 import { type Columns, record, yesNo } from './listing.ts'
-import { refusedHere } from './refusal.ts'
 import { readConfig } from './session.ts'
 
 const FILE = required('FILE', 'The backup file.')
@@ -76,7 +76,7 @@ async function withBackups(
   const config = readConfig(call)
   if (!config.ok) return config
   const answer = await work(await call.host.backups(), config.value)
-  return answer.ok ? answer : err(refusedHere(answer.error))
+  return answer.ok ? answer : err(failure('conflict', answer.error))
 }
 
 const SHOWN: Columns<Omit<BackupFacts, 'files'> & { readonly bytes: number }> = {

@@ -6,10 +6,11 @@ import { deleteSlate, putSlate, readSlate } from '../commands/channels/slates.ts
 import { toSlateRecord } from '../core/channels/channel.ts'
 import type { SlateRecord } from '../core/channels/channelSchema.ts'
 import { SLATE_MAX_BYTES } from '../core/channels/slate.ts'
+import { failure } from '../core/errors.ts'
 import { command, type CommandOutcome } from './command.ts'
 import { CHANNEL_ID, textFlag, toggleFlag } from './flag.ts'
 import { type Columns, record, yesNo } from './listing.ts'
-import { fromChannelFailure, refusedHere, usage } from './refusal.ts'
+import { fromChannelFailure, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
 interface SlateFlags {
@@ -92,7 +93,7 @@ async function showSlate({ ctx, accountId }: AccountScope, id: string, save: str
   try {
     await writeNewFile(save, found.value.media)
   } catch (error) {
-    return err(refusedHere(newFileProblem(error, save)))
+    return err(failure('conflict', newFileProblem(error, save)))
   }
   return ok({ json, text: '', hint: `The slate is in ${save}.` })
 }

@@ -1,8 +1,8 @@
 import { err, ok } from '../base/result.ts'
 import { previousKeyFile, sealingKeyFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
+import { failure } from '../core/errors.ts'
 import { command } from './command.ts'
-import { refusedHere } from './refusal.ts'
 import { quietLogger, readConfig } from './session.ts'
 
 const rotate = command({
@@ -19,7 +19,7 @@ const rotate = command({
     const config = readConfig(call)
     if (!config.ok) return config
     const done = await call.host.rotateSealingKey({ config: config.value, log: quietLogger(call) })
-    if (!done.ok) return err(refusedHere(done.error))
+    if (!done.ok) return err(failure('conflict', done.error))
     const { keyId, values } = done.value
     return ok({ json: { keyId, values }, text: `Sealed ${values} values with key ${keyId}.`, note: next(config.value) })
   },

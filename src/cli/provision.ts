@@ -4,11 +4,12 @@ import { newFileProblem } from '../base/errorCode.ts'
 import { writeNewFile } from '../base/files.ts'
 import { err, ok } from '../base/result.ts'
 import { type Exported, exportAccount } from '../commands/provisioning/export.ts'
+import { failure } from '../core/errors.ts'
 import { labelOf } from '../core/provisioning/names.ts'
 import type { ChangedSetting, ProvisionChange, ProvisionProblem } from '../core/provisioning/types.ts'
 import { type Call, type CommandAnswer, command, type CommandOutcome } from './command.ts'
 import { required, textFlag, toggleFlag } from './flag.ts'
-import { refusedHere, usage } from './refusal.ts'
+import { usage } from './refusal.ts'
 import { withAccount, withApp } from './session.ts'
 
 const FOLDER = textFlag('DIR', 'The folder of files; `provision.folder` if omitted.')
@@ -54,7 +55,7 @@ const exportCommand = command({
       const note = ['Not in it:', ...exported.left.map((line) => `- ${line}`)].join('\n')
       if (file === '-') return ok({ json: exported.sections, text: textOf(exported).trimEnd(), note })
       const problem = await writeSecret(file, textOf(exported))
-      if (problem !== null) return err(refusedHere(problem))
+      if (problem !== null) return err(failure('conflict', problem))
       const said = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`)
       return ok({ json: { file, counts, left: exported.left }, text: `wrote ${said.join(', ')} to ${file}`, note })
     }),

@@ -10,8 +10,8 @@ import { CHANNEL_REFUSALS_PAGE, type ChannelErrorCode, type ChannelFailure } fro
 export interface CliRefusal {
   readonly code: ErrorCode | ChannelErrorCode | 'usage' | 'configuration'
   readonly data: Readonly<Record<string, unknown>>
-  /** Below `/docs/`; if left out, the one of the code; null: the help of the command says more. */
-  readonly page?: string | null
+  /** Below `/docs/`; if left out, that of all refusals. */
+  readonly page?: string
 }
 
 /** A refusal of the channels API as a refusal of the command line. */
@@ -21,9 +21,6 @@ export function fromChannelFailure({ code, message, details = [] }: ChannelFailu
   const data = details.length === 0 ? { message } : { message: 'Validation errors', errors }
   return { code, data, page: CHANNEL_REFUSALS_PAGE }
 }
-
-/** What no request to a server could meet, such as a file that exists. */
-export const refusedHere = (message: string): CliRefusal => ({ code: 'conflict', data: { message }, page: null })
 
 export const usage = (message: string): CliRefusal => ({ code: 'usage', data: { message } })
 
@@ -47,7 +44,7 @@ const WITHOUT_PAGE: readonly CliRefusal['code'][] = ['usage', 'unavailable']
 
 /** The page of the documentation about a refusal, as a path on a server. Null: the help of its command says more. */
 const pagePath = ({ code, page = REFUSALS_PAGE }: CliRefusal): string | null =>
-  page === null || WITHOUT_PAGE.includes(code) ? null : `/docs/${page}`
+  WITHOUT_PAGE.includes(code) ? null : `/docs/${page}`
 
 /** One object for `--json`: always a code and a message, plus further fields. */
 export function refusalJson(refusal: CliRefusal): Record<string, unknown> {
@@ -56,9 +53,9 @@ export function refusalJson(refusal: CliRefusal): Record<string, unknown> {
   return { code: refusal.code, message, ...rest, ...(help === null ? {} : { help }) }
 }
 
-/** Where an operator reads more about a refusal, for a terminal. @param command its help */
+/** Where an operator reads more about a refusal, for a terminal. The page of all refusals is for programs. @param command its help */
 export function furtherReading(refusal: CliRefusal, command: string | undefined): string | null {
-  const path = pagePath(refusal)
+  const path = refusal.page === undefined ? null : pagePath(refusal)
   if (path !== null) return `See: ${path} on your server`
   return command === undefined ? null : `See: ${command}`
 }

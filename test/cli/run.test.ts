@@ -3,7 +3,7 @@ import { err, ok } from '../../src/base/result.ts'
 import { command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { GROUPS } from '../../src/cli/help.ts'
-import type { Host } from '../../src/cli/host.ts'
+import type { Backups } from '../../src/cli/host.ts'
 import { failure } from '../../src/core/errors.ts'
 import { fromChannelFailure, furtherReading, refusalJson } from '../../src/cli/refusal.ts'
 import { run } from './fakeHost.ts'
@@ -143,11 +143,10 @@ describe('refusals', () => {
     })
   })
 
-  it('name the help of the command for what no request can meet', async () => {
-    const backups = async () =>
-      ({ create: async () => err('/b.tar exists') }) as unknown as Awaited<ReturnType<Host['backups']>>
-    const { status, stderr } = await run(['backup', '/b.tar'], { backups, stderrIsTerminal: true })
-    expect([status, stderr]).toEqual([1, 'sluice: /b.tar exists\nSee: sluice backup create --help\n'])
+  it('name the help of the command where the page of all refusals, which is for programs, says no more', async () => {
+    const backups = () => Promise.resolve({ verify: async () => err('this is no backup') } as unknown as Backups)
+    const { status, stderr } = await run(['backup', 'verify', '/b.tar'], { backups, stderrIsTerminal: true })
+    expect([status, stderr]).toEqual([1, 'sluice: this is no backup\nSee: sluice backup verify --help\n'])
   })
 
   it('name the help of the command where perhaps no server runs that would show a page', () => {
