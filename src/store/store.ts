@@ -74,7 +74,7 @@ export interface Store {
   /** True when another process may have committed since the last call. Cheap (a microsecond) and synchronous; a store that
    * cannot know returns false and relies on `watch`. */
   changedRemotely(): boolean
-  /** Changes committed after `cursor` (null: none, only the current position). May repeat a change, but never misses one.
+  /** Changes committed after `cursor` (null: none, only the current position). Each once.
    * `reset` is true when the position is too old: then drop everything cached. */
   changesSince(cursor: string | null): Promise<{ changes: DatedChange[]; cursor: string; reset: boolean }>
   /** What there is to do, in one read. */

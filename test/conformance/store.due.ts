@@ -57,7 +57,7 @@ async function expectChanges(store: Store, other: Store): Promise<void> {
   await change(1)
   const first = cursor
   expect(await hasChanges()).toBe(true)
-  // They are read once, when no other transaction runs.
+  // A position from while other transactions ran is read again when they are over.
   await until(async () => {
     cursor = (await store.changesSince(cursor)).cursor
     return !(await hasChanges())

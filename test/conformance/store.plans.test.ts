@@ -9,7 +9,7 @@ import { Executor, type Query, type QueryAnswer, type SqlDialect } from '../../s
 import { openStore } from '../../src/store/open.ts'
 import { types } from '../../src/store/postgres/pool.ts'
 import type { Reads, Tx } from '../../src/store/store.ts'
-import { changesSinceSeq, changesSinceXid } from '../../src/store/tables/changes.ts'
+import { changesSinceSeq, changesSinceSnapshot } from '../../src/store/tables/changes.ts'
 import { readDue } from '../../src/store/tables/due.ts'
 import { readsOf, txOf } from '../../src/store/verbs.ts'
 import { audienceCases } from './store.plansAudience.ts'
@@ -240,7 +240,7 @@ async function queriesOf(
   ask: (on: Subject) => Promise<unknown>,
   hash: Uint8Array,
 ): Promise<Query[]> {
-  const since = recorder.dialect.name === 'sqlite' ? changesSinceSeq : changesSinceXid
+  const since = recorder.dialect.name === 'sqlite' ? changesSinceSeq : changesSinceSnapshot
   const { cursor } = await since(recorder, null)
   const position = recorder.dialect.name === 'sqlite' ? `${ROWS - 5}` : cursor
   const changes = () => since(recorder, position)

@@ -9,7 +9,7 @@ import {
   type Tx,
   type WatchListener,
 } from '../store.ts'
-import { changesSinceXid } from '../tables/changes.ts'
+import { changesSinceSnapshot } from '../tables/changes.ts'
 import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { estimatedSizes, largestFirst } from '../tables/tableSizes.ts'
@@ -74,8 +74,8 @@ class PostgresStore implements Store {
 
   async changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
-    const changes = await this.#listener.ask((session) => changesSinceXid(session, cursor))
-    return changes ?? changesSinceXid(this.#session, cursor)
+    const changes = await this.#listener.ask((session) => changesSinceSnapshot(session, cursor))
+    return changes ?? changesSinceSnapshot(this.#session, cursor)
   }
 
   async due(query: DueQuery): Promise<DueKinds> {

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import { type Executor, statement, Verbs } from '../executor.ts'
+import { type RawBuilder, sql, type SqlBool } from 'kysely'
+import { type DialectName, type Executor, statement, Verbs } from '../executor.ts'
 import type { Change, DatedChange, Store } from '../store.ts'
 import { META } from './meta.ts'
 
@@ -17,13 +17,17 @@ const append = statement((db, p: Omit<Change, 'streamName'> & { streamName: stri
   return dialect === 'postgres' ? insert.returning(notify) : insert
 })
 
-/** The last position that pruning removes: `seq` in SQLite, the transaction in PostgreSQL. */
+/** Of a change: `seq` in SQLite, the transaction in PostgreSQL. */
+const positionIn = (dialect: DialectName): RawBuilder<number> =>
+  dialect === 'postgres' ? sql`cast(cast(xid as text) as bigint)` : sql`seq`
+
+/** The last position that pruning removes. Where an older transaction still runs, readers may be behind the change. */
 const lastBefore = statement((db, p: { beforeMs: number }, dialect) => {
-  const position = dialect === 'postgres' ? sql`cast(cast(xid as text) as bigint)` : sql`seq`
-  return db
+  const old = db
     .selectFrom('changes')
-    .select(sql<number | null>`max(${position})`.as('position'))
+    .select(sql<number | null>`max(${positionIn(dialect)})`.as('position'))
     .where('at_ms', '<', p.beforeMs)
+  return dialect === 'postgres' ? old.where(sql<SqlBool>`xid < pg_snapshot_xmin(pg_current_snapshot())`) : old
 })
 
 const raiseFloor = statement((db, p: { position: number }) =>
@@ -34,7 +38,9 @@ const raiseFloor = statement((db, p: { position: number }) =>
     .where('value', '<', p.position),
 )
 
-const prune = statement((db, p: { beforeMs: number }) => db.deleteFrom('changes').where('at_ms', '<', p.beforeMs))
+const prune = statement((db, p: { beforeMs: number; position: number }, dialect) =>
+  db.deleteFrom('changes').where('at_ms', '<', p.beforeMs).where(positionIn(dialect), '<=', p.position),
+)
 
 const floor = statement((db) => db.selectFrom('meta').select('value').where('key', '=', META.changesFloor))
 
@@ -55,28 +61,46 @@ const since = statement((db, p: { seq: number }) =>
  */
 export const serverStart = sql<string>`cast(cast(extract(epoch from pg_postmaster_start_time()) * 1000000 as bigint) as text)`
 
+/** What a position in PostgreSQL has not seen. Null: there is no position. */
+export interface Unseen {
+  /** The first transaction that had not begun. */
+  readonly xmax: string | null
+  /** Those that were running, as an array of SQL. */
+  readonly running: string | null
+}
+
+/** The first transaction with a change that is not before this one: a look into an index. `exists` would read the table. */
+const firstFrom = (xid: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`(select xid from changes where xid >= ${xid} order by xid limit 1)`
+
+/** A look for each transaction that was running, also while one of somebody else runs for hours. */
+export const hasUnseen = (p: Unseen): RawBuilder<SqlBool> =>
+  sql`${firstFrom(sql`cast(${p.xmax} as xid8)`)} is not null or exists (select 1
+    from unnest(cast(${p.running} as xid8[])) as running(id) where ${firstFrom(sql`running.id`)} = running.id)`
+
 /**
  * Rows of every transaction that was unfinished at the last read, the next position, and the floor, in one snapshot. `seq`
  * is not sufficient: a transaction may take its number early and commit late, after a reader has passed that number.
- * `pg_snapshot_xmin` is the oldest transaction still running, so every row that is missing now has at least that number.
  */
-const sinceTransaction = statement((db, p: { xid: string }) =>
+const sinceSnapshot = statement((db, p: Unseen) =>
   db
     .selectFrom(
       db
         .selectFrom('meta')
-        .select([sql<string>`cast(pg_snapshot_xmin(pg_current_snapshot()) as text)`.as('xmin'), 'value as floor'])
+        .select([sql<string>`cast(pg_current_snapshot() as text)`.as('snapshot'), 'value as floor'])
         .select(serverStart.as('server'))
         .where('key', '=', META.changesFloor)
         .as('position'),
     )
-    .leftJoin('changes', (join) => join.on(sql<boolean>`changes.xid >= cast(${p.xid} as xid8)`))
-    .select(['xmin', 'floor', 'server', 'kind', 'account_id', 'ref_id', 'stream_name', 'at_ms'])
+    .leftJoin('changes', (join) =>
+      join.on(
+        sql<SqlBool>`(changes.xid >= cast(${p.xmax} as xid8) or changes.xid = any(cast(${p.running} as xid8[])))`,
+      ),
+    )
+    .select(['snapshot', 'floor', 'server', 'kind', 'account_id', 'ref_id', 'stream_name', 'at_ms'])
     .orderBy('seq')
     .limit(sql.lit(MAX_CHANGES + 1)),
 )
-
-const MAX_XID = '18446744073709551615'
 
 export class ChangeTxVerbs extends Verbs {
   async append(change: DatedChange): Promise<void> {
@@ -87,7 +111,7 @@ export class ChangeTxVerbs extends Verbs {
     const position = (await this.executor.first(lastBefore, { beforeMs }))?.position ?? null
     if (position === null) return 0
     await this.executor.run(raiseFloor, { position })
-    return this.executor.run(prune, { beforeMs })
+    return this.executor.run(prune, { beforeMs, position })
   }
 }
 
@@ -104,36 +128,42 @@ export async function changesSinceSeq(executor: Executor, cursor: string | null)
   return { changes: rows.flatMap(toChange), cursor: String(rows.at(-1)?.seq ?? seen), reset: false }
 }
 
-/** A position in PostgreSQL: everything of this server with a lower transaction number was read. */
-interface XidPosition {
+/** A position in PostgreSQL: everything of this server that its snapshot sees was read. */
+interface SnapshotPosition {
   /** See `serverStart`. */
   readonly server: string
-  readonly xid: string
+  /** The oldest transaction that was running, or else `xmax`. */
+  readonly xmin: string
+  readonly unseen: Unseen
 }
 
-const xidPositionOf = (cursor: string | null): XidPosition | null => {
-  const [, server, xid] = /^(\d{1,20}):(\d{1,20})$/.exec(cursor ?? '') ?? []
-  return server === undefined || xid === undefined ? null : { server, xid }
+function snapshotOf(cursor: string | null): SnapshotPosition | null {
+  const [, server, xmin, xmax, running] = /^(\d{1,20}):(\d{1,20}):(\d{1,20}):([\d,]*)$/.exec(cursor ?? '') ?? []
+  if (server === undefined || xmin === undefined || xmax === undefined) return null
+  return { server, xmin, unseen: { xmax, running: `{${running}}` } }
 }
 
-/** From where on a cursor has to be read; all, if it is none. */
-export const xidOf = (cursor: string | null): string => xidPositionOf(cursor)?.xid ?? '0'
+export const unseenOf = (cursor: string | null): Unseen => snapshotOf(cursor)?.unseen ?? { xmax: null, running: null }
 
-/** In PostgreSQL the cursor is a server and a transaction number. */
-export async function changesSinceXid(executor: Executor, cursor: string | null): ReturnType<Store['changesSince']> {
-  const seen = xidPositionOf(cursor)
-  const rows = await executor.all(sinceTransaction, { xid: seen?.xid ?? MAX_XID })
+/** In PostgreSQL the cursor is a server and a snapshot. */
+export async function changesSinceSnapshot(
+  executor: Executor,
+  cursor: string | null,
+): ReturnType<Store['changesSince']> {
+  const rows = await executor.all(sinceSnapshot, unseenOf(cursor))
   const [first] = rows
   if (!first) throw new Error('the meta row of the changes is missing')
-  const next = `${first.server}:${first.xmin}`
+  const next = `${first.server}:${first.snapshot}`
   if (cursor === null) return { changes: [], cursor: next, reset: false }
-  const lost = seen === null || isLost(seen, { ...first, top: first.xmin }) || rows.length > MAX_CHANGES
+  const seen = snapshotOf(cursor)
+  const [top = ''] = first.snapshot.split(':')
+  const lost = seen === null || isLost(seen, { ...first, top }) || rows.length > MAX_CHANGES
   return { changes: lost ? [] : rows.flatMap(toChange), cursor: next, reset: lost }
 }
 
 /** The position is one of another server, or of rows that are gone, or it is ahead of all: an older database was restored. */
-const isLost = ({ server, xid }: XidPosition, now: Pick<ChangesTop, 'server' | 'top' | 'floor'>): boolean =>
-  server !== now.server || BigInt(xid) <= BigInt(now.floor) || BigInt(xid) > BigInt(now.top)
+const isLost = ({ server, xmin }: SnapshotPosition, now: Pick<ChangesTop, 'server' | 'top' | 'floor'>): boolean =>
+  server !== now.server || BigInt(xmin) <= BigInt(now.floor) || BigInt(xmin) > BigInt(now.top)
 
 /** What says whether there are changes after a position, and whether the position is still one. */
 interface ChangesTop {
@@ -151,10 +181,11 @@ interface ChangesTop {
 export const hasChangesSinceSeq = (cursor: string, { top, floor }: ChangesTop): boolean =>
   Math.max(Number(top), floor) !== Number(cursor)
 
-/** Whether `changesSinceXid` would find something. The position may be older: no transaction since has a change. */
-export function hasChangesSinceXid(cursor: string, now: ChangesTop): boolean {
-  const seen = xidPositionOf(cursor)
-  return now.hasRows || seen === null || isLost(seen, now)
+/** Whether `changesSinceSnapshot` would find something, or a position that pruning does not overtake. */
+export function hasChangesSinceSnapshot(cursor: string, now: ChangesTop): boolean {
+  const seen = snapshotOf(cursor)
+  if (now.hasRows || seen === null || isLost(seen, now)) return true
+  return seen.xmin !== seen.unseen.xmax && seen.xmin !== now.top
 }
 
 /** Without a change, the outer join returns one row with null columns. */

@@ -1,15 +1,20 @@
 import { sql, type SqlBool } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { DueKinds, DueQuery } from '../store.ts'
-import { hasChangesSinceSeq, hasChangesSinceXid, serverStart, xidOf } from './changes.ts'
+import {
+  hasChangesSinceSeq,
+  hasChangesSinceSnapshot,
+  hasUnseen,
+  serverStart,
+  type Unseen,
+  unseenOf,
+} from './changes.ts'
 import { isProbeDueAt } from './channelWebhooks.ts'
 import { areRetriesDue } from './deliveryReads.ts'
 import { META } from './meta.ts'
 
-interface DueParameters extends Pick<DueQuery, 'nowMs' | 'node'> {
-  /** PostgreSQL: the position in the changes. */
-  readonly xid: string
-}
+/** `Unseen` is of PostgreSQL. */
+type DueParameters = Pick<DueQuery, 'nowMs' | 'node'> & Unseen
 
 /**
  * Each part costs the look-up of one index entry. `min` and not `exists`, for which PostgreSQL may choose to read a table
@@ -23,7 +28,7 @@ const due = statement((db, p: DueParameters, dialect) =>
       dialect === 'postgres'
         ? [
             sql<string>`cast(pg_snapshot_xmin(pg_current_snapshot()) as text)`.as('top'),
-            sql<SqlBool>`exists (select 1 from changes where xid >= cast(${p.xid} as xid8))`.as('changes'),
+            sql<SqlBool>`${hasUnseen(p)}`.as('changes'),
             serverStart.as('server'),
           ]
         : [
@@ -54,9 +59,9 @@ const due = statement((db, p: DueParameters, dialect) =>
 
 /** What there is to do, in one statement. */
 export async function readDue(executor: Executor, { nowMs, node, cursor }: DueQuery): Promise<DueKinds> {
-  const row = await executor.first(due, { nowMs, node, xid: xidOf(cursor) })
+  const row = await executor.first(due, { nowMs, node, ...unseenOf(cursor) })
   if (!row) throw new Error('the meta row of the changes is missing')
-  const hasChanges = executor.dialect.name === 'postgres' ? hasChangesSinceXid : hasChangesSinceSeq
+  const hasChanges = executor.dialect.name === 'postgres' ? hasChangesSinceSnapshot : hasChangesSinceSeq
   return {
     changes: cursor !== null && hasChanges(cursor, { ...row, hasRows: Boolean(row.changes) }),
     deliveries: [row.events, row.pending, row.retries, row.probes].some(Boolean),
