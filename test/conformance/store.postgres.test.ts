@@ -1,10 +1,12 @@
+import { sql } from 'kysely'
 import { type Client, DatabaseError } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { ensureAccount } from '../../src/commands/accounts/accounts.ts'
 import { postgresDialect } from '../../src/store/dialects.ts'
 import { everyStatement } from '../../src/store/executor.ts'
+import { MIGRATIONS } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { namesOf } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -217,6 +219,20 @@ describe.skipIf(!findBinaries())('with a server', () => {
         for (const table of await tables(newer)) await newer.query(`alter table ${table} add column newer integer`)
         expect([...(await runAll())]).toEqual([NOT_NULL])
         await Promise.all([earlier.end(), newer.end()])
+      })
+
+      test('a migration does not wait long for a table that a dump has locked, as others would wait behind it', async () => {
+        await (await openStore({ url: database.url, log: quiet })).close()
+        onTestFinished(() => void MIGRATIONS.delete('9999_test'))
+        MIGRATIONS.set('9999_test', async (db) => {
+          await sql`alter table tokens add column newer integer`.execute(db)
+        })
+        const dump = await database.connect()
+        await dump.query('begin')
+        await dump.query('lock table tokens in access share mode')
+        await expect(openStore({ url: database.url, log: quiet })).rejects.toThrow(/lock timeout; start it again when/)
+        await dump.end()
+        await (await openStore({ url: database.url, log: quiet })).close()
       })
 
       test('a column of another type makes statements be prepared again, once, also in a transaction', async () => {

@@ -98,6 +98,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '3D000': 'make the database, or correct storage.url',
   '42P07': 'choose an empty database in storage.url',
   '42501': 'make the user of storage.url the owner of the database',
+  '55P03': 'start it again when the transaction that has locked a table is over, such as that of pg_dump',
   '53300': 'raise max_connections or the limit of the user, or lower storage.poolSize',
 }
 const START = 'start it, or correct storage.url'

@@ -1,13 +1,16 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { migrate, UnusableDatabase } from '../migrations/migrate.ts'
-import { StoreClient } from './client.ts'
+import { type ServerLimits, StoreClient } from './client.ts'
 import { SharedSessions, translatePostgresError } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 import { clientOf, OPENING_MS } from './pool.ts'
 
+/** While a migration waits for a table that somebody has locked, as `pg_dump` does, the statements of other nodes wait behind it. */
+const LIMITS: ServerLimits = { lock_timeout: 3_000 }
+
 /**
- * Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, without a timeout.
+ * Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, up to an hour.
  * @throws UnusableDatabase, StoreUnavailable
  */
 export async function migrateDatabase(hosts: Hosts): Promise<void> {
@@ -19,7 +22,7 @@ export async function migrateDatabase(hosts: Hosts): Promise<void> {
 }
 
 async function migrateHost(hosts: Hosts): Promise<void> {
-  const pool = new Pool({ Client: clientOf({ hosts, openingMs: OPENING_MS }), max: 2 })
+  const pool = new Pool({ Client: clientOf({ hosts, openingMs: OPENING_MS, limits: LIMITS }), max: 2 })
   pool.on('error', () => undefined)
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
