@@ -14,7 +14,7 @@ type Used = Pick<RestreamHour, 'liveMs' | 'bytesIn' | 'bytesOut'>
  */
 export class RestreamUsage {
   readonly #clock: Clock
-  /** By feed and hour. Those of earlier hours go when they are written. */
+  /** By feed and hour. One that is written goes after two hours, because a clock that is an hour ahead may be put back. */
   readonly #rows = new Map<string, RestreamHour>()
   readonly #changed = new Set<string>()
 
@@ -48,7 +48,9 @@ export class RestreamUsage {
       // One that changed meanwhile is another object.
       if (this.#rows.get(key) === row) this.#changed.delete(key)
     }
-    for (const [key, row] of this.#rows) if (row.hourMs !== hourMs && !this.#changed.has(key)) this.#drop(key)
+    for (const [key, row] of this.#rows) {
+      if (Math.abs(row.hourMs - hourMs) > HOUR_MS && !this.#changed.has(key)) this.#drop(key)
+    }
   }
 
   #drop(key: string): void {

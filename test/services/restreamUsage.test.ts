@@ -47,6 +47,19 @@ test('each hour has its own total, which replaces the one before', async () => {
   expect(sums()).toEqual([15, 3])
 })
 
+test('an hour goes on where it was when a clock that was an hour ahead is put back', async () => {
+  const { clock, usage, write, sums } = begin()
+  usage.add(feed, used(10))
+  await write()
+  clock.setWall(HOUR_MS)
+  usage.add(feed, used(3))
+  await write()
+  clock.setWall(-HOUR_MS)
+  usage.add(feed, used(5))
+  await write()
+  expect(sums()).toEqual([15, 3])
+})
+
 test('a row is written again only when it changed, and what could not be written is written later', async () => {
   const { clock, usage, write, sums, puts, available } = begin()
   usage.add(feed, used(10))
