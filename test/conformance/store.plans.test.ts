@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import { Client } from 'pg'
+import { Client, escapeLiteral } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresDialect, sqliteDialect } from '../../src/store/dialects.ts'
 import { Executor, type Query, type QueryAnswer, type SqlDialect } from '../../src/store/executor.ts'
@@ -302,6 +302,14 @@ describe('on SQLite', () => {
   })
 })
 
+const literalOf = (value: unknown): string => {
+  if (value === null || value === undefined) return 'null'
+  if (value instanceof Uint8Array) return `'\\x${Buffer.from(value).toString('hex')}'`
+  if (typeof value === 'string') return escapeLiteral(value)
+  const json = JSON.stringify(value)
+  return escapeLiteral(Array.isArray(value) ? `{${json.slice(1, -1)}}` : json)
+}
+
 interface Plan {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
@@ -345,11 +353,24 @@ describe.skipIf(!postgresUrl()).each(SHAPES)('on PostgreSQL with $shape', ({ str
     return { rows, changed: rowCount ?? 0 }
   }
 
+  /** The text that runs it as a prepared statement, for which PostgreSQL may use one plan for all values from the sixth time on. */
+  async function preparedAs({ sql, parameters, name = '' }: Query): Promise<string> {
+    await client.query('savepoint prepared')
+    await client.query(`prepare ${name} as ${sql}`)
+    const text = `execute ${name}${parameters.length > 0 ? `(${parameters.map(literalOf).join()})` : ''}`
+    for (let n = 0; n < 5; n += 1) await client.query(text)
+    await client.query('rollback to savepoint prepared')
+    return text
+  }
+
   /** Reads of large tables that read more rows than a page needs. */
-  async function longReadsOf({ sql, parameters }: Query): Promise<string[]> {
-    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (analyze, format json) ${sql}`, [
-      ...parameters,
-    ])
+  async function longReadsOf({ sql, parameters, name }: Query): Promise<string[]> {
+    const explained = name === undefined ? sql : await preparedAs({ sql, parameters, name })
+    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+      `explain (analyze, format json) ${explained}`,
+      name === undefined ? [...parameters] : [],
+    )
+    if (name !== undefined) await client.query(`deallocate ${name}`)
     const [first] = rows[0]?.['QUERY PLAN'] ?? []
     return first ? longReadsIn(first.Plan).map((read) => `${read}: ${sql}`) : ['no plan']
   }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { FeedPoint } from '../../core/streams/history.ts'
 import { statement, Verbs } from '../executor.ts'
 import { fieldOf } from '../records.ts'
@@ -12,7 +12,7 @@ const SHARE = 1_000_000
 
 export class FeedHealthReadVerbs extends Verbs {
   async points(query: FeedHealthQuery): Promise<FeedPoint[]> {
-    const rows = await this.executor.all(points, query)
+    const rows = await this.executor.ask((db) => points(db, query))
     return rows.toReversed().map(({ source, ...row }) => ({
       ...row,
       sourceId: source === '' ? null : source,
@@ -79,8 +79,11 @@ const toRow = (point: StoredPoint) => ({
 const mean = <C extends keyof DB['feed_health']>(column: C) =>
   sql<number | null>`cast(round(avg(${sql.ref(column)})) as bigint)`.as(fieldOf(column))
 
-/** A slot of the query has several rows of a feed if it is longer than theirs. */
-const points = statement((db, p: FeedHealthQuery) =>
+/**
+ * A slot of the query has several rows of a feed if it is longer than theirs. Not prepared: with one plan for all values, PostgreSQL
+ * reads that time of all streams.
+ */
+const points = (db: Kysely<DB>, p: FeedHealthQuery) =>
   db
     .selectFrom((eb) =>
       eb
@@ -107,7 +110,6 @@ const points = statement((db, p: FeedHealthQuery) =>
     .groupBy(['feed_id', 'source', 'slot_ms'])
     .orderBy('slot_ms', 'desc')
     .orderBy('feed_id', 'desc')
-    .limit(p.limit),
-)
+    .limit(p.limit)
 
 const prune = pruning('feed_health', 'at_ms', ['feed_id', 'at_ms'])
