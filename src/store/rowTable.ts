@@ -96,6 +96,6 @@ export function upsertion<N extends keyof DB>({
     )
 }
 
-/** Of totals that only rise: a write whose answer was lost may reach the database after a later one. */
-export const risen = (before: RawBuilder<unknown>, now: RawBuilder<unknown>): RawBuilder<unknown> =>
-  sql`case when ${now} > ${before} then ${now} else ${before} end`
+/** As totals only rise, also of those: a write whose answer was lost may reach the database after a later one. */
+export const larger = (one: RawBuilder<unknown>, other: RawBuilder<unknown>): RawBuilder<number> =>
+  sql`case when ${other} > ${one} then ${other} else ${one} end`

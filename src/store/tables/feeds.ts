@@ -5,7 +5,7 @@ import { streamIdOf, type StreamRef } from '../../core/streams/streamId.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { type DbBoolean, dbFlag } from '../columns.ts'
 import { fieldOf, fieldsOf, type FieldsOf, rowOf } from '../records.ts'
-import { RowTable } from '../rowTable.ts'
+import { larger, RowTable } from '../rowTable.ts'
 import type { DB } from '../schema.ts'
 import type {
   Broadcast,
@@ -158,14 +158,7 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, dialect) => 
   const open = db.selectFrom('feeds').select('id').where('node', '=', p.node).where('ended_at_ms', 'is', null)
   return db
     .updateTable('feeds')
-    .set((eb) => ({
-      ended_at_ms: eb
-        .case()
-        .when('started_at_ms', '>', p.atMs)
-        .then(eb.ref('started_at_ms'))
-        .else(sql<number>`cast(${p.atMs} as bigint)`)
-        .end(),
-    }))
+    .set({ ended_at_ms: larger(sql.ref('started_at_ms'), sql`cast(${p.atMs} as bigint)`) })
     .where('id', 'in', lockRows(dialect, open.orderBy('id'), 'no key update'))
     .returning(fieldsOf('feeds', ENDED_NAMES))
 })

@@ -1,13 +1,13 @@
 import type { NodeUsage } from '../../core/sessions/types.ts'
 import type { Executor } from '../executor.ts'
 import { fieldsOf } from '../records.ts'
-import { risen, upsertion } from '../rowTable.ts'
+import { larger, upsertion } from '../rowTable.ts'
 import { addToHours } from './usage.ts'
 
 const put = upsertion({
   table: 'node_usage',
   key: ['node_id', 'ord'],
-  merged: risen,
+  merged: larger,
 })
 
 const HOUR = [

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
-import { risen, RowTable } from '../rowTable.ts'
+import { larger, RowTable } from '../rowTable.ts'
 import type { SessionEnd, SessionReport } from '../store.ts'
 import { NO_ADDRESS } from './viewerTraces.ts'
 
@@ -49,8 +49,8 @@ const toRow = ({ id, bytesIn, bytesOut, atMs, reason }: Total & Partial<Pick<Ses
   reason,
 })
 
-const RISEN = sql`bytes_in = ${risen(sql.ref('bytes_in'), sql.ref('total_in'))},
-  bytes_out = ${risen(sql.ref('bytes_out'), sql.ref('total_out'))}`
+const RISEN = sql`bytes_in = ${larger(sql.ref('bytes_in'), sql.ref('total_in'))},
+  bytes_out = ${larger(sql.ref('bytes_out'), sql.ref('total_out'))}`
 
 type Totals = ReturnType<typeof TOTALS.params>
 

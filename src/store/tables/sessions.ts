@@ -6,6 +6,7 @@ import type { StreamRef } from '../../core/streams/streamId.ts'
 import type { DbBoolean } from '../columns.ts'
 import { statement, Verbs } from '../executor.ts'
 import { fieldsOf, type FieldsOf, insertion } from '../records.ts'
+import { larger } from '../rowTable.ts'
 import { namesWithout } from '../schema.ts'
 import type { SessionAttempt, SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
 import { keysetPage, matching } from './keyset.ts'
@@ -103,15 +104,7 @@ const endOfNode = statement(
       .orderBy('some.id')
     return db
       .updateTable('sessions')
-      .set((eb) => ({
-        end_reason: p.reason,
-        ended_at_ms: eb
-          .case()
-          .when('started_at_ms', '>', p.atMs)
-          .then(eb.ref('started_at_ms'))
-          .else(sql<number>`cast(${p.atMs} as bigint)`)
-          .end(),
-      }))
+      .set({ end_reason: p.reason, ended_at_ms: larger(sql.ref('started_at_ms'), sql`cast(${p.atMs} as bigint)`) })
       .where('id', 'in', lockRows(dialect, inOrder, 'update'))
   },
 )
