@@ -139,7 +139,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.close()
     })
 
-    test('changes are returned once, and none is lost to pruning, while somebody has a transaction open', async () => {
+    test('changes are returned once, and none is lost to pruning, while another program has a transaction open', async () => {
       const store = await openStore({ url: database.url, log: quiet })
       const append = () =>
         store.transaction((tx) => tx.changes.append({ kind: 'token', accountId: 'a', id: 2, atMs: 1 }))

@@ -6,7 +6,7 @@ import { SharedSessions, translatePostgresError } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 import { clientOf, OPENING_MS } from './pool.ts'
 
-/** While a migration waits for a table that somebody has locked, as `pg_dump` does, the statements of other nodes wait behind it. */
+/** While a migration waits for a table that a client has locked, as `pg_dump` does, the statements of other nodes wait behind it. */
 const LIMITS: ServerLimits = { lock_timeout: 3_000 }
 
 /**

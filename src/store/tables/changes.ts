@@ -73,7 +73,7 @@ export interface Unseen {
 const firstFrom = (xid: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`(select xid from changes where xid >= ${xid} order by xid limit 1)`
 
-/** A look for each transaction that was running, also while one of somebody else runs for hours. */
+/** A look for each transaction that was running, also while one of another program runs for hours. */
 export const hasUnseen = (p: Unseen): RawBuilder<SqlBool> =>
   sql`${firstFrom(sql`cast(${p.xmax} as xid8)`)} is not null or exists (select 1
     from unnest(cast(${p.running} as xid8[])) as running(id) where ${firstFrom(sql`running.id`)} = running.id)`
