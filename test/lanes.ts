@@ -64,7 +64,7 @@ export const LANES = {
     files: [
       'test/commands/releaseEngine.test.ts',
       'test/conformance/store.postgres{Faults,Locks}.test.ts',
-      'test/system/{cascade,cascadeNodes}.test.ts',
+      'test/system/{cascade,cascadeNodes,takeover}.test.ts',
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,edgeCut,failover,faults,handover,reconnect}.test.ts',
       'test/system/{migration,monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],

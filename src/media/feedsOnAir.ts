@@ -1,7 +1,7 @@
 import { Batches } from '../base/batches.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
 import type { FeedFacts } from '../core/sessions/types.ts'
-import { streamIdOf, type StreamRef } from '../core/streams/streamId.ts'
+import { type SourceRef, streamIdOf, type StreamRef } from '../core/streams/streamId.ts'
 import type { FrameSource } from './frame.ts'
 import { StaleStreams } from './staleStreams.ts'
 import type { StreamDemand } from './streamDemand.ts'
@@ -129,6 +129,11 @@ export class FeedsOnAir {
   /** The feeds of one stream at other nodes. */
   remotesOf(accountId: string, streamName: string): readonly RemoteFeedRef[] {
     return this.#remote.get(streamIdOf({ accountId, streamName })) ?? []
+  }
+
+  /** Whether a source is on the air at another node that players can be sent to, as far as memory knows. */
+  isAway({ accountId, streamName, sourceId }: SourceRef): boolean {
+    return this.remotesOf(accountId, streamName).some((feed) => feed.sourceId === sourceId && feed.url !== null)
   }
 
   /** False: other nodes have more feeds than fit in memory, so a feed that is not found here may exist. */

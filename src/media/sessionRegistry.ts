@@ -104,6 +104,14 @@ interface Ending {
   readonly done: Promise<void>
 }
 
+/** Those who have the media of a publisher that is gone learn of its end when another one follows, or none does in time. */
+export interface HeldEnd {
+  readonly of: ActiveSession
+  /** A spare takes over, so that a goodbye that comes late ends nothing. */
+  readonly hasSpare: boolean
+  readonly end: () => void
+}
+
 /** A session that is over, but whose end is not in the store yet. */
 export interface ClosingSession {
   readonly entry: ActiveSession
@@ -133,8 +141,8 @@ export class SessionRegistry {
   readonly spares = new Set<ActiveSession>()
   /** Looks at publishers, every `LOOK_MS`. */
   readonly looks: LateLooks
-  /** By session, what ends the feed of a publisher that is gone without a goodbye, for those who wait for it to come back. */
-  readonly heldEnds = new SetIndex<string, () => void>()
+  /** Ends of feeds that wait for the next publisher of their source. */
+  readonly heldEnds = new Set<HeldEnd>()
   /** Tokens that changed while the store was unavailable: their sessions still need an evaluation. */
   readonly unchecked = new Set<number>()
   /** When an attempt to view a stream that is off the air was last emitted, by `streamIdOf`; monotonic milliseconds. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { SessionContext } from '../../src/commands/context.ts'
-import { endHeld, holdEnd, returnsWithinMs } from '../../src/commands/sessions/heldEnd.ts'
+import { endFollowed, endHeld, holdEnd, returnsWithinMs } from '../../src/commands/sessions/heldEnd.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
+import type { RemoteFeedRef } from '../../src/media/feedsOnAir.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { type ActiveSession, SessionRegistry } from '../../src/media/sessionRegistry.ts'
 
@@ -118,6 +119,20 @@ test('a goodbye that comes late ends the feed at once, and not where a spare fol
   ])
 })
 
+test('the feed of a publisher that is gone ends at once when its source is on the air at another node, with a spare too', () => {
+  const spare = { session: { ...session, id: 'spare' } } as unknown as ActiveSession
+  for (const spares of [[], [spare]]) {
+    const { ctx, listener } = lost(0, 100, spares)
+    const remote = { ...session, node: 'other', url: 'https://other.example.com' } as unknown as RemoteFeedRef
+    const ends = [{ ...remote, sourceId: 'another' }, remote].map((feed) => {
+      ctx.sessions.feeds.setRemote([feed], true)
+      endFollowed(ctx)
+      return listener.ends
+    })
+    expect([ends, ctx.sessions.heldEnds.size]).toEqual([[0, 1], 0])
+  }
+})
+
 const moving = { isAskedToMove: true, mediaEnd: 'left' }
 
 test.each([
@@ -130,6 +145,7 @@ test.each([
   ['sent what cannot be served', null, said('invalid_media'), 1],
   ['is gone because its node was given up', 'lost', said('lost'), 0],
   ['is to connect again, because its token got another priority', 'reprioritized', said('lost'), 0],
+  ['was replaced, by one that its node has not put on the air yet', 'replaced', said('lost'), 0],
   ['was ended through the API', 'kicked', said('lost'), 1],
   ['lost its token', 'token_deleted', said('lost'), 1],
   ['was stopped with its server', null, said('shutdown'), 1],

@@ -157,6 +157,15 @@ describe('a player that reloads its first address', () => {
     expect(await next('first')).toBe('third')
   })
 
+  it('is sent on once more from a stream to which it came back', async () => {
+    const { state, next } = node()
+    expect(await next('first')).toBe('second')
+    state.there = { url: TWO, stream: 'first' }
+    expect(await next('second')).toBe('first')
+    state.there = { url: TWO, stream: 'third' }
+    expect(await next('first')).toBe('third')
+  })
+
   it('waits at the stream that it watched until the one of this node can be played', async () => {
     const { state, next, located } = node()
     await next('first')

@@ -348,8 +348,9 @@ describe('the resource', () => {
       const at = await begin()
       const { sessionId } = engine.asked[0]!
       let ended = 0
-      const { heldEnds } = sluice.app.ctx.sessions
-      heldEnds.add(sessionId, () => ended++)
+      const { sessions } = sluice.app.ctx
+      const of = sessions.get(sessionId) ?? expect.fail()
+      sessions.heldEnds.add({ of, hasSpare: false, end: () => ended++ })
       engine.emit({ kind: 'ended', sessionId, reason })
       expect((await patch(at)).status).toBe(404)
       expect([(await send('DELETE', at)).status, ended]).toEqual([status, ends])

@@ -16,6 +16,8 @@ const RETURN_MS: Readonly<Partial<Record<SessionEndReason, number>>> = {
   // An encoder that was killed, or whose network failed, connects again within seconds.
   lost: 5_000,
   reprioritized: 5_000,
+  // By one that is on the air in the store: this node learns of it in a moment, maybe after it was told to end this one.
+  replaced: 5_000,
   // To another node.
   moved: 10_000,
 }
@@ -56,17 +58,17 @@ function whenFollowed(
   const hasSpare = [...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))
   const silentMs = sessions.looks.lastedMs(mediaAtMs, clock.monotonic())
   const waitMs = Math.max(hasSpare ? SPARE_MS : 0, (RETURN_MS[reasonOf(of)] ?? 0) - silentMs)
-  if (waitMs <= 0) return then()
-  const { id } = of.session
+  if (waitMs <= 0 || isFollowed(sessions, of)) return then()
   const over = new AbortController()
   const end = (): void => {
     if (over.signal.aborted) return
     over.abort()
     unwatch()
-    sessions.heldEnds.remove(id, end)
+    sessions.heldEnds.delete(held)
     then()
   }
-  if (!hasSpare) sessions.heldEnds.add(id, end)
+  const held = { of, hasSpare, end }
+  sessions.heldEnds.add(held)
   const unwatch = sessions.feeds.watch((feed, what) => {
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
@@ -74,9 +76,21 @@ function whenFollowed(
   void watchedFor(clock, waitMs, over.signal).then(end, () => undefined)
 }
 
+/** Another publisher of the source is on the air, here or at another node, as far as memory knows. */
+function isFollowed({ feeds }: SessionContext['sessions'], { session }: ActiveSession): boolean {
+  const { id, accountId, streamName } = session
+  const here = feeds.ofStream(accountId, streamName).filter(({ sessionId }) => sessionId !== id)
+  return [...here, ...feeds.remotesOf(accountId, streamName)].some((feed) => isSameSource(feed, session))
+}
+
 /** The publisher of a session that is over has said goodbye after all: nothing waits for it any more. */
 export function endHeld({ sessions }: Pick<SessionContext, 'sessions'>, sessionId: string): void {
-  for (const end of sessions.heldEnds.get(sessionId)) end()
+  for (const { of, hasSpare, end } of sessions.heldEnds) if (!hasSpare && of.session.id === sessionId) end()
+}
+
+/** The feeds of other nodes were read: players of those that are followed there go on there. */
+export function endFollowed({ sessions }: Pick<SessionContext, 'sessions'>): void {
+  for (const { of, end } of sessions.heldEnds) if (isFollowed(sessions, of)) end()
 }
 
 /** A publisher of another node may have closed its connection without a goodbye, as a page that is loaded again: only its node knows. */

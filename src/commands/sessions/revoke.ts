@@ -12,6 +12,7 @@ import { StoreUnavailable } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 import { dropAnonymous } from './dropAnonymous.ts'
+import { endFollowed } from './heldEnd.ts'
 import { takeLateSeats } from './lateSeats.ts'
 
 /** Feeds of other nodes in memory. Beyond this number, Sluice queries single streams. */
@@ -230,6 +231,7 @@ export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promi
     try {
       const over = await refreshRemoteFeeds(ctx, streams)
       dropAnonymous(ctx, streams)
+      endFollowed(ctx)
       ctx.cascade.follow(streams)
       await feedsRead(ctx, over)
     } catch (error) {

@@ -34,7 +34,7 @@ export interface LocalRendition {
   /** Its name in the stream. */
   readonly name: string
   readonly playlist: PlaylistOptions
-  /** It does not continue: players have to move to another rendition of the master playlist. */
+  /** It does not continue: players have to move to another rendition of the master playlist, or to the node that continues it. */
   isGone(): boolean
 }
 

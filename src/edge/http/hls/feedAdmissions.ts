@@ -18,7 +18,9 @@ import { NOT_THERE, NOT_YET, notYetOf, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import { type HlsViewer, recent } from './viewers.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
+import { isSameSource } from '../../../core/streams/streamId.ts'
 import type { ActiveFeed } from '../../../media/feedsOnAir.ts'
+import type { FeedStream } from '../../../media/hls/feedStream.ts'
 
 /** Admits viewers of feeds: each has a session, and its token's rules decide on each request. */
 export class FeedAdmissions implements Admissions<SessionTicket> {
@@ -50,10 +52,21 @@ export class FeedAdmissions implements Admissions<SessionTicket> {
   }
 }
 
-function feedRendition({ hls, listSegments }: HlsParts, id: string, name: string): LocalRendition | undefined {
-  const stream = hls.find(id)?.hls
-  if (stream?.rendition(name) === undefined) return undefined
-  return { stream, name, playlist: { window: listSegments() }, isGone: () => false }
+function feedRendition(parts: HlsParts, id: string, name: string): LocalRendition | undefined {
+  const found = parts.hls.find(id)
+  if (found?.hls.rendition(name) === undefined) return undefined
+  const playlist = { window: parts.listSegments() }
+  return { stream: found.hls, name, playlist, isGone: () => goesOn(parts, found) }
+}
+
+/** Whether the source of a stream is on the air, and not in it: at another node, or back from there. */
+function goesOn({ hls, ctx }: HlsParts, { ended, hls: { id } }: FeedStream): boolean {
+  const last = hls.feedOf(id)
+  if (last === undefined) return false
+  const { accountId, streamName } = last
+  const here = ctx.sessions.feeds.ofStream(accountId, streamName).find((feed) => isSameSource(feed, last))
+  if (here === undefined) return ctx.sessions.feeds.isAway(last)
+  return ended && here.feedId !== last.feedId && (last.secured || !here.secured)
 }
 
 /** The CMCD of a request: in its address, or in the two headers that say how well it plays. */
@@ -109,8 +122,8 @@ class FeedAdmission implements Admission {
   async locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>> {
     const { hls } = this.#parts
     const { stream } = this.#ticket
-    if (hls.find(stream) === undefined) {
-      const feed = this.#feed()
+    const [feed, here] = [this.#feed(), this.here(rendition)]
+    if (hls.find(stream) === undefined || (feed !== undefined && here?.isGone() === true)) {
       if (feed === undefined) return this.#remote()
       const next = await this.#nextHere(feed)
       if (!next.ok) return next

@@ -149,11 +149,13 @@ async function mediaAt(
   request: FastifyRequest<MediaRequest>,
 ): Promise<Result<Found, HttpRefusal>> {
   const { viewer } = admission
-  if ('rendition' in location) return localMedia(route, location.rendition, viewer, request)
   if ('movedTo' in location) return err(movedTo(location.movedTo, request))
-  const media = await remoteMedia(route, location.nodeUrl, viewer, request)
+  const media =
+    'rendition' in location
+      ? await localMedia(route, location.rendition, viewer, request)
+      : await remoteMedia(route, location.nodeUrl, viewer, request)
   if (media.ok || media.error !== NOT_THERE || request.params.file !== MEDIA_PLAYLIST) return media
-  // The publisher has come to that node since.
+  // The publisher has come to that node since, or to another one.
   const next = await admission.locateNext()
   return next.ok ? err(movedTo(next.value, request)) : next
 }

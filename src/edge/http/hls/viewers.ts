@@ -36,9 +36,9 @@ class StreamMoves {
     if (this.#earlier.length > EARLIER_MAX) this.#earlier.shift()
   }
 
-  /** The latest stream; null: this node does not know whether it is later than the one that it is `from`. */
+  /** The latest stream; null: it is the one that it is `from`, or this node does not know whether it is later. */
   next(from: string): string | null {
-    return this.#earlier.includes(from) ? this.#latest : null
+    return this.#earlier.includes(from) && this.#latest !== from ? this.#latest : null
   }
 }
 
