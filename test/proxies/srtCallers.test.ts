@@ -163,7 +163,8 @@ async function throughLoss(share: number, latencyMs: number) {
 
 describe.skipIf(TRANSMIT.program === null)('a transport stream through a link that loses', () => {
   test('a twentieth of the packets each way comes byte by byte', async () => {
-    const { bytes, bodies, link } = await throughLoss(0.05, 400)
+    // What is whole leaves at once. On a busy machine the caller may stand still for a second before it sends again.
+    const { bytes, bodies, link } = await throughLoss(0.05, 5000)
     expect(Buffer.concat(bodies).subarray(0, bytes.length).equals(bytes)).toBe(true)
     expect(link?.lost).toBeGreaterThan(50)
     expect(link?.givenUp).toBe(0)

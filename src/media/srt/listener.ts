@@ -25,6 +25,7 @@ import {
   TOO_OLD,
 } from './handshake.ts'
 import { CONTROL, readPacket, writeControl } from './packets.ts'
+import { RECEIVING_TICK_MS } from './receiving.ts'
 import type { SrtAnswer, SrtLimits, SrtRequest } from './types.ts'
 
 export interface SrtOptions {
@@ -47,8 +48,6 @@ export interface SrtListener {
   stop(): Promise<void>
 }
 
-/** As often as live senders expect acknowledgements (draft-sharabayko-srt-01 section 4.8.1). */
-const TICK_MS = 10
 /** Bursts of keyframes from many publishers wait in it. */
 const BUFFER_BYTES = 4 << 20
 /** Socket ids of peers that answer have 30 bits. */
@@ -139,8 +138,8 @@ class Callers {
 
   #startTicking(): Repetition {
     const { clock, log } = this.#options
-    const looks = new LateLooks(TICK_MS, clock.monotonic())
-    return repeat({ clock, log, name: 'look after SRT connections', everyMs: TICK_MS }, async () => {
+    const looks = new LateLooks(RECEIVING_TICK_MS, clock.monotonic())
+    return repeat({ clock, log, name: 'look after SRT connections', everyMs: RECEIVING_TICK_MS }, async () => {
       const nowMs = clock.monotonic()
       this.#tick(nowMs, looks.look(nowMs))
       if (this.#bySocketId.size > 0) return

@@ -4,10 +4,7 @@ import type { LinkTotals } from '../measure/linkMeter.ts'
 import { NO_MEDIA, type PulledSource, type PulledSourceOptions, SilenceWatch } from '../pulling.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { SrtCall, type SrtCallOptions, type SrtHalf, type SrtLink } from './caller.ts'
-import { SrtReceiving } from './receiving.ts'
-
-/** As often as live senders expect acknowledgements (draft-sharabayko-srt-01 section 4.8.1). */
-const TICK_MS = 10
+import { SrtReceiving, RECEIVING_TICK_MS } from './receiving.ts'
 
 export type SrtPullOptions = Omit<PulledSourceOptions, 'socket' | 'url' | 'clock'> &
   Omit<SrtCallOptions, 'tickMs' | 'begin' | 'ended'>
@@ -37,7 +34,7 @@ export class SrtPull implements PulledSource {
   start(): Promise<void> {
     this.#call = new SrtCall({
       ...this.#options,
-      tickMs: TICK_MS,
+      tickMs: RECEIVING_TICK_MS,
       begin: (link) => this.#begin(link),
       ended: (how) => this.#fail(how),
     })

@@ -75,9 +75,13 @@ export class SrtReceiver {
     return lost
   }
 
-  /** Gives up what is missing for too long. Returns what to report again: all that was reported before `everyMs`. */
-  tick(nowMs: number, everyMs: number): Range[] {
+  /**
+   * Gives up what is missing for too long. Returns what to report again: all that was reported before `everyMs`.
+   * @param missedMs of `LateLooks`
+   */
+  tick(nowMs: number, everyMs: number, missedMs = 0): Range[] {
     this.#mayDrop = DROPS_MAX
+    if (missedMs > 0) for (const gap of this.#gaps) gap.sinceMs += missedMs
     let until = this.#next
     for (const { last, sinceMs } of this.#gaps) {
       if (nowMs - sinceMs < this.#options.latencyMs) break

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { LateLooks } from '../../base/lateLooks.ts'
 import type { LinkTotals } from '../measure/linkMeter.ts'
 import type { StreamKeys } from './keys.ts'
 import {
@@ -15,6 +16,10 @@ import {
 import { type Range, SrtReceiver } from './receiver.ts'
 import { RoundTrip } from './roundTrip.ts'
 
+/** As often as live senders expect acknowledgements (draft-sharabayko-srt-01 section 4.8.1). */
+export const RECEIVING_TICK_MS = 10
+/** What came again during a longer pause of this process waits in the socket. */
+const LATE_MS = 50
 const SECOND_MS = 1000
 /** A new key costs some computing; senders change it after minutes. */
 const KEY_EVERY_MS = 1000
@@ -38,12 +43,13 @@ export interface ReceivingOptions {
 
 /**
  * The half of a connection that receives live media, whichever side has called: decrypts, puts in order, reports losses, and
- * acknowledges. Call `tick` every 10 ms.
+ * acknowledges. Call `tick` every `RECEIVING_TICK_MS`.
  */
 export class SrtReceiving {
   readonly #options: ReceivingOptions
   readonly #receiver: SrtReceiver
   readonly #roundTrip: RoundTrip
+  readonly #looks: LateLooks
   #refreshedAtMs = Number.NEGATIVE_INFINITY
   #isOver = false
   #bytes = 0
@@ -55,6 +61,7 @@ export class SrtReceiving {
     const { sequence, latencyMs, clock, deliver, gap, leftOut } = options
     this.#options = options
     this.#roundTrip = new RoundTrip(clock)
+    this.#looks = new LateLooks(RECEIVING_TICK_MS, clock.monotonic(), LATE_MS)
     this.#acknowledged = sequence
     this.#receiver = new SrtReceiver({
       sequence,
@@ -84,7 +91,7 @@ export class SrtReceiving {
   tick(nowMs: number): boolean {
     const isMeasured = nowMs - this.#second.fromMs >= SECOND_MS
     if (isMeasured) this.#measure(nowMs)
-    this.#report(this.#receiver.tick(nowMs, this.#roundTrip.reportEveryMs))
+    this.#report(this.#receiver.tick(nowMs, this.#roundTrip.reportEveryMs, this.#looks.look(nowMs)))
     this.#acknowledge()
     return isMeasured
   }

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
 import { FLOW_WINDOW } from '../../../src/media/srt/handshake.ts'
 import { SrtReceiver } from '../../../src/media/srt/receiver.ts'
+import { SrtReceiving, RECEIVING_TICK_MS } from '../../../src/media/srt/receiving.ts'
 import { sequenceAfter, stepsBetween } from '../../../src/media/srt/sequences.ts'
 
 const LATENCY_MS = 100
@@ -71,6 +73,34 @@ test('the younger of two gaps is waited for longer', () => {
   expect(order).toEqual([0, 'gap', 2])
   take(120, 3)
   expect(order).toEqual([0, 'gap', 2, 3, 4])
+})
+
+test('what came again during a pause of the process is taken after it, and what did not come is given up', () => {
+  const clock = new ManualClock()
+  const order: string[] = []
+  const receiving = new SrtReceiving({
+    sequence: 0,
+    latencyMs: LATENCY_MS,
+    keys: null,
+    clock,
+    control: () => undefined,
+    deliver: (body) => order.push(body.toString()),
+    gap: () => order.push('gap'),
+    leftOut: () => undefined,
+  })
+  const take = (sequence: number) =>
+    receiving.take({ kind: 'data', sequence, key: 0, socketId: 1, body: Buffer.from(`${sequence}`) }, clock.monotonic())
+  const tick = (ms: number) => {
+    clock.advance(ms)
+    receiving.tick(clock.monotonic())
+  }
+  for (const sequence of [0, 2, 4]) take(sequence)
+  // The timer comes first, and then the socket is read.
+  tick(2 * LATENCY_MS)
+  take(1)
+  expect(order).toEqual(['0', '1', '2'])
+  for (let ms = 0; ms < LATENCY_MS; ms += RECEIVING_TICK_MS) tick(RECEIVING_TICK_MS)
+  expect(order).toEqual(['0', '1', '2', 'gap', '4'])
 })
 
 test('what the sender gives up is not waited for', () => {
