@@ -86,6 +86,8 @@ export interface AppOptions {
   random?: Random
   /** Replaces the cost of new passwords. */
   passwordCost?: PasswordCost
+  /** False: what is done periodically is left to who opens it. */
+  hasJobs?: boolean
 }
 
 /** A machine clock that differs more from the database's gets a warning. */
@@ -156,7 +158,8 @@ async function openOn(
   due.start()
   const unfollow = followChanges(ctx, settleSpares)
   await readStaleFeeds(ctx, settleSpares)
-  const jobs = startJobs(ctx, [...serviceJobs(ctx, jobSettings(now)), ...followingJobs(time, countries)])
+  const periodic = [...serviceJobs(ctx, jobSettings(now)), ...followingJobs(time, countries)]
+  const jobs = startJobs(ctx, options.hasJobs === false ? [] : periodic)
   const running = [() => Promise.all([jobs.stop(), due.stop()]), unfollow]
   return {
     get config() {

@@ -107,6 +107,7 @@ export async function startTestNode(settings: NodeSettings = {}): Promise<TestNo
   const app = await openApp({
     config: config.value,
     log: quietLog,
+    hasJobs: false,
     ...(settings.passwordCost === null ? {} : { passwordCost: CHEAP_PASSWORDS }),
     ...(clock ? { clock } : {}),
     ...(machineClock ? { machineClock } : {}),
