@@ -88,8 +88,8 @@ test('with the keyboard alone one signs in, makes a token, goes live with it and
   await heading(page, 'By keyboard')
   await press(page, 'Switch off')
   await expect.poll(async () => (await tokens())[0]?.isActive).toBe(false)
-  // The button of the message is far behind, and is there for seconds alone.
-  await page.getByRole('button', { name: 'Undo' }).waitFor()
+  // The button of the message is far behind, and is there for seconds alone, unless it is pointed at.
+  await page.getByRole('button', { name: 'Undo' }).hover()
   await page.keyboard.press('Control+z')
   await expect.poll(async () => (await tokens())[0]?.isActive).toBe(true)
   await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'hidden' })
