@@ -57,15 +57,14 @@ export function clockProblemOf({ isJump, isRetimed }: TrackTime['marks']): strin
  * stands still has the times of its arrival.
  */
 export class TrackTimes {
-  readonly #clock: Pick<Clock, 'monotonic'> | null
+  readonly #clock: Pick<Clock, 'monotonic'>
   readonly #tracks = new Map<string, TrackClock>()
   /** The furthest that a time was ahead of its arrival. After a stall frames come late, and catch up to here. */
   #leadMs = Number.NEGATIVE_INFINITY
   /** Added to the arrival of tracks whose clock stands still. One for all, so that they stay in sync. */
   #standingMs: number | null = null
 
-  /** @param clock null: the timestamps are right, as those of a process of ours */
-  constructor(clock: Pick<Clock, 'monotonic'> | null) {
+  constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
   }
 
@@ -74,7 +73,7 @@ export class TrackTimes {
    * @param timestamp of 32 bits, milliseconds
    */
   at(track: string, timestamp: number): TrackTime {
-    const nowMs = this.#clock?.monotonic() ?? 0
+    const nowMs = this.#clock.monotonic()
     const own = this.#tracks.get(track)
     const others = [...this.#tracks].filter(([other]) => other !== track).map(([, clock]) => clock)
     const last = own ?? others[0]
@@ -82,11 +81,11 @@ export class TrackTimes {
     const from: Arrival = { rawMs, nowMs, own, others }
     const usualMs = last?.offsetMs ?? 0
     const standing = own?.standing ?? new StandingClock()
-    const isJump = this.#clock !== null && this.#wasSet(from, rawMs + usualMs, standing)
+    const isJump = this.#wasSet(from, rawMs + usualMs, standing)
     const { stands } = standing
     const offsetMs = stands ? this.#standingOffset(from) : isJump ? this.#offsetAfterJump(from) : usualMs
     const saidMs = rawMs + offsetMs
-    const timeMs = this.#clock === null ? saidMs : inOrder(own, saidMs)
+    const timeMs = inOrder(own, saidMs)
     this.#tracks.set(track, { timestamp, rawMs, offsetMs, timeMs, arrivedAtMs: nowMs, standing })
     this.#leadMs = Math.max(this.#leadMs, timeMs - nowMs)
     const isRetimed = stands || timeMs - saidMs >= RETIMED_MS

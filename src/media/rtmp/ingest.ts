@@ -27,8 +27,8 @@ const KEYFRAME_MS = 10_000
 const UNCONFIGURED_MS = 5000
 
 export interface IngestOptions {
-  /** Times are held against it. Null: the messages are from a process of ours. */
-  readonly clock: Pick<Clock, 'monotonic'> | null
+  /** Times are held against it. */
+  readonly clock: Pick<Clock, 'monotonic'>
   /** Something is left out or mended; a sentence for the operator of the publisher, one of a few. */
   readonly leftOut: (what: string) => void
   /** Of the audio tracks that are taken, in the order of their indexes; null, and the default: track 0. */
@@ -48,8 +48,6 @@ interface TrackState {
   /** It would be the first of its kind. */
   readonly isFirst: boolean
 }
-
-const TRUSTED: IngestOptions = { clock: null, leftOut: () => undefined }
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Reports tracks with the first frame that
@@ -72,7 +70,7 @@ export class RtmpIngest {
   readonly #metadata = new MetadataReader()
   #declared: DeclaredBitrates = {}
 
-  constructor(sink: FrameSink, options: IngestOptions = TRUSTED) {
+  constructor(sink: FrameSink, options: IngestOptions) {
     this.#sink = sink.takesLayers === true ? sink : new MainLayer(sink)
     this.#options = options
     this.#times = new TrackTimes(options.clock)
@@ -80,7 +78,7 @@ export class RtmpIngest {
 
   /** Takes a message with data, which may describe the tracks that come next: publishers send it before their configurations. */
   declare(message: Message): void {
-    this.#declared = this.#metadata.read(message, this.#options.clock?.monotonic() ?? 0) ?? this.#declared
+    this.#declared = this.#metadata.read(message, this.#options.clock.monotonic()) ?? this.#declared
   }
 
   /** Refused with what is said to the person who publishes: the codec of a track that has not begun, or of several. */
@@ -201,8 +199,7 @@ export class RtmpIngest {
   /** False: they have changed too often. */
   #notifyTracks(): boolean {
     if (!this.#tracksAreNew) return true
-    const { clock } = this.#options
-    if (clock !== null && !this.#changes.take(clock.monotonic())) return false
+    if (!this.#changes.take(this.#options.clock.monotonic())) return false
     this.#tracksAreNew = false
     this.#hasBegun = true
     const audio = [...this.#audio].toSorted(([a], [b]) => a - b).map(([, track]) => track)

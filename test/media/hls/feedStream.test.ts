@@ -190,7 +190,7 @@ test('VP9 with 10 bits over enhanced RTMP stays as it is where the token says so
     frame: (frame) => void received.frames.push(frame),
     end: () => undefined,
   }
-  const ingest = new RtmpIngest(sink, { clock: null, leftOut: () => undefined })
+  const ingest = new RtmpIngest(sink, { clock: { monotonic: () => 0 }, leftOut: () => undefined })
   for (const message of enhancedMessages(recorded)) ingest.take(message)
   const { stream } = packageSource(new Player(received, 6), {}, ffmpeg, 'source')
   expect(await stream.hls.ready(READY_MS)).toBe(true)

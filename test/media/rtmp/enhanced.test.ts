@@ -9,19 +9,21 @@ import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 import { connected } from '../../../src/media/rtmp/replies.ts'
 import { encoded } from '../ffmpeg/frames.ts'
+import { Arrivals } from './arrivals.ts'
 import { enhancedAudio, enhancedMessages, enhancedVideo, OPUS_HEAD, PACKET } from './enhanced.ts'
 import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, avcConfig, HEVC_CONFIG, message, recordOf, videoFrame } from './media.ts'
 
-function taken(messages: readonly Message[], clock: { monotonic: () => number } | null = null) {
+function taken(messages: readonly Message[], clock?: { monotonic: () => number }) {
   const [lists, frames, leftOut]: [(readonly TrackInfo[])[], Frame[], string[]] = [[], [], []]
   const sink: FrameSink = {
     tracks: (tracks) => void lists.push(tracks),
     frame: (frame) => void frames.push(frame),
     end: () => undefined,
   }
-  const ingest = new RtmpIngest(sink, { clock, leftOut: (what) => leftOut.push(what) })
+  const arrivals = new Arrivals()
+  const ingest = new RtmpIngest(sink, { clock: clock ?? arrivals, leftOut: (what) => leftOut.push(what) })
   const problems = messages.flatMap((one) => {
-    const result = ingest.take(one)
+    const result = ingest.take(arrivals.arrive(one))
     return result.ok ? [] : [result.error.message]
   })
   return { lists, frames, leftOut, problems }

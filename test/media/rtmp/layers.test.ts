@@ -13,6 +13,7 @@ import {
   OPUS_HEAD,
   PACKET,
 } from './enhanced.ts'
+import { Arrivals } from './arrivals.ts'
 import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, avcConfig, HEVC_CONFIG, recordOf, videoFrame } from './media.ts'
 
 interface Listening {
@@ -28,9 +29,10 @@ function taken(messages: readonly Message[], { takesLayers = true, audioNumbers 
     frame: (frame: Frame) => void frames.push(frame),
     end: () => undefined,
   }
-  const ingest = new RtmpIngest(sink, { clock: null, leftOut: (what) => leftOut.push(what), audioNumbers })
+  const clock = new Arrivals()
+  const ingest = new RtmpIngest(sink, { clock, leftOut: (what) => leftOut.push(what), audioNumbers })
   const problems = messages.flatMap((one) => {
-    const result = ingest.take(one)
+    const result = ingest.take(clock.arrive(one))
     return result.ok ? [] : [result.error.message]
   })
   const named = lists.map((tracks) =>

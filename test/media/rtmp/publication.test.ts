@@ -5,7 +5,7 @@ import { aacConfig, audioFrame, avcConfig, videoFrame } from './media.ts'
 
 test('what comes after the end of a broadcast goes nowhere, and counts for nothing', () => {
   const seen = new Publication(null)
-  const publication = new RtmpPublication(seen.answer(), { clock: null, leftOut: () => undefined })
+  const publication = new RtmpPublication(seen.answer(), { clock: { monotonic: () => 0 }, leftOut: () => undefined })
   for (const one of [aacConfig(), avcConfig(), videoFrame(0), audioFrame(5)]) publication.take(one)
   publication.reportBytes(100)
   publication.end('cut', 200)

@@ -32,7 +32,7 @@ function read(flv: Buffer): Clip {
     frame: (frame) => frames.push(frame),
     end: () => undefined,
   }
-  const ingest = new RtmpIngest(sink)
+  const ingest = new RtmpIngest(sink, { clock: { monotonic: () => 0 }, leftOut: () => undefined })
   for (const tag of new FlvReader().push(flv)) {
     if (tag.type === MESSAGE.audio || tag.type === MESSAGE.video) ingest.take(tag)
   }
