@@ -1,8 +1,9 @@
 import { err, ok, type Result } from '../../base/result.ts'
 
 /**
- * The parameters of a query that have one of these names. Names ignore case; other parameters are ignored. A
- * parameter that is repeated with one value counts once; with several values it becomes a list.
+ * The parameters of a query that have one of these names. Names ignore case, and brackets behind them, with which many
+ * clients write lists (`name[]`, `name[0]`); other parameters are ignored. A parameter that is repeated with one value
+ * counts once; with several values it becomes a list.
  * @param query as a URL parser left it: a text, or a list of texts for a repeated parameter
  */
 export function parametersOf<N extends string>(
@@ -12,7 +13,7 @@ export function parametersOf<N extends string>(
   const nameOf = new Map(names.map((name) => [name.toLowerCase(), name]))
   const given = new Map<N, Set<string>>()
   for (const [key, value] of Object.entries(query)) {
-    const name = nameOf.get(key.toLowerCase())
+    const name = nameOf.get(key.toLowerCase().replace(/\[\d*\]$/, ''))
     if (name !== undefined) given.set(name, new Set([...(given.get(name) ?? []), ...textsOf(value)]))
   }
   const entries = [...given].map(([name, values]) => [name, oneOrAll([...values])])

@@ -65,9 +65,11 @@ export function readMonitoringQuery(
   const reader = readQuery(schema as typeof MonitoringQuery, query, problems)
   const names = Object.keys(schema.properties) as (keyof Static<typeof MonitoringQuery>)[]
   const known = names.map((name) => [name, reader.value(name)]).filter(([, value]) => value !== undefined)
-  const given = parametersOf(query, ['cluster', 'cluster[]'])
-  const clusters = [given.cluster, given['cluster[]']].flat().filter((name) => name !== undefined)
-  return problems.settle({ ...(Object.fromEntries(known) as Static<typeof MonitoringQuery>), clusters })
+  const { cluster = [] } = parametersOf(query, ['cluster'])
+  return problems.settle({
+    ...(Object.fromEntries(known) as Static<typeof MonitoringQuery>),
+    clusters: [cluster].flat(),
+  })
 }
 
 /** One page, as hosted services number them. */

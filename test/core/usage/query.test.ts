@@ -49,6 +49,8 @@ describe('a question about usage', () => {
       const done = readUsageQuery({ ...SPAN, [names]: value }, { names })
       return done.ok ? done.value.names : done.error[names]
     }
+    const bracketed = { ...SPAN, 'trackingIds[]': ['a', 'b'], 'trackingids[1]': 'c', 'trackingIds[x]': 'd' }
+    expect(readUsageQuery(bracketed, { names: 'trackingIds' })).toMatchObject({ value: { names: ['a', 'b', 'c'] } })
     const all = Array.from({ length: 11 }, (_, at) => `s${at}`)
     expect(read('streamNames', all.slice(1))).toEqual(all.slice(1))
     expect(read('streamNames', ['a', 'b', 'a'])).toEqual(['a', 'b'])
