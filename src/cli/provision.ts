@@ -123,7 +123,8 @@ function changed(changes: readonly ProvisionChange[], isCheck: boolean): Command
   return { json: { ok: true, changes }, text: lines.length === 0 ? 'nothing changed' : lines.join('\n') }
 }
 
+/** What is hidden is so before and after. */
 const settingText = ({ setting, from, to }: ChangedSetting): string =>
-  from === null
+  from === null || from === to
     ? `${setting}: ${JSON.stringify(to)}`
     : `${setting}: ${JSON.stringify(from)} becomes ${JSON.stringify(to)}`
