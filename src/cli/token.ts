@@ -53,7 +53,7 @@ const create = command({
 
 const list = command({
   path: ['token', 'list'],
-  summary: 'List tokens; their values are only in --json',
+  summary: 'List publish tokens, or with --kind subscribe the others; their values are only in --json',
   flags: {
     kind: KIND,
     name: textFlag('TEXT', 'Only tokens with this text in the label or in an exact stream name.'),
