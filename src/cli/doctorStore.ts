@@ -124,6 +124,8 @@ async function checkHandover(ctx: Context, { server: { handover, nodeUrl } }: Co
   if (nodes.length < 2) return []
   const check = 'handover'
   if (nodeUrl === '') return [found('warn', check, 'handover_no_url')]
+  const alike = nodes.filter(({ url, drainingSinceMs }) => url === nodeUrl && drainingSinceMs === null).length
+  if (alike > 1) return [found('warn', check, 'handover_same_url', { url: nodeUrl, nodes: alike })]
   if (handover === 'redirect') return [found('ok', check, 'handover_redirect')]
   const facts = await nodeFactsNow(ctx)
   const streams = [...facts.values()].flatMap(({ links }) => links ?? []).reduce((sum, link) => sum + link.borrowed, 0)

@@ -44,6 +44,7 @@ export const SENTENCES = {
   store_clock: 'no recorded change is in the future',
   store_clock_ahead: 'the last change is {seconds} s in the future; set the clocks with NTP',
   handover_no_url: 'other nodes serve too, so set server.nodeUrl: viewers of their streams are refused here',
+  handover_same_url: '{nodes} nodes have the server.nodeUrl {url}: give each its own, or viewers miss their streams',
   handover_redirect: 'redirect: WebRTC viewers of a stream at another node are sent there',
   handover_unused: 'cascade: none comes from one node to another now; nothing has kept a stream from coming',
   handover_works: 'cascade: {streams} come from one node to another now; nothing has kept a stream from coming',

@@ -52,3 +52,25 @@ test('a server that has the port and does not answer is named as such, and not a
   hung.close()
   await node.close()
 })
+
+test('nodes with the same URL are named, but for one that another replaces', async () => {
+  writeFileSync(join(dir, 'sealing.key'), '')
+  writeFileSync(join(dir, 'sluice.db'), 'x')
+  const node = await startTestNode()
+  const nodeUrl = 'https://live.example.com'
+  const add = (id: string) =>
+    node.ctx.store.transaction((tx) =>
+      tx.nodes.insert({ id, hostKey: `${id}:/data`, pid: 1, url: nodeUrl }, LEASE_MAX_MS),
+    )
+  const found = async () =>
+    (await checkStore({ ...config, server: { ...config.server, nodeUrl } }, (check) => check(node.ctx))).find(
+      ({ check }) => check === 'handover',
+    )
+  await add('first')
+  await add('second')
+  expect(await found()).toMatchObject({ outcome: 'warn', code: 'handover_same_url' })
+  expect((await found())?.detail).toContain(`2 nodes have the server.nodeUrl ${nodeUrl}`)
+  await node.ctx.store.transaction((tx) => tx.nodes.drain('first'))
+  expect(await found()).toMatchObject({ code: 'handover_unused' })
+  await node.close()
+})

@@ -103,6 +103,8 @@ export const doctorDe: {
     store_clock_ahead: 'Die letzte Änderung liegt {seconds} s in der Zukunft; stellen Sie die Uhren mit NTP',
     handover_no_url:
       'Auch andere Knoten laufen, setzen Sie also server.nodeUrl: Zuschauer ihrer Streams werden hier abgewiesen',
+    handover_same_url:
+      '{nodes} Knoten haben dieselbe server.nodeUrl {url}: Geben Sie jedem seine eigene, sonst verfehlen Zuschauer ihre Streams',
     handover_redirect: 'redirect: WebRTC-Zuschauer eines Streams an einem anderen Knoten werden dorthin geschickt',
     handover_unused: 'cascade: Zurzeit kommt keiner von einem Knoten zum anderen; nichts hat einen Stream aufgehalten',
     handover_works:
