@@ -80,7 +80,7 @@ describe('a store of its own', () => {
     expect(second.stdout).toMatch(/^[a-z0-9]{6}\n$/)
     expect(await at('secret', 'list')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('--account') as string,
+      stderr: expect.stringMatching(/ account list` with --account ID/) as string,
     })
     const named = await at('secret', 'list', '--account', second.stdout.trim(), '--json')
     expect(named).toEqual({ status: 0, stdout: '[]\n', stderr: '' })

@@ -62,7 +62,12 @@ export async function pickAccount(ctx: CommandContext, id: string | undefined): 
     const [first, second] = accounts
     if (first && !second) return ok(first)
     return err(
-      failure('bad_request', first ? 'There are several accounts: name one with --account ID' : 'There is no account'),
+      failure(
+        'bad_request',
+        first
+          ? 'There are several accounts: name one of `sluice account list` with --account ID'
+          : 'There is no account',
+      ),
     )
   }
   const found = accounts.find((account) => account.id === id)
