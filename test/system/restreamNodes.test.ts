@@ -82,6 +82,8 @@ test('targets of a broadcast at another node are added, taken away and switched 
 
   expect((await set([one])).status).toBe(200)
   const again = await until(() => first.publications[1] ?? false)
+  // The target has the publication before the sender has its answer, which makes it live.
+  await eventually(async () => expect(await states()).toEqual(['first live']))
   expect((await here.call('DELETE', `/api/publish_token/${id}`)).status).toBe(200)
   await until(() => again.reason !== null)
   await until(() => there.app.ctx.sessions.feeds.all().length === 0)
