@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { axisTime, stepOf, wholeTime } from '../../../web/dashboard/src/parts/plotTimes.ts'
 
@@ -27,4 +28,41 @@ test('days are days also where the first one has 23 hours, and a time alone is n
     'minute',
     'second',
   ])
+})
+
+/** What an expression of `plot` is in a zone: a process has one for all its life. */
+function inZone(TZ: string, expression: string): unknown {
+  const module = new URL('../../../web/dashboard/src/parts/plotTimes.ts', import.meta.url)
+  const code = `import * as plot from ${JSON.stringify(module.href)}; console.log(JSON.stringify(${expression}))`
+  const argv = ['--input-type=module', '--eval', code]
+  return JSON.parse(execFileSync(process.execPath, argv, { env: { ...process.env, TZ }, encoding: 'utf8' }))
+}
+
+test.each([
+  ['Europe/Berlin', '2026-10-24T22:00Z', ['25 Oct 2026, 02:00 CEST', '25 Oct 2026, 02:00 CET']],
+  ['America/New_York', '2026-11-01T04:00Z', ['1 Nov 2026, 01:00 GMT-4', '1 Nov 2026, 01:00 GMT-5']],
+  ['Australia/Lord_Howe', '2026-04-04T13:00Z', []],
+])('in %s each hour of the day on which clocks are put back has a time of its own', (zone, midnight, twice) => {
+  const times = `Array.from({ length: 25 }, (_, at) => plot.wholeTime(Date.parse('${midnight}') / 1000 + at * 3600, 'minute'))`
+  const shown = inZone(zone, times) as string[]
+  expect(new Set(shown).size).toBe(25)
+  expect(shown.filter((time) => !/:\d\d$/.test(time))).toEqual(twice)
+})
+
+test.each([
+  [
+    'Australia/Lord_Howe',
+    ['2026-04-03T13:00Z', '2026-04-04T13:00Z', '2026-04-05T13:30Z', '2026-04-06T13:30Z'],
+    '4 Apr',
+  ],
+  // Clocks are put forward at midnight.
+  ['America/Santiago', ['2026-09-05T04:00Z', '2026-09-06T04:00Z', '2026-09-07T03:00Z', '2026-09-08T03:00Z'], '5 Sept'],
+])('in %s the axis of days says days around a change of clocks', (zone, days, first) => {
+  const times = JSON.stringify(days.map((day) => Date.parse(day) / 1000))
+  const of = (increment: number) =>
+    inZone(zone, `plot.axisDays(${times}, ${increment}).map((at) => plot.axisTime(at, ${increment}))`)
+  const shown = of(86_400) as string[]
+  expect(shown[0]).toBe(first)
+  expect(shown.map((day) => Number.parseInt(day))).toEqual([0, 1, 2, 3].map((at) => at + Number.parseInt(first)))
+  expect(of(2 * 86_400)).toEqual([shown[0], shown[2]])
 })

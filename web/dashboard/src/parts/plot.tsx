@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { shownTheme } from '../theme.ts'
 import { Bones } from './notice.tsx'
-import { axisTime, type Step, stepOf, wholeTime } from './plotTimes.ts'
+import { axisDays, axisTime, DAY_SECONDS, type Step, stepOf, wholeTime } from './plotTimes.ts'
 import { words } from '../words/words.ts'
 import type uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
@@ -24,7 +24,6 @@ interface PlotProps {
   readonly format: (value: number) => string
 }
 
-const DAY_SECONDS = 86_400
 /** Between two times of the axis, where each value is that of a day: there is nothing to see at noon. */
 const DAYS = [1, 2, 7, 14, 28].map((days) => days * DAY_SECONDS)
 /** A time with seconds needs these pixels on the axis. */
@@ -184,7 +183,10 @@ function optionsOf(
         ...axis,
         size: 28,
         space: TIME_PIXELS,
-        ...(step === 'day' && { incrs: DAYS }),
+        ...(step === 'day' && {
+          incrs: DAYS,
+          splits: ({ data: [at] }, _axis, _min, _max, apart) => axisDays(at, apart),
+        }),
         values: (_, splits, __, ___, increment) => splits.map((time) => axisTime(time, increment)),
       },
       {
