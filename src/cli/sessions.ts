@@ -40,6 +40,8 @@ const COLUMNS: Columns<SessionEntry> = {
   token: ['text', ({ tokenId }) => tokenId],
   priority: ['text', ({ priority }) => priority],
   shown: ['text', ({ shown }) => (shown === undefined ? undefined : shown ? 'yes' : 'spare')],
+  source: ['text', ({ sourceId }) => sourceId],
+  layer: ['text', ({ layer }) => layer],
 }
 
 const end = command({

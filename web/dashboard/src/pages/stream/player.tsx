@@ -28,7 +28,7 @@ export function Players({ stream }: { readonly stream: StreamOnAir }) {
     [streamName, isOn],
   )
   if (pass.error) return <LoadError error={pass.error} onRetry={pass.reload} />
-  if (!isOn || !pass.data) return <Closed streamName={streamName} onOpen={() => setOn(true)} />
+  if (!isOn || !pass.data) return <Closed streamName={streamName} isOpening={isOn} onOpen={() => setOn(true)} />
   const { pass: token } = pass.data
   return (
     <div class={sources > 1 ? 'players several' : 'players'}>
@@ -47,14 +47,20 @@ export function Players({ stream }: { readonly stream: StreamOnAir }) {
 const ONE = Promise.resolve<readonly string[]>([''])
 
 async function sourcesOf(streamName: string, signal: AbortSignal): Promise<readonly string[]> {
-  const query = { streamName, action: 'publish', limit: SOURCES_MAX } as const
+  const query = { streamName, action: 'publish', limit: 100 } as const
   const publishers = await call(listSessions, { query }, { signal })
-  // A spare has the source of the publisher that is shown.
-  return [...new Set(publishers.map(({ sourceId = '' }) => sourceId))].toSorted()
+  // A spare and a layer have the source of the publisher that is shown.
+  return [...new Set(publishers.map(({ sourceId = '' }) => sourceId))].toSorted().slice(0, SOURCES_MAX)
+}
+
+interface ClosedProps {
+  readonly streamName: string
+  readonly isOpening: boolean
+  readonly onOpen: () => void
 }
 
 /** With the latest picture of the stream, if its token makes some. */
-function Closed({ streamName, onOpen }: { readonly streamName: string; readonly onOpen: () => void }) {
+function Closed({ streamName, isOpening, onOpen }: ClosedProps) {
   const [isMissing, setMissing] = useState(false)
   return (
     <div class="screen">
@@ -62,7 +68,7 @@ function Closed({ streamName, onOpen }: { readonly streamName: string; readonly 
         <img src={addressOf(readThumbnail, { path: { streamName } })} alt="" onError={() => setMissing(true)} />
       )}
       <div class="middle">
-        <Button look="primary" icon="play" onClick={onOpen}>
+        <Button look="primary" icon="play" isBusy={isOpening} onClick={onOpen}>
           {text.watch}
         </Button>
       </div>

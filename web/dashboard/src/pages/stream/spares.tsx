@@ -37,6 +37,7 @@ export function Spares({ stream }: { readonly stream: StreamOnAir }) {
               <b>{one.shown ? text.shown : text.waits}</b>
               <p class="num">
                 {one.sourceId !== undefined && `${words.stream.player.source(one.sourceId)} · `}
+                {one.layer !== undefined && `${text.layer(one.layer)} · `}
                 {text.priority(one.priority)} · {one.protocol.toUpperCase()} · <code>{one.address}</code>
               </p>
             </div>

@@ -70,7 +70,7 @@ function OneSession({
   readonly session: Session
   readonly onEnd: () => void
 }) {
-  const { streamName, address, protocol, country, origin, startedOn, bytesIn, bytesOut, jti } = session
+  const { streamName, address, protocol, country, origin, startedOn, bytesIn, bytesOut, jti, layer } = session
   return (
     <div class="stack gap-s token-session">
       <Pairs
@@ -86,6 +86,7 @@ function OneSession({
               </span>
             </>,
           ],
+          ...(layer ? [[text.layer, <code>{layer}</code>] as const] : []),
           ...(origin ? [[text.site, origin] as const] : []),
           ...(jti ? [[text.jti, <code>{jti}</code>] as const] : []),
           [text.since, <Since since={startedOn} />],
