@@ -19,9 +19,9 @@ import {
   formOf,
   isGeneral,
   newTokenBody,
-  rebased,
   type TokenForm,
 } from '../../../web/dashboard/src/pages/tokens/tokenForm.ts'
+import { rebased } from '../../../web/dashboard/src/parts/draft.ts'
 import { createCommand, inWords, quoted } from '../../../web/dashboard/src/pages/tokens/wording.ts'
 import { COUNTRIES } from '../../../src/core/access/country.ts'
 import { parseAddressRule } from '../../../src/core/access/address.ts'

@@ -9,23 +9,28 @@ const near = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit
 const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
 const year = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' })
 const whole = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
-const exact = new Intl.DateTimeFormat(locale, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-})
+const toSecond = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const second = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+const dayToSecond = new Intl.DateTimeFormat(locale, second)
+const exact = new Intl.DateTimeFormat(locale, { ...second, fractionalSecondDigits: 3 })
 const plain = new Intl.NumberFormat(locale)
 const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
 const parts = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
 
-/** A time in the zone of the person who reads; UTC in its title. `isWhole`: date and time. */
-export function Time({ at, isWhole = false }: { readonly at: string; readonly isWhole?: boolean }) {
+interface TimeProps {
+  readonly at: string
+  /** Date and time. */
+  readonly isWhole?: boolean
+  /** With its seconds, for what follows one another within seconds. */
+  readonly hasSeconds?: boolean
+}
+
+/** A time in the zone of the person who reads; UTC in its title. */
+export function Time({ at, isWhole = false, hasSeconds = false }: TimeProps) {
   const date = new Date(at)
   const age = Math.abs(Date.now() - date.getTime())
-  const format = isWhole ? whole : age < DAY_MS ? near : age < 300 * DAY_MS ? day : year
+  const [clock, earlier] = hasSeconds ? [toSecond, dayToSecond] : [near, age < 300 * DAY_MS ? day : year]
+  const format = isWhole ? whole : age < DAY_MS ? clock : earlier
   return (
     <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
       {format.format(date)}

@@ -13,7 +13,7 @@ import { PastRangeSelect } from '../../parts/pastRangeSelect.tsx'
 import { SearchField } from '../../parts/search.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { count } from '../../parts/values.tsx'
+import { count, Time } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, route } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { Admissions } from './admissions.tsx'
@@ -208,7 +208,7 @@ function columns(): readonly Column<Row>[] {
       title: text.columns.time,
       cell: ({ lastAt }) => (
         <span class="nowrap">
-          <Clock at={lastAt} />
+          <Time at={lastAt} hasSeconds />
         </span>
       ),
     },
@@ -239,22 +239,6 @@ function columns(): readonly Column<Row>[] {
     },
     { id: 'token', title: text.columns.token, priority: 3, cell: (row) => <TokenCell row={row} /> },
   ]
-}
-
-const clock = new Intl.DateTimeFormat(words.locale, { timeStyle: 'medium' })
-const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
-const DAY_MS = 86_400_000
-
-/** Decisions follow one another within seconds, so seconds are shown. */
-function Clock({ at }: { readonly at: string }) {
-  const date = new Date(at)
-  const isOld = Date.now() - date.getTime() > DAY_MS
-  return (
-    <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
-      {isOld && `${day.format(date)}, `}
-      {clock.format(date)}
-    </time>
-  )
 }
 
 function Outcome({ row }: { readonly row: Row }) {

@@ -27,9 +27,11 @@ import { toast } from '../../parts/toast.tsx'
 import { bytes, count, duration, moment, Time } from '../../parts/values.tsx'
 import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { EACH_SPAN, type Span, SPANS } from '../../spans.ts'
 import { isolated } from '../../words/complete.ts'
 import { noticeWords } from '../../words/noticeWords.ts'
 import { words } from '../../words/words.ts'
+import { CsvButton } from '../analytics/csvButton.tsx'
 import { useUnderWay } from './underWay.ts'
 import '../../parts/screen.css'
 import './recordings.css'
@@ -47,11 +49,21 @@ const STATES: Readonly<Record<Recording['state'], StateKind>> = {
   error: 'error',
 }
 
-/** How long a link may play, seconds. */
-const LINK_SECONDS = { hour: 3600, day: 86_400, week: 604_800 } as const
-type LinkLife = keyof typeof LINK_SECONDS
-const LINK_LIVES: readonly LinkLife[] = ['hour', 'day', 'week']
 const isReady = ({ state }: Recording): boolean => state === 'completed'
+
+/** What the list shows of them, for a spreadsheet. */
+const csvOf = (recordings: readonly Recording[]): (string | number)[][] => [
+  ['id', 'streamName', 'state', 'startedOn', 'durationMs', 'bytes', 'expiresOn'],
+  ...recordings.map(({ id, streamName, state, startedOn, durationMs = '', bytes: size = '', expiresOn = '' }) => [
+    id,
+    streamName,
+    state,
+    startedOn,
+    durationMs,
+    size,
+    expiresOn,
+  ]),
+]
 
 const fileOf = ({ id }: Recording): string => addressOf(downloadRecording, { path: { recordingId: id } })
 
@@ -107,6 +119,7 @@ export function RecordingsPage({ query }: PageArgs) {
         {list.data && (
           <div class="card-foot">
             <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+            {list.data.length > 0 && <CsvButton name="sluice-recordings.csv" of={text.title} rows={csvOf(list.data)} />}
           </div>
         )}
       </section>
@@ -307,14 +320,10 @@ function Player({ recording, onClose }: { readonly recording: Recording; readonl
 
 /** A link that plays the recording without signing in. */
 function Link({ recording, onClose }: { readonly recording: Recording; readonly onClose: () => void }) {
-  const [life, setLife] = useState<LinkLife>('day')
+  const [life, setLife] = useState<Span>('day')
   const { data, error, reload } = useLoad(
     (signal) =>
-      call(
-        signRecording,
-        { path: { recordingId: recording.id }, body: { expiresInSeconds: LINK_SECONDS[life] } },
-        { signal },
-      ),
+      call(signRecording, { path: { recordingId: recording.id }, body: { expiresInSeconds: SPANS[life] } }, { signal }),
     [recording.id, life],
   )
   return (
@@ -322,7 +331,7 @@ function Link({ recording, onClose }: { readonly recording: Recording; readonly 
       <p>{text.linkText}</p>
       <Segment
         label={text.linkLife}
-        choices={LINK_LIVES.map((one) => [one, text.linkLives[one]] as const)}
+        choices={EACH_SPAN.map((one) => [one, text.linkLives[one]] as const)}
         value={life}
         onChange={setLife}
       />

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import {
   type Answer,
   readAccountDistribution,
@@ -19,7 +18,7 @@ import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
 import { type Countries, CountriesField } from '../tokens/countriesField.tsx'
 import { errorOf } from '../tokens/tokenForm.ts'
-import { DefaultsCard, SaveForm } from './defaultsCard.tsx'
+import { DefaultsCard } from './defaultsCard.tsx'
 import { SettingsFrame } from './tabs.tsx'
 
 const text = settingsWords.defaults
@@ -44,7 +43,7 @@ type Security = Answer<typeof readAccountSecurity>
 function CountriesCard() {
   const server = useLoad((signal) => call(readServer, {}, { signal }), []).data
   return (
-    <DefaultsCard
+    <DefaultsCard<Security, Countries>
       title={words.tokens.form.countries}
       about={
         <>
@@ -54,7 +53,20 @@ function CountriesCard() {
       read={(signal) => call(readAccountSecurity, {}, { signal })}
       write={(body) => call(updateAccountSecurity, { body })}
       sentence={countriesSentence}
-      form={(security, save) => <CountriesForm security={security} onSave={save} />}
+      formOf={({ allowedCountries, deniedCountries }) =>
+        deniedCountries.length > 0
+          ? { countries: deniedCountries, countryRule: 'denied' }
+          : { countries: allowedCountries, countryRule: 'allowed' }
+      }
+      valueOf={({ countries, countryRule }) =>
+        countryRule === 'allowed'
+          ? { allowedCountries: [...countries], deniedCountries: [] }
+          : { allowedCountries: [], deniedCountries: [...countries] }
+      }
+      isWrong={({ countries }) => countries.some((one) => checkCountry(one) !== null)}
+      fields={(form, onChange, errors) => (
+        <CountriesField {...form} hint={text.countriesHint} errors={errors} onChange={onChange} />
+      )}
     />
   )
 }
@@ -64,42 +76,6 @@ function countriesSentence({ allowedCountries, deniedCountries }: Security): str
   return deniedCountries.length > 0 ? text.notCountries(deniedCountries.join(', ')) : text.anyCountry
 }
 
-interface CountriesFormProps {
-  readonly security: Security
-  readonly onSave: (security: Security) => Promise<void>
-}
-
-function CountriesForm({ security: { allowedCountries, deniedCountries }, onSave }: CountriesFormProps) {
-  const [form, setForm] = useState<Countries>(
-    deniedCountries.length > 0
-      ? { countries: deniedCountries, countryRule: 'denied' }
-      : { countries: allowedCountries, countryRule: 'allowed' },
-  )
-  const countries = [...form.countries]
-  const save = () =>
-    onSave(
-      form.countryRule === 'allowed'
-        ? { allowedCountries: countries, deniedCountries: [] }
-        : { allowedCountries: [], deniedCountries: countries },
-    )
-  return (
-    <SaveForm
-      of={words.tokens.form.countries}
-      isWrong={countries.some((one) => checkCountry(one) !== null)}
-      onSave={save}
-    >
-      {(errors) => (
-        <CountriesField
-          {...form}
-          hint={text.countriesHint}
-          errors={errors}
-          onChange={(change) => setForm({ ...form, ...change })}
-        />
-      )}
-    </SaveForm>
-  )
-}
-
 const RegionCard = () => (
   <DefaultsCard
     title={text.region}
@@ -107,34 +83,20 @@ const RegionCard = () => (
     read={async (signal) => (await call(readClusters, {}, { signal })).defaultCluster}
     write={async (defaultCluster) => (await call(updateDefaultCluster, { body: { defaultCluster } })).defaultCluster}
     sentence={text.regionIs}
-    form={(region, save) => <RegionForm region={region} onSave={save} />}
+    formOf={(region) => ({ region })}
+    valueOf={({ region }) => region.trim() || 'auto'}
+    fields={({ region }, onChange, errors) => (
+      <TextField
+        label={text.regionName}
+        hint={text.regionNameHint}
+        maxLength={64}
+        error={errors['defaultCluster']}
+        value={region}
+        onValue={(typed) => onChange({ region: typed })}
+      />
+    )}
   />
 )
-
-interface RegionFormProps {
-  readonly region: string
-  readonly onSave: (region: string) => Promise<void>
-}
-
-function RegionForm({ region, onSave }: RegionFormProps) {
-  const [typed, setTyped] = useState(region)
-  return (
-    <SaveForm of={text.region} isWrong={false} onSave={() => onSave(typed.trim() || 'auto')}>
-      {(errors) => (
-        <TextField
-          label={text.regionName}
-          hint={text.regionNameHint}
-          maxLength={64}
-          error={errors['defaultCluster']}
-          value={typed}
-          onValue={setTyped}
-        />
-      )}
-    </SaveForm>
-  )
-}
-
-type Cascade = Answer<typeof readAccountDistribution>['geoCascade']
 
 const DistributionCard = () => (
   <DefaultsCard
@@ -143,36 +105,24 @@ const DistributionCard = () => (
     read={async (signal) => (await call(readAccountDistribution, {}, { signal })).geoCascade}
     write={async (geoCascade) => (await call(updateAccountDistribution, { body: { geoCascade } })).geoCascade}
     sentence={({ isEnabled, clusters }) => (isEnabled ? text.clustersAre(clusters.join(', ')) : text.cascadeOff)}
-    form={(cascade, save) => <CascadeForm cascade={cascade} onSave={save} />}
+    formOf={(cascade) => cascade}
+    valueOf={(cascade) => cascade}
+    fields={({ isEnabled, clusters }, onChange, errors) => (
+      <>
+        <Toggle label={text.cascade} isOn={isEnabled} onChange={(isOn) => onChange({ isEnabled: isOn })} />
+        {isEnabled && (
+          <ChipsField
+            label={text.clusters}
+            placeholder="all"
+            error={errorOf(errors, 'geoCascade.clusters', clusters)}
+            values={clusters}
+            onValues={(values) => onChange({ clusters: [...values] })}
+          />
+        )}
+      </>
+    )}
   />
 )
-
-interface CascadeFormProps {
-  readonly cascade: Cascade
-  readonly onSave: (cascade: Cascade) => Promise<void>
-}
-
-function CascadeForm({ cascade, onSave }: CascadeFormProps) {
-  const [{ isEnabled, clusters }, setForm] = useState(cascade)
-  return (
-    <SaveForm of={text.distribution} isWrong={false} onSave={() => onSave({ isEnabled, clusters })}>
-      {(errors) => (
-        <>
-          <Toggle label={text.cascade} isOn={isEnabled} onChange={(isOn) => setForm({ isEnabled: isOn, clusters })} />
-          {isEnabled && (
-            <ChipsField
-              label={text.clusters}
-              placeholder="all"
-              error={errorOf(errors, 'geoCascade.clusters', clusters)}
-              values={clusters}
-              onValues={(values) => setForm({ isEnabled, clusters: [...values] })}
-            />
-          )}
-        </>
-      )}
-    </SaveForm>
-  )
-}
 
 const RecordingsCard = () => (
   <DefaultsCard
@@ -183,40 +133,24 @@ const RecordingsCard = () => (
       daysOf(await call(updateMediaExpiration, { body: { recordings: days === null ? null : { days } } }))
     }
     sentence={text.keptFor}
-    form={(days, save) => <DaysForm days={days} onSave={save} />}
+    formOf={(days) => ({ days: String(days ?? '') })}
+    valueOf={({ days }) => (days.trim() === '' ? null : Number(days))}
+    isWrong={({ days }) => checkWhole(days, 1, DAYS_MOST) !== null}
+    fields={({ days }, onChange, errors) => (
+      <NumberField
+        label={text.days}
+        hint={text.daysHint}
+        problem={checkWhole(days, 1, DAYS_MOST)}
+        error={errors['recordings.days']}
+        isOptional
+        unit={words.tokens.form.recordingDaysUnit}
+        value={days}
+        onValue={(typed) => onChange({ days: typed })}
+      />
+    )}
   />
 )
 
 /** Null: recordings stay. */
 const daysOf = ({ recordings }: { readonly recordings: { readonly days: number } | null }): number | null =>
   recordings?.days ?? null
-
-interface DaysFormProps {
-  readonly days: number | null
-  readonly onSave: (days: number | null) => Promise<void>
-}
-
-function DaysForm({ days, onSave }: DaysFormProps) {
-  const [typed, setTyped] = useState(String(days ?? ''))
-  const problem = checkWhole(typed, 1, DAYS_MOST)
-  return (
-    <SaveForm
-      of={words.frame.recordings}
-      isWrong={problem !== null}
-      onSave={() => onSave(typed.trim() === '' ? null : Number(typed))}
-    >
-      {(errors) => (
-        <NumberField
-          label={text.days}
-          hint={text.daysHint}
-          problem={problem}
-          error={errors['recordings.days']}
-          isOptional
-          unit={words.tokens.form.recordingDaysUnit}
-          value={typed}
-          onValue={setTyped}
-        />
-      )}
-    </SaveForm>
-  )
-}

@@ -9,6 +9,7 @@ import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
+import { EACH_SPAN, type Span, SPANS } from '../../spans.ts'
 import { words } from '../../words/words.ts'
 import { TokenChoice } from '../tokens/choice.tsx'
 import { readToken, type TokenRecord } from '../tokens/operations.ts'
@@ -90,14 +91,11 @@ function AsItIs({ token, onValue }: Omit<ChosenProps, 'streamName'>) {
   return read.error && <LoadError error={read.error} onRetry={read.reload} />
 }
 
-const SECONDS = { hour: 3600, day: 86_400, week: 604_800 } as const
-type Span = keyof typeof SECONDS
-
 function Signed({ token, streamName, onValue }: ChosenProps) {
   const [span, setSpan] = useState<Span>('day')
   const [signed, setSigned] = useState<Answer<typeof signSubscribeToken> | null>(null)
   const { isBusy, error, onSubmit } = useSubmit(async () => {
-    const body = { streamName, expiresInSeconds: SECONDS[span] }
+    const body = { streamName, expiresInSeconds: SPANS[span] }
     setSigned(await call(signSubscribeToken, { path: { tokenId: String(token.id) }, body }))
   })
   useEffect(() => {
@@ -109,7 +107,7 @@ function Signed({ token, streamName, onValue }: ChosenProps) {
       <SelectField
         label={text.valid}
         value={span}
-        choices={(Object.keys(SECONDS) as Span[]).map((one) => [one, text.validFor[one]] as const)}
+        choices={EACH_SPAN.map((one) => [one, text.validFor[one]] as const)}
         onValue={setSpan}
       />
       {error && <Notice kind="error">{error.message}</Notice>}

@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
+import { useDraft } from '../../parts/draft.ts'
 import { useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
@@ -18,7 +19,7 @@ import {
   SwitchFields,
 } from './fields.tsx'
 import { clearBoundAddresses, listBoundAddresses, type TokenRecord, updateToken } from './operations.ts'
-import { changesBody, formOf, isGeneral, rebased, type TokenKind } from './tokenForm.ts'
+import { changesBody, formOf, isGeneral, type TokenKind } from './tokenForm.ts'
 import { inWords } from './wording.ts'
 
 const text = words.tokens.form
@@ -39,7 +40,7 @@ export function RulesCard(props: RulesProps) {
 function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
   const root = useRef<HTMLFormElement>(null)
   useEffect(() => showRule(root.current, rule), [rule])
-  const { before, form, setForm } = useForm(token)
+  const { before, form, setForm, onSaved: onFormSaved } = useDraft(formOf(token))
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     const body = changesBody(kind, before, form)
     if (Object.keys(body).length === 0) {
@@ -47,8 +48,7 @@ function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
       return
     }
     const saved = await updateToken(kind, token.id, body)
-    // What was typed meanwhile stays.
-    setForm((now) => rebased(now, form, formOf(saved)))
+    onFormSaved(form, formOf(saved))
     onSaved(saved)
     toast(text.saved(saved.label))
   })
@@ -84,19 +84,6 @@ function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
       </Card>
     </form>
   )
-}
-
-/** The form of a token. When the token changes elsewhere, what the person has not touched changes with it. */
-function useForm(token: TokenRecord) {
-  const [form, setForm] = useState(() => formOf(token))
-  const before = useRef(form)
-  useEffect(() => {
-    const fresh = formOf(token)
-    const known = before.current
-    setForm((now) => rebased(now, known, fresh))
-    before.current = fresh
-  }, [token])
-  return { before: before.current, form, setForm }
 }
 
 /** Brings a rule into view and puts the focus into its field. */

@@ -1,3 +1,5 @@
+import { isSame } from '../../parts/draft.ts'
+import { type Span, SPANS } from '../../spans.ts'
 import { type FeedRendition, renditionOf, shownRendition } from './renditions.ts'
 import type { StreamEntry } from './streamEntry.ts'
 
@@ -9,7 +11,7 @@ export type CountryRule = 'allowed' | 'denied'
 /** Of HLS: H.264 and AAC, or what the publisher sends. */
 export type HlsCodecs = 'h264' | 'source'
 
-export type ExpiryChoice = 'never' | 'hour' | 'day' | 'week' | 'date'
+export type ExpiryChoice = 'never' | Span | 'date'
 
 interface FlagFacts {
   readonly kinds: readonly TokenKind[]
@@ -132,12 +134,10 @@ export function formOf(token: StoredToken): TokenForm {
   }
 }
 
-const SECONDS: Readonly<Record<'hour' | 'day' | 'week', number>> = { hour: 3600, day: 86_400, week: 604_800 }
-
 /** Seconds until the token expires; undefined: never. */
 export function expirySeconds({ expires, expiresAt }: TokenForm, nowMs: number): number | undefined {
   if (expires === 'never') return undefined
-  if (expires !== 'date') return SECONDS[expires]
+  if (expires !== 'date') return SPANS[expires]
   const at = Date.parse(expiresAt)
   return Number.isNaN(at) ? undefined : Math.round((at - nowMs) / 1000)
 }
@@ -207,28 +207,6 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
-/**
- * A form after another person has changed its token: what was not touched takes the fresh value, and lists have what either has
- * added. Countries that are allowed and countries that are denied do not mix.
- */
-export function rebased(form: TokenForm, before: TokenForm, fresh: TokenForm): TokenForm {
-  const mixes = form.countryRule === fresh.countryRule
-  const fields = (Object.keys(form) as (keyof TokenForm)[]).map((field) => {
-    const [mine, known, now] = [form[field], before[field], fresh[field]]
-    if (isSame(mine, known)) return [field, now]
-    const isList = Array.isArray(mine) && Array.isArray(known) && Array.isArray(now) && (mixes || field !== 'countries')
-    return [field, isList ? mixed(mine, known, now) : mine]
-  })
-  return Object.fromEntries(fields) as TokenForm
-}
-
-/** The fresh list without what was removed from the known one, and with what was added to that. */
-function mixed(mine: readonly unknown[], known: readonly unknown[], fresh: readonly unknown[]): readonly unknown[] {
-  const isIn = (list: readonly unknown[]) => (one: unknown) => list.some((other) => isSame(one, other))
-  const kept = fresh.filter((one) => isIn(mine)(one) || !isIn(known)(one))
-  return [...kept, ...mine.filter((one) => !isIn(known)(one) && !isIn(kept)(one))]
-}
-
 function countryChanges(before: TokenForm, now: TokenForm): Record<string, readonly string[]> {
   if (isSame(before.countries, now.countries) && before.countryRule === now.countryRule) return {}
   const [allowed, denied] = now.countryRule === 'allowed' ? [now.countries, []] : [[], now.countries]
@@ -244,8 +222,6 @@ function streamChanges(before: readonly StreamEntry[], now: readonly StreamEntry
 
 const cascadeChange = (before: readonly string[], clusters: readonly string[]) =>
   isSame(before, clusters) ? undefined : { isEnabled: clusters.length > 0, clusters }
-
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 const changed = <T>(before: T, now: T): T | undefined => (isSame(before, now) ? undefined : now)
 
