@@ -26,10 +26,15 @@ afterEach(() => {
 
 test('a page whose event stream is refused asks again and again, and keeps nothing of those before', async () => {
   const signals: AbortSignal[] = []
-  vi.stubGlobal('fetch', async (_url: string, { signal }: RequestInit) => {
-    signals.push(signal ?? expect.fail())
-    return Response.json({ data: [] })
-  })
+  class Noted extends AbortController {
+    constructor() {
+      super()
+      signals.push(this.signal)
+    }
+  }
+  vi.stubGlobal('AbortController', Noted)
+  const fetched = vi.fn(async () => Response.json({ data: [] }))
+  vi.stubGlobal('fetch', fetched)
   const stop = followLive()
   const listeners: number[] = []
   for (let round = 0; round < 3; round += 1) {
@@ -37,7 +42,24 @@ test('a page whose event stream is refused asks again and again, and keeps nothi
     listeners.push(getEventListeners(signals[0] ?? expect.fail(), 'abort').length)
   }
   expect(updates.value).toBe('polling')
-  expect([signals.length, new Set(signals).size]).toEqual([8, 1])
+  expect([fetched.mock.calls.length, signals.length]).toEqual([8, 1])
   expect(listeners).toEqual([0, 0, 0])
+  stop()
+})
+
+test('a page whose event stream does not begin, as behind a proxy that holds answers back, asks instead', async () => {
+  class SilentStream extends EventTarget {
+    static readonly CLOSED = 2
+    readonly close = closed
+  }
+  const closed = vi.fn()
+  vi.stubGlobal('EventSource', SilentStream)
+  vi.stubGlobal('fetch', async () => Response.json({ data: [] }))
+  updates.value = 'connecting'
+  const stop = followLive()
+  await vi.advanceTimersByTimeAsync(9999)
+  expect(updates.value).toBe('connecting')
+  await vi.advanceTimersByTimeAsync(100)
+  expect([updates.value, closed.mock.calls.length]).toEqual(['polling', 1])
   stop()
 })

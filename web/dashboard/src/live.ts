@@ -75,6 +75,8 @@ const HAPPENINGS_MAX = 30
 /** Five minutes of figures each two seconds. */
 const BITRATES_MAX = 150
 const AGAIN_MS = 4000
+/** A proxy that holds answers back until they are whole gives no event stream. */
+const OPENS_MS = 10_000
 
 /**
  * Follows what happens until the returned function is called. One connection serves all pages of a tab. A tab in the background has
@@ -105,15 +107,17 @@ async function follow(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Resolves when the event stream is refused. */
+/** Resolves when the event stream is refused, or does not begin. */
 function listen(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const source = new EventSource(new URL('api/events', document.baseURI))
     const close = (): void => {
+      clearTimeout(late)
       signal.removeEventListener('abort', close)
       source.close()
       resolve()
     }
+    const late = setTimeout(close, OPENS_MS)
     signal.addEventListener('abort', close)
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) close()
@@ -125,6 +129,7 @@ function listen(signal: AbortSignal): Promise<void> {
         take(JSON.parse(data) as never)
       })
     source.addEventListener('open', () => {
+      clearTimeout(late)
       if (updates.value === 'off') updates.value = 'on'
     })
   })

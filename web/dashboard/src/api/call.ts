@@ -21,7 +21,7 @@ interface AnyArgs {
 }
 
 export interface CallOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Sign-in itself: a 401 is the answer, not the end of a session. */
   readonly signsIn?: boolean
   /** Another form of the answer than JSON. */
@@ -57,19 +57,19 @@ export interface Rows<D> {
 
 /** Calls an operation under the dashboard's session. @throws ApiError for every refusal and when the server is away */
 export async function call<A, D>(operation: Operation<A, D>, args: A, options: CallOptions = {}): Promise<D> {
-  return answerOf(operation, await request(operation, args as AnyArgs, options)) as Promise<D>
+  return answerOf(operation, await request(operation, args as AnyArgs, options), options) as Promise<D>
 }
 
 /** As `call`, for lists that count all matching rows in `X-Total-Count`. */
 export async function callRows<A, D>(operation: Operation<A, D>, args: A, options: CallOptions): Promise<Rows<D>> {
   const response = await request(operation, args as AnyArgs, options)
-  const rows = (await answerOf(operation, response)) as D
+  const rows = (await answerOf(operation, response, options)) as D
   return { rows, total: Number(response.headers.get('X-Total-Count') ?? 0) }
 }
 
 /** As `call`, for lists that the server also gives as a file. */
 export const callCsv = async <A, D>(operation: Operation<A, D>, args: A): Promise<string> =>
-  (await request(operation, args as AnyArgs, { accept: 'text/csv' })).text()
+  heard((await request(operation, args as AnyArgs, { accept: 'text/csv' })).text())
 
 /** One page of a list that is walked by cursor. */
 export interface CursorPage<D> {
@@ -85,7 +85,10 @@ export async function callPage<A, D>(
   options: CallOptions,
 ): Promise<CursorPage<D>> {
   const response = await request(operation, args as AnyArgs, options)
-  const body = (await response.json()) as { data: D; pagination?: { hasMore: boolean; cursor?: string } }
+  const body = (await heard(response.json(), options)) as {
+    data: D
+    pagination?: { hasMore: boolean; cursor?: string }
+  }
   const { hasMore = false, cursor } = body.pagination ?? {}
   return { rows: body.data, cursor: hasMore ? (cursor ?? null) : null }
 }
@@ -141,26 +144,40 @@ async function send<A, D>(
 ): Promise<Response> {
   const { body, file } = args
   const type = file ? file.type : body === undefined ? null : 'application/json'
+  const ends = [...(signal ? [signal] : []), ...(file ? [] : [AbortSignal.timeout(ANSWER_MS)])]
+  const sent = fetch(addressOf(operation, args as A), {
+    method: operation.method,
+    headers: {
+      'X-Sluice-Dashboard': '1',
+      ...(type === null ? {} : { 'Content-Type': type }),
+      ...(accept ? { Accept: accept } : {}),
+    },
+    ...(type === null ? {} : { body: file ?? JSON.stringify(body) }),
+    signal: AbortSignal.any(ends),
+  })
+  return heard(sent, { signal })
+}
+
+/** A server, or a proxy before it, that has not answered by then is away. A file may take longer. */
+const ANSWER_MS = 30_000
+
+/** Awaits something of an answer, and says in words that it did not come. */
+async function heard<T>(answer: Promise<T>, { signal }: CallOptions = {}): Promise<T> {
   try {
-    return await fetch(addressOf(operation, args as A), {
-      method: operation.method,
-      headers: {
-        'X-Sluice-Dashboard': '1',
-        ...(type === null ? {} : { 'Content-Type': type }),
-        ...(accept ? { Accept: accept } : {}),
-      },
-      ...(type === null ? {} : { body: file ?? JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
-    })
+    return await answer
   } catch (error) {
     if (signal?.aborted) throw error
     throw new ApiError(0, words.frame.noAnswer)
   }
 }
 
-async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response): Promise<unknown> {
+async function answerOf<A, D>(
+  { envelope }: Operation<A, D>,
+  response: Response,
+  options: CallOptions,
+): Promise<unknown> {
   if (response.status === 204 || response.status === 404) return undefined
-  const body = (await response.json()) as { data?: unknown }
+  const body = (await heard(response.json(), options)) as { data?: unknown }
   return envelope === 'data' ? body.data : body
 }
 

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { ApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import './notice.css'
 
@@ -24,12 +26,18 @@ export function Notice({
 
 /** The error of something that a page loads, with a way to try again. */
 export function LoadError({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
+  /** The error that is being tried again: it stays until there is data or another one. */
+  const [tried, setTried] = useState<ApiError | null>(null)
+  const retry = (): void => {
+    setTried(error)
+    onRetry()
+  }
   return (
     <Notice kind="error">
       <b>{error.message}</b>{' '}
-      <button type="button" class="btn small" onClick={onRetry}>
+      <Button size="small" isBusy={tried === error} onClick={retry}>
         {words.parts.tryAgain}
-      </button>
+      </Button>
     </Notice>
   )
 }

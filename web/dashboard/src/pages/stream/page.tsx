@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { streams, type StreamOnAir } from '../../live.ts'
+import { streams, type StreamOnAir, updates } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Empty, Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -37,7 +37,7 @@ export function StreamPage({ values }: PageArgs) {
     <Page
       title={streamName}
       crumb={{ text: words.frame.streams, href: linkTo('/streams') }}
-      sub={stream ? <Tags stream={stream} /> : streams.value === null && <NotKnownYet />}
+      sub={stream ? <Tags stream={stream} /> : streams.value === null && !isAway() && <NotKnownYet />}
       actions={
         stream &&
         canChange() && (
@@ -71,6 +71,8 @@ export function StreamPage({ values }: PageArgs) {
     </Page>
   )
 }
+
+const isAway = (): boolean => updates.value === 'off'
 
 /** As high as the tags that come, so that nothing jumps. */
 const NotKnownYet = () => (
@@ -111,7 +113,11 @@ function Live({ stream }: { readonly stream: StreamOnAir }) {
 
 const NotLive = ({ streamName }: { readonly streamName: string }) =>
   streams.value === null ? (
-    <div class="screen" aria-busy="true" />
+    isAway() ? (
+      <Notice kind="error">{words.frame.noAnswer}</Notice>
+    ) : (
+      <div class="screen" aria-busy="true" />
+    )
   ) : (
     <section class="card">
       <Empty
