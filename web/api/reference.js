@@ -57,10 +57,10 @@ function chooseLanguages(samples) {
 
 function addCopyButtons() {
   for (const block of document.querySelectorAll('pre')) {
-    const button = buttonOf('Copy', async () => {
-      await navigator.clipboard.writeText(block.textContent)
-      button.textContent = 'Copied'
-    })
+    const copied = () => (button.textContent = 'Copied')
+    // Where the browser refuses, the text is chosen, so that Ctrl C copies it.
+    const choose = () => getSelection().selectAllChildren(block)
+    const button = buttonOf('Copy', () => navigator.clipboard.writeText(block.textContent).then(copied, choose))
     button.className = 'copy'
     // Browsers have a clipboard for trusted pages alone.
     if (navigator.clipboard) block.after(button)

@@ -98,7 +98,12 @@ function buttonOf(text: string, press: () => void): HTMLButtonElement {
 function offerCopies(blocks: Iterable<HTMLElement>): void {
   for (const block of blocks) {
     const copied = (): string => (button.textContent = 'Copied')
-    const button = buttonOf('Copy', () => void navigator.clipboard.writeText(block.innerText.trimEnd()).then(copied))
+    // Where the browser refuses, the text is chosen, so that Ctrl C copies it.
+    const choose = (): void => getSelection()?.selectAllChildren(block)
+    const button = buttonOf(
+      'Copy',
+      () => void navigator.clipboard.writeText(block.innerText.trimEnd()).then(copied, choose),
+    )
     button.className = 'copy'
     block.after(button)
   }

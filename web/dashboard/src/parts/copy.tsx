@@ -4,6 +4,7 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { copyText } from './clipboard.ts'
 import { useSubmit } from './form.tsx'
+import { orToast } from './toast.tsx'
 import './copy.css'
 
 const text = words.parts
@@ -17,14 +18,11 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
     const timer = setTimeout(() => setDone(false), DONE_MS)
     return () => clearTimeout(timer)
   }, [isDone])
-  const copy = (): void => {
-    void copyText(value).then(() => setDone(true))
-  }
   return (
     <Button
       icon={isDone ? 'check' : 'copy'}
       aria-label={isDone ? text.copiedThat(what) : text.copyThat(what)}
-      onClick={copy}
+      onClick={() => orToast(copyText(value).then(() => setDone(true)))}
     >
       {isDone ? text.copied : text.copy}
     </Button>

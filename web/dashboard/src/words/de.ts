@@ -49,6 +49,7 @@ export const de: Sentences = {
     remove: (what) => `${what} entfernen`,
     copy: 'Kopieren',
     copied: 'Kopiert',
+    notCopied: 'Der Browser lässt diese Seite nicht kopieren. Markieren Sie den Text und drücken Sie Strg C.',
     copiedThat: (what) => `${what} kopiert`,
     copyThat: (what) => `${what} kopieren`,
     show: 'Zeigen',
@@ -484,6 +485,7 @@ export const de: Sentences = {
       title: 'Sender',
       shown: 'Wird gezeigt',
       waits: 'Wartet',
+      layer: (name) => `Ebene ${name}`,
       priority: (priority) => (priority === undefined ? 'ohne Priorität' : `Priorität ${priority}`),
       change: 'Priorität ändern',
       changeTitle: 'Priorität ändern?',
@@ -1082,6 +1084,7 @@ export const de: Sentences = {
     },
     sessions: {
       title: 'Gerade benutzt',
+      layer: 'Ebene',
       count: (count) => (count === 1 ? '1 Sitzung' : `${count} Sitzungen`),
       atLeast: (count) => `${count} Sitzungen oder mehr`,
       none: 'Keine Sitzung benutzt ihn gerade.',

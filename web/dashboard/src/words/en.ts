@@ -46,6 +46,7 @@ export const en = {
     remove: (what: string) => `Remove ${what}`,
     copy: 'Copy',
     copied: 'Copied',
+    notCopied: 'The browser does not let this page copy. Select the text and press Ctrl C.',
     copiedThat: (what: string) => `Copied ${what}`,
     copyThat: (what: string) => `Copy ${what}`,
     show: 'Show',
@@ -474,6 +475,7 @@ export const en = {
       title: 'Publishers',
       shown: 'Shown',
       waits: 'Waiting',
+      layer: (name: string) => `layer ${name}`,
       priority: (priority: number | undefined) => (priority === undefined ? 'no priority' : `priority ${priority}`),
       change: 'Change priority',
       changeTitle: 'Change priority?',
@@ -1065,6 +1067,7 @@ export const en = {
     },
     sessions: {
       title: 'In use now',
+      layer: 'Layer',
       count: (count: number) => (count === 1 ? '1 session' : `${count} sessions`),
       atLeast: (count: number) => `${count} sessions or more`,
       none: 'No session uses it now.',

@@ -4,7 +4,7 @@ import { chooseColumn } from '../../parts/choose.tsx'
 import { copyText } from '../../parts/clipboard.ts'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { go, linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
@@ -27,7 +27,7 @@ interface ColumnParts {
   readonly chosen: ReadonlySet<number>
   readonly setChosen: (chosen: ReadonlySet<number>) => void
   readonly setDeleting: (tokens: readonly TokenRecord[]) => void
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** The columns of a list of tokens. */
@@ -138,9 +138,9 @@ function Places({ token }: { readonly token: TokenRecord }) {
 function RowActions({ kind, token, setDeleting, onChanged }: ColumnParts & { readonly token: TokenRecord }) {
   const server = useServer()
   const name = firstName(token.streams)
-  const copy = (): void => {
+  const copy = (): Promise<void> => {
     const { whip, whep } = addressesOf({ ...server, streamName: name ?? '' })
-    void copyText(kind === 'publish' ? whip : whep).then(() => toast(text.addressCopied(token.label)))
+    return orToast(copyText(kind === 'publish' ? whip : whep).then(() => toast(text.addressCopied(token.label))))
   }
   const open: MenuItem = { icon: 'next', text: text.open, onSelect: () => go(`/tokens/${kind}/${token.id}`) }
   const changes: readonly MenuItem[] = [
