@@ -226,6 +226,29 @@ test('a player that is removed leaves no connection, session, timer or listener;
   await expect.poll(() => site.evaluate('leaks.timers.size')).toBe(0)
 })
 
+test('of two players in a page one is removed while it connects, however far it came: the other plays on', async () => {
+  await Promise.all([broadcast('open-stays'), broadcast('open-goes')])
+  const site = await watching([{ stream: named('open-stays') }])
+  await site.reaches('playing')
+  await site.evaluate(`(async () => {
+    for (const mode of ['whep', 'hls'])
+      for (const ms of [0, 5, 20, 40, 80, 160, 320]) {
+        const player = document.createElement('sluice-player')
+        player.setAttribute('stream', ${JSON.stringify(named('open-goes'))})
+        player.setAttribute('mode', mode)
+        document.body.append(player)
+        await new Promise((go) => setTimeout(go, ms))
+        player.remove()
+      }
+  })()`)
+  await expect.poll(async () => (await viewersOf('open-goes')).length).toBe(0)
+  const open = () => site.evaluate("leaks.peers.filter(({ connectionState }) => connectionState !== 'closed').length")
+  expect(await open()).toBe(1)
+  await site.plays()
+  expect(await site.states()).not.toContain('interrupted')
+  expect(await site.violations()).toEqual([])
+})
+
 test('after a change of the network the player restarts ICE in the same session', async () => {
   await broadcast('open-moving')
   const site = await watching([{ stream: named('open-moving') }])

@@ -131,7 +131,7 @@ test('as long as the server refuses to say what is on the air, the pages say tha
   await open('/settings/security')
   for (const path of ['**/api/events', '**/streams/live*'])
     await page.route(path, (route) => route.fulfill({ status: 503 }))
-  for (const path of ['/', '/streams']) {
+  for (const path of ['/', '/streams', '/streams/any']) {
     await page.goto(`${dashboard.home}#${path}`)
     await page.reload()
     await page.getByRole('alert').getByText('The server does not answer.').first().waitFor()
@@ -163,4 +163,131 @@ test('each page of a browser says who has signed in there last', async () => {
   await signIn(second.email, second.password)
   await older.locator('.who').getByText(second.email).waitFor()
   expect(await older.getByRole('link', { name: 'Go live' }).count()).toBe(0)
+})
+
+/** Notes each state in which the switch of this name is drawn from its next press on. */
+async function watch(name: string): Promise<{ press: () => Promise<void>; seen: () => Promise<readonly boolean[]> }> {
+  const found = page.getByRole('switch', { name: new RegExp(`^${name}`) })
+  await found.waitFor()
+  await page.evaluate(`{
+    const isNamed = (one) => one.closest('label').textContent.startsWith(${JSON.stringify(name)})
+    const input = [...document.querySelectorAll('[role=switch]')].find(isNamed)
+    globalThis.seen = new Set()
+    const look = () => { seen.add(input.checked); requestAnimationFrame(look) }
+    input.addEventListener('click', () => requestAnimationFrame(look), { once: true })
+  }`)
+  return { press: () => found.click(), seen: () => page.evaluate<readonly boolean[]>('[...seen]') }
+}
+
+test('a switch shows what was chosen while its change is under way, and a second press changes nothing', async () => {
+  const url = 'rtsp://camera.invalid/main'
+  const { id } = await dashboard.token('publish', {
+    streams: [{ streamName: 'door' }],
+    restream: [{ url: 'rtmp://tube.invalid/live', key: 'key-1' }],
+  })
+  await dashboard.api('POST', '/api/pulls', { tokenId: id, streamName: 'door', label: 'Door', url, enabled: true })
+  const hook = await dashboard.api('POST', '/api/webhooks', { url: 'https://hooks.example/', isFeedHooks: true })
+  const events = { name: 'Hook', url: 'https://hooks.example/', events: ['*'], active: true }
+  const channelHook = (await dashboard.v2('POST', '/webhooks', events)) as { id: string }
+  const channel = (await dashboard.v2('POST', '/channels', { name: 'News', distributions: [{ name: 'Web' }] })) as {
+    id: string
+  }
+  for (const [path, name, method, changed] of [
+    [`/tokens/publish/${id}`, 'On Door', 'PUT', '**/api/pulls/*'],
+    [`/tokens/publish/${id}`, 'On tube.invalid', 'PUT', '**/publish_token/*'],
+    [`/webhooks/${hook.data.id}`, 'Feeds', 'PUT', '**/api/webhooks/*'],
+    [`/webhooks/channels/${channelHook.id}`, 'Active', 'PATCH', '**/webhooks/*'],
+    [`/channels/${channel.id}`, 'Viewers may watch Web', 'PATCH', '**/distributions/*'],
+  ] as const) {
+    await open(path)
+    const { press, seen } = await watch(name)
+    let sent = 0
+    page.on('request', (request) => (sent += request.method() === method ? 1 : 0))
+    const { held, release } = await hold(method, changed)
+    await press()
+    await held
+    await press()
+    release()
+    await page.locator('[role=switch][aria-busy]').waitFor({ state: 'detached' })
+    expect([name, sent, await seen()]).toEqual([name, 1, [false]])
+    await page.close()
+  }
+})
+
+test('a button whose action is under way says so, and a second press does nothing', async () => {
+  await dashboard.v2('POST', '/channels', {
+    name: 'Evening',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }] }],
+  })
+  await open('/channels')
+  let sent = 0
+  page.on('request', (request) => (sent += request.method() === 'POST' ? 1 : 0))
+  const { held, release } = await hold('POST', '**/channels/*/start')
+  const start = button('Start Evening')
+  await start.click()
+  await held
+  expect(await start.getAttribute('aria-busy')).toBe('true')
+  await start.click({ force: true })
+  release()
+  await button('Stop Evening').waitFor()
+  expect([sent, await page.locator('.toast').count()]).toEqual([1, 0])
+  await button('Stop Evening').click()
+  await button('Start Evening').waitFor()
+})
+
+test('a page says that the server does not answer, and so does each further try', async () => {
+  await open('/settings/security')
+  await title('Settings').waitFor()
+  await page.evaluate('AbortSignal.timeout = ((make) => () => make.call(AbortSignal, 300))(AbortSignal.timeout)')
+  let isAway = true
+  await page.route('**/api/recordings?*', (route) => (isAway ? undefined : route.continue()))
+  await page.getByRole('link', { name: 'Recordings', exact: true }).click()
+  const says = page.getByRole('alert').getByText('The server does not answer.')
+  await says.waitFor()
+  const again = page.getByRole('button', { name: 'Try again' })
+  const asked = page.waitForRequest('**/api/recordings?*')
+  await again.click()
+  await asked
+  await page.locator('main button:not([aria-busy])', { hasText: 'Try again' }).waitFor()
+  expect(await says.count()).toBe(1)
+  isAway = false
+  await again.click()
+  await page.getByRole('heading', { name: 'No recordings' }).waitFor()
+})
+
+test('a page that the browser lets copy nothing says so', async () => {
+  const { id } = await dashboard.token('publish', { label: 'Copied', streams: [{ streamName: 'copied' }] })
+  await open(`/tokens/publish/${id}`)
+  await title('Copied').waitFor()
+  await page.evaluate(`{
+    navigator.clipboard.writeText = () => Promise.reject(new Error('no'))
+    document.execCommand = () => false
+  }`)
+  await page
+    .getByRole('button', { name: /^Copy / })
+    .first()
+    .click()
+  await toast('The browser does not let this page copy.').waitFor()
+  expect(await page.getByRole('button', { name: /^Copied / }).count()).toBe(0)
+})
+
+test('what is typed into the defaults of the account stays when another admin saves them, and neither undoes the other', async () => {
+  const stored = async () => (await dashboard.api('GET', '/api/v3/account/security')).data as object
+  await dashboard.api('PUT', '/api/v3/account/security', { allowedCountries: ['DE'], deniedCountries: [] })
+  await open('/settings/defaults')
+  const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Countries' }) })
+  await button('Remove DE').waitFor()
+  await card.getByRole('textbox').fill('fr,')
+  await card.getByRole('textbox').fill('at')
+  await dashboard.api('PUT', '/api/v3/account/security', { allowedCountries: ['DE', 'CH'], deniedCountries: [] })
+  await button('Remove CH').waitFor()
+  expect(await card.getByRole('textbox').inputValue()).toBe('at')
+  const { held, release } = await hold('PUT', '**/account/security')
+  await card.getByRole('button', { name: 'Save' }).click()
+  await held
+  await card.getByRole('textbox').fill('it')
+  release()
+  await toast('Saved').waitFor()
+  expect(await card.getByRole('textbox').inputValue()).toBe('it')
+  expect(await stored()).toEqual({ allowedCountries: ['DE', 'CH', 'FR', 'AT'], deniedCountries: [] })
 })

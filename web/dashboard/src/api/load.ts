@@ -10,6 +10,8 @@ export interface Loaded<T> {
   readonly isLoading: boolean
   /** Loads it again, once an answer that is under way is there: what is asked for often would else never have one. */
   readonly reload: () => void
+  /** As `reload`. Resolves once what came is shown, also if that is an error. */
+  readonly reloaded: () => Promise<void>
   /** Shows a value at once, for a change that the server has taken. */
   readonly set: (data: T) => void
 }
@@ -32,6 +34,7 @@ export function useLoad<T>(
   const latest = useRef(load)
   latest.current = load
   const turn = useRef({ isUnderWay: false, isOwed: false, round })
+  const waiting = useRef<(() => void)[]>([])
   useEffect(() => {
     const stopping = new AbortController()
     const isSame = turn.current.round !== round
@@ -42,6 +45,7 @@ export function useLoad<T>(
       setState((before) => ({ data: before.data, error: null, ...outcome, isLoading: false }))
       turn.current.isUnderWay = false
       if (turn.current.isOwed) reload()
+      else for (const tell of waiting.current.splice(0)) tell()
     }
     latest.current(stopping.signal).then(
       (data) => over({ data }),
@@ -72,7 +76,13 @@ export function useLoad<T>(
     // An answer that is under way may be older than the change.
     if (turn.current.isUnderWay) setRound((before) => before + 1)
   }, [])
-  return { ...state, reload, set }
+  const reloaded = useCallback(() => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting.current.push(resolve)
+    reload()
+    return promise
+  }, [])
+  return { ...state, reload, reloaded, set }
 }
 
 /** For other keys a list may have rows: nothing can be said of them before they are there. */
@@ -91,12 +101,18 @@ export interface Walked<R> extends Omit<Loaded<readonly R[]>, 'set'> {
 /** More pages than these are not loaded again: after a reload the list ends here, and goes on when it is asked to. */
 const RELOADED_MOST = 10
 
+/** How far a list with these keys was walked. An entry of the history keeps it for who comes back or loads the page again. */
+interface Depth {
+  readonly of: string
+  readonly pages: number
+}
+
 /** Walks a list by cursor: the first page at once, each further one when it is asked for. A reload loads them all. */
 export function useWalk<R>(
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<CursorPage<readonly R[]>>,
   keys: readonly unknown[],
 ): Walked<R> {
-  const depth = useRef({ of: '', pages: 1 })
+  const depth = useRef<Depth>((history.state as { walked?: Depth } | null)?.walked ?? { of: '', pages: 1 })
   const of = JSON.stringify(keys)
   const first = useLoad((signal) => {
     if (depth.current.of !== of) depth.current = { of, pages: 1 }
@@ -116,6 +132,7 @@ export function useWalk<R>(
     load(cursor, new AbortController().signal).then(
       (page) => {
         depth.current = { of, pages: depth.current.pages + 1 }
+        history.replaceState({ ...(history.state as object | null), walked: depth.current }, '')
         setRest({ of: first.data, pages: [...pages, page], isLoading: false })
       },
       (error: unknown) => {

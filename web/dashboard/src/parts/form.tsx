@@ -2,6 +2,7 @@ import type { ComponentChildren, TargetedClipboardEvent, TargetedKeyboardEvent }
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
+import { ignore } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { focusField, useWrong } from './wrong.ts'
 import './form.css'
@@ -273,17 +274,27 @@ export function Toggle(props: {
   readonly isOn: boolean
   readonly isDisabled?: boolean
   readonly looks?: 'switch' | 'check'
-  readonly onChange: (isOn: boolean) => void
+  /** What was chosen is shown until a promise that this returns is settled. It may not be rejected. */
+  readonly onChange: (isOn: boolean) => void | Promise<void>
 }) {
   const { label, of, note, isOn, isDisabled = false, looks = 'switch', onChange } = props
+  const [chosen, setChosen] = useState<boolean | null>(null)
+  const change = (next: boolean): void => {
+    const action = onChange(next)
+    if (!(action instanceof Promise)) return
+    setChosen(next)
+    void action.finally(() => setChosen(null))
+  }
   return (
     <label class={looks === 'switch' ? 'check switch' : 'check'}>
       <input
         type="checkbox"
         {...(looks === 'switch' ? { role: 'switch' as const } : {})}
-        checked={isOn}
+        checked={chosen ?? isOn}
         disabled={isDisabled}
-        onChange={(event) => onChange(event.currentTarget.checked)}
+        aria-busy={chosen === null ? undefined : 'true'}
+        onClick={chosen === null ? undefined : ignore}
+        onChange={(event) => change(event.currentTarget.checked)}
       />
       <b>
         {label}

@@ -22,7 +22,7 @@ export function toast(text: string, undo?: () => void): void {
 }
 
 /** Awaits a change that stands in no form. A toast says why it was refused. */
-export async function orToast(change: Promise<void>): Promise<void> {
+export async function orToast(change: Promise<unknown>): Promise<void> {
   try {
     await change
   } catch (error) {

@@ -112,7 +112,7 @@ function TokenActions(props: {
       <p class="note">{text.ofToken(token.data.label, words.tokens.kinds[kind].one(id))}</p>
       <div class="actions">
         {canChange() && (
-          <RepairButton isNamed kind={kind} token={token.data} decision={decision} onChanged={token.reload} />
+          <RepairButton isNamed kind={kind} token={token.data} decision={decision} onChanged={token.reloaded} />
         )}
         <LinkButton href={linkTo(`/tokens/${kind}/${id}`, { rule: failed ? RULES[failed] : undefined })}>
           {failed && RULES[failed] ? text.openRule : text.openToken}

@@ -79,7 +79,7 @@ async function loadWhole(channelId: string, signal: AbortSignal): Promise<Whole>
 export function ChannelPage({ values, query }: PageArgs) {
   const channelId = values['id'] ?? ''
   const load = useLoad((signal) => loadWhole(channelId, signal), [channelId])
-  const { data, reload } = load
+  const { data, reload, reloaded } = load
   useEvery(LOOK_MS, reload)
   const crumb = { text: words.channels.title, href: linkTo('/channels') }
   if (!data) {
@@ -94,11 +94,11 @@ export function ChannelPage({ values, query }: PageArgs) {
       title={data.channel.name}
       crumb={crumb}
       sub={<Sub whole={data} />}
-      actions={canChange() && <StartStop whole={data} onChanged={reload} />}
+      actions={canChange() && <StartStop whole={data} onChanged={reloaded} />}
     >
       {load.error && <LoadError error={load.error} onRetry={reload} />}
-      <Flow whole={data} onChanged={reload} />
-      <SlateCard channel={data.channel} onChanged={reload} />
+      <Flow whole={data} onChanged={reloaded} />
+      <SlateCard channel={data.channel} onChanged={reloaded} />
       <Schedules channel={data.channel} query={query} />
       <Runs channelId={channelId} engines={data.engines} />
     </Page>
@@ -120,16 +120,16 @@ function Sub({ whole }: { readonly whole: Whole }) {
   )
 }
 
-function StartStop({ whole, onChanged }: { readonly whole: Whole; readonly onChanged: () => void }) {
+function StartStop({ whole, onChanged }: { readonly whole: Whole; readonly onChanged: () => Promise<void> }) {
   const [isAsking, setAsking] = useState(false)
   const path = { channelId: whole.channel.id }
   const start = useSubmit(async () => {
     await call(startChannel, { path })
-    onChanged()
+    await onChanged()
   })
   const stop = async (): Promise<void> => {
     await call(stopChannel, { path })
-    onChanged()
+    await onChanged()
   }
   const viewers = viewersOf(whole)
   if (!isRunning(whole.now)) {
@@ -150,7 +150,7 @@ function StartStop({ whole, onChanged }: { readonly whole: Whole; readonly onCha
   }
   return (
     <>
-      <Button look="danger" icon="stop" onClick={() => (viewers > 0 ? setAsking(true) : void orToast(stop()))}>
+      <Button look="danger" icon="stop" onClick={() => (viewers > 0 ? setAsking(true) : orToast(stop()))}>
         {words.channels.stop}
       </Button>
       {isAsking && (
@@ -177,7 +177,7 @@ function useLadders(engines: readonly Engine[]): ReadonlyMap<string, AbrLadder> 
   return new Map(data.map((ladder) => [ladder.id, ladder]))
 }
 
-function Flow({ whole, onChanged }: { readonly whole: Whole; readonly onChanged: () => void }) {
+function Flow({ whole, onChanged }: { readonly whole: Whole; readonly onChanged: () => Promise<void> }) {
   const { ingests, engines, distributions, now, ingestsNow, enginesNow } = whole
   const ladders = useLadders(engines)
   return (

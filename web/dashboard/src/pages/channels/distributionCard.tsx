@@ -2,10 +2,10 @@ import { type Distribution, updateDistribution } from '#api/channels.ts'
 import { distributionAddress, ownAddresses } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { CopyField } from '../../parts/copy.tsx'
-import { Toggle, useSubmit } from '../../parts/form.tsx'
+import { Toggle } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Notice } from '../../parts/notice.tsx'
 import { State } from '../../parts/state.tsx'
+import { orToast } from '../../parts/toast.tsx'
 import { count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { channelWords } from '../../words/channelWords.ts'
@@ -19,16 +19,16 @@ const text = channelWords.channel
 interface DistributionCardProps {
   readonly distribution: Distribution
   readonly viewers: number
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** Where viewers get a channel, and which of them. */
 export function DistributionCard({ distribution, viewers, onChanged }: DistributionCardProps) {
   const { id, name, enabled, security } = distribution
-  const toggle = useSubmit(async () => {
-    await call(updateDistribution, { path: { distributionId: id }, body: { enabled: !enabled } })
-    onChanged()
-  })
+  const toggle = async (isOn: boolean): Promise<void> => {
+    await call(updateDistribution, { path: { distributionId: id }, body: { enabled: isOn } })
+    await onChanged()
+  }
   return (
     <div class="card">
       <div class="pad stack gap-s">
@@ -36,7 +36,6 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
           <h3>{name}</h3>
           <State kind={enabled ? 'ok' : 'off'}>{enabled ? text.on : text.off}</State>
         </div>
-        {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
         <CopyField label="HLS" what={`HLS ${name}`} value={distributionAddress(ownAddresses(), id)} />
         <Rules security={security} />
         {(canChange() || security.tokenRequired) && <ViewerKeys distribution={distribution} onChanged={onChanged} />}
@@ -46,7 +45,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
             of={name}
             note={text.enabledNote}
             isOn={enabled}
-            onChange={() => toggle.onSubmit()}
+            onChange={(isOn) => orToast(toggle(isOn))}
           />
         )}
       </div>

@@ -20,7 +20,7 @@ interface EngineCardProps {
   readonly now: EngineMonitoring | undefined
   /** Undefined: not loaded yet. */
   readonly ladder: AbrLadder | undefined
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** An engine: its state, its ladder, its speed, and what each rendition gets. */
@@ -29,7 +29,7 @@ export function EngineCard({ engine, now, ladder, onChanged }: EngineCardProps) 
   const problem = noticeWords(engine.statusMessage ?? '', engine.statusSentences)
   const toggle = useSubmit(async () => {
     await call(isRunning({ status }) ? stopEngine : startEngine, { path: { engineId: engine.id } })
-    onChanged()
+    await onChanged()
   })
   return (
     <div class="card">

@@ -10,7 +10,7 @@ const text = channelWords.channel
 interface EngineTargetsProps {
   readonly engine: Engine
   readonly now: EngineMonitoring | undefined
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** Other servers that get what an engine makes, with their state. */
@@ -19,7 +19,7 @@ export function EngineTargets({ engine, now, onChanged }: EngineTargetsProps) {
   const targets = engine.restream.map((target) => ({ ...target, transcode: false }))
   const save = async (next: readonly RestreamTarget[]): Promise<void> => {
     await call(updateEngine, { path, body: { restream: next.map(({ transcode: _never, ...target }) => target) } })
-    onChanged()
+    await onChanged()
   }
   if (targets.length === 0 && !canChange()) return null
   return (

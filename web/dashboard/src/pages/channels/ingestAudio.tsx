@@ -27,7 +27,7 @@ export const hasAudioTracks = (type: Ingest['type']): boolean => /^(?:srt|rtmp)-
 
 interface IngestAudioProps {
   readonly ingest: Ingest
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** A button that asks for the audio tracks that viewers choose from. */
@@ -49,7 +49,7 @@ function AudioDialog({ ingest, onChanged, onClose }: IngestAudioProps & { readon
     const audio = tracks.map(trackOf)
     await call(updateIngest, { path: { ingestId: ingest.id }, body: { tracks: { audio } } })
     toast(text.audioChanged)
-    onChanged()
+    await onChanged()
     onClose()
   })
   const hasFieldError = Object.keys(fields).some((name) => name.startsWith('tracks.audio['))

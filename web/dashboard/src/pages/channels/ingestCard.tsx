@@ -32,7 +32,7 @@ function srtAddressOf(url: string): string {
 interface IngestCardProps {
   readonly ingest: Ingest
   readonly now: IngestMonitoring | undefined
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** Where the media of a channel comes from, and how well it arrives. */
@@ -84,12 +84,12 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
   )
 }
 
-function Rotate({ ingest, onChanged }: { readonly ingest: Ingest; readonly onChanged: () => void }) {
+function Rotate({ ingest, onChanged }: { readonly ingest: Ingest; readonly onChanged: () => Promise<void> }) {
   const [isAsking, setAsking] = useState(false)
   const rotate = async (): Promise<void> => {
     await call(rotateIngestKey, { path: { ingestId: ingest.id } })
     toast(text.rotated)
-    onChanged()
+    await onChanged()
   }
   return (
     <>

@@ -12,7 +12,7 @@ const text = channelWords.channel
 
 interface ChangeSourceProps {
   readonly ingest: Ingest
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** A button that asks for another address of a source that Sluice dials. */
@@ -34,7 +34,7 @@ function SourceDialog({ ingest, onChanged, onClose }: ChangeSourceProps & { read
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     await call(updateIngest, { path: { ingestId: ingest.id }, body: { url: url.trim() } })
     toast(text.sourceChanged)
-    onChanged()
+    await onChanged()
     onClose()
   })
   return (

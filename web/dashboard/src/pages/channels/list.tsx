@@ -45,7 +45,7 @@ export function ChannelsPage({ query }: PageArgs) {
   const toggle = async (channel: Channel): Promise<void> => {
     const path = { channelId: channel.id }
     await call(isRunning(channel) ? stopChannel : startChannel, { path })
-    list.reload()
+    await list.reloaded()
   }
   const remove = async (channel: Channel): Promise<void> => {
     const { id, name } = channel
@@ -150,7 +150,7 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
             <Button
               size="small"
               icon={isRunning(one) ? 'stop' : 'play'}
-              onClick={() => void orToast(toggle(one))}
+              onClick={() => orToast(toggle(one))}
               of={one.name}
             >
               {isRunning(one) ? text.stop : text.start}

@@ -28,7 +28,7 @@ interface NewKeyProps {
   readonly path: { readonly distributionId: string }
   /** The key that the new one succeeds. */
   readonly replaced: Key | null
-  readonly onMade: () => void
+  readonly onMade: () => Promise<void>
   readonly onClose: () => void
 }
 
@@ -44,11 +44,11 @@ export function NewKey({ path, replaced, onMade, onClose }: NewKeyProps) {
       path,
       body: { key: kind === 'secret' ? secret : publicKey, name: name || null },
     })
-    onMade()
+    void onMade()
     if (replaced && endsOld) await call(deleteDistributionKey, { path: { ...path, keyId: replaced.id } })
-    onClose()
+    await onMade()
     toast(text.added)
-    onMade()
+    onClose()
   })
   return (
     <Dialog

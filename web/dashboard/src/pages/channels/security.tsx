@@ -13,7 +13,7 @@ const text = channelWords.channel
 
 interface SecurityProps {
   readonly distribution: Distribution
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** The rules of a distribution: countries, addresses, sites. They are saved together. */
@@ -37,8 +37,8 @@ function SecurityForm({ distribution, onChanged, onClose }: SecurityProps & { re
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     const security = { geoBlocking: geo, ipBlocking: ip, refererBlocking: referer }
     await call(updateDistribution, { path: { distributionId: distribution.id }, body: { security } })
+    await onChanged()
     onClose()
-    onChanged()
   })
   const errorOf = (path: string): string | undefined =>
     Object.entries(fields).find(([field]) => field.startsWith(`security.${path}`))?.[1]

@@ -16,7 +16,7 @@ const TYPES = 'image/jpeg,image/png,video/mp4'
 
 interface SlateProps {
   readonly channel: Channel
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** What viewers see while there is no broadcast. */
@@ -66,11 +66,11 @@ function Change({ channel, onChanged }: SlateProps) {
       if (input.current) input.current.value = ''
     }
     toast(text.isSet)
-    onChanged()
+    await onChanged()
   })
   const remove = async (): Promise<void> => {
     await call(deleteSlate, { path })
-    onChanged()
+    await onChanged()
   }
   return (
     <>

@@ -28,7 +28,7 @@ const nameOf = ({ id, name }: Key): string => name ?? id
 
 interface ViewerKeysProps {
   readonly distribution: Distribution
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** The keys that sign tokens of viewers. Sluice never shows their values. */
@@ -114,7 +114,7 @@ function Dialogs({ distribution, question, onChanged, onClose }: DialogsProps) {
     const open = async (): Promise<void> => {
       await call(deleteDistributionKeys, { path })
       toast(text.opened(distribution.name))
-      onChanged()
+      await onChanged()
     }
     return (
       <Confirm title={text.openTitle(distribution.name)} verb={text.open} onConfirm={open} onClose={onClose}>
@@ -128,7 +128,7 @@ function Dialogs({ distribution, question, onChanged, onClose }: DialogsProps) {
   const remove = async (): Promise<void> => {
     await call(deleteDistributionKey, { path: { ...path, keyId: of.id } })
     toast(text.deleted(nameOf(of)))
-    onChanged()
+    await onChanged()
   }
   const isLast = distribution.security.keys.length === 1
   return (

@@ -36,7 +36,7 @@ export function AuditPage({ query }: PageArgs) {
         title={text.audit}
         isFlush
         aside={
-          <Button size="small" icon="download" onClick={() => void orToast(save())}>
+          <Button size="small" icon="download" onClick={() => orToast(save())}>
             {words.analytics.csv}
           </Button>
         }

@@ -143,7 +143,7 @@ function Sessions() {
   useFollow(userEdits, list.reload)
   const end = async ({ id }: Own): Promise<void> => {
     await call(endSession, { path: { sessionId: String(id) } })
-    list.reload()
+    await list.reloaded()
   }
   return (
     <Card title={text.sessions} isFlush>
@@ -159,11 +159,7 @@ function Sessions() {
               </p>
             </div>
             {!one.isCurrent && (
-              <Button
-                size="small"
-                of={`${one.address}, ${moment(one.lastUsedOn)}`}
-                onClick={() => void orToast(end(one))}
-              >
+              <Button size="small" of={`${one.address}, ${moment(one.lastUsedOn)}`} onClick={() => orToast(end(one))}>
                 {text.end}
               </Button>
             )}

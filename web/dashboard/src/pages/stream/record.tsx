@@ -14,7 +14,7 @@ export function RecordButton({ stream: { streamName, recorded } }: { readonly st
     toast(recorded ? text.recordEnds : text.recordBegins)
   }
   return (
-    <Button icon={recorded ? 'pause' : 'recordings'} onClick={() => void orToast(change())}>
+    <Button icon={recorded ? 'pause' : 'recordings'} onClick={() => orToast(change())}>
       {recorded ? text.recordEnd : text.record}
     </Button>
   )

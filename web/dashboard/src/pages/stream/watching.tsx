@@ -107,7 +107,7 @@ function columnsOf(end: (one: Session) => Promise<void>): Column<Session>[] {
               <IconButton
                 icon="close"
                 label={text.endSession(one.address, moment(one.startedOn))}
-                onClick={() => void orToast(end(one))}
+                onClick={() => orToast(end(one))}
               />
             ),
           },

@@ -25,7 +25,7 @@ async function sessionsOf(tokens: readonly TokenRecord[], signal: AbortSignal): 
 export function DeleteTokens(props: {
   readonly kind: TokenKind
   readonly tokens: readonly TokenRecord[]
-  readonly onDone: () => void
+  readonly onDone: () => void | Promise<void>
   readonly onClose: () => void
 }) {
   const { kind, tokens, onDone, onClose } = props
@@ -35,7 +35,7 @@ export function DeleteTokens(props: {
   const onConfirm = async (): Promise<void> => {
     for (const { id } of tokens) await deleteToken(kind, id)
     toast(isOne ? text.doneOne(first?.label ?? '') : text.done(tokens.length))
-    onDone()
+    await onDone()
   }
   return (
     <Confirm

@@ -110,7 +110,7 @@ function TokensPage({ kind, query }: { readonly kind: TokenKind; readonly query:
           kind={kind}
           wanted={wanted}
           data={list.data}
-          reload={list.reload}
+          reloaded={list.reloaded}
           hasFailed={list.error !== null}
         />
       )}
@@ -127,19 +127,19 @@ interface ListProps {
   readonly wanted: ReturnType<typeof queryOf>
   readonly data: Data | undefined
   readonly hasFailed: boolean
-  readonly reload: () => void
+  readonly reloaded: () => Promise<void>
 }
 
-function TokenList({ kind, wanted, data, reload, hasFailed }: ListProps) {
+function TokenList({ kind, wanted, data, reloaded, hasFailed }: ListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
   const [deleting, setDeleting] = useState<readonly TokenRecord[] | null>(null)
   const { rows = [], total = 0, live = NONE } = data ?? {}
   const selected = rows.filter(({ id }) => chosen.has(id))
-  const done = (): void => {
+  const done = (): Promise<void> => {
     setChosen(new Set())
-    reload()
+    return reloaded()
   }
-  const columns = columnsOf({ kind, live, rows, chosen, setChosen, setDeleting, onChanged: reload })
+  const columns = columnsOf({ kind, live, rows, chosen, setChosen, setDeleting, onChanged: reloaded })
   const sort = {
     by: wanted.sortBy,
     isDescending: wanted.isDescending,
@@ -186,7 +186,7 @@ interface ToolsProps {
   readonly wanted: ReturnType<typeof queryOf>
   readonly selected: readonly TokenRecord[]
   readonly onDelete: () => void
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 function Tools({ kind, wanted, selected, onDelete, onChanged }: ToolsProps) {

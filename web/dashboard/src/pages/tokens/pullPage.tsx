@@ -47,7 +47,7 @@ export function PullPage({ values }: PageArgs) {
           {words.stream.targetStatus[status]}
         </State>
       }
-      actions={canChange() ? <Actions pull={pull.data} onChanged={pull.reload} back={crumb.href} /> : undefined}
+      actions={canChange() ? <Actions pull={pull.data} onChanged={pull.reloaded} back={crumb.href} /> : undefined}
     >
       <div class="cols form-side">
         <div class="stack">
@@ -91,7 +91,7 @@ const Facts = ({ pull }: { readonly pull: Pull }) => (
 
 interface ActionsProps {
   readonly pull: Pull
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
   /** The page of its token. */
   readonly back: string
 }
@@ -106,7 +106,7 @@ function Actions({ pull, onChanged, back }: ActionsProps) {
       <Button icon="edit" onClick={() => setAsking('change')}>
         {text.edit}
       </Button>
-      <Button onClick={() => void orToast(change({ enabled: !pull.enabled }))}>
+      <Button onClick={() => orToast(change({ enabled: !pull.enabled }))}>
         {pull.enabled ? words.tokens.switchOff : words.tokens.switchOn}
       </Button>
       <Button icon="trash" onClick={() => setAsking('remove')}>

@@ -47,7 +47,7 @@ export function PullsCard({ token }: { readonly token: TokenRecord }) {
           <PullRow
             key={pull.id}
             pull={pull}
-            onSwitch={() => call(updatePull, { ...byId(pull), body: { enabled: !pull.enabled } }).then(list.reload)}
+            onSwitch={() => call(updatePull, { ...byId(pull), body: { enabled: !pull.enabled } }).then(list.reloaded)}
             onEdit={() => setEditing(pull)}
             onRemove={() => call(deletePull, byId(pull)).then(list.reload)}
           />

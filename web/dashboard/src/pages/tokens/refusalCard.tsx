@@ -23,7 +23,7 @@ type Decision = Answer<typeof listAccessLog>[number]
 export function RefusalCard(props: {
   readonly kind: TokenKind
   readonly token: TokenRecord
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }) {
   const { token } = props
   const log = useLoad(
@@ -59,7 +59,7 @@ function Refusal(props: {
   readonly kind: TokenKind
   readonly token: TokenRecord
   readonly decision: Decision
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }) {
   const { kind, token, decision, onChanged } = props
   const { id, code = '', lastAt, origin, address, count, streamName } = decision

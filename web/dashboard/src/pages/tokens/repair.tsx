@@ -1,5 +1,4 @@
 import { asApiError } from '../../api/call.ts'
-import { useState } from 'preact/hooks'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { linkTo } from '../../router.ts'
@@ -16,33 +15,28 @@ interface RepairProps {
   readonly decision: Refused
   /** With what it does on the button, where the place allows. */
   readonly isNamed?: boolean
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
 }
 
 /** Changes the token so that the refused client is admitted, with a way to take it back. */
 export function RepairButton({ kind, token, decision, isNamed = false, onChanged }: RepairProps) {
-  const [isBusy, setBusy] = useState(false)
   const repair = repairOf(token, decision)
   if (repair === null) return <AfterExpiry kind={kind} token={token} decision={decision} isNamed={isNamed} />
   const said = text.repairs[repair.kind]
   const write = async (change: Readonly<Record<string, unknown>>): Promise<boolean> => {
     const isDone = await updateToken(kind, token.id, change).then(() => true, show)
-    onChanged()
+    await onChanged()
     return isDone
   }
   const apply = async (): Promise<void> => {
-    setBusy(true)
-    const isDone = await write(repair.change)
-    setBusy(false)
-    if (isDone) toast(said.done(repair.what), () => void write(repair.undo))
+    if (await write(repair.change)) toast(said.done(repair.what), () => void write(repair.undo))
   }
   return (
     <Button
       size={isNamed ? undefined : 'small'}
       icon={isNamed ? 'plus' : undefined}
-      isBusy={isBusy}
       aria-label={said.button(repair.what)}
-      onClick={() => void apply()}
+      onClick={apply}
     >
       {isNamed ? said.button(repair.what) : said.short}
     </Button>

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Confirm } from '../../parts/dialog.tsx'
-import { Toggle, useSubmit } from '../../parts/form.tsx'
+import { Toggle } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { Notice } from '../../parts/notice.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
+import { orToast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 
@@ -21,6 +21,7 @@ interface SwitchedRowProps {
     readonly removeTitle: (name: string) => string
     readonly removeText: string
   }
+  /** Resolves once its outcome is shown. */
   readonly onSwitch: () => Promise<void>
   readonly onEdit: () => void
   readonly onRemove: () => Promise<void>
@@ -29,7 +30,6 @@ interface SwitchedRowProps {
 
 /** What belongs to a token and can be switched off, changed and removed. */
 export function SwitchedRow({ name, href, shape, isOn, text, onSwitch, onEdit, onRemove, children }: SwitchedRowProps) {
-  const toggle = useSubmit(onSwitch)
   const [isAsking, setAsking] = useState(false)
   return (
     <li>
@@ -37,11 +37,10 @@ export function SwitchedRow({ name, href, shape, isOn, text, onSwitch, onEdit, o
       <div class="grow">
         <b>{href === undefined ? name : <a href={href}>{name}</a>}</b>
         {children}
-        {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
       </div>
       {canChange() && (
         <>
-          <Toggle label={text.enabled} of={name} isOn={isOn} onChange={() => toggle.onSubmit()} />
+          <Toggle label={text.enabled} of={name} isOn={isOn} onChange={() => orToast(onSwitch())} />
           <Menu
             label={words.parts.moreFor(name)}
             items={[

@@ -11,7 +11,7 @@ export async function switchTokens(
   kind: TokenKind,
   tokens: readonly TokenRecord[],
   isActive: boolean,
-  onChanged: () => void,
+  onChanged: () => Promise<void>,
 ): Promise<void> {
   const ids = tokens.map(({ id }) => id)
   const failure = await attempt(kind, ids, isActive)
@@ -20,12 +20,12 @@ export async function switchTokens(
   const undo = (): void => {
     void attempt(kind, ids, !isActive).then((problem) => {
       if (problem !== null) toast(problem)
-      onChanged()
+      return onChanged()
     })
   }
   if (failure === null) toast(isActive ? text.isOn(shown) : text.isOff(shown), undo)
   else toast(failure)
-  onChanged()
+  await onChanged()
 }
 
 /** What went wrong, or null. */

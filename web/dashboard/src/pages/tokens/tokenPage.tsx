@@ -61,7 +61,7 @@ function TokenPage({ kind, id, rule }: TokenPageProps) {
       </Page>
     )
   }
-  const parts = { kind, token: token.data, onChanged: token.reload }
+  const parts = { kind, token: token.data, onChanged: token.reloaded }
   return (
     <Page
       title={token.data.label}
@@ -124,7 +124,7 @@ function Tags({
 interface ActionProps {
   readonly kind: TokenKind
   readonly token: TokenRecord
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
   readonly onSessions: () => void
 }
 
@@ -132,21 +132,21 @@ function Actions({ kind, token, onChanged, onSessions }: ActionProps) {
   const [asking, setAsking] = useState<'none' | 'value' | 'delete'>('none')
   const then = goLater()
   const close = (): void => setAsking('none')
-  const changed = (): void => {
-    onChanged()
+  const changed = (): Promise<void> => {
     onSessions()
+    return onChanged()
   }
   const renew = async (): Promise<void> => {
     await updateToken(kind, token.id, { refreshToken: true })
     toast(text.page.newValueDone)
-    changed()
+    await changed()
   }
   return (
     <>
       <Button icon="refresh" onClick={() => setAsking('value')}>
         {text.page.newValue}
       </Button>
-      <Button onClick={() => void switchTokens(kind, [token], !token.isActive, changed)}>
+      <Button onClick={() => switchTokens(kind, [token], !token.isActive, changed)}>
         {token.isActive ? text.switchOff : text.switchOn}
       </Button>
       <Menu

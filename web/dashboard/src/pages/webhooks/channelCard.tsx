@@ -30,7 +30,7 @@ type Question = 'edit' | 'test' | 'renew' | 'delete' | null
 
 interface ChannelWebhookCardProps {
   readonly webhook: ChannelWebhook
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
   /** Something was sent: the log gets an entry with this id. */
   readonly onSent: (logId: string) => void
 }
@@ -45,7 +45,7 @@ export function ChannelWebhookCard({ webhook, onChanged, onSent }: ChannelWebhoo
       await call(updateChannelWebhook, { path: { webhookId: id }, body: { active: isOn } })
     } finally {
       // After a refusal too: the page shows what holds now.
-      onChanged()
+      await onChanged()
     }
   }
   const items = [
@@ -76,12 +76,12 @@ export function ChannelWebhookCard({ webhook, onChanged, onSent }: ChannelWebhoo
             note={text.activeNote}
             isOn={active}
             isDisabled={!canChange()}
-            onChange={(isOn) => void orToast(activate(isOn))}
+            onChange={(isOn) => orToast(activate(isOn))}
           />
           <Events webhook={webhook} />
         </div>
       </div>
-      {question === 'edit' && <ChannelWebhookForm webhook={webhook} onSaved={onChanged} onClose={close} />}
+      {question === 'edit' && <ChannelWebhookForm webhook={webhook} onSaved={() => void onChanged()} onClose={close} />}
       {question === 'test' && <TestDialog webhook={webhook} onSent={onSent} onClose={close} />}
       {question === 'delete' && <Delete webhook={webhook} onDeleted={onChanged} onClose={close} />}
     </Card>
@@ -141,7 +141,7 @@ function Secret({ webhook: { id }, isAsking, onAsked }: SecretProps) {
 
 interface DeleteProps {
   readonly webhook: ChannelWebhook
-  readonly onDeleted: () => void
+  readonly onDeleted: () => Promise<void>
   readonly onClose: () => void
 }
 
@@ -154,7 +154,7 @@ function Delete({ webhook: { id, name, active }, onDeleted, onClose }: DeletePro
     await call(deleteChannelWebhook, { path })
     toast(text.deleted(name))
     then('/webhooks/channels')
-    onDeleted()
+    void onDeleted()
   }
   return (
     <Confirm title={text.deleteTitle(name)} verb={common.delete} onConfirm={remove} onClose={onClose}>

@@ -146,11 +146,7 @@ function columnsOf(choose: (one: LogEntry) => void, again: (one: LogEntry) => Pr
       kind: 'actions',
       cell: (one) =>
         canChange() && (
-          <IconButton
-            icon="refresh"
-            label={common.again(one.type, whichOf(one))}
-            onClick={() => void orToast(again(one))}
-          />
+          <IconButton icon="refresh" label={common.again(one.type, whichOf(one))} onClick={() => orToast(again(one))} />
         ),
     },
   ]

@@ -49,7 +49,7 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
         >
           {chosen ? (
             <>
-              <ChannelWebhookCard key={chosen.id} webhook={chosen} onChanged={list.reload} onSent={setAwaitedId} />
+              <ChannelWebhookCard key={chosen.id} webhook={chosen} onChanged={list.reloaded} onSent={setAwaitedId} />
               <ChannelLog key={`l${chosen.id}`} webhook={chosen} awaitedId={awaitedId} onSent={setAwaitedId} />
             </>
           ) : (

@@ -157,7 +157,7 @@ function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] 
           <IconButton
             icon="refresh"
             label={text.again(`${one.type} ${one.event}`, whichOf(one))}
-            onClick={() => void orToast(again(one))}
+            onClick={() => orToast(again(one))}
           />
         ),
     },

@@ -55,7 +55,7 @@ export function WebhooksPage({ values, query }: PageArgs) {
                 key={chosen.id}
                 webhook={chosen}
                 title={titleOf(chosen, list.data)}
-                onChanged={list.reload}
+                onChanged={list.reloaded}
                 onTested={() => setTests(tests + 1)}
               />
               <Deliveries key={`d${chosen.id}`} webhook={chosen} query={query} tests={tests} onEnded={list.reload} />

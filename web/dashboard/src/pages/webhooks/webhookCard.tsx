@@ -21,7 +21,7 @@ type Question = 'delete' | 'renew' | null
 interface WebhookCardProps {
   readonly webhook: Webhook
   readonly title: string
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
   /** A test was sent, so there is a new delivery. */
   readonly onTested: () => void
 }
@@ -37,7 +37,7 @@ export function WebhookCard({ webhook, title, onChanged, onTested }: WebhookCard
       await call(updateWebhook, { path, body })
     } finally {
       // After a refusal too: the page shows what holds now.
-      onChanged()
+      await onChanged()
     }
   }
   const test = async (type: string): Promise<void> => {
@@ -85,7 +85,7 @@ const Switches = ({ webhook, onChange }: { readonly webhook: Webhook; readonly o
         note={text.kinds[key].note}
         isOn={webhook[key]}
         isDisabled={!canChange()}
-        onChange={(isOn) => void orToast(onChange({ [key]: isOn }))}
+        onChange={(isOn) => orToast(onChange({ [key]: isOn }))}
       />
     ))}
   </fieldset>
@@ -105,7 +105,7 @@ const AskRenewal = ({ onChange, onClose }: { readonly onChange: Change; readonly
 interface AskDeletionProps {
   readonly webhook: Webhook
   readonly title: string
-  readonly onChanged: () => void
+  readonly onChanged: () => Promise<void>
   readonly onClose: () => void
 }
 
@@ -115,7 +115,7 @@ function AskDeletion({ webhook, title, onChanged, onClose }: AskDeletionProps) {
     await call(deleteWebhook, { path: { webhookId: String(webhook.id) } })
     toast(text.deleted(title))
     then('/webhooks')
-    onChanged()
+    void onChanged()
   }
   return (
     <Confirm title={text.deleteTitle(title)} verb={text.delete} onConfirm={remove} onClose={onClose}>
