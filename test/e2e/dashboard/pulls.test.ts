@@ -93,3 +93,18 @@ test('a source of a channel gets another address while that is stopped, and the 
   await dialog.getByText('stop it first').waitFor()
   await dashboard.v2('POST', `/channels/${id}/stop`)
 })
+
+test('the sessions of a token say which layer of its source each sends', async () => {
+  const { id } = await dashboard.token('publish', { label: 'Layers', streams: [{ streamName: 'hall' }] })
+  const page = await dashboard.open('/')
+  const common = { action: 'publish', protocol: 'rtmp', streamName: 'hall', streamId: 'a/hall', address: '192.0.2.7' }
+  const data = ['high', 'low'].map((layer) => ({
+    ...{ ...common, id: layer, layer, tokenId: id },
+    ...{ startedOn: '2026-01-01T00:00:00.000Z', bytesIn: 1, bytesOut: 0 },
+  }))
+  const json = { status: 'success', data, pagination: { hasMore: false } }
+  await page.route('**/api/sessions?*', (route) => route.fulfill({ json }))
+  await page.goto(`${dashboard.home}#/tokens/publish/${id}`)
+  const sessions = page.locator('.token-session', { hasText: 'Layer' })
+  await expect.poll(() => sessions.locator('code').allTextContents()).toEqual(['high', 'low'])
+})

@@ -82,6 +82,10 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   expect(file.subarray(4, 8).toString()).toBe('ftyp')
   await page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor()
 
+  const [head, first] = await savedCsv(() => page.getByRole('button', { name: 'CSV Recordings' }).click())
+  expect(head).toBe('id,streamName,state,startedOn,durationMs,bytes,expiresOn')
+  expect(first).toMatch(new RegExp(`^${recording?.id},.*,completed,.*,${recording?.bytes},$`))
+
   await choose('Copy link')
   const linked = () => dialog().locator('code', { hasText: '.mp4?' }).textContent()
   const forADay = endOf(await linked())
