@@ -97,10 +97,13 @@ test('a source of a channel gets another address while that is stopped, and the 
 test('the sessions of a token say which layer of its source each sends', async () => {
   const { id } = await dashboard.token('publish', { label: 'Layers', streams: [{ streamName: 'hall' }] })
   const page = await dashboard.open('/')
-  const common = { action: 'publish', protocol: 'rtmp', streamName: 'hall', streamId: 'a/hall', address: '192.0.2.7' }
+  const since = { startedOn: '2026-01-01T00:00:00.000Z', bytesIn: 1, bytesOut: 0 }
+  const common = { action: 'publish', protocol: 'rtmp', streamName: 'hall', address: '192.0.2.7', ...since }
   const data = ['high', 'low'].map((layer) => ({
-    ...{ ...common, id: layer, layer, tokenId: id },
-    ...{ startedOn: '2026-01-01T00:00:00.000Z', bytesIn: 1, bytesOut: 0 },
+    ...common,
+    id: layer,
+    layer,
+    tokenId: id,
   }))
   const json = { status: 'success', data, pagination: { hasMore: false } }
   await page.route('**/api/sessions?*', (route) => route.fulfill({ json }))

@@ -50,19 +50,17 @@ test.each([
 })
 
 test.each([
-  [
-    'Australia/Lord_Howe',
-    ['2026-04-03T13:00Z', '2026-04-04T13:00Z', '2026-04-05T13:30Z', '2026-04-06T13:30Z'],
-    '4 Apr',
-  ],
+  ['Australia/Lord_Howe', ['2026-04-03T13:00Z', '2026-04-04T13:00Z', '2026-04-05T13:00Z', '2026-04-06T13:00Z'], 4],
+  // Midnight is within an hour of UTC.
+  ['Asia/Kolkata', ['2026-04-03T18:00Z', '2026-04-04T18:00Z', '2026-04-05T18:00Z', '2026-04-06T18:00Z'], 4],
   // Clocks are put forward at midnight.
-  ['America/Santiago', ['2026-09-05T04:00Z', '2026-09-06T04:00Z', '2026-09-07T03:00Z', '2026-09-08T03:00Z'], '5 Sept'],
-])('in %s the axis of days says days around a change of clocks', (zone, days, first) => {
+  ['America/Santiago', ['2026-09-05T04:00Z', '2026-09-06T04:00Z', '2026-09-07T03:00Z', '2026-09-08T03:00Z'], 5],
+])('in %s an axis and a table of days say the days that begin where the server divides them', (zone, days, first) => {
   const times = JSON.stringify(days.map((day) => Date.parse(day) / 1000))
-  const of = (increment: number) =>
-    inZone(zone, `plot.axisDays(${times}, ${increment}).map((at) => plot.axisTime(at, ${increment}))`)
-  const shown = of(86_400) as string[]
-  expect(shown[0]).toBe(first)
-  expect(shown.map((day) => Number.parseInt(day))).toEqual([0, 1, 2, 3].map((at) => at + Number.parseInt(first)))
-  expect(of(2 * 86_400)).toEqual([shown[0], shown[2]])
+  const axis = (apart: number) => `plot.axisDays(${times}, ${apart}).map((at) => plot.axisTime(at, ${apart}))`
+  const table = `${times}.map((at) => plot.wholeTime(at, 'day').split(' ').slice(1).join(' '))`
+  const [each, other, rows] = inZone(zone, `[${axis(86_400)}, ${axis(2 * 86_400)}, ${table}]`) as string[][]
+  expect(each?.map((day) => Number.parseInt(day))).toEqual([first, first + 1, first + 2, first + 3])
+  expect(rows).toEqual(each)
+  expect(other).toEqual([each?.[0], each?.[2]])
 })

@@ -21,15 +21,20 @@ const clockWithSeconds = new Intl.DateTimeFormat(words.locale, { timeStyle: 'med
 const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
 
 /**
- * Times of the axis: the clock, and at midnight the day. Those in one minute are told apart by their seconds. A day may begin at
- * another hour, where clocks are put forward at midnight.
+ * A time in the day that begins here: later, where clocks are put forward at midnight, and earlier, where midnight is no whole hour
+ * of UTC, of which the server has sums.
+ */
+const inDay = (seconds: number): Date => new Date(seconds * 1000 + HOUR_MS - 1)
+
+/**
+ * Times of the axis: the clock, and at midnight the day. Those in one minute are told apart by their seconds.
  * @param increment seconds between two of them
  */
 export const axisTime = (seconds: number, increment: number): string => {
   const at = new Date(seconds * 1000)
   if (increment < MINUTE) return clockWithSeconds.format(at)
-  const isDay = increment >= DAY_SECONDS || (at.getHours() === 0 && at.getMinutes() === 0)
-  return isDay ? day.format(at) : clock.format(at)
+  if (increment >= DAY_SECONDS) return day.format(inDay(seconds))
+  return at.getHours() === 0 && at.getMinutes() === 0 ? day.format(at) : clock.format(at)
 }
 
 /**
@@ -52,7 +57,8 @@ const zoneName = (ms: number): string => zone.formatToParts(ms).find(({ type }) 
 /** A time with its day, as exactly as it takes to tell it from the next one. */
 export function wholeTime(seconds: number, step: Step): string {
   const [ms, format] = [seconds * 1000, WHOLE[step]]
+  if (step === 'day') return format.format(inDay(seconds))
   const shown = format.format(ms)
   const comesTwice = [ms - HOUR_MS, ms + HOUR_MS].some((other) => format.format(other) === shown)
-  return comesTwice && step !== 'day' ? `${shown} ${zoneName(ms)}` : shown
+  return comesTwice ? `${shown} ${zoneName(ms)}` : shown
 }

@@ -37,6 +37,14 @@ export function Publisher({ stream }: { readonly stream: StreamOnAir }) {
   )
 }
 
+/** Leads to the whole list of what a card has the newest of. */
+const All = ({ href, of }: { readonly href: string; readonly of: string }) => (
+  <a class="note" href={href}>
+    {text.all}
+    <span class="sr"> {of}</span>
+  </a>
+)
+
 interface RecordingsProps {
   readonly streamName: string
   /** Of the broadcast; undefined: there is none. */
@@ -48,7 +56,7 @@ export function Recordings({ streamName, isRecorded }: RecordingsProps) {
   const query = { streamName, limit: 5 }
   const load = useLoad((signal) => call(listRecordings, { query }, { signal }), [streamName, isRecorded])
   useUnderWay(load.data, load.reload)
-  const all = <a class="note" href={linkTo('/recordings', { stream: streamName })} children={text.all} />
+  const all = <All href={linkTo('/recordings', { stream: streamName })} of={text.recordings} />
   return (
     <Card title={text.recordings} aside={all} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
@@ -88,7 +96,7 @@ export function RecentRefusals({ streamName }: { readonly streamName: string }) 
   const load = useLoad((signal) => call(listAccessLog, { query }, { signal }), [streamName], refusals.value)
   const href = linkToAccess({ stream: streamName, outcome: 'refused' })
   return (
-    <Card title={text.refused} aside={<a class="note" href={href} children={text.all} />} isFlush>
+    <Card title={text.refused} aside={<All href={href} of={text.refused} />} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       {!load.data && !load.error && <Bones rows={1} />}
       {load.data?.length === 0 && <p class="pad note">{text.noRefusal}</p>}
