@@ -39,6 +39,14 @@ export interface SignOptions {
   now?: Date
 }
 
+/** A misspelt restriction must not be lost. */
+const OPTIONS: ReadonlySet<string> = new Set(
+  (
+    'token tokenId streamName expiresInSeconds allowedOrigins allowedIpAddresses tracking maxViewers endAtExpiry ' +
+    'customViewerData jti notBefore algorithm now'
+  ).split(' '),
+)
+
 /** A service refuses longer ones unread. */
 const MAX_LENGTH = 8192
 const MAX_SECONDS = 2_147_483_647
@@ -51,6 +59,8 @@ const NAME_RULE = 'must have 1 to 128 characters and no control characters'
  * @throws TypeError that names the option which is wrong, and what it may be
  */
 export function signSubscribeToken(options: SignOptions): string {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name))
+  demand(unknown === undefined, unknown ?? '', 'is not an option')
   const algorithm = options.algorithm ?? 'HS256'
   demand(ALGORITHMS.includes(algorithm), 'algorithm', `must be ${ALGORITHMS.join(', ')}`)
   demand(

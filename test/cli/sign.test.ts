@@ -101,6 +101,7 @@ describe('signSubscribeToken', () => {
   })
 
   it.each<[string, Record<string, unknown>]>([
+    ['allowedIpAdresses', { allowedIpAdresses: ['192.0.2.1'] }],
     ['token', { token: token.toUpperCase() }],
     ['token', { token: `${token}00` }],
     ['tokenId', { tokenId: '8' }],
