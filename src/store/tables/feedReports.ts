@@ -5,7 +5,7 @@ import { fieldsOf } from '../records.ts'
 import { RowTable } from '../rowTable.ts'
 import type { DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
-import { FEED_COLUMNS, feedFromRow, feedsWithOrigin } from './feedRow.ts'
+import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { matching } from './keyset.ts'
 
 const REPORTS = new RowTable('report', {
@@ -87,14 +87,8 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
       .where('named.ended_at_ms', 'is', null)
     const found = matching(open, { 'named.account_id': accountId, 'named.stream_name': streamName })
     const names = after === undefined ? found : found.where('named.stream_name', '>', after)
-    return db
-      .selectFrom('feeds')
+    return feedsWithOrigin(db)
       .leftJoin('serving_nodes as nodes', 'nodes.id', 'feeds.node')
-      .leftJoin('tokens', (join) =>
-        join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
-      )
-      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .select(FEED_COLUMNS)
       .select(fieldsOf('feeds', ['reading', 'most_viewers']))
       .select(['nodes.url', 'tokens.label as tokenLabel', 'sessions.protocol'])
       .select((eb) => [sparesOf(eb).as('spares'), recordingsOf(eb).as('recordings')])
@@ -105,7 +99,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
       .orderBy('feeds.started_at_ms')
       .orderBy('feeds.id')
   })
-  return rows.map(({ recordings, ...row }) => ({
+  return rows.map(({ recordings, endedAtMs: _endedAtMs, ...row }) => ({
     ...feedFromRow(row),
     // A feed without its session is about to end.
     protocol: row.protocol ?? 'whip',
