@@ -85,7 +85,7 @@ describe('a create', () => {
     expect(create(body)).toEqual({
       ok: false,
       error: {
-        url: ['must begin with https://'],
+        url: ['must begin with https:// (the setting `webhooks.allowPrivateTargets` allows http://)'],
         isFeedHooks: [expect.stringContaining('true or false')],
         isfeedhooks: [expect.stringContaining('did you mean isFeedHooks?')],
         filter: [expect.stringContaining('not a valid RE2 pattern')],

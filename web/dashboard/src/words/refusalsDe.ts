@@ -278,6 +278,8 @@ export const refusalsDe: Readonly<Record<string, string>> = {
   'must not set {name} twice': 'darf {name} nicht zweimal setzen',
   'must begin with {right} in place of {wrong} if it is a source of WHEP':
     'muss mit {right} statt mit {wrong} beginnen, wenn es eine WHEP-Quelle ist',
+  'must begin with https:// (the setting `{setting}` allows http://)':
+    'muss mit https:// beginnen (die Einstellung `{setting}` erlaubt http://)',
   'must begin with {schemes}': 'muss so beginnen: {schemes}',
   'must be empty: the secrets of SRT and RTSP are in the url':
     'muss leer sein: Die Secrets von SRT und RTSP stehen in der Adresse',
