@@ -111,8 +111,8 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   /** Whether what waits may be sent. */
   protected abstract get takesMedia(): boolean
-  /** The bytes of what waited; null: none. */
-  protected abstract bytesOf(media: M): Uint8Array | null
+  /** What waited, in its pieces. */
+  protected abstract piecesOf(media: M): readonly Uint8Array[]
   protected abstract received(data: Buffer): void
   protected abstract sayGoodbye(): void
 
@@ -144,7 +144,7 @@ export abstract class TcpSender<M extends WaitingMedia> {
 
   /** False: there is no room for it. It is dropped with all that waits, up to the next keyframe. */
   protected push(media: M): boolean {
-    if (this.takesMedia && !this.isBlocked && this.#queue.length === 0) this.#send(media)
+    if (this.takesMedia && !this.isBlocked && this.#queue.length === 0) this.send(media)
     else if (!this.#queue.push(media)) {
       this.#dropped += this.#queue.length + 1
       this.#queue.clear()
@@ -160,8 +160,16 @@ export abstract class TcpSender<M extends WaitingMedia> {
     while (!this.isBlocked && this.takesMedia) {
       const media = this.#queue.shift()
       if (media === undefined) return
-      this.#send(media)
+      this.send(media)
     }
+  }
+
+  /** Its pieces leave together. To join them would copy the media once more for each target. */
+  protected send(media: M): void {
+    const pieces = this.piecesOf(media)
+    this.socket.cork()
+    for (const piece of pieces) this.write(piece)
+    this.socket.uncork()
   }
 
   protected write(bytes: string | Uint8Array): void {
@@ -178,11 +186,6 @@ export abstract class TcpSender<M extends WaitingMedia> {
     this.#close()
     this.socket.destroy()
     this.#ended(how)
-  }
-
-  #send(media: M): void {
-    const bytes = this.bytesOf(media)
-    if (bytes !== null) this.write(bytes)
   }
 
   #close(): void {

@@ -235,7 +235,7 @@ class BrokenTarget extends TcpSender<WaitingMedia> {
     return raise()
   }
 
-  protected bytesOf(): Uint8Array {
+  protected piecesOf(): Uint8Array[] {
     return raise()
   }
 

@@ -130,9 +130,11 @@ describe.skipIf(nginx === null || rtmpModule === null)('nginx-rtmp', () => {
     // Not enhanced: nginx-rtmp keeps the configurations for those who play later, if it knows the codec.
     const messages = [
       ...describeTracks(show.tracks, 1, 0),
-      ...show.frames.map((frame) =>
-        frameMessage(frame, show.tracks, { streamId: 1, timestamp: Math.floor(frame.decodeTimeUs / 1000) }),
-      ),
+      ...show.frames.map((frame) => {
+        const at = { streamId: 1, timestamp: Math.floor(frame.decodeTimeUs / 1000) }
+        const { head = Buffer.alloc(0), payload, ...message } = frameMessage(frame, show.tracks, at)
+        return { ...message, payload: Buffer.concat([head, payload]) }
+      }),
     ]
     const publish = () => RtmpPublisher.start(addressAt('pulled-7'), systemClock, messages)
     const { id: tokenId } = await makeToken(app, 'publish')

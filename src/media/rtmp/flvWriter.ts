@@ -2,7 +2,7 @@ import { coded, type CodedSentence } from '../../core/notices.ts'
 import { CODECS, type VideoCodec } from '../codecs/codecs.ts'
 import { type Frame, isDescribed, type TrackInfo, type VideoTrack } from '../frame.ts'
 import { type AmfValue, amfObject, encodeAmf } from './amf0.ts'
-import { type Message, MESSAGE } from './messages.ts'
+import { type Message, MESSAGE, type OutgoingMessage } from './messages.ts'
 
 /** Adobe FLV 10.1, annex E.4: H.264 as 7, with 1 for a keyframe; AAC as 10, with all bits of rate, size and stereo. */
 const AVC = 7
@@ -71,9 +71,9 @@ export function frameMessage(
   frame: Frame,
   tracks: readonly TrackInfo[],
   at: Pick<Message, 'streamId' | 'timestamp'>,
-): Message {
+): OutgoingMessage {
   const head = frame.kind === 'audio' ? Buffer.from([AAC_HEAD, MEDIA]) : headOf(frame, codecOf(tracks))
-  return messageOf(frame.kind, Buffer.concat([head, frame.data]), at)
+  return { type: MESSAGE[frame.kind], ...at, head, payload: frame.data }
 }
 
 const codecOf = (tracks: readonly TrackInfo[]): VideoCodec =>

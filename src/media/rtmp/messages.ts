@@ -29,23 +29,36 @@ export const MESSAGE = {
 /** User control events (section 7.1.7). */
 export const EVENT = { streamBegin: 0, streamEof: 1, pingRequest: 6, pingResponse: 7 } as const
 
-/** Splits a message into chunks: one full header, then the shortest ones (section 5.3). */
-export function writeMessage(message: Message, { chunkStreamId = 3, chunkBytes = 128 } = {}): Buffer {
-  const { payload } = message
-  const extended = message.timestamp >= 0xff_ffff ? [uint32(message.timestamp)] : []
-  const parts: Buffer[] = [fullHeader(message, chunkStreamId), ...extended]
-  for (let at = 0; at < payload.length; at += chunkBytes) {
-    if (at > 0) parts.push(Buffer.from([0xc0 | chunkStreamId]), ...extended)
-    parts.push(payload.subarray(at, at + chunkBytes))
-  }
-  return Buffer.concat(parts)
+/** A message that is sent. */
+export interface OutgoingMessage extends Omit<Message, 'payload'> {
+  /** What comes before the payload, shorter than a chunk. */
+  readonly head?: Buffer
+  readonly payload: Uint8Array
 }
 
-function fullHeader({ type, streamId, timestamp, payload }: Message, chunkStreamId: number): Buffer {
+/** A message in chunks: one full header, then the shortest ones (section 5.3). */
+export const writeMessage = (...message: Parameters<typeof chunksOf>): Buffer => Buffer.concat(chunksOf(...message))
+
+/** The pieces of these chunks, without a copy of the payload. */
+export function chunksOf(message: OutgoingMessage, { chunkStreamId = 3, chunkBytes = 128 } = {}): Uint8Array[] {
+  const { head = NO_HEAD, payload } = message
+  const extended = message.timestamp >= 0xff_ffff ? [uint32(message.timestamp)] : []
+  const parts: Uint8Array[] = [fullHeader(message, chunkStreamId), ...extended, head]
+  for (let at = -head.length; at < payload.length; at += chunkBytes) {
+    if (at > -head.length) parts.push(Buffer.from([0xc0 | chunkStreamId]), ...extended)
+    parts.push(payload.subarray(Math.max(0, at), at + chunkBytes))
+  }
+  return parts
+}
+
+const NO_HEAD = Buffer.alloc(0)
+
+function fullHeader(message: OutgoingMessage, chunkStreamId: number): Buffer {
+  const { type, streamId, timestamp, head = NO_HEAD, payload } = message
   const header = Buffer.alloc(12)
   header.writeUInt8(chunkStreamId, 0)
   header.writeUIntBE(Math.min(timestamp, 0xff_ffff), 1, 3)
-  header.writeUIntBE(payload.length, 4, 3)
+  header.writeUIntBE(head.length + payload.length, 4, 3)
   header.writeUInt8(type, 7)
   header.writeUInt32LE(streamId, 8)
   return header

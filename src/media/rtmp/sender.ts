@@ -10,7 +10,16 @@ import { COMMAND_BYTES, COMMAND_RATE, type RtmpCommand, readCommand } from './co
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { Inbox } from './inbox.ts'
-import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
+import {
+  chunksOf,
+  commandMessage,
+  controlMessage,
+  EVENT,
+  type Message,
+  MESSAGE,
+  type OutgoingMessage,
+  userControl,
+} from './messages.ts'
 import { RECONNECT_REQUEST, RECONNECTS } from './reconnect.ts'
 import { readStatus, reasonOf } from './status.ts'
 
@@ -50,7 +59,7 @@ type State = 'shaking' | 'opening' | 'publishing'
  * A status of the target, the end of its socket, media that RTMP cannot carry and a deadline of `tick` end it in each, and so
  * does its request to connect again in `publishing`. Frames before `publishing` are ignored.
  */
-export class RtmpSender extends TcpSender<Message> implements FrameSink {
+export class RtmpSender extends TcpSender<OutgoingMessage> implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
   readonly #inbox: Inbox
@@ -115,8 +124,8 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
   }
 
   protected sayGoodbye(): void {
-    this.#send(commandMessage(this.#streamId, 'FCUnpublish', 0, null, this.#options.key))
-    this.#send(commandMessage(0, 'deleteStream', 0, null, this.#streamId))
+    this.send(commandMessage(this.#streamId, 'FCUnpublish', 0, null, this.#options.key))
+    this.send(commandMessage(0, 'deleteStream', 0, null, this.#streamId))
   }
 
   /** Audio that is a little older than the keyframe is sent as if it came with it. */
@@ -125,12 +134,8 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     return Math.max(0, Math.floor(decodeTimeUs / 1000) - Math.floor(this.#beginUs / 1000)) % 2 ** 32
   }
 
-  protected bytesOf(message: Message): Buffer {
-    return writeMessage(message, { chunkStreamId: chunkStreamOf(message.type), chunkBytes: CHUNK_BYTES })
-  }
-
-  #send(message: Message): void {
-    this.write(this.bytesOf(message))
+  protected piecesOf(message: OutgoingMessage): Uint8Array[] {
+    return chunksOf(message, { chunkStreamId: chunkStreamOf(message.type), chunkBytes: CHUNK_BYTES })
   }
 
   protected received(data: Buffer): void {
@@ -155,7 +160,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
 
   #connect(): void {
     const { app, url } = this.#options
-    this.#send(controlMessage(MESSAGE.setChunkSize, CHUNK_BYTES))
+    this.send(controlMessage(MESSAGE.setChunkSize, CHUNK_BYTES))
     const flashVer = 'FMLE/3.0 (compatible; Sluice)'
     const facts = amfObject({
       app,
@@ -165,7 +170,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
       fourCcList: SENT_FOURCCS,
       capsEx: RECONNECTS,
     })
-    this.#send(commandMessage(0, 'connect', CONNECT, facts))
+    this.send(commandMessage(0, 'connect', CONNECT, facts))
   }
 
   #obey(message: Message): void {
@@ -177,7 +182,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     const isPing = type === MESSAGE.userControl && payload.length >= 6 && payload.readUInt16BE(0) === EVENT.pingRequest
     // What a target does not read waits in memory.
     if (isPing && !this.isBlocked) {
-      this.#send(userControl(EVENT.pingResponse, payload.readUInt32BE(2)))
+      this.send(userControl(EVENT.pingResponse, payload.readUInt32BE(2)))
     }
     if (type !== MESSAGE.command && type !== MESSAGE.commandAmf3) return
     if (!this.#commands.take(this.clock.monotonic())) return this.lose(coded('target_sends_commands'))
@@ -189,7 +194,7 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
     const { bytesRead } = this.socket
     if (this.isOver || this.isBlocked || bytesRead - this.#acknowledged < this.#window) return
     this.#acknowledged = bytesRead
-    this.#send(controlMessage(MESSAGE.acknowledgement, bytesRead % 2 ** 32))
+    this.send(controlMessage(MESSAGE.acknowledgement, bytesRead % 2 ** 32))
   }
 
   #answered({ name, transaction, object, parameters }: RtmpCommand): void {
@@ -206,14 +211,14 @@ export class RtmpSender extends TcpSender<Message> implements FrameSink {
 
   #createStream(): void {
     const { key } = this.#options
-    this.#send(commandMessage(0, 'releaseStream', 2, null, key))
-    this.#send(commandMessage(0, 'FCPublish', 3, null, key))
-    this.#send(commandMessage(0, 'createStream', CREATE_STREAM, null))
+    this.send(commandMessage(0, 'releaseStream', 2, null, key))
+    this.send(commandMessage(0, 'FCPublish', 3, null, key))
+    this.send(commandMessage(0, 'createStream', CREATE_STREAM, null))
   }
 
   #publish(streamId: AmfValue): void {
     this.#streamId = typeof streamId === 'number' && Number.isInteger(streamId) ? streamId >>> 0 : 1
-    this.#send(commandMessage(this.#streamId, 'publish', 5, null, this.#options.key, 'live'))
+    this.send(commandMessage(this.#streamId, 'publish', 5, null, this.#options.key, 'live'))
   }
 
   #status(info: AmfValue): void {

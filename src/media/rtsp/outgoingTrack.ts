@@ -81,14 +81,13 @@ export class OutgoingTrack {
     return true
   }
 
-  /** Null: the frame is malformed. @param beginUs the time that is 0 for the server */
-  packets(frame: Frame, beginUs: number): Buffer | null {
+  /** In pieces; none: the frame is malformed. @param beginUs the time that is 0 for the server */
+  packets(frame: Frame, beginUs: number): Buffer[] {
     const payloads = this.#payloads(frame)
-    if (payloads === null) return null
+    if (payloads === null) return []
     this.#latestUs = frame.timeUs
     const timestamp = this.#timestampOf(frame.timeUs - beginUs)
-    const parts = payloads.map((payload, at) => this.#packet(payload, timestamp, at === payloads.length - 1))
-    return Buffer.concat(parts)
+    return payloads.flatMap((payload, at) => this.#packet(payload, timestamp, at === payloads.length - 1))
   }
 
   /** Its latest time by our clock, from which servers know what of other tracks belongs to it. @param wallMs of the time 0 */
@@ -101,13 +100,13 @@ export class OutgoingTrack {
     return Buffer.concat([this.#dollar(this.channel + 1, rtcp.length), rtcp])
   }
 
-  #packet(payload: Buffer, timestamp: number, marker: boolean): Buffer {
+  #packet(payload: Buffer, timestamp: number, marker: boolean): Buffer[] {
     const head = Buffer.allocUnsafe(RTP_BYTES)
     const { ssrc } = this.#options
     writeRtpHeader(head, { payloadType: this.#type, ssrc, timestamp, marker }, this.#sequence++)
     this.#packets += 1
     this.#bytes += payload.length
-    return Buffer.concat([this.#dollar(this.channel, RTP_BYTES + payload.length), head, payload])
+    return [this.#dollar(this.channel, RTP_BYTES + payload.length), head, payload]
   }
 
   /** RFC 2326 section 10.12. */

@@ -172,13 +172,13 @@ export class RtspSender extends TcpSender<WaitingFrame> implements FrameSink {
     this.#ask({ method: 'RECORD', uri: this.#uri, headers: ['Range: npt=0.000-'], answered })
   }
 
-  protected bytesOf({ frame }: WaitingFrame): Buffer | null {
+  protected piecesOf({ frame }: WaitingFrame): Buffer[] {
     const track = this.#tracks.find(({ kind }) => kind === frame.kind)
-    const payload = track?.packets(frame, this.#begin?.us ?? 0) ?? null
+    const packets = track?.packets(frame, this.#begin?.us ?? 0) ?? []
     const nowMs = this.clock.monotonic()
-    if (payload === null || nowMs - this.#reportedAtMs < REPORT_MS) return payload
+    if (packets.length === 0 || nowMs - this.#reportedAtMs < REPORT_MS) return packets
     this.#reportedAtMs = nowMs
-    return Buffer.concat([payload, ...this.#reports()])
+    return [...packets, ...this.#reports()]
   }
 
   #reports(): Buffer[] {

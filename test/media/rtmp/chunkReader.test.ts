@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ChunkReader } from '../../../src/media/rtmp/chunkReader.ts'
-import { controlMessage, type Message, MESSAGE, writeMessage } from '../../../src/media/rtmp/messages.ts'
+import { chunksOf, controlMessage, type Message, MESSAGE, writeMessage } from '../../../src/media/rtmp/messages.ts'
 import { ChunkEncoder } from './chunks.ts'
 
 const MAX_BYTES = 100_000
@@ -61,6 +61,20 @@ describe('chunks', () => {
       },
     )
     fc.assert(property, { numRuns: 500 })
+  })
+
+  test('of a message whose payload begins in a head of its own are those of both in one, with no copy of the payload', () => {
+    fc.assert(
+      fc.property(fc.nat(8), fc.nat(40), fc.integer({ min: 8, max: 20 }), (headBytes, bytes, chunkBytes) => {
+        const [head, payload] = [Buffer.alloc(headBytes, 1), Buffer.alloc(bytes, 2)]
+        const of = (parts: Pick<Message, 'payload'> & { head?: Buffer }) =>
+          chunksOf({ type: MESSAGE.video, streamId: 1, timestamp: 2 ** 25, ...parts }, { chunkBytes })
+        const pieces = of({ head, payload })
+        expect(Buffer.concat(pieces)).toEqual(Buffer.concat(of({ payload: Buffer.concat([head, payload]) })))
+        const own = pieces.filter(({ buffer }) => buffer === payload.buffer).map(({ length }) => length)
+        expect(own.reduce((sum, length) => sum + length, 0)).toBe(bytes)
+      }),
+    )
   })
 
   test('may omit the extended timestamp in further chunks, as some publishers do', () => {
