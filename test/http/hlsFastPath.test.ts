@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { type Answer, runApp, type RunningApp } from '../support/app.ts'
 import { alike as ofOneServer, RawConnection, requestFor } from '../support/rawConnection.ts'
 import { broadcast } from '../support/broadcast.ts'
@@ -72,6 +73,21 @@ it.each<[string, () => string, Record<string, string>, string, number]>([
   for (let times = 0; times < 2; times++) {
     expect(ofOneServer(await connection.ask(path(), headers, method))).toEqual(ofOneServer(first))
   }
+})
+
+it('the fast path serves no viewer whose session the store may still refuse', async () => {
+  const { sessions, store } = sluice.app.ctx
+  const [, ticket] = /~([^/]+)/.exec((await get(`/hls/${sluice.accountId}/show/index.m3u8`)).text) ?? []
+  const init = pieces.init.replace(/~[^/]+/, `~${ticket}`)
+  const refusal = Promise.withResolvers<never>()
+  const transaction = vi.spyOn(store, 'transaction').mockImplementation(() => refusal.promise)
+  onTestFinished(() => transaction.mockRestore())
+  const first = get(init + ROUTE)
+  await expect.poll(() => sessions.get(ticket?.split('.')[0] ?? '')?.isEntering).toBe(true)
+  const second = get(init)
+  await get('/')
+  refusal.reject(new StoreUnavailable('the database does not answer'))
+  expect([(await first).status, (await second).status]).toEqual([503, 503])
 })
 
 it('counts the bytes of the fast path for their session', async () => {

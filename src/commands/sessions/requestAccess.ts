@@ -38,7 +38,8 @@ export class RequestAccess {
   /** True if memory alone admits the request. Reads and writes nothing. */
   isAdmitted(sessionId: string, from: RequestOrigin): boolean {
     const entry = this.#ctx.sessions.get(sessionId)
-    if (entry === undefined) return false
+    // The store may still refuse one that enters.
+    if (entry === undefined || entry.isEntering) return false
     if (isFirst(entry, from)) return true
     const token = peekToken(this.#ctx, entry)
     return token !== undefined && this.#statusOf(token, entry, from).kind === 'admitted'
