@@ -230,7 +230,9 @@ export const UpdatePublishToken = Type.Object(
     $id: 'UpdatePublishToken',
     ...closed,
     minProperties: 1,
-    description: 'Changes of a publish token. Fields that are absent or null stay as they are.',
+    description:
+      'Changes of a publish token. Fields that are absent or null stay as they are, but null clears `maxViewers`, `priority`, ' +
+      '`recordingDays` and `enableUTCInsertion`.',
     examples: [{ isActive: false }, { addTokenStreams: [{ streamName: 'studio-2' }], bindIpsOnUsage: 0 }],
   },
 )
@@ -241,7 +243,8 @@ export const UpdateSubscribeToken = Type.Object(
     $id: 'UpdateSubscribeToken',
     ...closed,
     minProperties: 1,
-    description: 'Changes of a subscribe token. Fields that are absent or null stay as they are.',
+    description:
+      'Changes of a subscribe token. Fields that are absent or null stay as they are, but null clears `maxViewers`.',
     examples: [{ isActive: false }, { updateAllowedIpAddresses: [], bindIpsOnUsage: 0 }],
   },
 )

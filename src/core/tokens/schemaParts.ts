@@ -5,7 +5,7 @@ import { closed } from '../validation/closed.ts'
 
 // What bodies and records of tokens share.
 
-/** `null` means the default on create, and no change on update. */
+/** `null` means the default on create, and on update no change, but for what `readTokenUpdate` clears. */
 export const orNull = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
+import { UpdatePublishToken, UpdateSubscribeToken } from '../../../src/core/tokens/schema.ts'
 import { readTokenUpdate } from '../../../src/core/tokens/update.ts'
 import { error, value } from './samples.ts'
 
@@ -12,6 +13,11 @@ const PAIRS = [
   ['allowedCountries', 'updateAllowedCountries', ['nl'], ['NL']],
   ['deniedCountries', 'updateDeniedCountries', ['us'], ['US']],
 ] as const
+
+interface Described {
+  readonly properties: object
+  readonly description?: string
+}
 
 describe('two spellings of one field', () => {
   test.each(PAIRS)('%s and %s mean the same, for both kinds', (plain, update, sent, canonical) => {
@@ -91,6 +97,18 @@ describe('an update', () => {
     expect(set({ priority: null })).toEqual({ priority: null })
     expect(set({ recordingDays: null })).toEqual({ recordingDays: null })
     expect(set({ maxViewers: null })).toEqual({ maxViewers: 0 })
+  })
+
+  test.each([
+    ['publish', UpdatePublishToken],
+    ['subscribe', UpdateSubscribeToken],
+  ] as const)('the schema of a %s token names the fields that null clears', (kind, schema: Described) => {
+    const { properties, description = '' } = schema
+    const names = Object.keys(properties)
+    const set = (body: object) => value(readTokenUpdate(kind, { label: 'x', ...body })).set
+    expect(new Set(Array.from(description.matchAll(/`(\w+)`/g), ([, name]) => name))).toEqual(
+      new Set(names.filter((name) => name !== 'label' && name in set({ [name]: null }))),
+    )
   })
 
   it('adds and removes streams, as names or as entries', () => {
