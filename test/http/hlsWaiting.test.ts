@@ -44,6 +44,22 @@ test('with many addresses the newest viewers stay, up to the limit', () => {
   expect(all.filter((viewer) => isKnown(viewers, viewer))).toEqual(all.slice(-10_000))
 })
 
+test('a viewer whose session waits for a source or for the store has not left', async () => {
+  const viewers = new HlsViewers(clock)
+  const [viewer, gone] = arrive(viewers, 2, () => 'address')
+  const admission = Promise.withResolvers<null>()
+  viewer!.opensWith(() => admission.promise)
+  const opening = viewer!.begin(parseAddress('192.0.2.1')!, 'stream')
+  for (let second = 0; second < 8; second++) {
+    clock.advance(1000)
+    viewers.idle(6000)
+  }
+  expect(viewers.idle(6000)).toEqual([gone])
+  admission.resolve(null)
+  await opening
+  expect(viewers.idle(6000)).toEqual([viewer, gone])
+})
+
 test('a viewer with a session is never evicted', () => {
   const viewers = new HlsViewers(clock)
   const [watching] = arrive(viewers, 1, () => 'flood')

@@ -116,9 +116,9 @@ export class HlsViewer implements TicketViewer {
     }
   }
 
-  /** True while an answer is under way or waits for media. */
+  /** True while its session opens, or an answer is under way or waits for media. */
   get isServed(): boolean {
-    return this.#answers.size > 0
+    return this.#opening !== null || this.#answers.size > 0
   }
 
   /** Leaves an answer to its client, because it says why the viewer is cut. */
