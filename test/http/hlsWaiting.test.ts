@@ -12,7 +12,7 @@ const clock = new ManualClock()
 /** Viewers with a master playlist, who have not requested media. */
 function arrive(viewers: HlsViewers, count: number, addressOf: (at: number) => string): HlsViewer[] {
   return Array.from({ length: count }, (_, at) => {
-    const sessionId = `${addressOf(at)}-${at}`
+    const sessionId = `${addressOf(at)}-${at} of ${count}`
     const target = { accountId: 'a', streamName: 'show', sourceId: null }
     const viewer = new HlsViewer({ ticketId: sessionId, sessionId, target })
     viewers.wait(viewer, addressOf(at))
@@ -58,6 +58,15 @@ test('a viewer whose session waits for a source or for the store has not left', 
   admission.resolve(null)
   await opening
   expect(viewers.idle(6000)).toEqual([viewer, gone])
+})
+
+test('a viewer whose session opens is never evicted: its next request would open a second one', () => {
+  const viewers = new HlsViewers(clock)
+  const [opening] = arrive(viewers, 1, () => 'flood')
+  opening!.opensWith(() => new Promise(() => undefined))
+  void opening!.begin(parseAddress('192.0.2.1')!, 'stream')
+  arrive(viewers, 2000, () => 'flood')
+  expect(isKnown(viewers, opening!)).toBe(true)
 })
 
 test('a viewer with a session is never evicted', () => {

@@ -116,9 +116,14 @@ export class HlsViewer implements TicketViewer {
     }
   }
 
+  /** True while its session opens. */
+  get isOpening(): boolean {
+    return this.#opening !== null
+  }
+
   /** True while its session opens, or an answer is under way or waits for media. */
   get isServed(): boolean {
-    return this.#opening !== null || this.#answers.size > 0
+    return this.isOpening || this.#answers.size > 0
   }
 
   /** Leaves an answer to its client, because it says why the viewer is cut. */
@@ -188,7 +193,8 @@ export class HlsViewers {
   /** Adds a viewer that gets a master playlist and has no session yet. */
   wait(viewer: HlsViewer, addressKey: string): void {
     const pushedOut = this.#waiting.add(viewer, addressKey)
-    if (pushedOut) this.#viewers.delete(pushedOut.ticketId)
+    // Forgotten while its session opens, its next request would open another one, and nothing would end the first.
+    if (pushedOut && !pushedOut.isOpening) this.#viewers.delete(pushedOut.ticketId)
     viewer.lastAskedMs = this.#clock.monotonic()
     this.#viewers.set(viewer.ticketId, viewer)
   }
