@@ -167,3 +167,60 @@ test('reports of packets that are too late cost a receiver no more answers than 
   expect(drops).toHaveLength(first + 359)
   expect(new Set(drops)).toEqual(new Set([CONTROL.dropRequest]))
 })
+
+/** A sender without encryption, which has sent ten packets at 0. */
+function plainSender({ latencyMs = 3000, windowPackets = 100 } = {}) {
+  const [sent, controls]: [Buffer[], number[]] = [[], []]
+  const sender = new SrtSender({
+    sequence: 0,
+    socketId: 1,
+    latencyMs,
+    windowPackets,
+    keys: null,
+    timeUs: () => 0,
+    control: ({ type }) => void controls.push(type),
+    data: (run) => void sent.push(Buffer.from(run)),
+    lastedMs: (sinceMs, nowMs) => nowMs - sinceMs,
+  })
+  for (let count = 0; count < 10; count++) sender.send(Buffer.alloc(HEAD_BYTES + 188), 0)
+  sent.length = 0
+  return { sender, sent, controls }
+}
+
+test('a lost packet is sent again with a mark, once in a round trip, for as long as the receiver waits for it', () => {
+  const { sender, sent, controls } = plainSender()
+  const counts = [10, 50, 111, 2900, 3001].map((nowMs) => {
+    sender.take(controlOf(CONTROL.nak, writeLosses([[3, 3]])), nowMs)
+    return sent.length
+  })
+  expect([counts, controls]).toEqual([[1, 1, 2, 3, 3], [CONTROL.dropRequest]])
+  expect(sent.map((packet) => (packet.readUInt32BE(4) & 0x0400_0000) !== 0)).toEqual([true, true, true])
+})
+
+test('the latest packet is sent again when it is not acknowledged in two round trips', () => {
+  const { sender, sent } = plainSender()
+  const counts = [150, 250].map((nowMs) => {
+    sender.tick(nowMs)
+    return sent.length
+  })
+  expect(counts).toEqual([0, 1])
+})
+
+test('no more is sent than the receiver takes in flight, or while it acknowledges nothing for longer than its latency', () => {
+  expect(plainSender({ windowPackets: 10 }).sender.isFull(0)).toBe(true)
+  const { sender } = plainSender()
+  expect([0, 3700, 3800].map((nowMs) => sender.isFull(nowMs))).toEqual([false, false, true])
+  // The latency, and the way there.
+  expect(sender.unshownMs(0)).toBe(3100)
+})
+
+test('an acknowledgement without a round trip is not answered', () => {
+  const { sender, controls } = plainSender()
+  const whole = { sequence: 5, roundTripUs: 10_000, roundTripVarianceUs: 0, freePackets: 9 }
+  const body = writeAcknowledgement({ ...whole, packetsPerSecond: 0, bytesPerSecond: 0 })
+  const answers = [body.subarray(0, 4), body].map((one) => {
+    sender.take(controlOf(CONTROL.ack, one), 10)
+    return controls.length
+  })
+  expect([answers, sender.roundTripMs]).toEqual([[0, 1], 10])
+})
