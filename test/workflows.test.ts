@@ -41,7 +41,7 @@ test('workflows name the version of each action, may only read, and end', () => 
 
 /** Of each Debian and of Node; and those of a package that the setup finds by another program. */
 const THERE = new Set(
-  'apt-get bash dpkg-deb mount mv node sh stdbuf tar umount which ffprobe gst-inspect-1.0'.split(' '),
+  'apt-get bash dpkg-deb mount mv node script sh stdbuf tar umount which ffprobe gst-inspect-1.0'.split(' '),
 )
 
 test('each program that a test starts is there or comes with the setup, also on a machine that has nothing', () => {

@@ -44,7 +44,7 @@ describe('sluice webhook', () => {
     for (const argv of [
       ['create', '--url', 'https://hooks.example.com/', '--event', 'feed'],
       ['update', '1'],
-      ['test', '--type', 'feeds'],
+      ['test', '--type', 'feed'],
     ]) {
       expect((await at('webhook', ...argv)).status, argv.join(' ')).toBe(2)
     }
