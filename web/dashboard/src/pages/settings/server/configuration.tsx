@@ -162,7 +162,16 @@ const COLUMNS: readonly Column<Key>[] = [
     ),
   },
   { id: 'value', title: text.value, priority: 2, cell: Value },
-  { id: 'source', title: text.source, priority: 2, cell: sourceOf },
+  {
+    id: 'source',
+    title: text.source,
+    priority: 2,
+    // Long names of variables go on in another line.
+    cell: (row) =>
+      sourceOf(row)
+        .split(/(?<=_)/)
+        .flatMap((part, at) => [part, <wbr key={at} />]),
+  },
   {
     id: 'change',
     title: text.change,
