@@ -173,7 +173,7 @@ describe('over HLS any node serves', () => {
   test('every request of a player that a balancer sends to all nodes in turn', async () => {
     const parent = await makeToken(owner, 'subscribe')
     const signed = signSubscribeToken({
-      ...parent,
+      token: parent.token,
       tokenId: parent.id,
       streamName: 'live',
       tracking: { trackingId: 'robin' },
