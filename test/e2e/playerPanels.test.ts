@@ -158,8 +158,18 @@ test('the first tap on a phone shows the controls that were hidden, and presses 
   // They are shown for three seconds.
   await page.clock.pauseAt(Date.now() + 60_000)
   const { x = 0, y = 0 } = (await page.locator('button.play').boundingBox()) ?? {}
-  await page.touchscreen.tap(x + 9, y + 9)
+  const devtools = await page.context().newCDPSession(page)
+  await page.evaluate("void (clicked = new Promise((resolve) => addEventListener('click', resolve, true)))")
+  await devtools.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x: x + 9, y: y + 9 }] })
   await page.locator('.frame:not(.idle)').waitFor()
+  // The finger stays until a press would be one.
+  const presses = () =>
+    page.evaluate(
+      "getComputedStyle(document.querySelector('sluice-player').shadowRoot.querySelector('.bar')).pointerEvents",
+    )
+  await expect.poll(presses).toBe('auto')
+  await devtools.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+  await page.evaluate('clicked')
   expect(await state()).toBe('playing')
   await page.locator('button.play').tap()
   await expect.poll(state).toBe('idle')

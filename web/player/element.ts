@@ -129,6 +129,13 @@ export class SluicePlayer extends HTMLElement {
     on(settings, 'click', () => this.#controller.lookForLevels())
     on(tokenForm, 'submit', (event) => this.#useToken(event))
     for (const event of ['volumechange', 'loadedmetadata', 'resize']) on(video, event, () => this.#showMedia())
+    let onlyShows = false
+    on(frame, 'pointerdown', (event) => {
+      onlyShows = frame.classList.contains('idle') && (event as PointerEvent).pointerType === 'touch'
+    })
+    // However long it takes, the first tap shows the controls, and presses none of them.
+    const pressed = (event: MouseEvent): unknown => onlyShows && event.detail > 0 && event.stopPropagation()
+    frame.addEventListener('click', pressed, { capture: true, signal })
     for (const event of ['pointermove', 'pointerdown', 'focusin', 'keydown']) on(frame, event, () => this.#wake())
     // The browser has kept the page as it was, and the client has ended its session when the page was left.
     on(globalThis, 'pageshow', (event) => {

@@ -31,6 +31,8 @@ test('who comes back to a list, or loads it again, sees as many rows as before, 
     await row(last).waitFor()
   }
   await row(140).scrollIntoViewIfNeeded()
+  // The page learns of it with the next frame.
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
   const before = await top()
   expect(before).toBeGreaterThan(3000)
   await page.evaluate(`location.hash = '#/analytics'`)
