@@ -8,7 +8,7 @@ import { pace, until } from '../support/until.ts'
 
 const VIEWERS = 40
 /** What the process may have of what these viewers need. A burner on the same core would leave more on some machines. */
-const SHARE = 1 / 2
+const SHARE = 1 / 4
 const TURN_MS = 100
 /** What the publisher sends in this time measures the need, in ticks of 10 ms. */
 const MEASURED_MS = 3000
