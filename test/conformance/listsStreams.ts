@@ -4,7 +4,7 @@ import type { Session } from '../../src/core/sessions/types.ts'
 import type { AccessLogRow } from '../../src/store/store.ts'
 import type { Ground, Item, ListCase } from './lists.ts'
 import { newRecording } from './store.recordings.ts'
-import { accessRow, auditRow, ending, openFeed } from './store.samples.ts'
+import { accessRow, auditRow, ending, newSession as sampleSession, openFeed } from './store.samples.ts'
 
 /** Lists of the token API with their filters. Three of every nine items differ in one filtered field or in all of them. */
 
@@ -20,23 +20,8 @@ const differs = (atMs: number): boolean => atMs % 3 === 0
 const except = <T extends object>(atMs: number, others: readonly Partial<T>[]): Partial<T> =>
   differs(atMs) ? (others[atMs / 3 - 1] ?? (Object.assign({}, ...others) as Partial<T>)) : {}
 
-export const newSession = (accountId: string, atMs: number, over: Partial<Session> = {}): Session => ({
-  id: sortedId(atMs),
-  accountId,
-  action: 'view',
-  protocol: 'hls',
-  streamName: 'stage',
-  sourceId: null,
-  layer: null,
-  tokenId: null,
-  jti: null,
-  trackingId: null,
-  address: '192.0.2.1',
-  origin: null,
-  country: null,
-  startedAtMs: atMs,
-  ...over,
-})
+export const newSession = (accountId: string, atMs: number, over: Partial<Session> = {}): Session =>
+  sampleSession({ id: sortedId(atMs), accountId, protocol: 'hls', startedAtMs: atMs, ...over })
 
 /** A broadcast that is over; by default the only one of its stream. */
 export async function addBroadcast({ store, accountId }: Ground, atMs: number, name?: string): Promise<Item> {

@@ -101,7 +101,7 @@ export interface Walked<R> extends Omit<Loaded<readonly R[]>, 'set'> {
 /** More pages than these are not loaded again: after a reload the list ends here, and goes on when it is asked to. */
 const RELOADED_MOST = 10
 
-/** How far a list with these keys was walked. An entry of the history keeps it for who comes back or loads the page again. */
+/** How many pages of a list with these keys were loaded. Its history entry keeps this for a user who comes back or reloads. */
 interface Depth {
   readonly of: string
   readonly pages: number
