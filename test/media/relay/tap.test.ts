@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { sizeOf } from '../../../src/media/relay/forward/layerSize.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { BitrateMeter, type Layer, nextBitrate, type Source } from '../../../src/media/relay/forward/source.ts'
 import { tap } from '../../../src/media/relay/forward/tap.ts'
@@ -322,4 +323,13 @@ describe('a meter', () => {
     const layers = [layerOf(300), layerOf(100), layerOf(200), layerOf(200)]
     expect(layers.map((layer) => nextBitrate(layers, layer))).toEqual([null, 1600, 2400, 2400])
   })
+})
+
+it('a keyframe without a size is read at most every 50 ms, however often its size is asked for', () => {
+  const { source, layer } = publisher()
+  const track = source.layers[0]!.track
+  layer(0, keyframe(0), 0)
+  const read = vi.spyOn(track, 'keyframe')
+  for (let atMs = 0; atMs < 100; atMs++) expect(sizeOf(track, atMs).width).toBe(0)
+  expect(read).toHaveBeenCalledTimes(2)
 })
